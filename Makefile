@@ -1,0 +1,39 @@
+# make demo   sets everything up and shows what surelift is for
+# make test   sets everything up and runs every test
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test lint types clean
+
+demo: $(VENV)/demo.stamp
+	$(BIN)/surelift demo --output demo
+	$(BIN)/surelift verify demo/certificate.json demo/shop.parquet
+
+test: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -n 2 -q
+
+lint: $(VENV)/test.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/test.stamp
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV) build dist demo
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "surelift needs Python 3.11 or newer; say: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/demo.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "installing surelift into $(VENV) (about a minute, the first time only)"
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/test.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "installing surelift and its test tools into $(VENV) (a minute or two, the first time only)"
+	$(PIP) --editable '.[test,sklearn]'
+	@touch $@

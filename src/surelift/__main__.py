@@ -1,0 +1,5 @@
+"""``python -m surelift`` is the command line."""
+
+from surelift.cli.app import run
+
+run()

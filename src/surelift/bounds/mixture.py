@@ -1,0 +1,77 @@
+"""The mixture of logarithmic smoothing over a grid: the default bound."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from surelift import grids
+from surelift.arrays import FloatArray
+from surelift.errors import UsageError
+from surelift.grids import Grid
+from surelift.statistics import Component
+
+# Rounding in the sums and in the root stays below this, relative to the size of the terms; it is taken off the bound.
+ROUNDING = 1e-13
+_STEPS = 100
+
+
+def choose_grid(grid: str | Grid = "anytime", *, paired: bool, offset: float, count: Callable[[], int]) -> Grid:
+    """The grid asked for; ``count`` is called only where the grid depends on the number of rounds."""
+    if isinstance(grid, Grid):
+        return grid
+    if grid == "planned":
+        return grids.improvement(count()) if paired else grids.planned(count())
+    if grid == "anytime":
+        # In units of what a term can fall by: the certificate of a mixture is then alpha times that of its candidate.
+        return grids.anytime().scaled(1.0 / offset) if paired else grids.anytime()
+    raise UsageError(f"no grid {grid!r}; the grids are 'anytime', 'planned', or a Grid of your own.")
+
+
+def log_wealth(mean: float, log_sums: FloatArray, components: Sequence[Component], *, rounds: int) -> float:
+    r"""The logarithm of the evidence against "the mean is at most ``mean``".
+
+    .. math:: \log \sum_j p_j \prod_i \frac{1 + \lambda_j (\phi_{ij} + \kappa_j)}{1 + \lambda_j (m + \kappa_j)}
+
+    Were the mean at most that, the wealth would be a nonnegative supermartingale that starts at 1, and would ever reach
+    1/delta with probability at most delta. Two rounds with terms 2 and 0 and smoothing 0.5, held against a mean of 0,
+    have the factors 2 and 1:
+
+    >>> math.exp(log_wealth(0.0, np.array([math.log(2)]), [Component(0.5, 0.0, 1.0)], rounds=2))
+    2.0
+    """
+    smoothing, offset, prior = _unzip(components)
+    return float(np.logaddexp.reduce(np.log(prior) + log_sums - rounds * np.log1p(smoothing * (mean + offset))))
+
+
+def lower_bound(log_sums: FloatArray, components: Sequence[Component], *, rounds: int, delta: float) -> float:
+    """Bound a mean from below, with probability at least 1 - delta, at every number of rounds at once.
+
+    The bound is the mean at which :func:`log_wealth` equals log(1/delta). Where even the least possible mean (minus the
+    smallest offset) has not that much against it, there is no evidence, and that least mean is the answer. The wealth
+    falls and is convex in the mean, so Newton's steps climb to the root from below, and each is itself a valid bound.
+    """
+    smoothing, offset, prior = _unzip(components)
+    floor = 0.0 - float(offset.min())
+    target = math.log(1.0 / delta)
+    if rounds == 0 or log_wealth(floor, log_sums, components, rounds=rounds) <= target:
+        return floor
+    weighted = np.log(prior) + log_sums
+    with np.errstate(over="ignore"):
+        alone = np.expm1((weighted - target) / rounds) / smoothing - offset
+    mean = float(alone[np.isfinite(alone)].max(initial=floor))
+    for _ in range(_STEPS):
+        exponents = weighted - rounds * np.log1p(smoothing * (mean + offset))
+        excess = float(np.logaddexp.reduce(exponents)) - target
+        shares = np.exp(exponents - exponents.max())
+        slope = rounds * float((shares * smoothing / (1.0 + smoothing * (mean + offset))).sum() / shares.sum())
+        step = max(excess / slope, 0.0)
+        mean += step
+        if step <= ROUNDING * (abs(mean) + abs(floor)):
+            break
+    return max(floor, mean - ROUNDING * (abs(mean) + abs(floor)))
+
+
+def _unzip(components: Sequence[Component]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    table = np.array([(c.smoothing, c.offset, c.prior) for c in components], dtype=np.float64)
+    return table[:, 0], table[:, 1], table[:, 2]

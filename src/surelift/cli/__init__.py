@@ -1,0 +1,1 @@
+"""The same questions from the command line, one file per command."""

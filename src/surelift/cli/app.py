@@ -1,0 +1,69 @@
+"""The command line: parse, run one command, and turn every outcome into an exit code."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App, Parameter
+from cyclopts.exceptions import CycloptsError
+
+from surelift.cli.check import check
+from surelift.cli.compare import compare
+from surelift.cli.demo import demo
+from surelift.cli.evaluate import evaluate
+from surelift.cli.explain import explain
+from surelift.cli.gate import gate
+from surelift.cli.output import say
+from surelift.cli.select import select
+from surelift.cli.verify import verify
+from surelift.errors import SureliftError
+from surelift.version import __version__
+
+HELP = """Is the new policy better than production, and how sure is that? Answers from logged decisions alone.
+
+A log holds, for each decision, what it earned (--reward), the probability with which production took it (--propensity),
+and for each candidate its probability of the same action (--policy): three numbers a round.
+
+    surelift compare logs.parquet --reward click --propensity p_logged --policy p_new
+
+Exit codes: 0 done or certified, 2 wrong question, 3 not certified, 4 logs not fit, 1 unexpected error.
+"""
+
+app = App(
+    name="surelift",
+    help=HELP,
+    version=__version__,
+    help_format="plaintext",
+    default_parameter=Parameter(negative=(), negative_iterable=()),
+)
+for command in (check, evaluate, compare, select, gate, verify, explain, demo):
+    app.command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    tokens = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        return code if isinstance(code, int) else 0
+    except CycloptsError as error:
+        say(f"surelift: {error}\nSee 'surelift {tokens[0] + ' ' if tokens else ''}--help'.")
+        return 2
+    except SureliftError as error:
+        say(f"surelift: {error}")
+        return error.exit_code
+    except KeyboardInterrupt:
+        say("surelift: interrupted; nothing was written.")
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        if os.environ.get("SURELIFT_DEBUG"):
+            raise
+        say(f"surelift: unexpected {type(error).__name__}: {error}\nThis is a fault in surelift, not a verdict on your "
+            "policy. SURELIFT_DEBUG=1 shows where it happened.")  # fmt: skip
+        return 1
+
+
+def run() -> None:
+    sys.exit(main())

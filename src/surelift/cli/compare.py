@@ -1,0 +1,36 @@
+"""surelift compare: is the new policy better than production?"""
+
+from surelift.cli.options import LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources
+from surelift.cli.output import deliver, progress
+from surelift.decisions.compare import compare as ask
+from surelift.errors import UsageError
+from surelift.policies.policy import Policy
+
+
+def compare(
+    sources: Sources,
+    /,
+    *,
+    log: LogFlags = LogFlags(),
+    policies: PolicyFlags = PolicyFlags(),
+    question: OverFlags = OverFlags(),
+    method: MethodFlags = MethodFlags(),
+    output: OutputFlags = OutputFlags(),
+) -> int:
+    """Is the candidate better than production, or than another policy, and how sure is that?
+
+    Exit code 0 when certified, 3 when not.
+    """
+    candidate = one(policies)
+    logs = log.logs(sources)
+    with progress() as tell:
+        answer = ask(logs, candidate, **question.arguments(), **method.arguments(), progress=tell)
+    deliver(answer, output)
+    return 0 if answer.certified else 3
+
+
+def one(policies: PolicyFlags) -> dict[str, Policy]:
+    named = policies.required()
+    if len(named) > 1:
+        raise UsageError(f"{len(named)} candidates were named, but this command takes one; use 'surelift select'.")
+    return named

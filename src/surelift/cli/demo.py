@@ -1,0 +1,71 @@
+"""surelift demo: a shop with a known truth, from a log to certified decisions."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from surelift.cli.output import say
+from surelift.datasets.shop import Shop, shop
+from surelift.decisions.certificate import Certificate
+from surelift.decisions.check import check
+from surelift.decisions.compare import compare
+from surelift.decisions.select import select
+from surelift.errors import UsageError
+from surelift.logs.logs import Logs
+from surelift.policies.policy import Policy
+from surelift.policies.resolve import as_policy, mixture
+from surelift.report.demo import demo_table
+
+LOG, CERTIFICATE = "shop.parquet", "certificate.json"
+
+
+def demo(*, output: Annotated[str, Parameter(help="Folder for the log and the certificate.")] = "demo") -> int:
+    """A shop with a known truth: from a log to certified decisions, in a few seconds."""
+    folder = Path(output)
+    data = shop()
+    path = write_log(data, folder)
+    logs = Logs(path, **data.columns())
+    say(
+        f"""\
+A web shop shows each visitor one of ten items, and logs the click and the
+probability with which that item was picked: {data.table.num_rows:,} visits, in {path}.
+Three new policies want to replace production. Which would earn more, and how sure
+is that, before any of them has been tried on a visitor?
+"""
+    )
+    say(f"{check(logs, data.policies())}\n")
+    answers = {name: compare(logs, {name: policy}) for name, policy in candidates().items()}
+    say(f"{demo_table(answers, true_improvements(data))}\n")
+    choice = select(logs, data.policies())
+    say(f"{choice}\n")
+    certificate = folder / CERTIFICATE
+    Certificate.of(choice).save(certificate)
+    say(f"The certificate of this choice is in {certificate}. Anyone who has the log can confirm it:")
+    say(f"  surelift verify {certificate} {path}")
+    say("On your own log:")
+    say("  surelift compare LOG.parquet --reward click --propensity p_logged --policy p_new")
+    return 0
+
+
+def candidates() -> dict[str, Policy]:
+    policies = {name: as_policy(column) for name, column in Shop.policies().items()}
+    return {"better": policies["better"], "10% better": mixture(policies["better"], 0.1)} | policies
+
+
+def true_improvements(data: Shop) -> dict[str, float]:
+    gains = {name: data.true_values[name] - data.true_values["logging"] for name in Shop.policies()}
+    return gains | {"10% better": 0.1 * gains["better"]}
+
+
+def write_log(data: Shop, folder: Path) -> str:
+    import pyarrow.parquet as pq
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        beside = folder / f".{LOG}"
+        pq.write_table(data.table, beside)
+        beside.replace(folder / LOG)
+    except OSError as error:
+        raise UsageError(f"the demo cannot write to {folder}: {error.strerror}.") from error
+    return str(folder / LOG)

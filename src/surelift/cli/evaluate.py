@@ -1,0 +1,24 @@
+"""surelift evaluate: what is each policy worth?"""
+
+from surelift.cli.options import LogFlags, MethodFlags, OutputFlags, PolicyFlags, SidesFlag, Sources
+from surelift.cli.output import deliver, progress
+from surelift.decisions.evaluate import evaluate as ask
+
+
+def evaluate(
+    sources: Sources,
+    /,
+    *,
+    log: LogFlags = LogFlags(),
+    policies: PolicyFlags = PolicyFlags(),
+    method: MethodFlags = MethodFlags(),
+    sides: SidesFlag = "both",
+    output: OutputFlags = OutputFlags(),
+) -> int:
+    """What is each policy worth? An estimate, a lower and an upper bound, all holding at once."""
+    named = policies.required()
+    logs = log.logs(sources)
+    with progress() as tell:
+        answer = ask(logs, named, sides=sides, **method.arguments(), progress=tell)
+    deliver(answer, output)
+    return 0

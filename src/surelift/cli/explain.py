@@ -1,0 +1,34 @@
+"""surelift explain: what a method promises, what a word means, what a certificate says."""
+
+from pathlib import Path
+from textwrap import fill
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from surelift.bounds import BOUNDS
+from surelift.cli.output import say
+from surelift.decisions.certificate import Certificate
+from surelift.errors import UsageError
+from surelift.report.words import WORDS, explain_certificate
+
+
+def explain(
+    topic: Annotated[str | None, Parameter(help="A method, a word, or the file of a certificate.")] = None, /
+) -> int:
+    """What a method promises, what a word means, or what a certificate says."""
+    if topic is None:
+        say("surelift explain TOPIC, where TOPIC is one of\n")
+        say("  methods  " + ", ".join(BOUNDS))
+        say("  words    " + ", ".join(WORDS))
+        say("  or the file of a certificate")
+    elif topic in BOUNDS:
+        bound = BOUNDS[topic]
+        say(f"{topic}\n\n{fill(bound.says)}\n\nOptions: {', '.join(sorted(bound.options))}.  Proved: {bound.proved}.")
+    elif word := WORDS.get(topic) or WORDS.get(topic.replace("-", " ")):
+        say(f"{topic}\n\n{fill(word)}")
+    elif Path(topic).is_file():
+        say(explain_certificate(Certificate.load(topic)))
+    else:
+        raise UsageError(f"nothing is known about {topic!r}; 'surelift explain' lists the topics.")
+    return 0

@@ -1,0 +1,172 @@
+"""The flags that commands share, and how they become logs and policies."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from cyclopts import Group, Parameter
+
+from surelift.errors import UsageError
+from surelift.logs.logs import Logs
+from surelift.policies.policy import Policy
+from surelift.policies.resolve import as_policy, chosen, mixture
+
+# Shown in this order by --help.
+LOG = Group.create_ordered("The log")
+POLICIES = Group.create_ordered("The policies")
+QUESTION = Group.create_ordered("The question")
+ANSWER = Group.create_ordered("The answer")
+OUTPUT = Group.create_ordered("Output")
+
+Sources = Annotated[
+    list[str],
+    Parameter(
+        name="SOURCE",
+        help="Parquet, CSV or Arrow files: paths, globs in quotes, or folders.",
+        show_default=False,
+    ),
+]
+
+
+def flag(text: str) -> Parameter:
+    return Parameter(help=text, show_default=False)
+
+
+@Parameter(name="*", group=LOG)
+@dataclass(frozen=True, kw_only=True)
+class LogFlags:
+    reward: Annotated[str | None, flag("Column of what a round earned.")] = None
+    cost: Annotated[str | None, flag("Column of what a round cost, instead of a reward.")] = None
+    propensity: Annotated[
+        str | None, flag("Column of the probability with which production took the logged action.")
+    ] = None
+    log_propensity: Annotated[str | None, flag("Column of its natural logarithm, instead.")] = None
+    action: Annotated[str | None, flag("Column of the action taken: a position from 0, or a label.")] = None
+    actions: Annotated[str | None, flag("The labels of the actions in vector order, with commas.")] = None
+    logging: Annotated[
+        str | None, flag("Production's whole distribution: a list column, or columns with commas, one per action.")
+    ] = None
+    contexts: Annotated[str | None, flag("Columns known before the action, with commas.")] = None
+    time: Annotated[str | None, flag("Column of the time of the decision.")] = None
+    action_count: Annotated[str | None, flag("How many actions there were to choose from: a number or a column.")] = (
+        None
+    )
+    reward_range: Annotated[
+        tuple[float, float], Parameter(help="The least and the largest a reward (or cost) can be, known beforehand.")
+    ] = (0.0, 1.0)
+    density: Annotated[bool, Parameter(help="Propensities and probabilities are densities and may exceed 1.")] = False
+    propensity_is_estimated: Annotated[
+        bool, Parameter(help="The propensity was fitted, not logged; then nothing is certified.")
+    ] = False
+
+    def logs(self, sources: list[str]) -> Logs:
+        if not sources:
+            raise UsageError("no log was named; give the path of a Parquet, CSV or Arrow file.")
+        count: Any = self.action_count
+        return Logs(
+            sources,
+            reward=self.reward,
+            cost=self.cost,
+            propensity=self.propensity,
+            log_propensity=self.log_propensity,
+            action=self.action,
+            actions=None if self.actions is None else self.actions.split(","),
+            logging=columns(self.logging),
+            contexts=None if self.contexts is None else self.contexts.split(","),
+            time=self.time,
+            action_count=int(count) if count is not None and count.isdigit() else count,
+            reward_range=self.reward_range,
+            density=self.density,
+            propensity_is_estimated=self.propensity_is_estimated,
+        )
+
+
+@Parameter(name="*", group=POLICIES)
+@dataclass(frozen=True, kw_only=True)
+class PolicyFlags:
+    policy: Annotated[
+        list[str] | None,
+        flag("[NAME=]COL: column of the candidate's probability of the logged action, or a list column. Repeatable."),
+    ] = None
+    chosen: Annotated[
+        list[str] | None, flag("[NAME=]COL: column of the action a deterministic candidate would take. Repeatable.")
+    ] = None
+    mix: Annotated[
+        list[str] | None,
+        flag("NAME=ALPHA: try candidate NAME in this share of decisions only, production in the others. Repeatable."),
+    ] = None
+
+    def policies(self) -> dict[str, Policy]:
+        named: dict[str, Policy] = {}
+        pairs = [(text, as_policy) for text in self.policy or ()] + [(text, chosen) for text in self.chosen or ()]
+        for text, make in pairs:
+            name, _, column = text.partition("=") if "=" in text else (text, "=", text)
+            if not name or not column:
+                raise UsageError(f"--policy and --chosen take NAME=COLUMN or COLUMN, not {text!r}.")
+            if name in named:
+                raise UsageError(f"policy {name!r} is named twice; give each candidate a name of its own, NAME=COLUMN.")
+            named[name] = make(column if make is chosen else columns(column))
+        for text in self.mix or ():
+            name, _, alpha = text.partition("=")
+            if name not in named:
+                raise UsageError(f"--mix {text!r} names no candidate; they are {', '.join(named) or 'none'}.")
+            named[name] = mixture(named[name], number(alpha, f"--mix {text}"))
+        return named
+
+    def required(self) -> dict[str, Policy]:
+        named = self.policies()
+        if not named:
+            raise UsageError("no candidate was named; say --policy COLUMN, or --policy NAME=COLUMN.")
+        return named
+
+
+@Parameter(name="*", group=ANSWER)
+@dataclass(frozen=True, kw_only=True)
+class MethodFlags:
+    delta: Annotated[float, Parameter(help="The chance of being wrong.")] = 0.05
+    method: Annotated[str, Parameter(help="How to bound; see 'surelift explain'.")] = "mixture"
+    control: Annotated[str, Parameter(help="What narrows the bound: auto or none.")] = "auto"
+    grid: Annotated[str, Parameter(help="Smoothings to try: anytime, or planned for a single look.")] = "anytime"
+    smoothing: Annotated[float | None, flag("The single smoothing of logarithmic-smoothing.")] = None
+
+    def arguments(self) -> dict[str, Any]:
+        return {
+            "delta": self.delta, "method": self.method, "control": self.control, "grid": self.grid,
+            "smoothing": self.smoothing,
+        }  # fmt: skip
+
+
+@Parameter(name="*", group=QUESTION)
+@dataclass(frozen=True, kw_only=True)
+class OverFlags:
+    over: Annotated[
+        str, Parameter(help="What to compare with: production ('logging'), or a column of another policy.")
+    ] = "logging"
+    margin: Annotated[float, Parameter(help="How much better it has to be, in units of the reward.")] = 0.0
+
+    def arguments(self) -> dict[str, Any]:
+        return {"over": columns(self.over), "margin": self.margin}
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True, kw_only=True)
+class OutputFlags:
+    json: Annotated[bool, Parameter(help="Print the answer as JSON on standard output.")] = False
+    certificate: Annotated[str | None, flag("Write a certificate to this file, for 'surelift verify'.")] = None
+
+
+JsonFlag = Annotated[bool, Parameter(help="Print the answer as JSON on standard output.", group=OUTPUT)]
+SidesFlag = Annotated[
+    Literal["both", "lower", "upper"], Parameter(help="Spend delta on both bounds or on one.", group=ANSWER)
+]
+
+
+def columns(text: str | None) -> Any:
+    """A column, or several with commas that stand for a vector over actions."""
+    return text.split(",") if text is not None and "," in text else text
+
+
+def number(text: str, subject: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise UsageError(f"{subject}: {text!r} is not a number.") from error

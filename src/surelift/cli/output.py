@@ -1,0 +1,45 @@
+"""What a command shows: text and progress on standard error, JSON on standard output."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from surelift.cli.options import OutputFlags
+from surelift.decisions.certificate import Answer, Certificate
+from surelift.decisions.result import Result
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def show(result: Result, *, json: bool) -> None:
+    say(str(result))
+    if json:
+        print(result.to_json())
+
+
+def deliver(answer: Answer, output: OutputFlags) -> None:
+    """The certificate first: what is shown is then surely written."""
+    if output.certificate is not None:
+        Certificate.of(answer).save(output.certificate)
+    show(answer, json=output.json)
+    if output.certificate is not None:
+        say(
+            f"Certificate written to {output.certificate}; confirm it with: surelift verify {output.certificate} SOURCE"
+        )
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[int], None] | None]:
+    """Rows read so far, on a terminal only, and gone when done."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    parts = (SpinnerColumn(), TextColumn("{task.completed:,} rounds"), TimeElapsedColumn())
+    with Progress(*parts, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+        yield lambda rows: bar.update(task, completed=rows)

@@ -1,0 +1,115 @@
+"""The embedded demo: a small web shop whose truth is known, so that every bound can be held against it."""
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from surelift.arrays import ArrowTable, FloatArray, IntArray
+from surelift.logs.logs import Logs
+
+VISITORS = {"new": 0.5, "returning": 0.35, "loyal": 0.15}
+DEVICES = {"phone": 0.65, "desktop": 0.35}
+DAYPARTS = {"day": 0.6, "evening": 0.4}
+ITEMS = ("boots", "coat", "dress", "gloves", "hat", "jeans", "scarf", "shirt", "socks", "sweater")
+CANDIDATES = ("better", "slight", "worse")
+SEED = 20240523
+_SECONDS = 28 * 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Shop:
+    """Four weeks of one item shown per visit, and what each policy is truly worth."""
+
+    table: ArrowTable
+    true_values: dict[str, float]
+    """Expected clicks a visit, computed over all contexts and items: of ``logging`` and of each candidate."""
+
+    def logs(self) -> Logs:
+        return Logs(self.table, **self.columns())
+
+    @staticmethod
+    def columns() -> dict[str, Any]:
+        """The arguments of ``Logs`` for this table."""
+        return {
+            "reward": "click", "propensity": "propensity", "action": "item", "actions": list(ITEMS),
+            "contexts": ["visitor", "device", "daypart"], "time": "time",
+        }  # fmt: skip
+
+    @staticmethod
+    def policies() -> dict[str, str]:
+        return {name: f"p_{name}" for name in CANDIDATES}
+
+
+def shop(rounds: int = 20_000, *, seed: int = SEED) -> Shop:
+    """Draw visits from the shop; the shop itself is always the same.
+
+    >>> shop(rounds=2).table.column_names
+    ['time', 'visitor', 'device', 'daypart', 'item', 'click', 'propensity', 'p_better', 'p_slight', 'p_worse']
+    """
+    contexts = list(product(VISITORS, DEVICES, DAYPARTS))
+    shares = np.array([VISITORS[v] * DEVICES[d] * DAYPARTS[t] for v, d, t in contexts])
+    clicks = _click_rates(len(contexts))
+    policies = _policies(clicks)
+    truth = {name: float((shares[:, None] * matrix * clicks).sum()) for name, matrix in policies.items()}
+
+    rng = np.random.default_rng(seed)
+    context = _draw(np.broadcast_to(shares, (rounds, len(shares))), rng.random(rounds))
+    item = _draw(policies["logging"][context], rng.random(rounds))
+    click = (rng.random(rounds) < clicks[context, item]).astype(np.int8)
+    seconds = np.sort(np.floor(rng.random(rounds) * _SECONDS)).astype(np.int64)
+    visitor, device, daypart = (np.array(part)[context] for part in zip(*contexts, strict=True))
+    table = pa.table(
+        {
+            "time": pa.array(np.datetime64("2024-03-04T00:00:00", "s") + seconds),
+            "visitor": visitor,
+            "device": device,
+            "daypart": daypart,
+            "item": np.array(ITEMS)[item],
+            "click": click,
+            "propensity": policies["logging"][context, item],
+            **{f"p_{name}": policies[name][context, item] for name in CANDIDATES},
+        }
+    )
+    return Shop(table, truth)
+
+
+def _click_rates(contexts: int) -> FloatArray:
+    """Between about 2% and 25%: a popularity of the item, and a taste of the visitor."""
+    rng = np.random.default_rng(1)
+    popularity = np.linspace(-3.4, -1.9, len(ITEMS))
+    taste = 1.6 * (rng.random((contexts, len(ITEMS))) - 0.5)
+    rates: FloatArray = 1.0 / (1.0 + np.exp(-(popularity + taste)))
+    return rates
+
+
+def _policies(clicks: FloatArray) -> dict[str, FloatArray]:
+    """Production knows popularity a little; the candidates know more, hardly more, and less."""
+    popularity = np.broadcast_to(clicks.mean(axis=0), clicks.shape)
+    hunch = np.random.default_rng(2).random(clicks.shape)
+    return {
+        "logging": _explore(_softmax(10.0 * popularity), 0.2),
+        "better": _explore(_softmax(30.0 * clicks), 0.05),
+        "slight": _explore(_softmax(10.0 * popularity + 4.0 * (clicks - popularity) + 1.2 * hunch), 0.1),
+        "worse": _explore(_softmax(-12.0 * clicks), 0.05),
+    }
+
+
+def _softmax(scores: FloatArray) -> FloatArray:
+    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares: FloatArray = exponentials / exponentials.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _explore(policy: FloatArray, epsilon: float) -> FloatArray:
+    explored: FloatArray = (1.0 - epsilon) * policy + epsilon / policy.shape[1]
+    return explored
+
+
+def _draw(distributions: FloatArray, uniforms: FloatArray) -> IntArray:
+    """One position a row, by inversion: the stream of uniforms is the only randomness."""
+    inner = np.cumsum(distributions, axis=1)[:, :-1]
+    positions: IntArray = (uniforms[:, None] >= inner).sum(axis=1)
+    return positions

@@ -1,0 +1,100 @@
+"""From features and labels to logged decisions, as in Section 5 of the paper: actions are labels, the right one pays."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from surelift.arrays import FloatArray, IntArray
+from surelift.errors import UsageError
+from surelift.logs.logs import Logs
+
+
+@dataclass(frozen=True, slots=True)
+class BanditFeedback:
+    """What a logging policy would have logged on a labelled data set, and the truth behind it."""
+
+    features: FloatArray
+    actions: tuple[str, ...]
+    """The labels, in the order of their strings."""
+    action: IntArray
+    reward: FloatArray
+    logging: FloatArray  # (rounds, actions)
+    expected_rewards: FloatArray  # (rounds, actions)
+
+    def logs(self) -> Logs:
+        rows = np.arange(len(self.action))
+        return Logs(
+            reward=self.reward, propensity=self.logging[rows, self.action], action=self.action, logging=self.logging,
+            contexts=self.features,
+        )  # fmt: skip
+
+    def true_value(self, policy: FloatArray) -> float:
+        """The expected reward of a policy, (rounds, actions), over the contexts of this data set."""
+        return float((policy * self.expected_rewards).sum(axis=1).mean())
+
+
+def encode_labels(labels: Sequence[Any] | npt.NDArray[Any]) -> tuple[IntArray, tuple[str, ...]]:
+    """Labels as positions among their strings in sorted order.
+
+    >>> encode_labels(["b", "a", "b"])[1]
+    ('a', 'b')
+    """
+    names, codes = np.unique(np.asarray([str(label) for label in labels]), return_inverse=True)
+    return codes.astype(np.int64), tuple(str(name) for name in names)
+
+
+def ideal_policy(codes: IntArray, actions: int, *, temperature: float) -> FloatArray:
+    r"""Proportional to exp(1[a is the right label] / temperature).
+
+    >>> ideal_policy(np.array([1]), 2, temperature=1.0).round(3).tolist()
+    [[0.269, 0.731]]
+    """
+    return _peaked(codes, actions, temperature)
+
+
+def faulty_policy(codes: IntArray, actions: int, *, temperature: float, faulty: Sequence[int] = (0, 1)) -> FloatArray:
+    """The same, but for the labels in ``faulty`` its peak sits on the next label, a wrong one."""
+    shifted = np.where(np.isin(codes, list(faulty)), (codes + 1) % actions, codes)
+    return _peaked(shifted, actions, temperature)
+
+
+def supervised_to_bandit(
+    features: FloatArray,
+    labels: Sequence[Any] | npt.NDArray[Any],
+    logging: FloatArray,
+    *,
+    noise: float = 0.0,
+    rng: np.random.Generator,
+) -> BanditFeedback:
+    """Let a logging policy, (rounds, labels), choose a label for each row; the right one pays with probability 1 - noise.
+
+    A wrong one pays with probability ``noise``. Columns of ``logging`` follow the sorted strings of the labels.
+    """
+    codes, actions = encode_labels(labels)
+    if not 0.0 <= noise <= 0.5:
+        raise UsageError(f"noise must lie in [0, 0.5], but is {noise}.")
+    if logging.shape != (len(codes), len(actions)):
+        raise UsageError(
+            f"logging must have shape {(len(codes), len(actions))}, a column per label, not {logging.shape}."
+        )
+    expected = np.full(logging.shape, noise)
+    rows = np.arange(len(codes))
+    expected[rows, codes] = 1.0 - noise
+    inner = np.cumsum(logging, axis=1)[:, :-1]
+    action: IntArray = (rng.random(len(codes))[:, None] >= inner).sum(axis=1)
+    reward = (rng.random(len(codes)) < expected[rows, action]).astype(np.float64)
+    return BanditFeedback(np.asarray(features), actions, action, reward, logging, expected)
+
+
+def _peaked(peaks: IntArray, actions: int, temperature: float) -> FloatArray:
+    if not temperature > 0:
+        raise UsageError(f"temperature must be positive, but is {temperature}.")
+    # Relative to the peak, so that a small temperature does not overflow.
+    off_peak = np.exp(-1.0 / temperature)
+    policy = np.full((len(peaks), actions), off_peak)
+    policy[np.arange(len(peaks)), peaks] = 1.0
+    shares: FloatArray = policy / policy.sum(axis=1, keepdims=True)
+    return shares

@@ -1,0 +1,13 @@
+"""Bounds become answers: check, evaluate, compare, select, and certificates of them."""
+
+from surelift.decisions.certificate import Certificate
+from surelift.decisions.check import Finding, Health, WeightHealth, check
+from surelift.decisions.compare import Improvement, compare
+from surelift.decisions.evaluate import Evaluation, PolicyValue, evaluate
+from surelift.decisions.select import Selection, select
+from surelift.decisions.verify import Verification, verify
+
+__all__ = [
+    "Certificate", "Evaluation", "Finding", "Health", "Improvement", "PolicyValue", "Selection", "Verification",
+    "WeightHealth", "check", "compare", "evaluate", "select", "verify",
+]  # fmt: skip

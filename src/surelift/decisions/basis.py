@@ -1,0 +1,57 @@
+"""What an answer rests on: what was asked, of which rounds, under which assumptions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from surelift.logs.fingerprint import Fingerprint
+from surelift.logs.logs import Logs
+from surelift.policies import Policy
+from surelift.statistics import Sums
+from surelift.version import __version__
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """Enough to ask the same question again, and to know the rounds again."""
+
+    question: str
+    options: Mapping[str, Any]
+    logs: Mapping[str, Any]
+    policies: Mapping[str, Mapping[str, Any]]
+    rounds: int
+    fingerprint: Fingerprint
+    version: str = __version__
+
+
+def basis_of(
+    question: str, logs: Logs, policies: Mapping[str, Policy], sums: Sums, options: Mapping[str, Any]
+) -> Basis:
+    described = {name: policy.describe() for name, policy in policies.items()}
+    return Basis(question, options, logs.describe(), described, sums.units, sums.fingerprint)
+
+
+def assumptions_of(logs: Logs, *, any_looks: bool) -> tuple[str, ...]:
+    """What has to be true for the bound to hold, beyond the mathematics."""
+    kind = "costs" if logs.scale.is_cost else "rewards"
+    looks = (
+        "policies, delta, margin and grid were fixed before looking at these rounds"
+        if any_looks
+        else "policies, delta, margin and the number of rounds were fixed beforehand, and this is the only look"
+    )
+    return (
+        f"{kind} lie in [{logs.scale.low:g}, {logs.scale.high:g}] by their nature",
+        "the propensities were recorded when the decisions were made",
+        "no policy was fitted on these rounds",
+        looks,
+        *doubts_of(logs),
+    )
+
+
+def doubts_of(logs: Logs) -> tuple[str, ...]:
+    """What keeps an answer from being certified."""
+    return (
+        ("conditional on the propensity model: the propensities were estimated",)
+        if logs.propensity_is_estimated
+        else ()
+    )

@@ -1,0 +1,40 @@
+"""What every result can do: show itself, and leave as a dict, as JSON or as a data frame."""
+
+import json
+from typing import Any, Literal
+
+from surelift.errors import UsageError
+
+FrameKind = Literal["pandas", "polars", "pyarrow"]
+
+
+class Result:
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def records(self) -> list[dict[str, Any]]:
+        """One flat record for each policy."""
+        raise NotImplementedError
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    def to_frame(self, kind: FrameKind = "pandas") -> Any:
+        """One row for each policy, as a data frame of the library named."""
+        import narwhals as nw
+
+        records = self.records()
+        columns = {name: [record[name] for record in records] for name in records[0]}
+        try:
+            return nw.from_dict(columns, backend=kind).to_native()
+        except (ImportError, ModuleNotFoundError) as error:
+            raise UsageError(f"{kind} is not installed; install it, or ask for to_frame('pyarrow').") from error
+
+    def __repr__(self) -> str:
+        from surelift.report.text import describe
+
+        return describe(self)
+
+    __str__ = __repr__

@@ -1,0 +1,24 @@
+"""Everything surelift refuses, as one small family.
+
+SureliftError
+├── UsageError   the question is wrong: an option, a file, a column            (exit code 2)
+└── LogsError    the logs are not fit for a guarantee: unreadable, invalid     (exit code 4)
+"""
+
+
+class SureliftError(Exception):
+    """A refusal with a message for the person who asked."""
+
+    exit_code = 1
+
+
+class UsageError(SureliftError, ValueError):
+    """The question cannot be asked this way; the message says what to change."""
+
+    exit_code = 2
+
+
+class LogsError(SureliftError, ValueError):
+    """The logs cannot carry a guarantee; the message says which rows and what to do."""
+
+    exit_code = 4

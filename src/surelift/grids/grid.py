@@ -1,0 +1,55 @@
+"""A grid: the smoothings that are tried at once, each with its share of the prior."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from surelift.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Smoothings (the paper's lambda) with a prior that sums to 1, all fixed before the data is seen.
+
+    ``any_looks`` says whether the same grid is used whatever the number of rounds, so that a bound made from it holds
+    however often one looks.
+    """
+
+    name: str
+    smoothings: tuple[float, ...]
+    prior: tuple[float, ...]
+    any_looks: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.smoothings or len(self.smoothings) != len(self.prior):
+            raise UsageError("a grid needs at least one smoothing, and one prior share for each.")
+        if not all(math.isfinite(value) and value > 0 for value in (*self.smoothings, *self.prior)):
+            raise UsageError("every smoothing and every prior share of a grid must be positive and finite.")
+        if abs(math.fsum(self.prior) - 1.0) > 1e-9:
+            raise UsageError(f"the prior of a grid must sum to 1, but sums to {math.fsum(self.prior)}.")
+
+    def scaled(self, factor: float) -> "Grid":
+        smoothings = tuple(smoothing * factor for smoothing in self.smoothings)
+        return Grid(self.name, smoothings, self.prior, self.any_looks)
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "name": self.name, "smoothings": list(self.smoothings), "prior": list(self.prior), "any_looks": self.any_looks,
+        }  # fmt: skip
+
+    @classmethod
+    def from_description(cls, description: Mapping[str, Any]) -> "Grid":
+        try:
+            return cls(
+                str(description["name"]), tuple(map(float, description["smoothings"])),
+                tuple(map(float, description["prior"])), bool(description["any_looks"]),
+            )  # fmt: skip
+        except (KeyError, TypeError, ValueError) as error:
+            raise UsageError(f"a grid cannot be read from {dict(description)}.") from error
+
+
+def normalised(weights: Iterable[float]) -> tuple[float, ...]:
+    weights = list(weights)
+    total = math.fsum(weights)
+    return tuple(weight / total for weight in weights)

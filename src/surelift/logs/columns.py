@@ -1,0 +1,89 @@
+"""An Arrow column as float64 numbers, with a note of every entry that is none."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from surelift.arrays import ArrowColumn, BoolArray, FloatArray
+from surelift.logs.vectors import Vectors
+
+# How far a sum of probabilities may be from 1, and a probability above 1, before it is refused.
+TOLERANCE = 1e-6
+TOLERANCE_FLOAT32 = 1e-5
+
+_NUMBER = r"^-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^-?inf(inity)?$|^nan$"
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    values: FloatArray
+    null: BoolArray
+    not_numeric: BoolArray
+    shown: ArrowColumn
+    """The column as it was, to show an entry that is no number."""
+    tolerance: float
+
+
+def decode(column: ArrowColumn) -> ArrowColumn:
+    """One contiguous array, without dictionary encoding."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+        if isinstance(column, pa.ChunkedArray):
+            column = pa.concat_arrays(column.chunks)
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def is_text(column: ArrowColumn) -> bool:
+    kind = column.type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def is_list(column: ArrowColumn) -> bool:
+    kind = column.type
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def to_numbers(column: ArrowColumn, *, untyped: bool) -> Numbers:
+    """Numbers and truth values become float64; text does only where the format has no types (``untyped``)."""
+    column = decode(column)
+    null = np.asarray(column.is_null())
+    kind = column.type
+    numeric = (
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        or pa.types.is_boolean(kind) or pa.types.is_null(kind)
+    )  # fmt: skip
+    if numeric:
+        values = _as_float(column.cast(pa.uint8()) if pa.types.is_boolean(kind) else column)
+        not_numeric = np.zeros(len(column), dtype=np.bool_)
+    elif is_text(column) and untyped:
+        values, not_numeric = _parse(column, null)
+    else:
+        values, not_numeric = np.full(len(column), np.nan), ~null
+    narrow = pa.types.is_float32(kind) or pa.types.is_float16(kind)
+    return Numbers(values, null, not_numeric, column, TOLERANCE_FLOAT32 if narrow else TOLERANCE)
+
+
+def _as_float(column: ArrowColumn) -> FloatArray:
+    # safe=False: a whole number beyond 2^53 is rounded, as in every float column.
+    values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def _parse(column: ArrowColumn, null: BoolArray) -> tuple[FloatArray, BoolArray]:
+    text = pc.utf8_lower(pc.utf8_trim_whitespace(column))
+    text = pc.if_else(pc.equal(text, "true"), "1", pc.if_else(pc.equal(text, "false"), "0", text))
+    number = pc.fill_null(pc.match_substring_regex(text, _NUMBER), False)
+    values = _as_float(pc.if_else(number, text, pa.scalar(None, text.type)))
+    return values, ~np.asarray(number) & ~null
+
+
+def list_to_vectors(column: ArrowColumn) -> tuple[Vectors, BoolArray]:
+    """The vectors of a list column, and which rounds have none; null entries become NaN."""
+    column = decode(column)
+    lengths = np.asarray(pc.fill_null(pc.list_value_length(column), 0), dtype=np.int64)
+    missing = np.asarray(column.is_null()) | (lengths == 0)
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    entries = to_numbers(pc.list_flatten(column), untyped=False)
+    return Vectors(entries.values, starts, entries.tolerance), missing

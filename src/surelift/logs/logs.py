@@ -1,0 +1,208 @@
+"""``Logs``: where the rounds are, and what their columns mean."""
+
+import difflib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from surelift.errors import UsageError
+from surelift.logs.batch import Batch, Needs, Source
+from surelift.logs.frames import Arrays
+from surelift.logs.scale import Scale
+from surelift.logs.sources import open_source
+
+NO_PROPENSITY = """\
+no propensity: name the column that holds the probability with which production took the action it took.
+It has to be logged when the decision is made: store, beside each action, the probability its policy gave it (for an
+epsilon-greedy choice among K: epsilon/K, plus 1 - epsilon for the greedy action). It cannot be recovered afterwards; if
+you fitted a model of it, say propensity='your_column', propensity_is_estimated=True, and every answer will be
+conditional on that model and never certified."""
+
+
+class Logs:
+    """Logged decisions: what was shown, with what probability, what it earned.
+
+    ``source`` is a path, a glob, a list of paths, a dict of arrays, a data frame or a DuckDB relation; the other
+    arguments name its columns. Without a source they are the arrays themselves. Nothing is read until a question is
+    asked, and then in batches.
+
+    >>> Logs(reward=[0, 1, 1], propensity=[0.5, 0.25, 0.5])
+    Logs(reward='reward', propensity='propensity')
+
+    ``reward_range`` is the range a reward (or cost) can have, in its own units, known beforehand: never the extremes
+    seen. ``logging`` names the whole distribution production drew from, as a list column or one column per action, and
+    then ``action`` is the position (or the label, declared in ``actions``) of the action taken.
+    """
+
+    def __init__(
+        self,
+        source: Any = None,
+        *,
+        reward: Any = None,
+        cost: Any = None,
+        propensity: Any = None,
+        log_propensity: Any = None,
+        action: Any = None,
+        actions: Sequence[Any] | None = None,
+        logging: Any = None,
+        contexts: Any = None,
+        time: Any = None,
+        action_count: Any = None,
+        reward_range: tuple[float, float] = (0, 1),
+        density: bool = False,
+        propensity_is_estimated: bool = False,
+    ) -> None:
+        given = {
+            "reward": reward, "cost": cost, "propensity": propensity, "log_propensity": log_propensity,
+            "action": action, "logging": logging, "contexts": contexts, "time": time, "action_count": action_count,
+        }  # fmt: skip
+        given = {role: column for role, column in given.items() if column is not None}
+        _exactly_one(given, "reward", "cost", "the column that holds what each decision earned")
+        if not {"propensity", "log_propensity"} & given.keys():
+            raise UsageError(NO_PROPENSITY)
+        _exactly_one(given, "propensity", "log_propensity", "the probability of the logged action")
+        self.scale = Scale(*_two_numbers(reward_range), is_cost="cost" in given)
+        if source is None:
+            source, given = _name_arrays(given)
+        self.source: Source = open_source(source)
+        self._names = self.source.column_names()
+
+        self.reward, self.cost = given.get("reward"), given.get("cost")
+        self.propensity, self.log_propensity = given.get("propensity"), given.get("log_propensity")
+        self.action, self.time = given.get("action"), given.get("time")
+        self.logging: str | tuple[str, ...] | None = _one_or_many(given.get("logging"), "logging")
+        self.contexts: tuple[str, ...] | None = _many(given.get("contexts"))
+        self.action_count: int | str | None = given.get("action_count")
+        self.actions = None if actions is None else tuple(actions)
+        self.density, self.propensity_is_estimated = density, propensity_is_estimated
+
+        for role, columns in given.items():
+            if role != "action_count" or isinstance(columns, str):
+                self.require_columns(columns, role=role)
+        self._check_declarations()
+
+    @property
+    def outcome(self) -> str:
+        """The column of rewards, or of costs."""
+        name = self.reward if self.reward is not None else self.cost
+        assert isinstance(name, str)
+        return name
+
+    def column_names(self) -> list[str]:
+        return list(self._names)
+
+    def count(self) -> int:
+        return self.source.count()
+
+    def batches(self, needs: Needs = Needs()) -> Iterator[Batch]:
+        """The rounds, with their own columns and the others asked for, a batch at a time."""
+        needs = self.needs() + needs
+        columns = list(dict.fromkeys([*needs.numeric, *needs.raw]))
+        return self.source.batches(columns, numeric=[name for name in columns if name not in needs.raw])
+
+    def needs(self) -> Needs:
+        counts = self.action_count if isinstance(self.action_count, str) else None
+        single = [self.outcome, self.propensity, self.log_propensity, self.action, counts]
+        logging = [self.logging] if isinstance(self.logging, str) else list(self.logging or ())
+        return Needs(
+            numeric=tuple(name for name in [*single, *logging] if name is not None),
+            raw=() if self.time is None else (self.time,),
+        )
+
+    def require_columns(self, names: str | Sequence[str], *, role: str) -> None:
+        """Raise, with the nearest names, for a column that is not there."""
+        for name in [names] if isinstance(names, str) else names:
+            if not isinstance(name, str):
+                raise UsageError(
+                    f"{role} must name a column of the source, but is a {type(name).__name__}; "
+                    "arrays go without a source: Logs(reward=..., propensity=...)."
+                )
+            if name not in self._names:
+                near = difflib.get_close_matches(name, self._names, n=3, cutoff=0.5)
+                hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+                shown = ", ".join(self._names[:30]) + (", ..." if len(self._names) > 30 else "")
+                raise UsageError(f"no column {name!r} for {role}.{hint} The columns are: {shown}.")
+
+    def describe(self) -> dict[str, Any]:
+        """What was declared, as it is written into a certificate."""
+        declared = {
+            "reward": self.reward, "cost": self.cost, "propensity": self.propensity,
+            "log_propensity": self.log_propensity, "action": self.action, "actions": self.actions,
+            "logging": self.logging, "contexts": self.contexts, "time": self.time, "action_count": self.action_count,
+            "reward_range": (self.scale.low, self.scale.high), "density": self.density,
+            "propensity_is_estimated": self.propensity_is_estimated,
+        }  # fmt: skip
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in declared.items()}
+        return {name: value for name, value in plain.items() if value is not None and value is not False}
+
+    def __repr__(self) -> str:
+        shown = {name: value for name, value in self.describe().items() if name != "reward_range" or value != [0, 1]}
+        return f"Logs({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+    def _check_declarations(self) -> None:
+        if self.logging is not None and self.action is None:
+            raise UsageError(
+                "logging= gives a vector over actions, so action= must name the column that says which one was taken: "
+                "its position in the vector, counted from 0, or a label declared in actions=[...]."
+            )
+        if self.density and self.logging is not None:
+            raise UsageError("density=True is for single densities; a vector over actions holds probabilities.")
+        if self.actions is not None and len(set(self.actions)) != len(self.actions):
+            raise UsageError("actions= lists a label twice; every action has one position.")
+        if isinstance(self.action_count, int) and self.action_count < 1:
+            raise UsageError(f"action_count must be at least 1, but is {self.action_count}.")
+        if self.actions is not None and isinstance(self.logging, tuple) and len(self.logging) != len(self.actions):
+            raise UsageError(
+                f"logging= names {len(self.logging)} columns, but actions= lists {len(self.actions)} labels."
+            )
+
+
+def _exactly_one(given: dict[str, Any], first: str, second: str, meaning: str) -> None:
+    if len({first, second} & given.keys()) != 1:
+        found = "both were given" if {first, second} <= given.keys() else "neither was given"
+        raise UsageError(f"give exactly one of {first}= and {second}=, {meaning}; {found}.")
+
+
+def _two_numbers(reward_range: Any) -> tuple[float, float]:
+    try:
+        low, high = reward_range
+        return float(low), float(high)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"reward_range must be two numbers, (low, high), but is {reward_range!r}.") from error
+
+
+def _one_or_many(columns: Any, role: str) -> str | tuple[str, ...] | None:
+    if columns is None or isinstance(columns, str):
+        return columns
+    if isinstance(columns, Sequence) and columns:
+        return tuple(columns)
+    raise UsageError(
+        f"{role} must be a column, or a list with one column per action, but is a {type(columns).__name__}."
+    )
+
+
+def _many(columns: Any) -> tuple[str, ...] | None:
+    if columns is None:
+        return None
+    return (columns,) if isinstance(columns, str) else tuple(columns)
+
+
+def _name_arrays(given: dict[str, Any]) -> tuple[Arrays | Any, dict[str, Any]]:
+    """Arrays given without a source become a source whose columns are named for their arguments."""
+    columns: dict[str, Any] = {}
+    names: dict[str, Any] = {}
+    for role, array in given.items():
+        if isinstance(array, str):
+            raise UsageError(f"{role}={array!r} names a column, but no source was given; start with Logs(source, ...).")
+        if role == "action_count" and np.ndim(array) == 0:
+            names[role] = int(array)
+        elif role == "contexts":
+            matrix = np.asarray(array)
+            matrix = matrix[:, None] if matrix.ndim == 1 else matrix
+            names[role] = [f"x{i}" for i in range(matrix.shape[1])]
+            columns.update({f"x{i}": matrix[:, i] for i in range(matrix.shape[1])})
+        else:
+            names[role] = role
+            columns[role] = np.asarray(array) if role == "logging" else array
+    return columns, names

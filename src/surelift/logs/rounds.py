@@ -1,0 +1,192 @@
+"""The rounds of one batch as checked numbers: rewards in [0, 1], propensities, actions, logging vectors."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from surelift.arrays import BoolArray, FloatArray, IntArray
+from surelift.logs import faults
+from surelift.logs.batch import Batch
+from surelift.logs.columns import decode, is_list, is_text, list_to_vectors, to_numbers
+from surelift.logs.faults import FaultCounter, Reason
+from surelift.logs.fingerprint import RoundHashes
+from surelift.logs.vectors import Vectors
+
+if TYPE_CHECKING:
+    from surelift.logs.logs import Logs
+
+
+class Rounds:
+    """What a policy sees of a batch, and the only way to read more of it: whatever is read is checked and hashed."""
+
+    def __init__(self, logs: "Logs", batch: Batch) -> None:
+        self.logs = logs
+        self.table = batch.table
+        self.start = batch.start
+        self.size: int = batch.table.num_rows
+        self.faults = FaultCounter(self.size, start=batch.start, place=batch.place, place_start=batch.place_start)
+        self.hashes = RoundHashes(self.size)
+        self._untyped = batch.untyped
+        self.reward = self._read_reward()
+        self.action = None if logs.action is None else self.positions(logs.action, f"action {logs.action!r}")
+        self.action_counts = self._read_action_counts()
+        # The vector first: it may show that the propensity is a little larger than the column says.
+        self.logging: Vectors | None = None
+        if logs.logging is not None:
+            subject = f"logging {logs.logging!r}" if isinstance(logs.logging, str) else "logging"
+            self.logging = self.check_probability_vectors(self.vectors(logs.logging, subject), subject)
+        self.propensity = self._read_propensity()
+        if logs.time is not None:
+            self.refuse(f"time {logs.time!r}", faults.NULL, np.asarray(decode(self.table[logs.time]).is_null()), "null")
+
+    @property
+    def usable(self) -> BoolArray:
+        return self.faults.usable
+
+    def refuse(self, subject: str, reason: Reason, bad: BoolArray, shown: Any) -> None:
+        self.faults.count(subject, reason, bad, shown)
+
+    def numbers(self, name: str, subject: str) -> tuple[FloatArray, float]:
+        """A column of finite numbers and the tolerance of its type."""
+        numbers = to_numbers(self.table[name], untyped=self._untyped)
+        if numbers.not_numeric.any():
+            first = int(np.argmax(numbers.not_numeric))
+            self.refuse(subject, faults.NOT_NUMERIC, numbers.not_numeric, numbers.shown[first].as_py())
+        self.refuse(subject, faults.NULL, numbers.null, "null")
+        self.check_finite(numbers.values, subject, besides=numbers.null | numbers.not_numeric)
+        self.hashes.mix(numbers.values)
+        return numbers.values, numbers.tolerance
+
+    def check_finite(self, values: FloatArray, subject: str, besides: BoolArray | None = None) -> None:
+        missing = np.isnan(values)
+        self.refuse(subject, faults.NOT_A_NUMBER, missing if besides is None else missing & ~besides, values)
+        self.refuse(subject, faults.INFINITE, np.isinf(values), values)
+
+    def vectors(self, columns: str | Sequence[str], subject: str) -> Vectors:
+        """A vector of finite numbers a round, from a list column or from one column per action."""
+        if not isinstance(columns, str):
+            parts = [self.numbers(name, f"{subject}, column {name!r}") for name in columns]
+            return Vectors.from_matrix(
+                np.column_stack([values for values, _ in parts]), tolerance=max(tolerance for _, tolerance in parts)
+            )
+        if not is_list(self.table[columns]):
+            everywhere = np.ones(self.size, dtype=np.bool_)
+            self.refuse(subject, faults.NOT_VECTORS, everywhere, self.table[columns][0].as_py())
+            return Vectors(np.zeros(0), np.zeros(self.size + 1, dtype=np.int64), 0.0)
+        vectors, missing = list_to_vectors(self.table[columns])
+        self.refuse(subject, faults.LIST_MISSING, missing, "empty")
+        self.keep_vectors(vectors, subject)
+        return vectors
+
+    def keep_vectors(self, vectors: Vectors, subject: str) -> None:
+        """Check that vectors from anywhere are finite, and hash them."""
+        entries = ~np.isfinite(vectors.values)
+        if entries.any():
+            bad = vectors.fold(np.add, entries.astype(np.float64), empty=0.0) > 0
+            self.refuse(subject, faults.NOT_A_NUMBER, bad, "a vector with a missing or infinite entry")
+        self.hashes.mix_vectors(vectors)
+
+    def check_probability_vectors(self, vectors: Vectors, subject: str) -> Vectors:
+        """Check that each vector is a distribution, over the actions that production had."""
+        usable = self.usable.copy()
+        if (vectors.values < 0).any():
+            smallest = vectors.fold(np.minimum, vectors.values, empty=0.0)
+            self.refuse(subject, faults.PROBABILITY, usable & (smallest < 0), smallest)
+        sums = vectors.sums()
+        self.refuse(subject, faults.VECTOR_SUM, usable & (np.abs(sums - 1.0) > vectors.tolerance), sums)
+        self.check_vector_layout(vectors, subject)
+        return vectors
+
+    def check_vector_layout(self, vectors: Vectors, subject: str) -> None:
+        """Check that the logged action has a place in each vector, and that it is as long as production's."""
+        if self.action is not None:
+            outside = (self.action < 0) | (self.action >= vectors.lengths)
+            self.refuse(f"action {self.logs.action!r}", faults.ACTION_POSITION, self.usable & outside, self.action)
+        if self.logging is not None:
+            differ = self.logging.lengths != vectors.lengths
+            self.refuse(subject, faults.VECTOR_LENGTH, self.usable & differ, vectors.lengths)
+
+    def positions(self, name: str, subject: str) -> IntArray:
+        """Actions as positions counted from 0, from whole numbers or from declared labels; -1 where there is none."""
+        labels = self.logs.actions
+        column = decode(self.table[name])
+        # Whole numbers are positions, unless the declared labels are numbers themselves.
+        text_labels = labels is not None and all(isinstance(label, str) for label in labels)
+        if labels is None or (text_labels and not is_text(column)):
+            values, _ = self.numbers(name, subject)
+            whole = np.isfinite(values) & (values == np.floor(values)) & (values >= 0)
+            limit = np.inf if labels is None else len(labels)
+            bad = self.usable & ~(whole & (values < limit))
+            self.refuse(subject, faults.ACTION_POSITION, bad, values)
+            return np.where(whole & (values < 2**62), values, -1).astype(np.int64)
+        if is_text(column) and not text_labels:
+            column = pa.array(to_numbers(column, untyped=self._untyped).values)
+        found = self._match_labels(column, labels)
+        null = np.asarray(column.is_null())
+        self.refuse(subject, faults.NULL, null, "null")
+        unknown = (found < 0) & ~null
+        if unknown.any():
+            self.refuse(subject, faults.ACTION_LABEL, unknown, column[int(np.argmax(unknown))].as_py())
+        self.hashes.mix(found.astype(np.float64))
+        return found
+
+    def _match_labels(self, column: Any, labels: Sequence[Any]) -> IntArray:
+        try:
+            values = pa.array(labels).cast(column.type)
+        except pa.ArrowException:
+            return np.full(len(column), -1, dtype=np.int64)
+        found = pc.fill_null(pc.index_in(column, value_set=values), -1)
+        return np.asarray(found, dtype=np.int64)
+
+    def _read_reward(self) -> FloatArray:
+        name, scale = self.logs.outcome, self.logs.scale
+        subject = f"{'cost' if scale.is_cost else 'reward'} {name!r}"
+        values, _ = self.numbers(name, subject)
+        outside = (values < scale.low) | (values > scale.high)
+        self.refuse(f"{subject}, declared in [{scale.low:g}, {scale.high:g}]", faults.REWARD, outside, values)
+        return scale.unit(values)
+
+    def _read_propensity(self) -> FloatArray:
+        logs = self.logs
+        if logs.log_propensity is not None:
+            subject = f"log_propensity {logs.log_propensity!r}"
+            logarithms, tolerance = self.numbers(logs.log_propensity, subject)
+            with np.errstate(over="ignore"):
+                values = np.exp(logarithms)
+            shown, reason = logarithms, faults.LOG_PROPENSITY
+        else:
+            assert logs.propensity is not None
+            subject = f"propensity {logs.propensity!r}"
+            values, tolerance = self.numbers(logs.propensity, subject)
+            shown, reason = values, faults.PROPENSITY
+        if logs.density:
+            self.refuse(subject, faults.DENSITY, (values <= 0) | (np.isinf(values) & np.isfinite(shown)), shown)
+        else:
+            self.refuse(subject, reason, (values <= 0) | (values > 1.0 + tolerance), shown)
+        return values if self.logging is None else self._reconcile(values, tolerance, subject)
+
+    def _reconcile(self, propensity: FloatArray, tolerance: float, subject: str) -> FloatArray:
+        """Check column against vector, and keep the larger: a weight that is too small never breaks a lower bound."""
+        assert self.logging is not None
+        assert self.action is not None
+        held = self.logging.at(self.action)
+        tolerance = max(tolerance, self.logging.tolerance)
+        with np.errstate(invalid="ignore"):
+            differs = ~(np.abs(held - propensity) <= tolerance * np.maximum(held, propensity))
+        self.refuse(subject, faults.VECTOR_PROPENSITY, self.usable & differs, propensity)
+        # A vector that sums to less than 1 may understate its entries by as much.
+        return np.fmax(propensity, held) / np.clip(self.logging.sums(), 0.5, 1.0)
+
+    def _read_action_counts(self) -> FloatArray | None:
+        declared = self.logs.action_count
+        if declared is None:
+            return None
+        if not isinstance(declared, str):
+            return np.full(self.size, float(declared))
+        subject = f"action_count {declared!r}"
+        counts, _ = self.numbers(declared, subject)
+        self.refuse(subject, faults.ACTION_COUNT, (counts < 1) | (counts != np.floor(counts)), counts)
+        return counts

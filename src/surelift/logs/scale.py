@@ -1,0 +1,54 @@
+"""Rewards in the user's units, turned into [0, 1] once, and answers turned back."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surelift.arrays import FloatArray
+from surelift.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A declared range of rewards, or of costs, where less is better.
+
+    >>> Scale(low=0.0, high=5.0, is_cost=False).unit(np.array([0.0, 2.5, 5.0])).tolist()
+    [0.0, 0.5, 1.0]
+    >>> Scale(low=0.0, high=5.0, is_cost=True).value(0.9)
+    0.5
+    """
+
+    low: float
+    high: float
+    is_cost: bool
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.low) and np.isfinite(self.high) and self.low < self.high):
+            raise UsageError(
+                f"reward_range must be two finite numbers, the smaller first, but is ({self.low}, {self.high}).\n"
+                "Declare the range a reward can have by its nature, such as (0, 1) for a click; never the extremes seen."
+            )
+
+    @property
+    def width(self) -> float:
+        return self.high - self.low
+
+    def unit(self, rewards: FloatArray) -> FloatArray:
+        if self.is_cost:
+            return (self.high - rewards) / self.width
+        if self.low == 0.0 and self.high == 1.0:
+            return rewards
+        return (rewards - self.low) / self.width
+
+    def value(self, unit: float) -> float:
+        """A value on [0, 1] in the units of the column: an expected reward, or an expected cost."""
+        # Written so that 0 and 1 give the ends of the range exactly.
+        share = 1.0 - unit if self.is_cost else unit
+        return self.high if share == 1.0 else self.low + self.width * share
+
+    def improvement(self, unit: float) -> float:
+        """A difference on [-1, 1] in the units of the column; positive is better, also for costs."""
+        return self.width * unit
+
+    def unit_margin(self, margin: float) -> float:
+        return margin / self.width

@@ -1,0 +1,32 @@
+"""What the user hands over as ``source``, recognised."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from surelift.errors import UsageError
+from surelift.logs.batch import Source
+from surelift.logs.files import Files
+from surelift.logs.frames import Arrays, Frame, Query
+
+STREAMED_QUERIES = {"duckdb", "polars"}
+
+
+def open_source(source: Any) -> Source:
+    if isinstance(source, str | Path):
+        return Files([source])
+    if isinstance(source, Mapping):
+        return Arrays(source)
+    if isinstance(source, Sequence) and source and all(isinstance(path, str | Path) for path in source):
+        return Files(list(source))
+    import narwhals as nw
+
+    frame = nw.from_native(source, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return Frame(frame)
+    if isinstance(frame, nw.LazyFrame) and frame.implementation.value in STREAMED_QUERIES:
+        return Query(frame)
+    raise UsageError(
+        f"logs cannot be read from a {type(source).__module__}.{type(source).__name__}; give a path or glob of Parquet, "
+        "CSV or Arrow files, a dict of arrays, a pandas, polars or pyarrow table, or a DuckDB relation."
+    )

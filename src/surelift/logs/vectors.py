@@ -1,0 +1,65 @@
+"""One vector over actions per round, of any lengths, laid end to end."""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from surelift.arrays import FloatArray, IntArray
+
+Number = TypeVar("Number", np.float64, np.uint64)
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Vector i is ``values[starts[i]:starts[i + 1]]``; ``tolerance`` is how far its sum may be from 1.
+
+    >>> Vectors.from_matrix(np.array([[0.25, 0.75], [1.0, 0.0]]), tolerance=1e-6).at(np.array([1, 0])).tolist()
+    [0.75, 1.0]
+    """
+
+    values: FloatArray
+    starts: IntArray
+    tolerance: float
+
+    @classmethod
+    def from_matrix(cls, matrix: FloatArray, *, tolerance: float) -> "Vectors":
+        rows, actions = matrix.shape
+        return cls(np.ascontiguousarray(matrix).ravel(), np.arange(rows + 1, dtype=np.int64) * actions, tolerance)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def lengths(self) -> IntArray:
+        return np.diff(self.starts)
+
+    def at(self, positions: IntArray) -> FloatArray:
+        """The entry of each vector at its position; NaN where the vector has no such position."""
+        inside = (positions >= 0) & (positions < self.lengths)
+        entries = np.full(len(self), np.nan)
+        entries[inside] = self.values[self.starts[:-1][inside] + positions[inside]]
+        return entries
+
+    def fold(self, ufunc: np.ufunc, values: npt.NDArray[Number], *, empty: float) -> npt.NDArray[Number]:
+        """Fold ``values``, laid out as these vectors are, to one number per round with a ufunc such as ``np.add``."""
+        lengths = self.lengths
+        if len(lengths) and lengths[0] > 0 and (lengths == lengths[0]).all():
+            folded: npt.NDArray[Number] = ufunc.reduce(values.reshape(len(lengths), lengths[0]), axis=1)
+            return folded
+        result = np.full(len(lengths), empty, dtype=values.dtype)
+        filled = lengths > 0
+        if filled.any():
+            result[filled] = ufunc.reduceat(values, self.starts[:-1][filled])
+        return result
+
+    def sums(self) -> FloatArray:
+        return self.fold(np.add, self.values, empty=0.0)
+
+    def spread(self, per_round: FloatArray) -> FloatArray:
+        """Repeat one number per round along its vector."""
+        return np.repeat(per_round, self.lengths)
+
+    def replace_values(self, values: FloatArray) -> "Vectors":
+        return Vectors(values, self.starts, self.tolerance)

@@ -1,0 +1,111 @@
+"""Policies that pick: one action for sure, the best score with some exploration, any action alike."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surelift.arrays import FloatArray, IntArray
+from surelift.errors import UsageError
+from surelift.logs.batch import Needs
+from surelift.logs.logs import Logs
+from surelift.logs.rounds import Rounds
+from surelift.logs.vectors import Vectors
+from surelift.policies.policy import Probabilities, action_counts, require_action, require_action_count
+from surelift.policies.readers import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A deterministic candidate: it takes the action its column names, and no other."""
+
+    column: str
+    smallest_weight: float = 0.0
+
+    def needs(self, logs: Logs) -> Needs:
+        require_action(logs, f"chosen({self.column!r})")
+        logs.require_columns(self.column, role="chosen")
+        return Needs(numeric=(self.column,))
+
+    def positions(self, rounds: Rounds, subject: str) -> IntArray:
+        return rounds.positions(self.column, f"{subject}, column {self.column!r}")
+
+    def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
+        return peaked(rounds, self.positions(rounds, subject), exploration=0.0)
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "chosen", "column": self.column}
+
+
+@dataclass(frozen=True, slots=True)
+class EpsilonGreedy:
+    """With probability ``epsilon`` any action alike, else the greedy one: a chosen column, or the first best score."""
+
+    greedy: Chosen | Reader
+    epsilon: float
+    smallest_weight: float = 0.0
+
+    def needs(self, logs: Logs) -> Needs:
+        require_action(logs, "epsilon_greedy")
+        if isinstance(self.greedy, Chosen):
+            require_action_count(logs, "epsilon_greedy of a chosen action")
+        return self.greedy.needs(logs)
+
+    def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
+        if isinstance(self.greedy, Chosen):
+            return peaked(rounds, self.greedy.positions(rounds, subject), exploration=self.epsilon)
+        scores = self.greedy.read(rounds, subject)
+        if not isinstance(scores, Vectors):
+            raise UsageError(f"{subject}: epsilon_greedy needs a score per action, or chosen('column').")
+        best = scores.spread(scores.fold(np.maximum, scores.values, empty=0.0))
+        lengths = scores.lengths
+        places = np.where(scores.values == best, np.arange(len(best)), len(best))
+        first = scores.fold(np.minimum, places.astype(np.float64), empty=0.0).astype(np.int64) - scores.starts[:-1]
+        assert rounds.action is not None
+        rounds.check_vector_layout(scores, subject)
+        vectors = scores.replace_values(_peaks(scores, first, self.epsilon))
+        logged = self.epsilon / np.maximum(lengths, 1) + (1.0 - self.epsilon) * (first == rounds.action)
+        return Probabilities(logged, vectors)
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "epsilon_greedy", "epsilon": self.epsilon, "of": self.greedy.describe()}
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform:
+    """Every action alike."""
+
+    smallest_weight: float = 0.0
+
+    def needs(self, logs: Logs) -> Needs:
+        require_action_count(logs, "uniform()")
+        return Needs()
+
+    def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
+        counts = action_counts(rounds)
+        layout = rounds.logging
+        return Probabilities(
+            1.0 / counts, None if layout is None else layout.replace_values(layout.spread(1.0 / counts))
+        )
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "uniform"}
+
+
+def peaked(rounds: Rounds, positions: IntArray, *, exploration: float) -> Probabilities:
+    """All but ``exploration`` on one action, the rest spread over all."""
+    assert rounds.action is not None
+    logged: FloatArray = (1.0 - exploration) * (positions == rounds.action)
+    if exploration:
+        logged = logged + exploration / action_counts(rounds)
+    layout = rounds.logging
+    return Probabilities(
+        logged, None if layout is None else layout.replace_values(_peaks(layout, positions, exploration))
+    )
+
+
+def _peaks(layout: Vectors, positions: IntArray, exploration: float) -> FloatArray:
+    values = layout.spread(exploration / np.maximum(layout.lengths, 1))
+    inside = (positions >= 0) & (positions < layout.lengths)
+    values[layout.starts[:-1][inside] + positions[inside]] += 1.0 - exploration
+    return values

@@ -1,0 +1,47 @@
+"""Policies whose probabilities are given: production itself, and whatever a reader reads."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from surelift.logs.batch import Needs
+from surelift.logs.logs import Logs
+from surelift.logs.rounds import Rounds
+from surelift.logs.vectors import Vectors
+from surelift.policies.policy import Probabilities, single_probabilities, vector_probabilities
+from surelift.policies.readers import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Production:
+    """The policy that made the log; every weight is 1."""
+
+    smallest_weight: float = 1.0
+
+    def needs(self, logs: Logs) -> Needs:
+        return Needs()
+
+    def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
+        return Probabilities(rounds.propensity, rounds.logging)
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "logging"}
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Probabilities as they were read."""
+
+    reader: Reader
+    smallest_weight: float = 0.0
+
+    def needs(self, logs: Logs) -> Needs:
+        return self.reader.needs(logs)
+
+    def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
+        found = self.reader.read(rounds, subject)
+        if isinstance(found, Vectors):
+            return vector_probabilities(rounds, found, subject)
+        return single_probabilities(rounds, found.values, found.tolerance, subject)
+
+    def describe(self) -> dict[str, Any]:
+        return self.reader.describe()

@@ -1,0 +1,82 @@
+"""What a policy is: for each round the probability of the logged action, and where known of every action."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from surelift.arrays import FloatArray
+from surelift.errors import UsageError
+from surelift.logs import faults
+from surelift.logs.batch import Needs
+from surelift.logs.logs import Logs
+from surelift.logs.rounds import Rounds
+from surelift.logs.vectors import Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Probabilities:
+    logged: FloatArray
+    """Of the logged action, one a round; never overstated by the tolerance that was granted."""
+    vectors: Vectors | None = None
+
+
+class Policy(Protocol):
+    """A candidate, or production."""
+
+    @property
+    def smallest_weight(self) -> float:
+        """What its weights cannot fall below by construction: 1 - alpha for a mixture, else 0."""
+        ...
+
+    def needs(self, logs: Logs) -> Needs:
+        """The columns to read; raises if these logs cannot carry this policy."""
+        ...
+
+    def probabilities(self, rounds: Rounds, subject: str) -> Probabilities: ...
+
+    def describe(self) -> dict[str, Any]:
+        """What it is, as it is written into a certificate."""
+        ...
+
+
+def single_probabilities(rounds: Rounds, values: FloatArray, tolerance: float, subject: str) -> Probabilities:
+    if rounds.logs.density:
+        rounds.refuse(subject, faults.NEGATIVE, values < 0, values)
+        return Probabilities(values)
+    rounds.refuse(subject, faults.PROBABILITY, (values < 0) | (values > 1.0 + tolerance), values)
+    return Probabilities(np.minimum(values, 1.0))
+
+
+def vector_probabilities(rounds: Rounds, vectors: Vectors, subject: str) -> Probabilities:
+    require_action(rounds.logs, subject)
+    assert rounds.action is not None
+    rounds.check_probability_vectors(vectors, subject)
+    # A vector that sums to a little more than 1 overstates its entries by as much.
+    return Probabilities(vectors.at(rounds.action) / np.maximum(vectors.sums(), 1.0), vectors)
+
+
+def require_action(logs: Logs, subject: str) -> None:
+    if logs.action is None:
+        raise UsageError(
+            f"{subject} speaks of every action, so the logs must say which one was taken: name it in action=, as a "
+            "position counted from 0 or as a label declared in actions=[...]."
+        )
+
+
+def require_action_count(logs: Logs, subject: str) -> None:
+    if logs.logging is None and logs.actions is None and logs.action_count is None:
+        raise UsageError(
+            f"{subject} must know how many actions there were to choose from: declare actions=[...], logging= or "
+            "action_count= (a number, or a column where it varies)."
+        )
+
+
+def action_counts(rounds: Rounds) -> FloatArray:
+    """How many actions there were to choose from in each round."""
+    if rounds.logging is not None:
+        return rounds.logging.lengths.astype(np.float64)
+    if rounds.action_counts is not None:
+        return rounds.action_counts
+    assert rounds.logs.actions is not None
+    return np.full(rounds.size, float(len(rounds.logs.actions)))

@@ -1,0 +1,195 @@
+"""Where numbers about actions come from: a column, columns, an array, a function, a model.
+
+A reader yields one number a round, or a vector a round; what they mean, probabilities or scores, is the policy's affair.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from surelift.arrays import FloatArray
+from surelift.errors import UsageError
+from surelift.logs import faults
+from surelift.logs.batch import Needs
+from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32, is_list
+from surelift.logs.logs import Logs
+from surelift.logs.rounds import Rounds
+from surelift.logs.vectors import Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Singles:
+    """One number a round."""
+
+    values: FloatArray
+    tolerance: float
+
+
+class Reader(Protocol):
+    def needs(self, logs: Logs) -> Needs: ...
+
+    def read(self, rounds: Rounds, subject: str) -> Singles | Vectors: ...
+
+    def describe(self) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of numbers, or a list column."""
+
+    name: str
+
+    def needs(self, logs: Logs) -> Needs:
+        logs.require_columns(self.name, role="a policy")
+        return Needs(numeric=(self.name,))
+
+    def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
+        if is_list(rounds.table[self.name]):
+            return rounds.vectors(self.name, subject)
+        return Singles(*rounds.numbers(self.name, subject))
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "column", "column": self.name}
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """One column per action, standing for a vector."""
+
+    names: tuple[str, ...]
+
+    def needs(self, logs: Logs) -> Needs:
+        logs.require_columns(self.names, role="a policy")
+        return Needs(numeric=self.names)
+
+    def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
+        return rounds.vectors(self.names, subject)
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "columns", "columns": list(self.names)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Array:
+    """Numbers beside the source, in its order: (rounds,) or (rounds, actions)."""
+
+    array: npt.NDArray[Any]
+
+    def needs(self, logs: Logs) -> Needs:
+        if not logs.source.ordered:
+            raise UsageError(
+                "an array cannot stand beside a query, whose rows have no order; put the probabilities into a column."
+            )
+        if self.array.ndim not in (1, 2):
+            raise UsageError(
+                f"a policy given as an array has shape (rounds,) or (rounds, actions), not {self.array.shape}."
+            )
+        if len(self.array) != logs.count():
+            raise UsageError(
+                f"a policy's array has {len(self.array):,} rows, but the logs have {logs.count():,} rounds."
+            )
+        return Needs()
+
+    def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
+        return _keep(rounds, self.array[rounds.start : rounds.start + rounds.size], subject)
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "array"}
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of the batch, a pyarrow Table of the declared contexts or of all columns."""
+
+    function: Callable[[Any], Any]
+
+    def needs(self, logs: Logs) -> Needs:
+        return Needs(raw=logs.contexts if logs.contexts is not None else tuple(logs.column_names()))
+
+    def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
+        table = rounds.table.select(self.needs(rounds.logs).raw)
+        return _keep(rounds, np.asarray(self.function(table)), subject)
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "function", "name": getattr(self.function, "__name__", type(self.function).__name__)}
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A fitted classifier: ``predict_proba`` over ``classes_``, laid out in the order of the declared actions."""
+
+    model: Any
+
+    def needs(self, logs: Logs) -> Needs:
+        features = self._features(logs)
+        logs.require_columns(features, role="a feature of the model")
+        self._order(logs)
+        return Needs(raw=features)
+
+    def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
+        features = rounds.table.select(self._features(rounds.logs))
+        if hasattr(self.model, "feature_names_in_"):
+            # A model fitted on a data frame wants its column names back.
+            inputs = features.to_pandas()
+        else:
+            inputs = np.column_stack([column.to_numpy() for column in features.columns])
+        order, actions = self._order(rounds.logs)
+        matrix = np.zeros((rounds.size, actions))
+        matrix[:, order] = self.model.predict_proba(inputs)
+        return _keep(rounds, matrix, subject)
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "model", "name": type(self.model).__name__}
+
+    def _features(self, logs: Logs) -> tuple[str, ...]:
+        if hasattr(self.model, "feature_names_in_"):
+            return tuple(str(name) for name in self.model.feature_names_in_)
+        if logs.contexts is None:
+            raise UsageError(
+                "a model needs its features: name their columns, in the order it was fitted on, in contexts=."
+            )
+        return logs.contexts
+
+    def _order(self, logs: Logs) -> tuple[list[int], int]:
+        """For each class of the model, its position among the actions; and how many actions there are."""
+        if not hasattr(self.model, "classes_"):
+            raise UsageError(
+                f"{type(self.model).__name__} has predict_proba but no classes_, so its columns cannot be matched to "
+                "actions; fit it first, or pass a function that returns one probability per action in their order."
+            )
+        classes = [label.item() if isinstance(label, np.generic) else label for label in self.model.classes_]
+        if logs.actions is None:
+            if classes != list(range(len(classes))):
+                raise UsageError(
+                    f"the model's classes are {classes[:5]}...; declare the order of actions in actions=[...]."
+                )
+            return list(range(len(classes))), len(classes)
+        unknown = [label for label in classes if label not in logs.actions]
+        if unknown:
+            raise UsageError(
+                f"the model's class {unknown[0]!r} is not among the declared actions {list(logs.actions)[:10]}."
+            )
+        return [logs.actions.index(label) for label in classes], len(logs.actions)
+
+
+def _keep(rounds: Rounds, values: npt.NDArray[Any], subject: str) -> Singles | Vectors:
+    """Numbers from outside the table, checked and hashed as those from inside are."""
+    if values.dtype.kind not in "fiub" or values.ndim not in (1, 2) or len(values) != rounds.size:
+        raise UsageError(
+            f"{subject} gave an array of shape {values.shape} and type {values.dtype} for {rounds.size:,} rounds; "
+            "numbers of shape (rounds,) or (rounds, actions) are needed."
+        )
+    tolerance = TOLERANCE_FLOAT32 if values.dtype in (np.float32, np.float16) else TOLERANCE
+    numbers = np.ascontiguousarray(values, dtype=np.float64)
+    if numbers.ndim == 1:
+        rounds.check_finite(numbers, subject)
+        rounds.hashes.mix(numbers)
+        return Singles(numbers, tolerance)
+    vectors = Vectors.from_matrix(numbers, tolerance=tolerance)
+    if numbers.shape[1] == 0:
+        rounds.refuse(subject, faults.LIST_MISSING, np.ones(rounds.size, dtype=np.bool_), "empty")
+    rounds.keep_vectors(vectors, subject)
+    return vectors

@@ -1,0 +1,157 @@
+"""From what a user writes to a policy, and from a certificate's description back to one."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from surelift.errors import UsageError
+from surelift.policies.deterministic import Chosen, EpsilonGreedy, Uniform
+from surelift.policies.given import Given, Production
+from surelift.policies.policy import Policy
+from surelift.policies.readers import Array, Column, Columns, Function, Model, Reader
+from surelift.policies.wrappers import Bounded, Mixture, Softmax
+
+PRODUCTION = "logging"
+_POLICIES = (Given, Production, Chosen, EpsilonGreedy, Uniform, Softmax, Mixture, Bounded)
+
+
+def chosen(column: str) -> Policy:
+    """The deterministic policy that takes, in each round, the action named in ``column``."""
+    return Chosen(column)
+
+
+def uniform() -> Policy:
+    """The policy that takes every action alike."""
+    return Uniform()
+
+
+def softmax(scores: Any, temperature: float) -> Policy:
+    """The policy with probabilities proportional to exp(score / temperature), a temperature fixed beforehand."""
+    return Softmax(as_reader(scores), _positive("temperature", temperature))
+
+
+def epsilon_greedy(greedy: Any, epsilon: float) -> Policy:
+    """The policy that takes the best score (or ``chosen("column")``), and with probability ``epsilon`` any action alike."""
+    return EpsilonGreedy(greedy if isinstance(greedy, Chosen) else as_reader(greedy), _share("epsilon", epsilon))
+
+
+def mixture(policy: Any, alpha: float) -> Policy:
+    """Production, and with probability ``alpha`` the other policy instead: its weights are at least 1 - alpha."""
+    return Mixture(as_policy(policy), _share("alpha", alpha))
+
+
+def bounded(policy: Any, max_weight: float) -> Policy:
+    """A policy whose weights cannot exceed ``max_weight``, by how it was built; a round that breaks this is refused."""
+    return Bounded(as_policy(policy), _positive("max_weight", max_weight))
+
+
+def as_policy(form: Any) -> Policy:
+    if isinstance(form, _POLICIES):
+        return form
+    if isinstance(form, str) and form == PRODUCTION:
+        return Production()
+    return Given(as_reader(form))
+
+
+def as_reader(form: Any) -> Reader:
+    if isinstance(form, str):
+        return Column(form)
+    if isinstance(form, Sequence) and form and all(isinstance(name, str) for name in form):
+        return Columns(tuple(form))
+    if hasattr(form, "predict_proba"):
+        return Model(form)
+    if isinstance(form, np.ndarray | list | tuple) or hasattr(form, "__array__"):
+        return Array(np.asarray(form))
+    if callable(form):
+        return Function(form)
+    raise UsageError(
+        f"a policy cannot be a {type(form).__name__}; give a column, an array, a function of the batch, or a model with "
+        "predict_proba."
+    )
+
+
+def name_policies(policies: Any) -> dict[str, Policy]:
+    """A dict of named policies, or a column, or a list of columns, each under its own name."""
+    if isinstance(policies, str):
+        policies = [policies]
+    if isinstance(policies, Mapping):
+        named = {str(name): as_policy(form) for name, form in policies.items()}
+    elif isinstance(policies, Sequence) and all(isinstance(column, str) for column in policies):
+        if len(set(policies)) != len(policies):
+            raise UsageError("a policy is named twice; give each one once, or names of their own in a dict.")
+        named = {column: as_policy(column) for column in policies}
+    else:
+        named = {name_of(policies): as_policy(policies)}
+    if not named:
+        raise UsageError("no policy was given; name at least one, such as {'new': 'p_new'}.")
+    for name, policy in named.items():
+        if name == PRODUCTION and not isinstance(policy, Production):
+            raise UsageError(f"{PRODUCTION!r} is the name of production; give this policy another, in a dict.")
+    return named
+
+
+def name_of(form: Any) -> str:
+    """A name for one policy given without one."""
+    if isinstance(form, str):
+        return form
+    if isinstance(form, Mixture):
+        return f"{form.alpha:.0%} {name_of(form.policy)}"
+    if isinstance(form, Bounded):
+        return name_of(form.policy)
+    description = as_policy(form).describe()
+    return str(description.get("column") or description.get("name") or description["kind"])
+
+
+def from_description(description: Mapping[str, Any]) -> Policy:
+    """Rebuild a policy made of columns; an array, a function or a model has to be given again."""
+    kind = description.get("kind")
+    if kind in ("array", "function", "model"):
+        raise UsageError(
+            f"a policy of this certificate was {kind} {description.get('name', '')!r}; give it in policies=."
+        )
+    try:
+        match kind:
+            case "logging":
+                return Production()
+            case "column":
+                return as_policy(description["column"])
+            case "columns":
+                return as_policy(list(description["columns"]))
+            case "chosen":
+                return Chosen(description["column"])
+            case "uniform":
+                return Uniform()
+            case "softmax":
+                return Softmax(_reader_from(description["of"]), float(description["temperature"]))
+            case "epsilon_greedy":
+                return EpsilonGreedy(_greedy_from(description["of"]), float(description["epsilon"]))
+            case "mixture":
+                return Mixture(from_description(description["of"]), float(description["alpha"]))
+            case "bounded":
+                return Bounded(from_description(description["of"]), float(description["max_weight"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"the certificate describes a policy that cannot be read: {dict(description)}.") from error
+    raise UsageError(f"the certificate describes a policy of unknown kind {kind!r}.")
+
+
+def _greedy_from(description: Mapping[str, Any]) -> Chosen | Reader:
+    return Chosen(description["column"]) if description["kind"] == "chosen" else _reader_from(description)
+
+
+def _reader_from(description: Mapping[str, Any]) -> Reader:
+    policy = from_description(description)
+    assert isinstance(policy, Given)
+    return policy.reader
+
+
+def _share(name: str, value: float) -> float:
+    if not 0.0 <= value <= 1.0:
+        raise UsageError(f"{name} must lie in [0, 1], but is {value}.")
+    return float(value)
+
+
+def _positive(name: str, value: float) -> float:
+    if not (value > 0.0 and np.isfinite(value)):
+        raise UsageError(f"{name} must be positive and finite, but is {value}.")
+    return float(value)

@@ -1,0 +1,8 @@
+"""Rounds become the numbers whose mean is bounded: value, shortfall, improvement, difference."""
+
+from surelift.quantities.difference import Difference
+from surelift.quantities.improvement import Decline, Improvement
+from surelift.quantities.quantity import Quantity
+from surelift.quantities.value import Shortfall, Value
+
+__all__ = ["Decline", "Difference", "Improvement", "Quantity", "Shortfall", "Value"]

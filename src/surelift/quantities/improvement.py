@@ -1,0 +1,33 @@
+"""The improvement over production, on the same rounds, and the decline that bounds it from above."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from surelift.arrays import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Improvement:
+    """(w - 1) r, whose mean is at most V(candidate) - V(production)."""
+
+    paired: ClassVar[bool] = True
+
+    def terms(self, candidate: str, weights: Mapping[str, FloatArray], reward: FloatArray) -> FloatArray:
+        return (weights[candidate] - 1.0) * reward
+
+    def offset(self, candidate: str, smallest_weights: Mapping[str, float]) -> float:
+        return 1.0 - smallest_weights[candidate]
+
+
+@dataclass(frozen=True, slots=True)
+class Decline:
+    """(w - 1)(1 - r), whose mean is at most V(production) - V(candidate)."""
+
+    paired: ClassVar[bool] = True
+
+    def terms(self, candidate: str, weights: Mapping[str, FloatArray], reward: FloatArray) -> FloatArray:
+        return (weights[candidate] - 1.0) * (1.0 - reward)
+
+    def offset(self, candidate: str, smallest_weights: Mapping[str, float]) -> float:
+        return 1.0 - smallest_weights[candidate]

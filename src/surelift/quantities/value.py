@@ -1,0 +1,33 @@
+"""The value of a policy, and its shortfall from the best possible: what bounds it from below and from above."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from surelift.arrays import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """w r, whose mean is at most the value V, and equal to it where production could play every action."""
+
+    paired: ClassVar[bool] = False
+
+    def terms(self, candidate: str, weights: Mapping[str, FloatArray], reward: FloatArray) -> FloatArray:
+        return weights[candidate] * reward
+
+    def offset(self, candidate: str, smallest_weights: Mapping[str, float]) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """w (1 - r), whose mean is at most 1 - V: a lower bound on it is an upper bound on V."""
+
+    paired: ClassVar[bool] = False
+
+    def terms(self, candidate: str, weights: Mapping[str, FloatArray], reward: FloatArray) -> FloatArray:
+        return weights[candidate] * (1.0 - reward)
+
+    def offset(self, candidate: str, smallest_weights: Mapping[str, float]) -> float:
+        return 0.0

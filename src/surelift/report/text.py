@@ -1,0 +1,182 @@
+"""Results as text for a terminal: the facts in lines, the verdict in a sentence."""
+
+from collections.abc import Sequence
+from functools import singledispatch
+from typing import Any
+
+from surelift.decisions.check import Health
+from surelift.decisions.compare import Improvement
+from surelift.decisions.evaluate import Evaluation, PolicyValue
+from surelift.decisions.select import Selection
+from surelift.decisions.verify import Verification
+from surelift.report.numbers import decimals_for, rounded
+
+LOOKS = {"any": "at any number of looks", "one": "at one look at a number of rounds fixed beforehand"}
+
+
+@singledispatch
+def describe(result: Any) -> str:
+    raise TypeError(f"no text for a {type(result).__name__}")
+
+
+@describe.register
+def _(result: Improvement) -> str:
+    over = _over(result.over)
+    decimals = decimals_for(result.upper - result.lower)
+    lines = [
+        f"Improvement of {result.policy!r} over {over}, {result.rounds:,} rounds",
+        f"  estimate      {rounded(result.estimate, decimals, sign=True)}",
+        f"  lower bound   {rounded(result.lower, decimals, towards='down', sign=True)}   {_holds(result)}",
+        f"  upper bound   {rounded(result.upper, decimals, towards='up', sign=True)}   likewise, on its own",
+        f"  evidence      e-value {result.e_value:.3g}, where {1 / result.delta:.3g} certifies",
+    ]
+    low, high = result.improvement_range
+    if not low <= result.estimate <= high:
+        lines.append(_outside("improvement", (low, high), result.mean_weight))
+    return "\n".join([*lines, *_doubts(result.doubts), verdict(result)])
+
+
+def verdict(result: Improvement) -> str:
+    """The answer in a sentence."""
+    over, name = _over(result.over), repr(result.policy)
+    by = f" by more than {result.margin:g}" if result.margin else ""
+    if result.certified:
+        return f"Certified: {name} is better than {over}{by}."
+    if result.lower > result.margin:
+        return f"Not certified: {name} looks better than {over}{by}, but only under the doubt above."
+    if result.upper < result.margin and not result.doubts:
+        worse = "is worse than" if not result.margin else "is not better than"
+        return f"Not certified: {name} {worse} {over}{by}."
+    return f"Not certified: these rounds do not show that {name} is better than {over}{by}; they do not rule it out either."
+
+
+@describe.register
+def _(result: PolicyValue) -> str:
+    return "\n".join([*_value_lines([result]), *_doubts(result.doubts)])
+
+
+@describe.register
+def _(result: Evaluation) -> str:
+    values = list(result.values())
+    several = len(values) > 1 and result.sides == "both"
+    note = "All bounds hold together." if several else ""
+    return "\n".join(filter(None, [*_value_lines(values), note, *_doubts(values[0].doubts)]))
+
+
+@describe.register
+def _(result: Selection) -> str:
+    over = _over(result.over)
+    found = list(result.improvements.values())
+    decimals = max(decimals_for(one.upper - one.lower) for one in found)
+    rows = [("policy", "estimate", "lower", "upper", "")]
+    rows += [
+        (
+            repr(one.policy),
+            rounded(one.estimate, decimals, sign=True),
+            rounded(one.lower, decimals, towards="down", sign=True),
+            rounded(one.upper, decimals, towards="up", sign=True),
+            "certified" if one.certified else "not certified",
+        )
+        for one in found
+    ]
+    chosen = None if result.chosen is None else result.improvements[result.chosen]
+    say = (
+        f"Keep {over}: no candidate is certified better."
+        if chosen is None
+        else f"Choose {chosen.policy!r}: better than {over} by at least "
+        f"{rounded(chosen.lower, decimals, towards='down')}."
+    )
+    head = f"Improvements over {over}, {result.rounds:,} rounds"
+    all_hold = f"All lower bounds hold together with probability {1 - result.delta:g}, {LOOKS[found[0].looks]}."
+    return "\n".join([head, *aligned(rows), all_hold, *_doubts(result.doubts), say])
+
+
+@describe.register
+def _(result: Health) -> str:
+    lines = [f"Logs of {result.rounds:,} rounds"]
+    if result.mean_reward is not None and result.smallest_propensity is not None:
+        lines.append(
+            f"  production earned {result.mean_reward:.4g} a round; smallest propensity {result.smallest_propensity:.3g}"
+        )
+    if result.weights:
+        rows = [("policy", "mean weight", "largest", "effective rounds", "missing support")]
+        rows += [
+            (
+                repr(one.policy), f"{one.mean:.4g}", f"{one.largest:.4g}", f"{one.effective_rounds:,.0f}",
+                "unknown" if one.missing_support is None else f"{one.missing_support:.2%}",
+            )
+            for one in result.weights.values()
+        ]  # fmt: skip
+        lines += aligned(rows)
+    for finding in result.findings:
+        subject = "" if finding.says.startswith(finding.subject) else f"{finding.subject}: "
+        lines += [f"{finding.severity.upper()}  {subject}{finding.says}", f"  {finding.remedy}"]
+    lines.append(
+        "Fit for a guarantee." if result.ok else "Not fit for a guarantee: nothing may be certified from these logs."
+    )
+    return "\n".join(lines)
+
+
+@describe.register
+def _(result: Verification) -> str:
+    if result.same:
+        return f"Verified: the same {result.rounds:,} rounds give the same answer.\n{describe(result.answer)}"
+    return "\n".join(
+        ["Not verified: the certificate does not follow from these logs.", *(f"- {d}" for d in result.differences)]
+    )
+
+
+def _value_lines(values: list[PolicyValue]) -> list[str]:
+    first = values[0]
+    widths = [
+        (v.value_range[1] if v.upper is None else v.upper) - (v.value_range[0] if v.lower is None else v.lower)
+        for v in values
+    ]
+    decimals = max(decimals_for(width) for width in widths)
+    rows = [("policy", "estimate", "lower", "upper")]
+    rows += [
+        (
+            repr(one.policy),
+            rounded(one.estimate, decimals),
+            "-" if one.lower is None else rounded(one.lower, decimals, towards="down"),
+            "-" if one.upper is None else rounded(one.upper, decimals, towards="up"),
+        )
+        for one in values
+    ]
+    notes = [
+        f"{one.policy!r}: {_outside('value', one.value_range, one.mean_weight).strip()}"
+        for one in values
+        if not one.value_range[0] <= one.estimate <= one.value_range[1]
+    ]
+    return [f"Value, {first.rounds:,} rounds; {_holds(first)}", *aligned(rows), *notes]
+
+
+def _holds(result: Improvement | PolicyValue) -> str:
+    return f"holds with probability {1 - result.delta:g}, {LOOKS[result.looks]} ({result.method})"
+
+
+def _outside(what: str, possible: tuple[float, float], mean_weight: float) -> str:
+    low, high = possible
+    return f"  the estimate is no possible {what}, outside [{low:g}, {high:g}]; the mean weight is {mean_weight:.3g}, not 1"
+
+
+def _over(over: str) -> str:
+    return "production" if over == "logging" else repr(over)
+
+
+def _doubts(doubts: tuple[str, ...]) -> list[str]:
+    return [f"Doubt: {doubt}." for doubt in doubts]
+
+
+def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        (
+            "  "
+            + "  ".join(
+                cell.ljust(width) if i == 0 else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
+        ).rstrip()
+        for row in rows
+    ]

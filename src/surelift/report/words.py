@@ -1,0 +1,75 @@
+"""The words of an answer, each in a few lines, and a certificate retold in them."""
+
+from surelift.decisions.certificate import Certificate
+
+WORDS = {
+    "propensity": (
+        "The probability with which production took the action it took, recorded when it did. Every guarantee rests on "
+        "it, and it cannot be recovered afterwards."
+    ),
+    "weight": (
+        "How much more often the candidate would have taken the logged action than production did: its probability "
+        "divided by the propensity. The mean weight is near 1 where production can take every action of the candidate."
+    ),
+    "lower bound": (
+        "A number that the true value (or improvement) exceeds with probability at least 1 - delta. At the bottom of the "
+        "range it says that there is no evidence, not that there is no value."
+    ),
+    "delta": "The chance you accept of a bound being wrong: 0.05 is one in twenty.",
+    "improvement": (
+        "The value of the candidate minus the value of production over the same rounds. It is bounded as one paired "
+        "quantity, which is far sharper than comparing two intervals."
+    ),
+    "certified": (
+        "The lower bound on the improvement exceeds the margin. If production were as good, this would happen with "
+        "probability at most delta, however often one looked."
+    ),
+    "margin": "How much better the candidate has to be, in units of the reward, before it counts as better.",
+    "e-value": (
+        "The winnings of a bet against 'not better than the margin', starting at 1. If that were true, reaching 1/delta "
+        "would have probability at most delta; so 20 certifies at delta = 0.05."
+    ),
+    "effective rounds": (
+        "As many equally weighted rounds would say about as much: the squared sum of the weights over the sum of their "
+        "squares. Few of them, and every bound is wide."
+    ),
+    "missing support": (
+        "The share of a candidate's decisions that production could never take. What they would earn counts as nothing: "
+        "lower bounds stay true and get looser."
+    ),
+    "mixture policy": (
+        "Production in most decisions and the candidate in a share alpha of them (--mix NAME=ALPHA). Its weights are at "
+        "least 1 - alpha, so that its certificate is alpha times the candidate's own: caution costs no evidence."
+    ),
+    "looks": (
+        "How often the growing log may be examined. The default grid holds at any number of looks; a planned grid, or a "
+        "smoothing of 1/sqrt(rounds), at one look at a number of rounds fixed beforehand."
+    ),
+    "certificate": (
+        "An answer with the question, the options, the declared range and a fingerprint of the rounds, as JSON. Whoever "
+        "has the rounds can compute it again: surelift verify CERTIFICATE SOURCE."
+    ),
+}
+
+
+def explain_certificate(certificate: Certificate) -> str:
+    content = certificate.content
+    answer, options = content["answer"], content["options"]
+    lines = [
+        f"A certificate of the question '{content['question']}', made by surelift {content['surelift']} from "
+        f"{content['rounds']:,} rounds.",
+        f"delta {options['delta']:g}, method {options['method']}, {content['candidates']} candidate(s): "
+        f"{', '.join(name for name in content['policies'])}.",
+        "",
+    ]
+    found = answer.get("improvements") or answer.get("policies") or {answer.get("policy"): answer}
+    for name, result in found.items():
+        bounds = [f"{side} {result[side]:.6g}" for side in ("lower", "upper") if result.get(side) is not None]
+        verdict = {True: ", certified", False: ", not certified"}.get(result.get("certified"), "")
+        lines.append(f"  {name!r}: {', '.join(bounds)}{verdict}")
+    if content["question"] == "select":
+        lines.append(f"  chosen: {answer['chosen']!r}" if answer["chosen"] else "  chosen: none, keep production")
+    assumptions = answer.get("assumptions") or next(iter(found.values()))["assumptions"]
+    lines += ["", "It holds if", *(f"- {assumption}" for assumption in assumptions)]
+    lines += ["", f"Confirm it with: surelift verify CERTIFICATE SOURCE (fingerprint {content['fingerprint']})"]
+    return "\n".join(lines)

@@ -1,0 +1,102 @@
+"""From the rounds of one batch to their sums, in plain NumPy: the reference for every faster way."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from surelift.arrays import BoolArray, FloatArray
+from surelift.errors import LogsError
+from surelift.logs import faults
+from surelift.logs.rounds import Rounds
+from surelift.policies.policy import Probabilities
+from surelift.statistics.plan import Plan, Term
+from surelift.statistics.sums import LoggingSums, LogSumKey, MomentKey, Sums, WeightSums
+
+# A term below its floor by more than rounding shows that an assumption is false.
+ROUNDING = 1e-9
+
+
+def log_terms(quantity: FloatArray, *, smoothing: float) -> FloatArray:
+    """log(1 + smoothing * quantity), also where the product overflows.
+
+    >>> log_terms(np.array([0.0, 2.0, 1e308]), smoothing=64.0).round(6).tolist()
+    [0.0, 4.859812, 713.355091]
+    """
+    with np.errstate(over="ignore"):
+        logarithms = np.log1p(smoothing * quantity)
+    overflown = np.isinf(logarithms)
+    if overflown.any():
+        logarithms[overflown] = np.log(smoothing) + np.log(quantity[overflown])
+    return logarithms
+
+
+def add_up(rounds: Rounds, plan: Plan) -> Sums:
+    """Read the policies of the plan, and add up over the rounds that are fit; the others are counted by reason."""
+    # In the order of their names, so that the fingerprint does not depend on the order in which they were given.
+    probabilities = {
+        name: plan.policies[name].probabilities(rounds, f"policy {name!r}") for name in sorted(plan.policies)
+    }
+    weights = {name: _weights(rounds, name, found) for name, found in probabilities.items()}
+    usable = rounds.usable
+    reward = rounds.reward[usable]
+    kept = {name: values[usable] for name, values in weights.items()}
+    log_sums: dict[LogSumKey, float] = {}
+    moments: dict[MomentKey, float] = {}
+    for term in plan.terms:
+        values = term.quantity.terms(term.candidate, kept, reward)
+        moments[MomentKey(term.candidate, term.quantity, 1)] = float(values.sum())
+        with np.errstate(over="ignore"):
+            moments[MomentKey(term.candidate, term.quantity, 2)] = float((values * values).sum())
+        log_sums.update(_log_sums(term, values))
+    return Sums(
+        rows=rounds.size,
+        units=int(usable.sum()),
+        log_sums=log_sums,
+        moments=moments,
+        weights={name: _weight_sums(rounds, probabilities[name], kept[name], usable) for name in weights},
+        logging=LoggingSums(float(reward.sum()), float(rounds.propensity[usable].min(initial=np.inf))),
+        invalid=rounds.faults.tallies,
+        fingerprint=rounds.hashes.fingerprint(usable),
+    )
+
+
+def _weights(rounds: Rounds, name: str, probabilities: Probabilities) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        weights: FloatArray = probabilities.logged / rounds.propensity
+    overflown = rounds.usable & ~np.isfinite(weights)
+    rounds.refuse(f"policy {name!r}", faults.WEIGHT_OVERFLOW, overflown, rounds.propensity)
+    return weights
+
+
+def _log_sums(term: Term, values: FloatArray) -> Mapping[LogSumKey, float]:
+    shifted: dict[float, FloatArray] = {}
+    sums = {}
+    for component in term.components:
+        if component.offset not in shifted:
+            shifted[component.offset] = _nonnegative(term, values, component.offset)
+        logarithms = log_terms(shifted[component.offset], smoothing=component.smoothing)
+        sums[LogSumKey(term.candidate, term.quantity, component)] = float(logarithms.sum())
+    return sums
+
+
+def _nonnegative(term: Term, values: FloatArray, offset: float) -> FloatArray:
+    """The terms plus their offset, without those that add nothing; a sum below zero breaks a promise and is refused."""
+    shifted = values + offset
+    lowest = shifted.min(initial=0.0)
+    if lowest < -ROUNDING * (1.0 + offset):
+        raise LogsError(
+            f"policy {term.candidate!r}: a weight is smaller than was declared possible (a term of {lowest - offset:.6g} "
+            f"lies below its floor of {-offset:.6g}).\nA smallest weight must follow from how the policy is built, as in "
+            "mixture(policy, alpha); with a false one nothing can be certified."
+        )
+    return shifted[shifted > 0.0]
+
+
+def _weight_sums(rounds: Rounds, found: Probabilities, weights: FloatArray, usable: BoolArray) -> WeightSums:
+    unsupported = None
+    if rounds.logging is not None and found.vectors is not None and usable.all():
+        beyond = np.where(rounds.logging.values == 0.0, found.vectors.values, 0.0)
+        unsupported = float(beyond.sum())
+    with np.errstate(over="ignore"):
+        squares = float((weights * weights).sum())
+    return WeightSums(float(weights.sum()), squares, float(weights.max(initial=0.0)), unsupported)

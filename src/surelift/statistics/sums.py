@@ -1,0 +1,88 @@
+"""``Sums``: what one pass over the rounds leaves behind, enough for every answer and small enough to send."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from surelift.logs.faults import Fault, Tally, merge_tallies
+from surelift.logs.fingerprint import Fingerprint
+from surelift.quantities import Quantity
+from surelift.statistics.plan import Component
+
+
+class LogSumKey(NamedTuple):
+    candidate: str
+    quantity: Quantity
+    component: Component
+
+
+class MomentKey(NamedTuple):
+    candidate: str
+    quantity: Quantity
+    order: int
+
+
+@dataclass(frozen=True, slots=True)
+class WeightSums:
+    """The health of one policy's weights: their sum, sum of squares, largest, and the mass production cannot reach."""
+
+    total: float = 0.0
+    squares: float = 0.0
+    largest: float = 0.0
+    unsupported: float | None = 0.0
+    """Summed probability of actions that production could not play; None where the vectors are not known."""
+
+    def __add__(self, other: "WeightSums") -> "WeightSums":
+        unknown = self.unsupported is None or other.unsupported is None
+        return WeightSums(
+            self.total + other.total,
+            self.squares + other.squares,
+            max(self.largest, other.largest),
+            None if unknown else (self.unsupported or 0.0) + (other.unsupported or 0.0),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LoggingSums:
+    """What production itself did: its rewards, on [0, 1], and its smallest propensity."""
+
+    rewards: float = 0.0
+    smallest_propensity: float = float("inf")
+
+    def __add__(self, other: "LoggingSums") -> "LoggingSums":
+        smallest = min(self.smallest_propensity, other.smallest_propensity)
+        return LoggingSums(self.rewards + other.rewards, smallest)
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Sums over rounds. They add up: over batches, files, machines and days."""
+
+    rows: int = 0
+    """Rows that were read, fit or not."""
+    units: int = 0
+    """The n of the bounds: rounds that entered them."""
+    log_sums: Mapping[LogSumKey, float] = field(default_factory=dict)
+    moments: Mapping[MomentKey, float] = field(default_factory=dict)
+    weights: Mapping[str, WeightSums] = field(default_factory=dict)
+    logging: LoggingSums = LoggingSums()
+    invalid: Mapping[Fault, Tally] = field(default_factory=dict)
+    fingerprint: Fingerprint = Fingerprint()
+
+    def __add__(self, other: "Sums") -> "Sums":
+        if self.rows == 0:
+            return other
+        if other.rows == 0:
+            return self
+        if self.log_sums.keys() != other.log_sums.keys() or self.weights.keys() != other.weights.keys():
+            raise ValueError("cannot add sums made for different plans: their candidates or components differ")
+        return Sums(
+            rows=self.rows + other.rows,
+            units=self.units + other.units,
+            log_sums={key: total + other.log_sums[key] for key, total in self.log_sums.items()},
+            moments={key: total + other.moments[key] for key, total in self.moments.items()},
+            weights={name: sums + other.weights[name] for name, sums in self.weights.items()},
+            logging=self.logging + other.logging,
+            invalid=merge_tallies(self.invalid, other.invalid),
+            fingerprint=self.fingerprint + other.fingerprint,
+        )
