@@ -1,0 +1,29 @@
+"""What some tests need from the machine: they skip by name without it, and fail where it is required.
+
+``SURELIFT_DATA`` names the folder of datasets; ``SURELIFT_REQUIRE`` lists what must not be skipped.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "surelift", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("surelift")
+
+
+def missing(what: str, why: str) -> None:
+    if what in os.environ.get("SURELIFT_REQUIRE", "").split(","):
+        pytest.fail(f"{what} is required here, but {why}")
+    pytest.skip(f"{what}: {why}")
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    folder = Path(os.environ.get("SURELIFT_DATA", ""))
+    if not os.environ.get("SURELIFT_DATA") or not folder.is_dir():
+        missing("data", "SURELIFT_DATA names no folder of datasets")
+    return folder

@@ -52,20 +52,24 @@ def lower_bound(log_sums: FloatArray, components: Sequence[Component], *, rounds
     falls and is convex in the mean, so Newton's steps climb to the root from below, and each is itself a valid bound.
     """
     smoothing, offset, prior = _unzip(components)
-    floor = 0.0 - float(offset.min())
-    target = math.log(1.0 / delta)
-    if rounds == 0 or log_wealth(floor, log_sums, components, rounds=rounds) <= target:
-        return floor
     weighted = np.log(prior) + log_sums
+    target = math.log(1.0 / delta)
+    floor = 0.0 - float(offset.min())
+    if rounds == 0:
+        return floor
     with np.errstate(over="ignore"):
         alone = np.expm1((weighted - target) / rounds) / smoothing - offset
-    mean = float(alone[np.isfinite(alone)].max(initial=floor))
+    mean = max(floor, float(alone.max(initial=floor, where=np.isfinite(alone))))
     for _ in range(_STEPS):
-        exponents = weighted - rounds * np.log1p(smoothing * (mean + offset))
-        excess = float(np.logaddexp.reduce(exponents)) - target
-        shares = np.exp(exponents - exponents.max())
-        slope = rounds * float((shares * smoothing / (1.0 + smoothing * (mean + offset))).sum() / shares.sum())
-        step = max(excess / slope, 0.0)
+        growth = smoothing * (mean + offset)
+        exponents = weighted - rounds * np.log1p(growth)
+        top = float(exponents.max())
+        shares = np.exp(exponents - top)
+        excess = top + math.log(float(shares.sum())) - target
+        slope = rounds * float((shares * smoothing / (1.0 + growth)).sum() / shares.sum())
+        step = excess / slope
+        if step <= 0.0:
+            break
         mean += step
         if step <= ROUNDING * (abs(mean) + abs(floor)):
             break

@@ -162,8 +162,9 @@ def _answer(
     low = method.lower_bound(sums, gain, delta=delta)
     high = 0.0 - method.lower_bound(sums, loss, delta=delta)
     mean_weight = sums.weights[name].total / sums.units
+    most = max((component.offset for component in gain.components), default=0.0)
     refuse_contradiction(
-        low, high, possible=(-1.0, 1.0), subject=f"improvement of {name!r}, reward on [0, 1]", mean_weight=mean_weight
+        low, high, possible=(-most, most), subject=f"improvement of {name!r}, reward on [0, 1]", mean_weight=mean_weight
     )
     lower, doubts = scale.improvement(low), doubts_of(logs)
     evidence = e_value(scale.unit_margin(margin), log_sums_of(sums, gain), gain.components, rounds=sums.units)
@@ -183,7 +184,7 @@ def _answer(
         control=method.control,
         looks="any" if method.any_looks else "one",
         mean_weight=mean_weight,
-        improvement_range=(-scale.width, scale.width),
+        improvement_range=(-scale.improvement(most), scale.improvement(most)),
         assumptions=assumptions_of(logs, any_looks=method.any_looks),
         doubts=doubts,
         basis=basis,

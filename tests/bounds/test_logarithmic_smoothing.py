@@ -1,0 +1,58 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import surelift as sl
+from surelift.bounds.logarithmic_smoothing import lower_bound, unfloored
+from surelift.statistics import Component
+from surelift.statistics.adding import log_terms
+from tests.strategies import LoggedRounds, deltas, logged_rounds, smoothings
+
+
+def test_log_terms_by_hand() -> None:
+    # 1 + 0.5 * 2 = 2, so the first term is log 2; a quantity of zero adds nothing.
+    assert log_terms(np.array([2.0, 0.0]), smoothing=0.5) == pytest.approx([math.log(2), 0.0])
+    # Where the product overflows the logarithms are added instead.
+    assert log_terms(np.array([1e308]), smoothing=1e5) == pytest.approx([math.log(1e5) + math.log(1e308)])
+
+
+def test_by_hand() -> None:
+    # Four rounds of term 1, smoothing 1: (2^4 delta)^(1/4) - 1 = 2 delta^(1/4) - 1 = 0 at delta = 1/16.
+    component = Component(1.0, 0.0, 1.0)
+    assert unfloored(4 * math.log(2), component, rounds=4, delta=1 / 16) == pytest.approx(0.0, abs=1e-15)
+    assert unfloored(4 * math.log(2), component, rounds=4, delta=1 / 256) == pytest.approx(-0.5)
+    assert lower_bound(np.array([4 * math.log(2)]), [component], rounds=4, delta=1 / 256) == 0.0
+
+
+@given(rounds=logged_rounds(), smoothing=smoothings(), delta=deltas())
+def test_evaluate_gives_the_papers_bound(rounds: LoggedRounds, smoothing: float, delta: float) -> None:
+    terms = rounds.weights * rounds.reward
+    exponent = np.log1p(smoothing * terms).mean() - math.log(1 / delta) / len(terms)
+    paper = max(0.0, math.expm1(exponent) / smoothing)
+    if paper > 1.0:
+        with pytest.raises(sl.LogsError, match="contradict"):
+            ask(rounds, smoothing, delta)
+    else:
+        assert ask(rounds, smoothing, delta) == pytest.approx(paper, rel=1e-9, abs=1e-12)
+
+
+def ask(rounds: LoggedRounds, smoothing: float, delta: float) -> float | None:
+    return sl.evaluate(
+        rounds.logs(), {"new": rounds.probability}, delta=delta, sides="lower", method="logarithmic-smoothing",
+        smoothing=smoothing, control="none",
+    )["new"].lower  # fmt: skip
+
+
+def test_the_papers_default_smoothing_is_vacuous_where_rewards_are_rare() -> None:
+    # THEORY: value 1%, n = 20,000: relative radius 1.00 for 1/sqrt(n), 0.25 for the mixture.
+    rewards = np.zeros(20_000)
+    rewards[::100] = 1.0
+    logs = sl.Logs(reward=rewards, propensity=np.full(20_000, 0.5))
+    options = {"sides": "lower", "control": "none"}
+    paper = sl.evaluate(logs, {"same": np.full(20_000, 0.5)}, method="logarithmic-smoothing", **options)["same"]
+    ours = sl.evaluate(logs, {"same": np.full(20_000, 0.5)}, **options)["same"]
+    assert paper.lower == 0.0
+    assert ours.lower is not None
+    assert ours.lower > 0.0075

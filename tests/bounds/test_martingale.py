@@ -1,0 +1,67 @@
+"""Exact checks: on laws that can be written out, each factor is never negative and has mean 1, or less without support."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+
+from surelift import grids
+from surelift.quantities import Decline, Difference, Improvement, Quantity, Shortfall, Value
+from tests.laws import LAWS, Law
+
+ALPHAS = (0.05, 0.5, 1.0)
+
+
+def mixed(policy: tuple[float, ...], logging: tuple[float, ...], alpha: float) -> tuple[float, ...]:
+    return tuple((1 - alpha) * q + alpha * p for p, q in zip(policy, logging, strict=True))
+
+
+def cases(law: Law) -> list[tuple[str, Quantity, float]]:
+    """Each quantity of the candidate, with what it is bounded by."""
+    new, other, now = law.value(law.candidate), law.value(law.rival), law.value(law.logging)
+    return [
+        ("new", Value(), new),
+        ("new", Shortfall(), 1 - new),
+        ("new", Improvement(), new - now),
+        ("new", Decline(), now - new),
+        ("new", Difference("rival"), new - other),
+        ("rival", Difference("new"), other - new),
+    ]
+
+
+@pytest.mark.parametrize("name, alpha", list(product(LAWS, ALPHAS)))
+def test_every_factor_is_nonnegative_with_mean_one(name: str, alpha: float) -> None:
+    plain = LAWS[name]
+    law = Law(
+        plain.logging,
+        mixed(plain.candidate, plain.logging, alpha),
+        mixed(plain.rival, plain.logging, alpha),
+        plain.reward_levels,
+        plain.high_chance,
+    )
+    smallest = {"new": 1 - alpha, "rival": 1 - alpha}
+    chances, new, rival, reward = (np.array(column) for column in zip(*law.outcomes(), strict=True))
+    assert chances.sum() == pytest.approx(1.0)
+    for candidate, quantity, target in cases(law):
+        offset = quantity.offset(candidate, smallest)
+        terms = quantity.terms(candidate, {"new": new, "rival": rival}, reward) + offset
+        assert terms.min() >= -1e-12, (candidate, quantity)
+        for smoothing in grids.anytime().smoothings:
+            factors = (1 + smoothing * terms) / (1 + smoothing * (target + offset))
+            mean = math.fsum(chances * factors)
+            if law.full_support:
+                assert mean == pytest.approx(1.0, abs=1e-12), (candidate, quantity, smoothing)
+            else:
+                assert mean <= 1.0 + 1e-12, (candidate, quantity, smoothing)
+
+
+def test_the_check_can_fail() -> None:
+    """A smallest weight that is not true makes a factor negative, and a wrong target moves its mean."""
+    law = LAWS["even"]
+    chances, new, _, reward = (np.array(column) for column in zip(*law.outcomes(), strict=True))
+    offset = Improvement().offset("new", {"new": 0.95})
+    terms = Improvement().terms("new", {"new": new}, reward) + offset
+    assert terms.min() < -0.1
+    factors = (1 + 0.5 * new * reward) / (1 + 0.5 * 0.3)
+    assert math.fsum(chances * factors) > 1.05
