@@ -50,9 +50,9 @@ def test_the_papers_default_smoothing_is_vacuous_where_rewards_are_rare() -> Non
     rewards = np.zeros(20_000)
     rewards[::100] = 1.0
     logs = sl.Logs(reward=rewards, propensity=np.full(20_000, 0.5))
-    options = {"sides": "lower", "control": "none"}
-    paper = sl.evaluate(logs, {"same": np.full(20_000, 0.5)}, method="logarithmic-smoothing", **options)["same"]
-    ours = sl.evaluate(logs, {"same": np.full(20_000, 0.5)}, **options)["same"]
+    same = {"same": np.full(20_000, 0.5)}
+    paper = sl.evaluate(logs, same, method="logarithmic-smoothing", sides="lower", control="none")["same"]
+    ours = sl.evaluate(logs, same, sides="lower", control="none")["same"]
     assert paper.lower == 0.0
     assert ours.lower is not None
     assert ours.lower > 0.0075

@@ -79,7 +79,7 @@ def test_the_certificate_of_a_mixture_is_alpha_times_that_of_its_candidate(
 
     whole, part = ask(rounds.probability), ask(sl.mixture(rounds.probability, alpha))
     if whole is None or part is None:
-        assert whole is None and part is None
+        assert whole is part
     else:
         assert part == pytest.approx((alpha * whole[0], alpha * whole[1]), abs=1e-9 * max(1.0, rounds.weights.max()))
 

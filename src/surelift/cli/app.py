@@ -34,6 +34,7 @@ app = App(
     help=HELP,
     version=__version__,
     help_format="plaintext",
+    suppress_keyboard_interrupt=False,
     default_parameter=Parameter(negative=(), negative_iterable=()),
 )
 for command in (check, evaluate, compare, select, gate, verify, explain, demo):

@@ -28,7 +28,7 @@ def verify(
     try:
         logs = Logs(sources, **declared)
     except TypeError as error:
-        raise LogsError(f"{certificate} is damaged: its description of the logs cannot be read ({error}).") from error
+        raise LogsError(f"{certificate} is damaged: it describes the logs by {', '.join(declared)}.") from error
     with progress() as tell:
         result = ask(stated, logs, progress=tell)
     show(result, json=json)

@@ -113,9 +113,7 @@ def _about_rounds(logs: Logs, sums: Sums) -> Iterator[Finding]:
 
 
 def _weight_health(name: str, sums: WeightSums, rounds: int) -> WeightHealth:
-    # Squares of weights above 1e154 overflow; then one round carries everything.
-    finite = math.isfinite(sums.squares) and sums.squares > 0.0
-    effective = sums.total * sums.total / sums.squares if finite else float(sums.total > 0.0)
+    effective = sums.total * sums.total / sums.squares if sums.squares > 0.0 else 0.0
     missing = None if sums.unsupported is None else sums.unsupported / rounds
     return WeightHealth(name, sums.total / rounds, sums.largest, effective, missing)
 
@@ -129,7 +127,7 @@ def _about_weights(health: WeightHealth, sums: WeightSums, rounds: int) -> Itera
             "What they would earn is counted as nothing; every bound stays true, the lower ones are loose by as much.",
         )  # fmt: skip
     variance = sums.squares / rounds - health.mean**2
-    error = math.sqrt(max(variance, 0.0) / rounds) if math.isfinite(variance) else math.inf
+    error = math.sqrt(max(variance, 0.0) / rounds)
     if abs(health.mean - 1.0) > STANDARD_ERRORS * error + 1e-6:
         low = health.mean < 1.0
         yield Finding(

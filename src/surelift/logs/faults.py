@@ -69,8 +69,8 @@ ACTION_POSITION = Reason(
 ACTION_LABEL = Reason("are not among the declared actions", "Declare every label in actions=[...], in vector order.")
 ACTION_COUNT = Reason("are not whole numbers of at least 1", "Count the actions that production could choose from.")
 WEIGHT_OVERFLOW = Reason(
-    "give a weight too large for floating point",
-    "A propensity below 1e-300 is almost surely a logging fault.",
+    "give a weight above 1e150",
+    "No action was ever drawn with so small a propensity: it is a logging fault.",
 )
 MAX_WEIGHT = Reason(
     "give a weight above the declared max_weight",

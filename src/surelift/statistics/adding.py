@@ -12,6 +12,8 @@ from surelift.policies.policy import Probabilities
 from surelift.statistics.plan import Plan, Term
 from surelift.statistics.sums import LoggingSums, LogSumKey, MomentKey, Sums, WeightSums
 
+# Beyond this the square of a weight could overflow; no propensity that was ever drawn from is so small.
+LARGEST_WEIGHT = 1e150
 # A term below its floor by more than rounding shows that an assumption is false.
 ROUNDING = 1e-9
 
@@ -45,8 +47,7 @@ def add_up(rounds: Rounds, plan: Plan) -> Sums:
     for term in plan.terms:
         values = term.quantity.terms(term.candidate, kept, reward)
         moments[MomentKey(term.candidate, term.quantity, 1)] = float(values.sum())
-        with np.errstate(over="ignore"):
-            moments[MomentKey(term.candidate, term.quantity, 2)] = float((values * values).sum())
+        moments[MomentKey(term.candidate, term.quantity, 2)] = float((values * values).sum())
         log_sums.update(_log_sums(term, values))
     return Sums(
         rows=rounds.size,
@@ -63,8 +64,8 @@ def add_up(rounds: Rounds, plan: Plan) -> Sums:
 def _weights(rounds: Rounds, name: str, probabilities: Probabilities) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         weights: FloatArray = probabilities.logged / rounds.propensity
-    overflown = rounds.usable & ~np.isfinite(weights)
-    rounds.refuse(f"policy {name!r}", faults.WEIGHT_OVERFLOW, overflown, rounds.propensity)
+    beyond = rounds.usable & ~(weights <= LARGEST_WEIGHT)
+    rounds.refuse(f"policy {name!r}", faults.WEIGHT_OVERFLOW, beyond, weights)
     return weights
 
 
@@ -97,6 +98,6 @@ def _weight_sums(rounds: Rounds, found: Probabilities, weights: FloatArray, usab
     if rounds.logging is not None and found.vectors is not None and usable.all():
         beyond = np.where(rounds.logging.values == 0.0, found.vectors.values, 0.0)
         unsupported = float(beyond.sum())
-    with np.errstate(over="ignore"):
-        squares = float((weights * weights).sum())
-    return WeightSums(float(weights.sum()), squares, float(weights.max(initial=0.0)), unsupported)
+    return WeightSums(
+        float(weights.sum()), float((weights * weights).sum()), float(weights.max(initial=0.0)), unsupported
+    )

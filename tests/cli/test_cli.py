@@ -1,0 +1,236 @@
+"""The command line by running it: exit codes, streams, messages."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import surelift as sl
+from surelift.cli.app import app
+
+COLUMNS = ["--reward", "click", "--propensity", "propensity"]
+
+
+def run(*arguments: Any, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "surelift", *map(str, arguments)]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, env={**os.environ, **environment}, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("cli")
+    table = sl.datasets.shop().table
+    pq.write_table(table, path / "shop.parquet")
+    p = table["propensity"].to_numpy().copy()
+    p[417] = 0.0
+    pq.write_table(table.set_column(table.column_names.index("propensity"), "propensity", [p]), path / "bad.parquet")
+    p = table["propensity"].to_numpy() / 20
+    pq.write_table(table.set_column(table.column_names.index("propensity"), "propensity", [p]), path / "wrong.parquet")
+    (path / "truncated.parquet").write_bytes((path / "shop.parquet").read_bytes()[:5_000])
+    (path / "empty.parquet").write_bytes(b"")
+    pq.write_table(table.slice(0, 0), path / "none.parquet")
+    return path
+
+
+def assert_clean(done: subprocess.CompletedProcess[str]) -> None:
+    assert "Traceback" not in done.stderr
+    assert "unexpected" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["gate", "compare"])
+@pytest.mark.parametrize(
+    "arguments, code, says",
+    [
+        (["shop.parquet", *COLUMNS, "--policy", "p_better"], 0, "Certified: 'p_better' is better than production."),
+        (["shop.parquet", *COLUMNS, "--policy", "new=p_better", "--mix", "new=0.1"], 0, "Certified: 'new'"),
+        (["shop.parquet", *COLUMNS, "--policy", "p_slight"], 3, "Not certified"),
+        (["shop.parquet", *COLUMNS, "--policy", "p_worse"], 3, "'p_worse' is worse than production"),
+        (["shop.parquet", *COLUMNS, "--policy", "p_better", "--margin", "0.09"], 3, "Not certified"),
+        (["shop.parquet", *COLUMNS, "--policy", "p_better", "--propensity-is-estimated"], 3, "propensity model"),
+        (["bad.parquet", *COLUMNS, "--policy", "p_better"], 4, "the first is 0.0 in row 417"),
+        (["wrong.parquet", *COLUMNS, "--policy", "p_better"], 4, "almost surely wrong"),
+        (["truncated.parquet", *COLUMNS, "--policy", "p_better"], 4, "truncated.parquet cannot be read"),
+        (["empty.parquet", *COLUMNS, "--policy", "p_better"], 4, "empty.parquet cannot be read"),
+        (["none.parquet", *COLUMNS, "--policy", "p_better"], 4, "empty"),
+        (["nothing.parquet", *COLUMNS, "--policy", "p_better"], 2, "no file matches 'nothing.parquet'"),
+        (["shop.parquet", "--reward", "clik", "--propensity", "propensity", "--policy", "p_better"], 2, "'click'"),
+        (["shop.parquet", "--reward", "click", "--policy", "p_better"], 2, "no propensity"),
+        (["shop.parquet", *COLUMNS], 2, "no candidate was named"),
+        (["shop.parquet", *COLUMNS, "--policy", "p_bettr"], 2, "Did you mean 'p_better'"),
+        (["shop.parquet", *COLUMNS, "--policy", "p_better", "--policy", "p_worse"], 2, "surelift select"),
+        (["shop.parquet", *COLUMNS, "--policy", "p_better", "--detla", "0.1"], 2, "--detla"),
+        (["shop.parquet", *COLUMNS, "--policy", "p_better", "--delta", "often"], 2, "delta"),
+        (["shop.parquet", *COLUMNS, "--policy", "p_better", "--delta", "2"], 2, "strictly between 0 and 1"),
+        (["shop.parquet", *COLUMNS, "--policy", "p_better", "--mix", "old=0.1"], 2, "names no candidate"),
+        (["shop.parquet", *COLUMNS, "--policy", "p_better", "--mix", "p_better=x"], 2, "is not a number"),
+        (["shop.parquet", *COLUMNS, "--policy", "p_better", "--mix", "p_better=7"], 2, "alpha must lie in"),
+        ([*COLUMNS, "--policy", "p_better"], 2, "SOURCE"),
+    ],
+)
+def test_exit_codes(command: str, arguments: list[str], code: int, says: str, folder: Path) -> None:
+    done = run(command, *arguments, folder=folder)
+    assert (done.returncode, done.stdout) == (code, ""), done.stderr
+    assert says in done.stderr
+    assert_clean(done)
+
+
+def test_json_goes_to_standard_output_and_nothing_else(folder: Path) -> None:
+    done = run("compare", "shop.parquet", *COLUMNS, "--policy", "p_better", "--json", folder=folder)
+    assert done.returncode == 0
+    answer = json.loads(done.stdout)
+    logs = sl.Logs(folder / "shop.parquet", reward="click", propensity="propensity")
+    assert answer == sl.compare(logs, "p_better").to_dict()
+    assert "Certified" in done.stderr
+    refused = run("gate", "bad.parquet", *COLUMNS, "--policy", "p_better", "--json", folder=folder)
+    assert json.loads(refused.stdout)["ok"] is False
+
+
+def test_every_question_and_its_certificate(folder: Path) -> None:
+    questions: list[list[str]] = [
+        ["evaluate", "--policy", "p_better", "--policy", "bad=p_worse", "--sides", "lower"],
+        ["compare", "--policy", "p_better", "--over", "p_slight"],
+        ["select", "--policy", "better=p_better", "--policy", "worse=p_worse", "--margin", "0.01"],
+        ["gate", "--policy", "p_better", "--grid", "planned"],
+        ["evaluate", "--policy", "p_better", "--method", "logarithmic-smoothing", "--smoothing", "0.2"],
+    ]
+    for command, *options in questions:
+        done = run(command, "shop.parquet", *COLUMNS, *options, "--certificate", "c.json", folder=folder)
+        assert done.returncode == 0, done.stderr
+        same = run("verify", "c.json", "shop.parquet", folder=folder)
+        assert same.returncode == 0, same.stderr
+        assert "Verified: the same 20,000 rounds give the same answer." in same.stderr
+        other = run("verify", "c.json", "wrong.parquet", folder=folder)
+        assert other.returncode in (3, 4)
+        assert_clean(other)
+        told = run("explain", "c.json", folder=folder)
+        assert told.returncode == 0
+        assert "20,000 rounds" in told.stderr
+
+
+def test_verify_says_what_differs(folder: Path) -> None:
+    run("compare", "shop.parquet", *COLUMNS, "--policy", "p_better", "--certificate", "c.json", folder=folder)
+    content = json.loads((folder / "c.json").read_text())
+    content["answer"]["lower"] = 0.9
+    (folder / "tampered.json").write_text(json.dumps(content))
+    done = run("verify", "tampered.json", "shop.parquet", "--json", folder=folder)
+    assert done.returncode == 3
+    assert "answer.lower was 0.9" in done.stderr
+    assert json.loads(done.stdout)["same"] is False
+    content["logs"]["colour"] = "red"
+    (folder / "damaged.json").write_text(json.dumps(content))
+    damaged = run("verify", "damaged.json", "shop.parquet", folder=folder)
+    assert damaged.returncode == 4
+    assert_clean(damaged)
+    assert run("verify", "shop.parquet", "shop.parquet", folder=folder).returncode == 4
+    assert run("verify", "nothing.json", "shop.parquet", folder=folder).returncode == 2
+
+
+def test_check(folder: Path) -> None:
+    good = run("check", "shop.parquet", *COLUMNS, "--policy", "p_better", folder=folder)
+    assert good.returncode == 0
+    assert "effective rounds" in good.stderr
+    bad = run("check", "bad.parquet", *COLUMNS, folder=folder)
+    assert bad.returncode == 4
+    assert "REFUSE  propensity 'propensity': 1 of 20,000 values lie outside (0, 1]" in bad.stderr
+
+
+def test_a_certificate_that_cannot_be_written_is_told_and_nothing_is_left(folder: Path, tmp_path: Path) -> None:
+    done = run(
+        "compare",
+        folder / "shop.parquet",
+        *COLUMNS,
+        "--policy",
+        "p_better",
+        "--certificate",
+        "no/c.json",
+        folder=tmp_path,
+    )
+    assert done.returncode == 2
+    assert "cannot be written to no/c.json" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_vectors_labels_and_costs(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    logging = rng.dirichlet([2.0, 2.0], 2_000)
+    action = (rng.random(2_000) > logging[:, 0]).astype(int)
+    cost = np.where(action == 0, 1.0, 4.0)
+    new = np.tile([0.9, 0.1], (2_000, 1))
+    table = pa.table(
+        {
+            "cost": cost, "log_p": np.log(logging[np.arange(2_000), action]), "item": np.array(["x", "y"])[action],
+            "all": list(logging), "n0": new[:, 0], "n1": new[:, 1], "pick": ["x"] * 2_000,
+        }
+    )  # fmt: skip
+    pq.write_table(table, tmp_path / "log.parquet")
+    declared = [
+        "--cost", "cost", "--reward-range", "-1", "5", "--log-propensity", "log_p", "--action", "item", "--actions", "x,y",
+    ]  # fmt: skip
+    for policy in (["--policy", "new=n0,n1"], ["--chosen", "new=pick"]):
+        done = run("compare", "log.parquet", *declared, "--logging", "all", *policy, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+    done = run("evaluate", "log.parquet", *declared, "--policy", "new=n0,n1", "--json", folder=tmp_path)
+    assert json.loads(done.stdout)["policies"]["new"]["value_range"] == [-1.0, 5.0]
+
+
+def test_explain(folder: Path) -> None:
+    topics = run("explain", folder=folder)
+    assert topics.returncode == 0
+    assert "logarithmic-smoothing" in topics.stderr
+    for topic in ("mixture", "logarithmic-smoothing", "e-value", "lower-bound", "certified"):
+        done = run("explain", topic, folder=folder)
+        assert done.returncode == 0
+        assert len(done.stderr) > 60
+    assert run("explain", "astrology", folder=folder).returncode == 2
+
+
+def test_help_for_newcomers(folder: Path) -> None:
+    for command in ("check", "evaluate", "compare", "select", "gate", "verify", "explain", "demo"):
+        done = run(command, "--help", folder=folder)
+        assert done.returncode == 0
+        assert "Usage: surelift " + command in done.stdout
+    assert run("--version", folder=folder).stdout.strip() == sl.__version__
+    assert run("divine", folder=folder).returncode == 2
+
+
+def test_the_demo_tells_the_truth(tmp_path: Path) -> None:
+    done = run("demo", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = {
+        line.split("  ")[1].strip(): line for line in done.stderr.splitlines() if line.endswith(")") and "  " in line
+    }
+    assert "certified better" in lines["better"]
+    assert "certified better" in lines["10% better"]
+    assert "not certified yet" in lines["slight"]
+    assert "surely worse" in lines["worse"]
+    for line in list(lines.values())[-4:]:
+        low, high, truth = (float(word.strip("()")) for word in line.split() if word.strip("()")[0] in "+-")
+        assert low <= truth <= high
+    assert run("verify", "demo/certificate.json", "demo/shop.parquet", folder=tmp_path).returncode == 0
+
+
+def test_a_crash_is_never_a_verdict(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from surelift.cli.app import main
+
+    def crash(*_: object, **__: object) -> None:
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr("surelift.cli.compare.ask", crash)
+    arguments = ["compare", str(folder / "shop.parquet"), *COLUMNS, "--policy", "p_better"]
+    assert main(arguments) == 1
+    monkeypatch.setattr("surelift.cli.compare.ask", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt()))
+    assert main(arguments) == 130
+
+
+def test_commands_are_those_of_the_design() -> None:
+    names = {name for name in app if not name.startswith("-")}
+    assert names == {"check", "evaluate", "compare", "select", "gate", "verify", "explain", "demo"}

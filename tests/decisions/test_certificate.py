@@ -1,0 +1,130 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surelift as sl
+
+DATA = sl.datasets.shop(3_000)
+
+
+def answers(logs: sl.Logs) -> dict[str, Any]:
+    policies = DATA.policies()
+    return {
+        "evaluate": sl.evaluate(logs, policies, delta=0.1, sides="lower"),
+        "compare": sl.compare(logs, {"cautious": sl.mixture("p_better", 0.1)}, margin=0.001),
+        "over another": sl.compare(logs, "p_better", over="p_worse"),
+        "planned": sl.compare(logs, "p_better", grid="planned"),
+        "own grid": sl.evaluate(logs, "p_better", grid=sl.grids.single(0.25)),
+        "one smoothing": sl.evaluate(logs, "p_better", method="logarithmic-smoothing", smoothing=0.1),
+        "select": sl.select(logs, policies),
+    }
+
+
+@pytest.mark.parametrize("kind", list(answers(DATA.logs())))
+def test_a_certificate_is_confirmed_by_its_logs_and_by_no_others(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "certificate.json"
+    sl.Certificate.of(answers(DATA.logs())[kind]).save(path)
+    assert sl.verify(path, DATA.logs()).same
+    assert sl.verify(json.loads(path.read_text()), DATA.logs()).same
+
+    shuffled = DATA.table.take(np.random.default_rng(0).permutation(3_000))
+    assert sl.verify(path, sl.Logs(shuffled, **DATA.columns())).same
+
+    fewer = sl.verify(path, sl.Logs(DATA.table.slice(1), **DATA.columns()))
+    assert not fewer.same
+    assert "3,000 rounds, the logs have 2,999" in fewer.differences[0]
+    clicks = DATA.table["click"].to_numpy().copy()
+    clicks[5] = 1 - clicks[5]
+    other = DATA.table.set_column(DATA.table.column_names.index("click"), "click", [clicks])
+    changed = sl.verify(path, sl.Logs(other, **DATA.columns()))
+    assert "the fingerprint differs" in changed.differences[0]
+
+
+def test_a_certificate_holds_all_it_takes_to_ask_again() -> None:
+    content = sl.Certificate.of(answers(DATA.logs())["select"]).content
+    assert content["version"] == 1
+    assert content["surelift"] == sl.__version__
+    assert content["candidates"] == 3
+    assert content["options"] == {
+        "over": "logging", "delta": 0.05, "margin": 0.0, "method": "mixture", "control": "none", "grid": "anytime",
+    }  # fmt: skip
+    assert content["logs"]["reward_range"] == [0.0, 1.0]
+    assert content["rounds"] == 3_000
+    assert content["fingerprint"].startswith("3000:")
+    assert content["policies"]["better"] == {"kind": "column", "column": "p_better"}
+
+
+@pytest.mark.parametrize(
+    "tamper, says",
+    [
+        (lambda c: c["answer"].update(lower=0.5), "answer.lower was 0.5"),
+        (lambda c: c["answer"].update(certified=False), "answer.certified was False"),
+        (lambda c: c["options"].update(delta=0.5), "answer"),
+        (lambda c: c["logs"].update(reward_range=[0, 2]), "reward_range was declared as"),
+        (lambda c: c.update(fingerprint="3000:00"), "the fingerprint differs"),
+    ],
+)
+def test_a_tampered_certificate_differs(tamper: Any, says: str) -> None:
+    content = json.loads(json.dumps(sl.Certificate.of(sl.compare(DATA.logs(), "p_better")).content))
+    tamper(content)
+    result = sl.verify(content, DATA.logs())
+    assert not result.same
+    assert any(says in difference for difference in result.differences)
+
+
+@pytest.mark.parametrize(
+    "damage, says",
+    [
+        (lambda c: c.pop("format"), "is not a certificate"),
+        (lambda c: c.update(version=99), "version 99"),
+        (lambda c: c.pop("answer"), "lacks answer"),
+        (lambda c: c.update(question="divine"), "does not know: 'divine'"),
+        (lambda c: c["options"].update(detla=1), "is damaged"),
+        (lambda c: c["options"].pop("over"), "is damaged"),
+    ],
+)
+def test_a_damaged_certificate_is_refused(damage: Any, says: str) -> None:
+    content = json.loads(json.dumps(sl.Certificate.of(sl.compare(DATA.logs(), "p_better")).content))
+    damage(content)
+    with pytest.raises(sl.SureliftError, match=says):
+        sl.verify(content, DATA.logs())
+
+
+def test_what_a_certificate_cannot_hold_is_given_again() -> None:
+    array = DATA.table["p_better"].to_numpy()
+    content = sl.Certificate.of(sl.compare(DATA.logs(), {"new": array}))
+    with pytest.raises(sl.UsageError, match="give it in policies="):
+        sl.verify(content, DATA.logs())
+    assert sl.verify(content, DATA.logs(), {"new": array}).same
+    assert not sl.verify(content, DATA.logs(), {"new": array * 0.999}).same
+
+
+def test_nothing_is_left_half_written(tmp_path: Path) -> None:
+    certificate = sl.Certificate.of(sl.compare(DATA.logs(), "p_better"))
+    with pytest.raises(sl.UsageError, match="cannot be written"):
+        certificate.save(tmp_path / "nowhere" / "certificate.json")
+    folder = tmp_path / "taken"
+    folder.mkdir()
+    with pytest.raises(sl.UsageError, match="cannot be written"):
+        certificate.save(folder)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["taken"]
+    old = tmp_path / "certificate.json"
+    old.write_text("old")
+    certificate.save(old)
+    assert json.loads(old.read_text())["format"] == "surelift certificate"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["certificate.json", "taken"]
+
+
+def test_files_that_are_no_certificates(tmp_path: Path) -> None:
+    with pytest.raises(sl.UsageError, match="cannot be read"):
+        sl.verify(tmp_path / "nothing.json", DATA.logs())
+    path = tmp_path / "broken.json"
+    path.write_text("{")
+    with pytest.raises(sl.LogsError, match="not valid JSON"):
+        sl.verify(path, DATA.logs())
+    path.write_text("[1, 2]")
+    with pytest.raises(sl.LogsError, match="is not a certificate"):
+        sl.verify(path, DATA.logs())

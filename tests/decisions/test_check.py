@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+
+import surelift as sl
+
+ROWS = 5_000
+RNG = np.random.default_rng(2)
+
+
+def says(health: sl.Health) -> str:
+    return " ".join(f"{finding.says} {finding.remedy}" for finding in health.findings)
+
+
+def test_a_healthy_log_has_no_findings() -> None:
+    p = RNG.uniform(0.4, 0.6, ROWS)
+    action = RNG.random(ROWS) < p
+    logs = sl.Logs(reward=RNG.random(ROWS), propensity=np.where(action, p, 1 - p))
+    health = sl.check(logs, {"half": np.full(ROWS, 0.5)})
+    assert health.ok
+    assert health.findings == ()
+    assert health.weights["half"].mean == pytest.approx(1.0, abs=0.02)
+    assert health.weights["half"].missing_support is None
+    assert health.mean_reward == pytest.approx(0.5, abs=0.02)
+
+
+def test_effective_rounds_by_hand() -> None:
+    # Weights 2 and 1: (2 + 1)^2 / (4 + 1) = 1.8.
+    health = sl.check(sl.Logs(reward=[0, 1], propensity=[0.25, 0.5]), {"new": [0.5, 0.5]})
+    assert health.weights["new"].effective_rounds == pytest.approx(1.8)
+    assert health.weights["new"].largest == 2.0
+    assert health.weights["new"].mean == 1.5
+    assert health.smallest_propensity == 0.25
+
+
+def test_missing_support_is_known_from_vectors() -> None:
+    logging = np.tile([0.5, 0.5, 0.0], (ROWS, 1))
+    action = (RNG.random(ROWS) < 0.5).astype(int)
+    logs = sl.Logs(reward=RNG.random(ROWS), propensity=np.full(ROWS, 0.5), action=action, logging=logging)
+    health = sl.check(logs, {"new": np.tile([0.3, 0.3, 0.4], (ROWS, 1))})
+    assert health.weights["new"].missing_support == pytest.approx(0.4)
+    assert "40.00% of its decisions are actions that production could not take" in says(health)
+    assert "its mean weight is 0.6" in says(health)
+    assert health.ok
+
+
+def test_weights_that_are_too_large_point_at_the_propensities() -> None:
+    logs = sl.Logs(reward=RNG.random(ROWS), propensity=np.full(ROWS, 0.25))
+    assert "propensities were logged too small" in says(sl.check(logs, {"new": RNG.uniform(0.4, 0.6, ROWS)}))
+
+
+def test_one_round_that_carries_the_weight_is_told() -> None:
+    p = np.full(ROWS, 0.5)
+    p[7] = 1e-6
+    health = sl.check(sl.Logs(reward=RNG.random(ROWS), propensity=p), {"new": np.full(ROWS, 0.5)})
+    assert "one round carries 99% of its weight" in says(health)
+    assert "rounds are worth only 1 of its own" in says(health)
+
+
+def test_weights_beyond_reason_are_refused() -> None:
+    p = np.full(ROWS, 0.5)
+    p[7] = 1e-200
+    health = sl.check(sl.Logs(reward=RNG.random(ROWS), propensity=p), {"new": np.full(ROWS, 0.5)})
+    assert "1 of 5,000 values give a weight above 1e150; the first is 5e+199 in row 7" in says(health)
+    assert not health.ok

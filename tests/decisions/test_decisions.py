@@ -1,0 +1,190 @@
+import json
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surelift as sl
+from surelift import grids
+
+ROWS = 4_000
+RNG = np.random.default_rng(12)
+P = np.full(ROWS, 0.5)
+GOOD = RNG.random(ROWS) < 0.5
+CLICK = (RNG.random(ROWS) < np.where(GOOD, 0.5, 0.2)).astype(float)
+BETTER = np.where(GOOD, 0.8, 0.2)
+WORSE = np.where(GOOD, 0.2, 0.8)
+SAME = np.where(GOOD, 0.501, 0.499)
+
+
+@pytest.fixture
+def logs() -> sl.Logs:
+    return sl.Logs(reward=CLICK, propensity=P)
+
+
+def test_better_is_certified_worse_never(logs: sl.Logs) -> None:
+    assert sl.compare(logs, {"better": BETTER}).certified
+    worse = sl.compare(logs, {"worse": WORSE})
+    assert not worse.certified
+    assert worse.upper < 0
+    choice = sl.select(logs, {"better": BETTER, "worse": WORSE, "same": SAME})
+    assert choice.chosen == "better"
+    assert sl.select(logs, {"worse": WORSE, "same": SAME}).chosen is None
+
+
+def test_a_margin_has_to_be_exceeded(logs: sl.Logs) -> None:
+    lower = sl.compare(logs, {"better": BETTER}).lower
+    assert sl.compare(logs, {"better": BETTER}, margin=lower - 1e-6).certified
+    assert not sl.compare(logs, {"better": BETTER}, margin=lower + 1e-6).certified
+    # A margin below anything possible is exceeded for sure.
+    beyond = sl.compare(logs, {"worse": sl.mixture(WORSE, 0.01)}, margin=-0.5)
+    assert beyond.certified
+
+
+def test_the_e_value_certifies_exactly_when_the_bound_does(logs: sl.Logs) -> None:
+    for margin in (0.0, 0.03, 0.06, 0.09, 0.12):
+        answer = sl.compare(logs, {"better": BETTER}, margin=margin)
+        assert answer.certified == (answer.e_value > 1 / answer.delta)
+        assert answer.p_value == min(1.0, 1 / answer.e_value)
+
+
+def test_evidence_too_large_for_a_float_is_rounded_down() -> None:
+    rows = 200_000
+    logs = sl.Logs(reward=np.tile([0.0, 1.0], rows // 2), propensity=np.full(rows, 0.5))
+    answer = sl.compare(logs, {"better": np.tile([0.1, 0.9], rows // 2)})
+    assert 1e308 < answer.e_value < float("inf")
+    assert 0 < answer.p_value < 1e-300
+    json.loads(answer.to_json())
+
+
+def test_production_against_itself_is_zero(logs: sl.Logs) -> None:
+    for same in ("logging", sl.mixture(BETTER, 0.0)):
+        answer = sl.compare(logs, {"same": same})
+        assert (answer.lower, answer.estimate, answer.upper) == (0.0, 0.0, 0.0)
+        assert (answer.e_value, answer.certified) == (1.0, False)
+
+
+def test_the_value_of_production_can_be_asked_for(logs: sl.Logs) -> None:
+    answer = sl.evaluate(logs, "logging")["logging"]
+    assert answer.estimate == pytest.approx(CLICK.mean())
+
+
+def test_estimated_propensities_are_never_certified() -> None:
+    logs = sl.Logs(reward=CLICK, propensity=P, propensity_is_estimated=True)
+    answer = sl.compare(logs, {"better": BETTER})
+    assert answer.lower > 0
+    assert not answer.certified
+    assert "conditional on the propensity model" in answer.doubts[0]
+    assert "conditional on the propensity model" in str(answer)
+    assert "under the doubt above" in str(answer)
+    assert sl.select(logs, {"better": BETTER}).chosen is None
+    assert "conditional on the propensity model" in str(sl.evaluate(logs, {"better": BETTER}))
+    assert [finding.severity for finding in sl.check(logs).findings] == ["warn"]
+
+
+def test_bounds_that_contradict_each_other_are_refused_not_capped() -> None:
+    # Propensities logged ten times too small: every weight is ten times too large.
+    logs = sl.Logs(reward=CLICK, propensity=P / 10)
+    for ask in (
+        lambda: sl.evaluate(logs, {"better": BETTER}),
+        lambda: sl.evaluate(logs, {"better": BETTER}, sides="lower"),
+        lambda: sl.compare(logs, {"better": BETTER}),
+        lambda: sl.select(logs, {"better": BETTER}),
+    ):
+        with pytest.raises(sl.LogsError, match="propensities are almost surely wrong: the mean weight is"):
+            ask()
+
+
+def test_without_evidence_the_range_is_the_answer() -> None:
+    logs = sl.Logs(reward=[3.0], propensity=[0.5], reward_range=(2, 7))
+    answer = sl.evaluate(logs, {"new": [0.5]})["new"]
+    assert (answer.lower, answer.upper) == (2.0, 7.0)
+
+
+def test_whether_it_holds_at_any_number_of_looks(logs: sl.Logs) -> None:
+    def looks(**options: Any) -> str:
+        return sl.compare(logs, {"better": BETTER}, **options).looks
+
+    assert looks() == "any"
+    assert looks(grid=grids.anytime()) == "any"
+    assert looks(method="logarithmic-smoothing", smoothing=0.1) == "any"
+    assert looks(grid="planned") == "one"
+    assert looks(method="logarithmic-smoothing") == "one"
+
+
+@pytest.mark.parametrize(
+    "options, says",
+    [
+        ({"delta": 0.0}, "delta"),
+        ({"delta": 1.0}, "delta"),
+        ({"delta": float("nan")}, "delta"),
+        ({"margin": float("nan")}, "margin"),
+        ({"method": "bootstrap"}, "the methods are mixture, logarithmic-smoothing"),
+        ({"method": "mixture", "smoothing": 0.1}, "does not use smoothing="),
+        ({"method": "logarithmic-smoothing", "grid": "planned"}, "does not use grid="),
+        ({"method": "logarithmic-smoothing", "smoothing": -1.0}, "smoothing must be positive"),
+        ({"grid": "hourly"}, "no grid 'hourly'"),
+        ({"control": "weights"}, "no control 'weights'"),
+        ({"over": {"better": BETTER}}, "compared with itself"),
+        ({"over": {"a": BETTER, "b": WORSE}}, "one policy"),
+    ],
+)
+def test_an_option_that_cannot_be_is_refused(logs: sl.Logs, options: dict[str, Any], says: str) -> None:
+    with pytest.raises(sl.UsageError, match=says):
+        sl.compare(logs, {"better": BETTER}, **options)
+
+
+def test_sides_and_several_policies_to_compare(logs: sl.Logs) -> None:
+    with pytest.raises(sl.UsageError, match="sides must be"):
+        sl.evaluate(logs, {"better": BETTER}, sides="left")  # type: ignore[arg-type]
+    with pytest.raises(sl.UsageError, match="use select"):
+        sl.compare(logs, {"better": BETTER, "worse": WORSE})
+    with pytest.raises(TypeError, match="detla"):
+        sl.compare(logs, {"better": BETTER}, detla=0.1)  # type: ignore[call-arg]
+
+
+def test_control_auto_is_plain_without_vectors(logs: sl.Logs) -> None:
+    auto, none = (sl.compare(logs, {"better": BETTER}, control=control) for control in ("auto", "none"))
+    assert auto.lower == none.lower
+    assert auto.control == "none"
+
+
+def test_results_are_frozen_and_leave_in_many_forms(logs: sl.Logs) -> None:
+    evaluation = sl.evaluate(logs, {"better": BETTER, "worse": WORSE})
+    results: list[Any] = [
+        evaluation,
+        evaluation["better"],
+        sl.compare(logs, {"better": BETTER}),
+        sl.select(logs, {"better": BETTER}),
+        sl.check(logs, {"better": BETTER}),
+        sl.verify(sl.Certificate.of(evaluation), logs, {"better": BETTER, "worse": WORSE}),
+    ]
+    for result in results:
+        with pytest.raises((FrozenInstanceError, AttributeError)):
+            result.rounds = 3
+        assert json.loads(result.to_json()) == result.to_dict()
+        for kind in ("pandas", "polars", "pyarrow"):
+            assert len(result.to_frame(kind)) >= 1
+        assert str(result) == repr(result)
+    assert list(evaluation) == ["better", "worse"]
+    assert len(evaluation) == 2
+    assert set(evaluation.to_frame("pandas")["policy"]) == {"better", "worse"}
+
+
+def test_progress_is_told(logs: sl.Logs) -> None:
+    told: list[int] = []
+    sl.compare(logs, {"better": BETTER}, progress=told.append)
+    assert told == [ROWS]
+
+
+def test_every_result_names_its_assumptions(logs: sl.Logs) -> None:
+    answer = sl.compare(logs, {"better": BETTER}, grid="planned")
+    text = " ".join(answer.assumptions)
+    for words in (
+        "rewards lie in [0, 1]",
+        "recorded when the decisions were made",
+        "no policy was fitted",
+        "only look",
+    ):
+        assert words in text

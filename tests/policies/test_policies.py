@@ -1,0 +1,249 @@
+"""Every form of a policy gives the probability of the logged action that it should."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import surelift as sl
+from surelift.arrays import FloatArray
+from surelift.logs.rounds import Rounds
+from surelift.policies.policy import Probabilities
+from surelift.policies.resolve import as_policy, from_description, name_of, name_policies
+
+ROWS, ACTIONS = 500, 4
+RNG = np.random.default_rng(8)
+LOGGING = RNG.dirichlet(np.full(ACTIONS, 2.0), ROWS)
+NEW = RNG.dirichlet(np.full(ACTIONS, 1.0), ROWS)
+SCORES = RNG.normal(size=(ROWS, ACTIONS))
+ACTION = np.array([RNG.choice(ACTIONS, p=row) for row in LOGGING])
+AT = (np.arange(ROWS), ACTION)
+LABELS = ["hat", "coat", "shoe", "sock"]
+
+
+def columns() -> dict[str, Any]:
+    return {
+        "r": RNG.random(ROWS),
+        "p": LOGGING[AT],
+        "a": ACTION,
+        "item": np.array(LABELS)[ACTION].tolist(),
+        "logging": LOGGING,
+        "p_new": NEW[AT],
+        "new": NEW,
+        "scores": SCORES,
+        "pick": SCORES.argmax(axis=1),
+        "pick_item": np.array(LABELS)[SCORES.argmax(axis=1)].tolist(),
+        "k": np.full(ROWS, ACTIONS),
+        "x0": SCORES[:, 0],
+        "x1": SCORES[:, 1],
+        **{f"n{i}": NEW[:, i] for i in range(ACTIONS)},
+    }
+
+
+def read(policy: Any, **options: Any) -> Probabilities:
+    logs = sl.Logs(columns(), **{"reward": "r", "propensity": "p", "action": "a", "logging": "logging", **options})
+    (batch,) = logs.batches(as_policy(policy).needs(logs))
+    rounds = Rounds(logs, batch)
+    found = as_policy(policy).probabilities(rounds, "policy")
+    assert not rounds.faults.tallies
+    return found
+
+
+def softmax(temperature: float) -> FloatArray:
+    exponentials = np.exp(SCORES / temperature)
+    shares: FloatArray = exponentials / exponentials.sum(axis=1, keepdims=True)
+    return shares
+
+
+GREEDY = np.eye(ACTIONS)[SCORES.argmax(axis=1)]
+FORMS: dict[str, tuple[Any, FloatArray]] = {
+    "list column": ("new", NEW),
+    "list of columns": (["n0", "n1", "n2", "n3"], NEW),
+    "matrix": (NEW, NEW),
+    "function of a matrix": (lambda table: np.column_stack([table[f"n{i}"].to_numpy() for i in range(ACTIONS)]), NEW),
+    "production": ("logging", LOGGING),
+    "mixture": (sl.mixture("new", 0.3), 0.7 * LOGGING + 0.3 * NEW),
+    "mixture of a mixture": (sl.mixture(sl.mixture("new", 0.5), 0.2), 0.9 * LOGGING + 0.1 * NEW),
+    "softmax of a list column": (sl.softmax("scores", 0.5), softmax(0.5)),
+    "softmax of a matrix": (sl.softmax(SCORES, 2.0), softmax(2.0)),
+    "chosen": (sl.chosen("pick"), GREEDY),
+    "epsilon-greedy of scores": (sl.epsilon_greedy("scores", 0.2), 0.8 * GREEDY + 0.2 / ACTIONS),
+    "epsilon-greedy of a choice": (sl.epsilon_greedy(sl.chosen("pick"), 0.2), 0.8 * GREEDY + 0.2 / ACTIONS),
+    "uniform": (sl.uniform(), np.full((ROWS, ACTIONS), 1 / ACTIONS)),
+    "bounded": (sl.bounded("new", 1e9), NEW),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_with_vectors(form: str) -> None:
+    policy, expected = FORMS[form]
+    found = read(policy)
+    assert found.logged == pytest.approx(expected[AT], rel=1e-12)
+    assert found.vectors is not None
+    assert found.vectors.values.reshape(ROWS, ACTIONS) == pytest.approx(expected, rel=1e-12)
+
+
+SINGLES: dict[str, tuple[Any, FloatArray]] = {
+    "column": ("p_new", NEW[AT]),
+    "array": (NEW[AT], NEW[AT]),
+    "function": (lambda table: table["p_new"].to_numpy(), NEW[AT]),
+    "mixture": (sl.mixture("p_new", 0.3), 0.7 * LOGGING[AT] + 0.3 * NEW[AT]),
+}
+
+
+@pytest.mark.parametrize("form", SINGLES)
+def test_forms_with_one_number_a_round(form: str) -> None:
+    policy, expected = SINGLES[form]
+    found = read(policy, action=None, logging=None)
+    assert found.logged == pytest.approx(expected, rel=1e-12)
+    assert found.vectors is None
+
+
+@pytest.mark.parametrize("options", [{"action_count": 4}, {"action_count": "k"}, {"actions": LABELS, "action": "item"}])
+def test_how_many_actions_there_were_can_be_declared(options: dict[str, Any]) -> None:
+    assert read(sl.uniform(), **{"logging": None, **options}).logged == pytest.approx(0.25)
+    greedy = sl.epsilon_greedy(sl.chosen("pick_item" if "actions" in options else "pick"), 0.4)
+    assert read(greedy, **{"logging": None, **options}).logged == pytest.approx((0.6 * GREEDY + 0.1)[AT])
+
+
+def test_labels_stand_for_positions() -> None:
+    assert read(sl.chosen("pick_item"), action="item", actions=LABELS).logged == pytest.approx(GREEDY[AT])
+    assert read(sl.chosen("pick"), action="a", actions=LABELS).logged == pytest.approx(GREEDY[AT])
+    numbers = [10, 20, 30, 40]
+    logs = sl.Logs(
+        {**columns(), "n": np.array(numbers)[ACTION]}, reward="r", propensity="p", action="n", actions=numbers
+    )
+    (batch,) = logs.batches(as_policy("new").needs(logs))
+    assert as_policy("new").probabilities(Rounds(logs, batch), "").logged == pytest.approx(NEW[AT])
+
+
+def test_a_function_sees_the_declared_contexts_or_everything() -> None:
+    seen: list[list[str]] = []
+
+    def spy(table: Any) -> Any:
+        assert isinstance(table, pa.Table)
+        seen.append(table.column_names)
+        return np.full(table.num_rows, 0.5)
+
+    read(spy, contexts=["x1", "x0"])
+    read(spy)
+    assert seen[0] == ["x1", "x0"]
+    assert set(seen[1]) == set(columns())
+
+
+def test_a_model_is_matched_to_the_actions_through_its_classes() -> None:
+    # Fitted without ever seeing "hat": that action gets probability 0.
+    labels = np.array(LABELS)[np.where(ACTION == 0, 1, ACTION)]
+    model = LogisticRegression().fit(SCORES[:, :2], labels)
+    found = read(model, contexts=["x0", "x1"], action="item", actions=LABELS)
+    expected = np.zeros((ROWS, ACTIONS))
+    expected[:, [LABELS.index(label) for label in model.classes_]] = model.predict_proba(SCORES[:, :2])
+    assert found.logged == pytest.approx(expected[AT])
+
+
+def test_a_model_fitted_on_a_frame_gets_its_names_back() -> None:
+    frame = pa.table({"x1": SCORES[:, 1], "x0": SCORES[:, 0]}).to_pandas()
+    model = LogisticRegression().fit(frame, ACTION)
+    assert read(model).logged == pytest.approx(model.predict_proba(frame)[AT])
+
+
+@pytest.mark.parametrize(
+    "policy, options, says",
+    [
+        ("new", {"logging": None, "action": None}, "which one was taken"),
+        (sl.softmax("scores", 1.0), {"logging": None, "action": None}, "which one was taken"),
+        (sl.softmax("p_new", 1.0), {}, "a score per action"),
+        (sl.epsilon_greedy("p_new", 0.1), {}, "a score per action"),
+        (sl.uniform(), {"logging": None}, "how many actions"),
+        (sl.chosen("nothing"), {}, "no column 'nothing' for chosen"),
+        ("p_nwe", {}, "Did you mean 'p_new'"),
+        (np.full(ROWS + 1, 0.5), {}, "has 501 rows, but the logs have 500"),
+        (np.full((ROWS, 2, 2), 0.5), {}, "has shape"),
+        (lambda table: np.full(3, 0.5), {}, r"shape \(3,\)"),
+        (lambda table: ["x"] * ROWS, {}, "numbers of shape"),
+        (object(), {}, "a policy cannot be a object"),
+        (LogisticRegression(), {"contexts": ["x0"]}, "no classes_"),
+    ],
+)
+def test_what_a_policy_cannot_be(policy: Any, options: dict[str, Any], says: str) -> None:
+    with pytest.raises(sl.UsageError, match=says):
+        read(policy, **options)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: sl.mixture("p", 1.5),
+        lambda: sl.mixture("p", -0.1),
+        lambda: sl.softmax("p", 0.0),
+        lambda: sl.epsilon_greedy("p", 2.0),
+        lambda: sl.bounded("p", float("nan")),
+    ],
+)
+def test_numbers_out_of_place(make: Any) -> None:
+    with pytest.raises(sl.UsageError):
+        make()
+
+
+def test_a_mixture_remembers_its_smallest_weight() -> None:
+    assert sl.mixture("p", 0.1).smallest_weight == pytest.approx(0.9)
+    assert sl.mixture(sl.mixture("p", 0.5), 0.1).smallest_weight == pytest.approx(0.95)
+    assert sl.bounded(sl.mixture("p", 0.1), 5.0).smallest_weight == pytest.approx(0.9)
+    assert sl.mixture("logging", 0.3).smallest_weight == pytest.approx(1.0)
+    assert as_policy("p").smallest_weight == 0.0
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if "matrix" not in form])
+def test_a_policy_of_columns_survives_its_description(form: str) -> None:
+    policy, expected = FORMS[form]
+    assert read(from_description(as_policy(policy).describe())).logged == pytest.approx(expected[AT], rel=1e-12)
+
+
+def test_arrays_functions_and_models_have_to_be_given_again() -> None:
+    for policy in (NEW, lambda table: table, LogisticRegression()):
+        with pytest.raises(sl.UsageError, match="give it in policies="):
+            from_description(as_policy(policy).describe())
+    with pytest.raises(sl.UsageError, match="unknown kind"):
+        from_description({"kind": "oracle"})
+    with pytest.raises(sl.UsageError, match="cannot be read"):
+        from_description({"kind": "mixture"})
+
+
+def test_names() -> None:
+    assert list(name_policies("p")) == ["p"]
+    assert list(name_policies(["p", "q"])) == ["p", "q"]
+    assert list(name_policies({"a": "p"})) == ["a"]
+    assert name_of(sl.mixture("p_new", 0.1)) == "10% p_new"
+    assert name_of(sl.chosen("pick")) == "pick"
+    for wrong in ({}, ["p", "p"], {"logging": "p"}):
+        with pytest.raises(sl.UsageError):
+            name_policies(wrong)
+
+
+def test_slack_in_a_vector_is_taken_off_never_added() -> None:
+    """Vectors may miss a sum of 1 by 1e-6: what they overstate is taken off, what production understates too."""
+    exact = read("new").logged
+    over = read(NEW * (1 + 5e-7)).logged
+    assert over == pytest.approx(exact, rel=1e-12)
+    assert read(NEW * (1 - 5e-7)).logged == pytest.approx(exact * (1 - 5e-7), rel=1e-12)
+    logs = sl.Logs(
+        {**columns(), "short": LOGGING * (1 - 5e-7), "q": LOGGING[AT] * (1 - 9e-7)},
+        reward="r",
+        propensity="q",
+        action="a",
+        logging="short",
+    )
+    (batch,) = logs.batches()
+    rounds = Rounds(logs, batch)
+    assert not rounds.faults.tallies
+    # Neither the smaller column nor the short vector makes a propensity, and so a weight, better than it is.
+    assert rounds.propensity == pytest.approx(LOGGING[AT], rel=1e-12)
+
+
+def test_float32_vectors_have_a_wider_tolerance() -> None:
+    single = (NEW * (1 + 5e-6)).astype(np.float32)
+    assert read(single).logged == pytest.approx(NEW[AT], rel=1e-6)
+    with pytest.raises(AssertionError):
+        read(NEW * (1 + 5e-6))
