@@ -87,7 +87,7 @@ def compare(
     >>> logs = Logs(reward=[0, 1] * 500, propensity=[0.5, 0.5] * 500)
     >>> result = compare(logs, {"new": [0.4, 0.6] * 500})
     >>> round(result.estimate, 3), round(result.lower, 3), result.certified
-    (0.1, 0.063, True)
+    (0.1, 0.09, True)
     """
     name, candidate = one_policy(policy)
     chosen = choose_method(method, control=control, grid=grid, smoothing=smoothing)

@@ -105,7 +105,7 @@ def evaluate(
     >>> logs = Logs(reward=[0, 1, 1, 0] * 50, propensity=[0.5, 0.5, 0.25, 0.5] * 50)
     >>> result = evaluate(logs, {"new": [0.25, 0.75, 0.25, 0.25] * 50})["new"]
     >>> result.estimate, round(result.lower, 3), round(result.upper, 3)
-    (0.625, 0.424, 0.835)
+    (0.625, 0.468, 0.814)
     """
     if sides not in ("both", "lower", "upper"):
         raise UsageError(f"sides must be 'both', 'lower' or 'upper', but is {sides!r}.")

@@ -14,8 +14,8 @@ class Scale:
 
     >>> Scale(low=0.0, high=5.0, is_cost=False).unit(np.array([0.0, 2.5, 5.0])).tolist()
     [0.0, 0.5, 1.0]
-    >>> Scale(low=0.0, high=5.0, is_cost=True).value(0.9)
-    0.5
+    >>> Scale(low=0.0, high=5.0, is_cost=True).value(0.75)
+    1.25
     """
 
     low: float

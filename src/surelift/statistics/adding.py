@@ -22,7 +22,7 @@ def log_terms(quantity: FloatArray, *, smoothing: float) -> FloatArray:
     """log(1 + smoothing * quantity), also where the product overflows.
 
     >>> log_terms(np.array([0.0, 2.0, 1e308]), smoothing=64.0).round(6).tolist()
-    [0.0, 4.859812, 713.355091]
+    [0.0, 4.859812, 713.355092]
     """
     with np.errstate(over="ignore"):
         logarithms = np.log1p(smoothing * quantity)
