@@ -5,6 +5,8 @@ SureliftError
 └── LogsError    the logs are not fit for a guarantee: unreadable, invalid     (exit code 4)
 """
 
+from numbers import Real
+
 
 class SureliftError(Exception):
     """A refusal with a message for the person who asked."""
@@ -22,3 +24,8 @@ class LogsError(SureliftError, ValueError):
     """The logs cannot carry a guarantee; the message says which rows and what to do."""
 
     exit_code = 4
+
+
+def is_number(value: object) -> bool:
+    """Whether an option is a real number, Python's or NumPy's; a truth value is none."""
+    return isinstance(value, Real) and not isinstance(value, bool)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from surelift import grids
-from surelift.quantities import Decline, Difference, Improvement, Quantity, Shortfall, Value
+from surelift.quantities import Decline, Difference, Improvement, Quantity, Shortfall, Value, Weights
 from tests.laws import LAWS, Law
 
 ALPHAS = (0.05, 0.5, 1.0)
@@ -36,16 +36,17 @@ def test_every_factor_is_nonnegative_with_mean_one(name: str, alpha: float) -> N
     law = Law(
         plain.logging,
         mixed(plain.candidate, plain.logging, alpha),
-        mixed(plain.rival, plain.logging, alpha),
+        mixed(plain.rival, plain.logging, alpha / 2),
         plain.reward_levels,
         plain.high_chance,
     )
-    smallest = {"new": 1 - alpha, "rival": 1 - alpha}
+    drops = {"new": alpha, "rival": alpha / 2}
     chances, new, rival, reward = (np.array(column) for column in zip(*law.outcomes(), strict=True))
     assert chances.sum() == pytest.approx(1.0)
     for candidate, quantity, target in cases(law):
-        offset = quantity.offset(candidate, smallest)
-        terms = quantity.terms(candidate, {"new": new, "rival": rival}, reward) + offset
+        offset = quantity.offset(candidate, drops)
+        weights = {"new": Weights(new, new - 1), "rival": Weights(rival, rival - 1)}
+        terms = quantity.terms(candidate, weights, reward) + offset
         assert terms.min() >= -1e-12, (candidate, quantity)
         for smoothing in grids.anytime().smoothings:
             factors = (1 + smoothing * terms) / (1 + smoothing * (target + offset))
@@ -60,8 +61,8 @@ def test_the_check_can_fail() -> None:
     """A smallest weight that is not true makes a factor negative, and a wrong target moves its mean."""
     law = LAWS["even"]
     chances, new, _, reward = (np.array(column) for column in zip(*law.outcomes(), strict=True))
-    offset = Improvement().offset("new", {"new": 0.95})
-    terms = Improvement().terms("new", {"new": new}, reward) + offset
+    offset = Improvement().offset("new", {"new": 0.05})
+    terms = Improvement().terms("new", {"new": Weights(new, new - 1)}, reward) + offset
     assert terms.min() < -0.1
     factors = (1 + 0.5 * new * reward) / (1 + 0.5 * 0.3)
     assert math.fsum(chances * factors) > 1.05

@@ -72,7 +72,7 @@ def assert_clean(done: subprocess.CompletedProcess[str]) -> None:
         (["shop.parquet", *COLUMNS, "--policy", "p_better", "--delta", "2"], 2, "strictly between 0 and 1"),
         (["shop.parquet", *COLUMNS, "--policy", "p_better", "--mix", "old=0.1"], 2, "names no candidate"),
         (["shop.parquet", *COLUMNS, "--policy", "p_better", "--mix", "p_better=x"], 2, "is not a number"),
-        (["shop.parquet", *COLUMNS, "--policy", "p_better", "--mix", "p_better=7"], 2, "alpha must lie in"),
+        (["shop.parquet", *COLUMNS, "--policy", "p_better", "--mix", "p_better=7"], 2, "alpha must be a number in"),
         ([*COLUMNS, "--policy", "p_better"], 2, "SOURCE"),
     ],
 )

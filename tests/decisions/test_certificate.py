@@ -65,6 +65,13 @@ def test_a_certificate_holds_all_it_takes_to_ask_again() -> None:
         (lambda c: c["options"].update(delta=0.5), "answer"),
         (lambda c: c["logs"].update(reward_range=[0, 2]), "reward_range was declared as"),
         (lambda c: c.update(fingerprint="3000:00"), "the fingerprint differs"),
+        (lambda c: c.update(candidates=99), "candidates was 99"),
+        (lambda c: c["options"].pop("margin"), "options.margin was None"),
+        (lambda c: c["answer"].update(p_value=c["answer"]["p_value"] * 1.01), "answer.p_value"),
+        (lambda c: c["answer"].update(lower=c["answer"]["lower"] + 2e-9), "answer.lower"),
+        (lambda c: c["logs"].update(density=True), "density was declared as True"),
+        (lambda c: c["logs"].update(propensity_is_estimated=True), "propensity_is_estimated was declared as True"),
+        (lambda c: c["logs"].update(cost="click"), "costs"),
     ],
 )
 def test_a_tampered_certificate_differs(tamper: Any, says: str) -> None:
@@ -80,10 +87,20 @@ def test_a_tampered_certificate_differs(tamper: Any, says: str) -> None:
     [
         (lambda c: c.pop("format"), "is not a certificate"),
         (lambda c: c.update(version=99), "version 99"),
-        (lambda c: c.pop("answer"), "lacks answer"),
-        (lambda c: c.update(question="divine"), "does not know: 'divine'"),
-        (lambda c: c["options"].update(detla=1), "is damaged"),
-        (lambda c: c["options"].pop("over"), "is damaged"),
+        (lambda c: c.pop("answer"), "'answer' is missing"),
+        (lambda c: c.update(question="divine"), "divine"),
+        (lambda c: c.update(policies=[]), "'policies' is missing or of the wrong kind"),
+        (lambda c: c.update(policies={"p_better": "p", "logging": {}}), "is damaged"),
+        (lambda c: c["policies"].update(p_better={"kind": "mixture", "of": "x", "alpha": 0.5}), "is damaged"),
+        (lambda c: c["policies"].update(p_better={"kind": "mixture", "of": {"kind": "uniform"}, "alpha": 5}), "alpha"),
+        (
+            lambda c: c["policies"].update(p_better={"kind": "softmax", "of": {"kind": "uniform"}, "temperature": 1}),
+            "scores",
+        ),
+        (lambda c: c.update(options="abc"), "'options' is missing or of the wrong kind"),
+        (lambda c: c.update(rounds="abc"), "'rounds' is missing or of the wrong kind"),
+        (lambda c: c["options"].update(detla=1), "unknown options detla"),
+        (lambda c: c["options"].update(over="someone"), "is damaged"),
     ],
 )
 def test_a_damaged_certificate_is_refused(damage: Any, says: str) -> None:
@@ -108,14 +125,22 @@ def test_nothing_is_left_half_written(tmp_path: Path) -> None:
         certificate.save(tmp_path / "nowhere" / "certificate.json")
     folder = tmp_path / "taken"
     folder.mkdir()
-    with pytest.raises(sl.UsageError, match="cannot be written"):
+    with pytest.raises(sl.UsageError, match="is no certificate"):
         certificate.save(folder)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["taken"]
     old = tmp_path / "certificate.json"
-    old.write_text("old")
+    old.write_text("a log, perhaps")
+    with pytest.raises(sl.UsageError, match="is no certificate, so it was not overwritten"):
+        certificate.save(old)
+    assert old.read_text() == "a log, perhaps"
+    old.unlink()
+    link = tmp_path / "link.json"
+    link.symlink_to(old)
+    certificate.save(link)
     certificate.save(old)
+    assert link.is_symlink()
     assert json.loads(old.read_text())["format"] == "surelift certificate"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["certificate.json", "taken"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["certificate.json", "link.json", "taken"]
 
 
 def test_files_that_are_no_certificates(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from surelift import grids
 from surelift.arrays import FloatArray
 from surelift.bounds.mixture import ROUNDING
-from surelift.errors import UsageError
+from surelift.errors import UsageError, is_number
 from surelift.grids import Grid
 from surelift.statistics import Component
 
@@ -15,9 +15,9 @@ def choose_grid(smoothing: float | None = None, *, paired: bool, offset: float, 
     """One smoothing: the one named, which holds at any number of looks, or 1/sqrt(rounds), for one look."""
     if smoothing is None:
         return grids.from_rounds(count())
-    if not (smoothing > 0 and math.isfinite(smoothing)):
-        raise UsageError(f"smoothing must be positive and finite, but is {smoothing}.")
-    return grids.single(smoothing)
+    if not is_number(smoothing):
+        raise UsageError(f"smoothing must be a number, but is {smoothing!r}.")
+    return grids.single(float(smoothing))
 
 
 def unfloored(log_sum: float, component: Component, *, rounds: int, delta: float) -> float:

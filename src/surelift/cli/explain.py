@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from surelift.bounds import BOUNDS
 from surelift.cli.output import say
 from surelift.decisions.certificate import Certificate
+from surelift.decisions.verify import damage_told
 from surelift.errors import UsageError
 from surelift.report.words import WORDS, explain_certificate
 
@@ -28,7 +29,9 @@ def explain(
     elif word := WORDS.get(topic) or WORDS.get(topic.replace("-", " ")):
         say(f"{topic}\n\n{fill(word)}")
     elif Path(topic).is_file():
-        say(explain_certificate(Certificate.load(topic)))
+        certificate = Certificate.load(topic)
+        with damage_told():
+            say(explain_certificate(certificate))
     else:
         raise UsageError(f"nothing is known about {topic!r}; 'surelift explain' lists the topics.")
     return 0

@@ -73,7 +73,7 @@ class LogFlags:
             logging=columns(self.logging),
             contexts=None if self.contexts is None else self.contexts.split(","),
             time=self.time,
-            action_count=int(count) if count is not None and count.isdigit() else count,
+            action_count=int(count) if count is not None and count.isascii() and count.isdigit() else count,
             reward_range=self.reward_range,
             density=self.density,
             propensity_is_estimated=self.propensity_is_estimated,

@@ -1,14 +1,15 @@
 """surelift verify: does a certificate follow from these logs?"""
 
-from typing import Annotated, Any
+import inspect
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from surelift.cli.options import JsonFlag, Sources
 from surelift.cli.output import progress, show
 from surelift.decisions.certificate import Certificate
+from surelift.decisions.verify import damage_told
 from surelift.decisions.verify import verify as ask
-from surelift.errors import LogsError
 from surelift.logs.logs import Logs
 
 
@@ -24,11 +25,12 @@ def verify(
     Exit code 0 when it is the same, 3 when it differs.
     """
     stated = Certificate.load(certificate)
-    declared: Any = stated.content["logs"]
-    try:
+    declared = stated.content["logs"]
+    with damage_told():
+        unknown = declared.keys() - inspect.signature(Logs).parameters.keys()
+        if unknown:
+            raise ValueError(f"it describes logs by {', '.join(sorted(unknown))}")
         logs = Logs(sources, **declared)
-    except TypeError as error:
-        raise LogsError(f"{certificate} is damaged: it describes the logs by {', '.join(declared)}.") from error
     with progress() as tell:
         result = ask(stated, logs, progress=tell)
     show(result, json=json)

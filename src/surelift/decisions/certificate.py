@@ -11,11 +11,14 @@ from typing import Any
 from surelift.decisions.compare import Improvement
 from surelift.decisions.evaluate import Evaluation
 from surelift.decisions.select import Selection
-from surelift.errors import LogsError, UsageError
+from surelift.errors import LogsError, SureliftError, UsageError
 
 FORMAT = "surelift certificate"
 VERSION = 1
-_FIELDS = ("question", "options", "logs", "policies", "rounds", "fingerprint", "answer")
+_FIELDS: dict[str, type] = {
+    "surelift": str, "question": str, "options": Mapping, "candidates": int, "logs": Mapping, "policies": Mapping,
+    "rounds": int, "fingerprint": str, "answer": Mapping,
+}  # fmt: skip
 
 Answer = Evaluation | Improvement | Selection
 
@@ -45,23 +48,26 @@ class Certificate:
         return cls(json.loads(json.dumps(content, allow_nan=False)))
 
     def save(self, path: str | Path) -> None:
-        """Write beside the file and rename, so that a reader never sees half a certificate."""
-        path = Path(path)
+        """Write beside the file and rename, so that a reader never sees half a certificate.
+
+        A file that is there already is replaced only if it is a certificate.
+        """
+        target = Path(path).resolve()
+        if target.exists() and not _is_certificate(target):
+            raise UsageError(f"{path} exists and is no certificate, so it was not overwritten; name another file.")
+        beside = None
         try:
-            handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        except OSError as error:
-            raise UsageError(f"the certificate cannot be written to {path}: {error.strerror}.") from error
-        try:
+            handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 json.dump(self.content, file, indent=2, allow_nan=False)
                 file.write("\n")
             os.chmod(beside, 0o644)
-            os.replace(beside, path)
-        except BaseException as error:
-            Path(beside).unlink(missing_ok=True)
-            if isinstance(error, OSError):
-                raise UsageError(f"the certificate cannot be written to {path}: {error.strerror}.") from error
-            raise
+            os.replace(beside, target)
+        except OSError as error:
+            raise UsageError(f"the certificate cannot be written to {path}: {error.strerror}.") from error
+        finally:
+            if beside is not None:
+                Path(beside).unlink(missing_ok=True)
 
     @classmethod
     def load(cls, path: str | Path) -> "Certificate":
@@ -69,7 +75,7 @@ class Certificate:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise UsageError(f"the certificate {path} cannot be read: {error.strerror}.") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise LogsError(f"{path} is not a certificate: it is not valid JSON ({error}).") from error
         return cls.from_content(content, place=str(path))
 
@@ -79,10 +85,18 @@ class Certificate:
             raise LogsError(f'{place} is not a certificate of surelift: it lacks the line "format": "{FORMAT}".')
         if content.get("version") != VERSION:
             raise LogsError(
-                f"{place} is a certificate of version {content.get('version')!r}; this is surelift "
-                f"with version {VERSION}. Install the surelift that wrote it ({content.get('surelift', 'unknown')})."
+                f"{place} is a certificate of version {content.get('version')!r}; this surelift reads version {VERSION}. "
+                f"Use the surelift that wrote it ({content.get('surelift', 'unknown')})."
             )
-        missing = [name for name in _FIELDS if name not in content]
-        if missing:
-            raise LogsError(f"{place} is damaged: it lacks {', '.join(missing)}.")
+        for name, kind in _FIELDS.items():
+            if not isinstance(content.get(name), kind):
+                raise LogsError(f"{place} is damaged: {name!r} is missing or of the wrong kind.")
         return cls(content)
+
+
+def _is_certificate(path: Path) -> bool:
+    try:
+        Certificate.load(path)
+    except SureliftError:
+        return False
+    return True

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from surelift.decisions.asking import Progress
+from surelift.decisions.asking import Progress, require_logs
 from surelift.decisions.basis import doubts_of
 from surelift.decisions.result import Result
 from surelift.engines import collect
@@ -86,6 +86,7 @@ def check(logs: Logs, policies: Any = None, *, progress: Progress | None = None)
     >>> check(Logs(reward=[0, 1], propensity=[0.5, 1.2])).ok
     False
     """
+    require_logs(logs)
     named = {} if policies is None else name_policies(policies)
     sums = collect(logs, Plan(named), progress=progress)
     fit = sums.units > 0

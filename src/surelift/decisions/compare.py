@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from surelift.decisions.asking import Progress, ask, refuse_contradiction
+from surelift.decisions.asking import Progress, ask, count_rounds, refuse_contradiction, require_logs
 from surelift.decisions.basis import Basis, assumptions_of, basis_of, doubts_of
-from surelift.decisions.method import Method, check_delta, choose_method, log_sums_of
+from surelift.decisions.method import Method, check_delta, check_margin, choose_method, log_sums_of
 from surelift.decisions.result import Result
 from surelift.errors import UsageError
 from surelift.estimates import plain_mean
@@ -15,7 +15,7 @@ from surelift.grids import Grid
 from surelift.logs.logs import Logs
 from surelift.policies import Policy
 from surelift.policies.given import Production
-from surelift.policies.resolve import PRODUCTION, as_policy, name_of
+from surelift.policies.resolve import PRODUCTION, as_policy, check_name, name_of
 from surelift.quantities import Decline, Difference
 from surelift.quantities import Improvement as Gain
 from surelift.statistics import Plan, Sums, Term
@@ -103,7 +103,7 @@ def one_policy(policy: Any) -> tuple[str, Policy]:
         if len(policy) != 1:
             raise UsageError(f"compare takes one policy, but was given {len(policy)}; use select for several.")
         ((name, form),) = policy.items()
-        return str(name), as_policy(form)
+        return str(name), check_name(str(name), as_policy(form))
     return name_of(policy), as_policy(policy)
 
 
@@ -120,17 +120,19 @@ def improvements(
     progress: Progress | None,
 ) -> dict[str, Improvement]:
     """Compare every policy with one other in a single pass, each bound made at level ``each``."""
-    if not abs(margin) < float("inf"):
-        raise UsageError(f"margin must be a finite number, but is {margin}.")
+    require_logs(logs)
+    margin = check_margin(margin)
     over_name, baseline = one_policy(over)
+    if over_name in policies:
+        raise UsageError(
+            f"{over_name!r} would be compared with itself; name another policy in over=, or give both names."
+        )
     everyone = dict(policies)
     if not isinstance(baseline, Production):
-        if over_name in policies:
-            raise UsageError(f"{over_name!r} would be compared with itself; name another policy in over=.")
         everyone[over_name] = baseline
     terms = {
         name: tuple(
-            method.plan(candidate, quantity, policies=everyone, count=logs.count)
+            method.plan(candidate, quantity, policies=everyone, count=lambda: count_rounds(logs))
             for candidate, quantity in _two_sides(name, over_name, baseline)
         )
         for name in policies

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from surelift.decisions.asking import Progress, ask, refuse_contradiction
+from surelift.decisions.asking import Progress, ask, count_rounds, refuse_contradiction, require_logs
 from surelift.decisions.basis import Basis, assumptions_of, basis_of, doubts_of
 from surelift.decisions.method import Method, check_delta, choose_method
 from surelift.decisions.result import Result
@@ -107,6 +107,7 @@ def evaluate(
     >>> result.estimate, round(result.lower, 3), round(result.upper, 3)
     (0.625, 0.468, 0.814)
     """
+    require_logs(logs)
     if sides not in ("both", "lower", "upper"):
         raise UsageError(f"sides must be 'both', 'lower' or 'upper', but is {sides!r}.")
     delta = check_delta(delta)
@@ -117,7 +118,7 @@ def evaluate(
     terms: dict[tuple[str, type], Term] = {}
     for name in named:
         for quantity, wanted in ((Value(), bounded_from_below), (Shortfall(), bounded_from_above)):
-            term = chosen.plan(name, quantity, policies=named, count=logs.count)
+            term = chosen.plan(name, quantity, policies=named, count=lambda: count_rounds(logs))
             terms[name, type(quantity)] = term if wanted else Term(name, quantity, ())
     sums = ask(logs, Plan(named, tuple(terms.values())), progress=progress)
     each = delta / (len(named) * (2 if sides == "both" else 1))
@@ -145,9 +146,10 @@ def _in_units(
         0.0 if low is None else low, 1.0 if high is None else high,
         possible=(0.0, 1.0), subject=f"policy {name!r}, reward on [0, 1]", mean_weight=mean_weight,
     )  # fmt: skip
-    lower, upper = (None if bound is None else logs.scale.value(bound) for bound in (low, high))
     if logs.scale.is_cost:
-        lower, upper = upper, lower
+        low, high = high, low
+    lower = None if low is None else logs.scale.lower(low)
+    upper = None if high is None else logs.scale.upper(high)
     return PolicyValue(
         policy=name,
         estimate=logs.scale.value(plain_mean(sums, name, Value())),

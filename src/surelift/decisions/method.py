@@ -8,11 +8,11 @@ import numpy as np
 
 from surelift.arrays import FloatArray
 from surelift.bounds import BOUNDS
-from surelift.errors import UsageError
+from surelift.errors import UsageError, is_number
 from surelift.grids import Grid
 from surelift.policies import Policy
 from surelift.quantities import Quantity
-from surelift.statistics import LogSumKey, Sums, Term, plan_term
+from surelift.statistics import LogSumKey, Sums, Term, offset_of, plan_term
 
 CONTROLS = ("auto", "none")
 _DEFAULTS: dict[str, Any] = {"grid": "anytime", "smoothing": None}
@@ -33,7 +33,7 @@ class Method:
         self, candidate: str, quantity: Quantity, *, policies: Mapping[str, Policy], count: Callable[[], int]
     ) -> Term:
         """What to add up to bound a quantity: nothing where it is surely zero."""
-        offset = quantity.offset(candidate, {name: policy.smallest_weight for name, policy in policies.items()})
+        offset = offset_of(candidate, quantity, policies)
         if quantity.paired and offset == 0.0:
             return Term(candidate, quantity, ())
         grid = self._grid(paired=quantity.paired, offset=offset, count=count)
@@ -75,6 +75,12 @@ def log_sums_of(sums: Sums, term: Term) -> FloatArray:
 
 
 def check_delta(delta: float) -> float:
-    if not 0.0 < delta < 1.0:
-        raise UsageError(f"delta, the chance of being wrong, must lie strictly between 0 and 1, but is {delta}.")
+    if not (is_number(delta) and 0.0 < delta < 1.0):
+        raise UsageError(f"delta, the chance of being wrong, must lie strictly between 0 and 1, but is {delta!r}.")
     return float(delta)
+
+
+def check_margin(margin: float) -> float:
+    if not (is_number(margin) and abs(margin) < float("inf")):
+        raise UsageError(f"margin must be a finite number, but is {margin!r}.")
+    return float(margin)

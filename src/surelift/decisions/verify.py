@@ -1,24 +1,26 @@
 """Does a certificate follow from these logs? Ask the same question again, and compare."""
 
+import inspect
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from surelift.decisions.asking import Progress
+from surelift.decisions.asking import Progress, require_logs
 from surelift.decisions.certificate import Answer, Certificate
 from surelift.decisions.compare import compare
 from surelift.decisions.evaluate import evaluate
 from surelift.decisions.result import Result
 from surelift.decisions.select import select
-from surelift.errors import LogsError
+from surelift.errors import LogsError, SureliftError, UsageError, is_number
 from surelift.logs.logs import Logs
 from surelift.policies import Policy
 from surelift.policies.resolve import from_description, name_policies
 
 TOLERANCE = 1e-9
-_DECLARED = ("cost", "reward_range", "density", "propensity_is_estimated")
+_DECLARED = ("reward_range", "density", "propensity_is_estimated", "actions")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -56,14 +58,36 @@ def verify(
     ``policies`` gives again those that a certificate cannot hold: arrays, functions, models.
     """
     stated = _load(certificate).content
+    require_logs(logs)
     given = {} if policies is None else name_policies(policies)
-    rebuilt = {name: given.get(name) or from_description(form) for name, form in stated["policies"].items()}
-    try:
-        answer = _ask_again(stated, logs, rebuilt, progress)
-    except (KeyError, TypeError) as error:
-        raise LogsError(f"the certificate is damaged: its question cannot be asked again ({error}).") from error
+    with damage_told():
+        rebuilt = {name: given.get(name) or _rebuild(name, form) for name, form in stated["policies"].items()}
+        ask_again = _question(stated, rebuilt)
+    answer = ask_again(logs, progress=progress)
     repeated = Certificate.of(answer).content
-    return Verification(tuple(_differences(stated, repeated)), repeated["rounds"], answer)
+    with damage_told():
+        differences = tuple(_differences(stated, repeated, rounding=TOLERANCE * logs.scale.width))
+    return Verification(differences, repeated["rounds"], answer)
+
+
+@contextmanager
+def damage_told() -> Iterator[None]:
+    """What goes wrong while reading a certificate that was tampered with is told as damage, never as a crash."""
+    try:
+        yield
+    except SureliftError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise LogsError(f"the certificate is damaged and cannot be read as one ({error}).") from error
+
+
+def _rebuild(name: str, description: Mapping[str, Any]) -> Policy:
+    try:
+        return from_description(description)
+    except UsageError as error:
+        raise UsageError(
+            f"policy {name!r} cannot be read from the certificate ({error}); give it in policies=."
+        ) from error
 
 
 def _load(certificate: Certificate | Mapping[str, Any] | str | Path) -> Certificate:
@@ -74,20 +98,23 @@ def _load(certificate: Certificate | Mapping[str, Any] | str | Path) -> Certific
     return Certificate.load(certificate)
 
 
-def _ask_again(stated: Mapping[str, Any], logs: Logs, policies: dict[str, Policy], progress: Progress | None) -> Answer:
+def _question(stated: Mapping[str, Any], policies: dict[str, Policy]) -> Callable[..., Answer]:
+    """The same question of the same policies with the same options, to be asked of logs."""
     options = dict(stated["options"])
-    if stated["question"] == "evaluate":
-        return evaluate(logs, policies, **options, progress=progress)
-    over = options.pop("over")
-    baseline = {over: policies.pop(over)}
-    if stated["question"] == "compare":
-        return compare(logs, policies, over=baseline, **options, progress=progress)
-    if stated["question"] == "select":
-        return select(logs, policies, over=baseline, **options, progress=progress)
-    raise LogsError(f"the certificate answers a question this surelift does not know: {stated['question']!r}.")
+    questions: dict[str, Callable[..., Answer]] = {"evaluate": evaluate, "compare": compare, "select": select}
+    question = questions[stated["question"]]
+    if "over" in options:
+        over = options.pop("over")
+        options["over"] = {over: policies.pop(over)}
+    unknown = options.keys() - inspect.signature(question).parameters.keys()
+    if unknown:
+        raise ValueError(f"unknown options {', '.join(sorted(unknown))}")
+    return lambda logs, progress: question(logs, policies, **options, progress=progress)
 
 
-def _differences(stated: Mapping[str, Any], repeated: Mapping[str, Any]) -> Iterator[str]:
+def _differences(stated: Mapping[str, Any], repeated: Mapping[str, Any], *, rounding: float) -> Iterator[str]:
+    if ("cost" in stated["logs"]) != ("cost" in repeated["logs"]):
+        yield "the certificate speaks of rewards where the logs have costs, or the other way round"
     for name in _DECLARED:
         was, now = stated["logs"].get(name), repeated["logs"].get(name)
         if was != now:
@@ -96,18 +123,23 @@ def _differences(stated: Mapping[str, Any], repeated: Mapping[str, Any]) -> Iter
         yield f"the certificate speaks of {stated['rounds']:,} rounds, the logs have {repeated['rounds']:,}"
     elif stated["fingerprint"] != repeated["fingerprint"]:
         yield "the fingerprint differs: these are other rounds, or other probabilities"
-    yield from _compare("answer", stated["answer"], repeated["answer"])
+    for name in ("candidates", "options", "answer"):
+        yield from _compare(name, stated[name], repeated[name], rounding)
 
 
-def _compare(place: str, was: Any, now: Any) -> Iterator[str]:
+def _compare(place: str, was: Any, now: Any, rounding: float) -> Iterator[str]:
     """Walk two answers side by side; numbers may differ by rounding."""
     if isinstance(was, Mapping) and isinstance(now, Mapping):
         for name in sorted(was.keys() | now.keys()):
-            yield from _compare(f"{place}.{name}", was.get(name), now.get(name))
-    elif isinstance(was, float | int) and isinstance(now, float | int) and not isinstance(was, bool):
-        # An e-value is a product over rounds: its logarithm is what agrees to rounding.
-        close = math.isclose(was, now, rel_tol=1e-6 if "_value" in place else TOLERANCE, abs_tol=TOLERANCE)
-        if not close:
-            yield f"{place} was {was!r}, is now {now!r}"
-    elif was != now:
+            yield from _compare(f"{place}.{name}", was.get(name), now.get(name), rounding)
+    elif not _same(place, was, now, rounding):
         yield f"{place} was {was!r}, is now {now!r}"
+
+
+def _same(place: str, was: Any, now: Any, rounding: float) -> bool:
+    if not (is_number(was) and is_number(now)):
+        return bool(was == now)
+    if place.endswith(("e_value", "p_value")) and was > 0 and now > 0:
+        # Products over rounds: their logarithms agree to rounding.
+        return math.isclose(math.log(was), math.log(now), rel_tol=TOLERANCE, abs_tol=1e-6)
+    return math.isclose(was, now, rel_tol=TOLERANCE, abs_tol=rounding)

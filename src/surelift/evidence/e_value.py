@@ -15,10 +15,12 @@ def e_value(mean: float, log_sums: FloatArray, components: Sequence[Component], 
 
     It is rounded down to the largest float where it would overflow, which understates the evidence.
     """
+    least = max((0.0 - component.offset for component in components), default=0.0)
+    if mean < least:
+        return math.exp(_LARGEST_LOG)  # it cannot be: no mean is so small
     if not components:
         return 1.0
-    least = max(0.0 - component.offset for component in components)
-    return math.exp(min(log_wealth(max(mean, least), log_sums, components, rounds=rounds), _LARGEST_LOG))
+    return math.exp(min(log_wealth(mean, log_sums, components, rounds=rounds), _LARGEST_LOG))
 
 
 def p_value(evidence: float) -> float:

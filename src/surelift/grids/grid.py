@@ -7,6 +7,9 @@ from typing import Any
 
 from surelift.errors import UsageError
 
+# Beyond this the growth of one round could overflow; no bound asks for a hundredth of it.
+LARGEST_SMOOTHING = 1e100
+
 
 @dataclass(frozen=True, slots=True)
 class Grid:
@@ -24,8 +27,12 @@ class Grid:
     def __post_init__(self) -> None:
         if not self.smoothings or len(self.smoothings) != len(self.prior):
             raise UsageError("a grid needs at least one smoothing, and one prior share for each.")
-        if not all(math.isfinite(value) and value > 0 for value in (*self.smoothings, *self.prior)):
-            raise UsageError("every smoothing and every prior share of a grid must be positive and finite.")
+        if not all(0.0 < smoothing <= LARGEST_SMOOTHING for smoothing in self.smoothings):
+            raise UsageError(
+                f"a smoothing must be positive and at most {LARGEST_SMOOTHING:g}, but they are {self.smoothings}."
+            )
+        if not all(share > 0.0 for share in self.prior):
+            raise UsageError("every share of the prior must be positive.")
         if abs(math.fsum(self.prior) - 1.0) > 1e-9:
             raise UsageError(f"the prior of a grid must sum to 1, but sums to {math.fsum(self.prior)}.")
 

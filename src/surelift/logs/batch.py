@@ -1,6 +1,6 @@
 """A run of rounds as a table, with the place it came from, and the shape of everything that yields them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,19 +18,22 @@ class Batch:
     """The file, where there is one."""
     place_start: int = 0
     """The number, in the whole source, of the first row of that file."""
-    untyped: bool = False
-    """Whether numbers arrive as text, as they do from CSV."""
+    as_text: frozenset[str] = frozenset()
+    """Columns whose numbers arrive as text, as they do from CSV."""
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """The columns a reader asks for: as numbers, or as they are."""
+    """The columns a policy or a log asks for: those it reads itself, and those it hands to the user's own code."""
 
-    numeric: tuple[str, ...] = ()
-    raw: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
+    handed_on: tuple[str, ...] = ()
 
     def __add__(self, other: "Needs") -> "Needs":
-        return Needs(self.numeric + other.numeric, self.raw + other.raw)
+        return Needs(self.read + other.read, self.handed_on + other.handed_on)
+
+    def columns(self) -> list[str]:
+        return list(dict.fromkeys(self.read + self.handed_on))
 
 
 class Source(Protocol):
@@ -41,8 +44,6 @@ class Source(Protocol):
 
     def column_names(self) -> list[str]: ...
 
-    def batches(self, columns: Sequence[str], *, numeric: Sequence[str]) -> Iterator[Batch]:
-        """Yield the named columns; those in ``numeric`` are to be read as numbers."""
-        ...
+    def batches(self, needs: Needs) -> Iterator[Batch]: ...
 
     def count(self) -> int: ...

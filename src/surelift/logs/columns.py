@@ -13,6 +13,8 @@ from surelift.logs.vectors import Vectors
 TOLERANCE = 1e-6
 TOLERANCE_FLOAT32 = 1e-5
 
+# What tools write into a CSV for a value that is not there.
+_MISSING = ("", "na", "n/a", "#n/a", "null", "none")
 _NUMBER = r"^-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^-?inf(inity)?$|^nan$"
 
 
@@ -32,12 +34,15 @@ def decode(column: ArrowColumn) -> ArrowColumn:
         column = column.combine_chunks()
         if isinstance(column, pa.ChunkedArray):
             column = pa.concat_arrays(column.chunks)
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    # Arrow computes little on string views.
+    return column.cast(pa.string()) if pa.types.is_string_view(column.type) else column
 
 
 def is_text(column: ArrowColumn) -> bool:
     kind = column.type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def is_list(column: ArrowColumn) -> bool:
@@ -45,8 +50,8 @@ def is_list(column: ArrowColumn) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
-def to_numbers(column: ArrowColumn, *, untyped: bool) -> Numbers:
-    """Numbers and truth values become float64; text does only where the format has no types (``untyped``)."""
+def to_numbers(column: ArrowColumn, *, as_text: bool) -> Numbers:
+    """Numbers and truth values become float64; text does only where the format has no types (``as_text``)."""
     column = decode(column)
     null = np.asarray(column.is_null())
     kind = column.type
@@ -57,8 +62,8 @@ def to_numbers(column: ArrowColumn, *, untyped: bool) -> Numbers:
     if numeric:
         values = _as_float(column.cast(pa.uint8()) if pa.types.is_boolean(kind) else column)
         not_numeric = np.zeros(len(column), dtype=np.bool_)
-    elif is_text(column) and untyped:
-        values, not_numeric = _parse(column, null)
+    elif is_text(column) and as_text:
+        values, null, not_numeric = _parse(column)
     else:
         values, not_numeric = np.full(len(column), np.nan), ~null
     narrow = pa.types.is_float32(kind) or pa.types.is_float16(kind)
@@ -66,24 +71,28 @@ def to_numbers(column: ArrowColumn, *, untyped: bool) -> Numbers:
 
 
 def _as_float(column: ArrowColumn) -> FloatArray:
+    if pa.types.is_decimal(column.type):
+        # Through text, which is parsed exactly; Arrow's own cast of decimals is off by a bit now and then.
+        column = column.cast(pa.string())
     # safe=False: a whole number beyond 2^53 is rounded, as in every float column.
     values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return np.ascontiguousarray(values, dtype=np.float64)
 
 
-def _parse(column: ArrowColumn, null: BoolArray) -> tuple[FloatArray, BoolArray]:
+def _parse(column: ArrowColumn) -> tuple[FloatArray, BoolArray, BoolArray]:
     text = pc.utf8_lower(pc.utf8_trim_whitespace(column))
+    null = np.asarray(pc.or_kleene(text.is_null(), pc.is_in(text, value_set=pa.array(_MISSING, text.type))))
     text = pc.if_else(pc.equal(text, "true"), "1", pc.if_else(pc.equal(text, "false"), "0", text))
     number = pc.fill_null(pc.match_substring_regex(text, _NUMBER), False)
     values = _as_float(pc.if_else(number, text, pa.scalar(None, text.type)))
-    return values, ~np.asarray(number) & ~null
+    return values, null, ~np.asarray(number) & ~null
 
 
 def list_to_vectors(column: ArrowColumn) -> tuple[Vectors, BoolArray]:
-    """The vectors of a list column, and which rounds have none; null entries become NaN."""
+    """The vectors of a list column, and which rounds have none; entries that are no numbers become NaN."""
     column = decode(column)
     lengths = np.asarray(pc.fill_null(pc.list_value_length(column), 0), dtype=np.int64)
     missing = np.asarray(column.is_null()) | (lengths == 0)
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    entries = to_numbers(pc.list_flatten(column), untyped=False)
+    entries = to_numbers(pc.list_flatten(column), as_text=False)
     return Vectors(entries.values, starts, entries.tolerance), missing

@@ -1,6 +1,6 @@
 """What makes a round unfit: counted by reason, shown with the first offending row and a remedy."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -49,6 +49,10 @@ NOT_VECTORS = Reason(
     "are not vectors",
     "Give a list column with one probability per action, or name one column per action in a list.",
 )
+VECTOR_ENTRIES = Reason(
+    "are vectors with an entry that is missing or no finite number",
+    "Give every action of every round a number.",
+)
 LIST_MISSING = Reason("are missing or empty vectors", "Log one probability per action in every round.")
 VECTOR_SUM = Reason(
     "do not sum to 1",
@@ -58,12 +62,16 @@ VECTOR_LENGTH = Reason(
     "differ in length from the vector in logging=",
     "Candidate and production must list the same actions in the same order, row by row.",
 )
+VECTOR_DECLARED = Reason(
+    "differ in length from the declared actions",
+    "A vector has one entry for each label in actions=[...], or as many as action_count= says.",
+)
 VECTOR_PROPENSITY = Reason(
     "do not hold the logged propensity at the logged action",
     "Check the position of the action (counted from 0), and that the propensity was logged by the same model version.",
 )
 ACTION_POSITION = Reason(
-    "are no position in that round's vector",
+    "are no position among that round's actions",
     "Positions are whole numbers counted from 0; for labels, declare them in vector order with actions=[...].",
 )
 ACTION_LABEL = Reason("are not among the declared actions", "Declare every label in actions=[...], in vector order.")
@@ -108,13 +116,13 @@ class FaultCounter:
         self.tallies: dict[Fault, Tally] = {}
         self._start, self._place, self._place_start = start, place, place_start
 
-    def count(self, subject: str, reason: Reason, bad: BoolArray, shown: Iterable[object] | object) -> None:
-        """Count the rows marked in ``bad``; ``shown`` holds the values to show, or one value for all."""
+    def count(self, subject: str, reason: Reason, bad: BoolArray, shown: object) -> None:
+        """Count the rows marked in ``bad``; ``shown`` is an array of the values to show, or the first of them."""
         rows = np.flatnonzero(bad)
         if rows.size == 0:
             return
         first = int(rows[0])
-        value = shown[first] if isinstance(shown, np.ndarray | list) else shown
+        value = shown[first] if isinstance(shown, np.ndarray) else shown
         place = f" ({self._place}, row {self._start + first - self._place_start})" if self._place else ""
         tally = Tally(int(rows.size), self._start + first, _show(value), place)
         fault = Fault(subject, reason)
@@ -127,7 +135,8 @@ def _show(value: object) -> str:
         return repr(float(value))
     if isinstance(value, int | np.integer):
         return str(int(value))
-    return value if value in ("null", "") else repr(value)
+    shown = "null" if value is None else repr(value)
+    return shown if len(shown) <= 80 else f"{shown[:77]}..."
 
 
 def merge_tallies(left: Mapping[Fault, Tally], right: Mapping[Fault, Tally]) -> dict[Fault, Tally]:
@@ -142,7 +151,7 @@ def describe_faults(tallies: Mapping[Fault, Tally], *, rows: int) -> list[str]:
     ordered = sorted(tallies.items(), key=lambda item: -item[1].count)
     return [
         f"{fault.subject}: {tally.count:,} of {rows:,} values {fault.reason.says}; "
-        f"the first is {tally.value or 'empty'} in row {tally.row:,}{tally.place}, counting from 0."
+        f"the first is {tally.value} in row {tally.row:,}{tally.place}, counting from 0."
         for fault, tally in ordered
     ]
 

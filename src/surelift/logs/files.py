@@ -1,6 +1,7 @@
 """Rounds from Parquet, CSV and Arrow files, one batch at a time, in the order of the file names."""
 
 import glob
+import gzip
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from surelift.errors import LogsError, UsageError
-from surelift.logs.batch import ROWS_PER_BATCH, Batch
+from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
 
 FORMATS = {
     ".parquet": "parquet", ".pq": "parquet",
@@ -21,7 +22,9 @@ class Files:
     ordered = True
 
     def __init__(self, paths: Sequence[str | Path]) -> None:
-        self._paths = sorted({file for path in paths for file in _expand(str(path))})
+        # By what they resolve to: a file named twice, by a link or another path, would count its rounds twice.
+        found = {Path(file).resolve(): file for path in paths for file in _expand(str(path))}
+        self._paths = sorted(found.values())
         if not self._paths:
             raise UsageError("no file was named; give a path, a glob such as 'logs/*.parquet', or a list of paths.")
         kinds = {_format(path) for path in self._paths}
@@ -29,73 +32,89 @@ class Files:
             raise UsageError(f"the files mix formats ({', '.join(sorted(kinds))}); give files of one format.")
 
     def column_names(self) -> list[str]:
-        return list(self._open(self._paths[0]).schema.names)
+        return list(_open(self._paths[0]).schema.names)
 
     def count(self) -> int:
-        return sum(self._guard(path, lambda data: data.count_rows()) for path in self._paths)
+        return sum(_count(path) for path in self._paths)
 
-    def batches(self, columns: Sequence[str], *, numeric: Sequence[str]) -> Iterator[Batch]:
-        start = 0
+    def batches(self, needs: Needs) -> Iterator[Batch]:
+        columns, start = needs.columns(), 0
         for path in self._paths:
             place, place_start = (path if len(self._paths) > 1 else ""), start
-            untyped = _format(path) == "csv"
-            data = self._open(path, as_text=numeric if untyped else ())
+            as_text = frozenset(needs.read) if _format(path) == "csv" else frozenset()
+            data = _open(path, as_text=as_text)
             absent = [name for name in columns if name not in data.schema.names]
             if absent:
                 raise LogsError(
                     f"{path} has no column {absent[0]!r}, which {self._paths[0]} has; its columns are "
                     f"{', '.join(data.schema.names)}.\nGive files of one layout; nothing was computed from the others."
                 )
-            for table in self._scan(path, data, columns):
-                yield Batch(table, start, place, place_start, untyped)
+            for table in _scan(path, data, columns):
+                yield Batch(table, start, place, place_start, as_text)
                 start += table.num_rows
+            if _format(path) == "csv":
+                _check_lines(path, start - place_start)
 
-    def _scan(self, path: str, data: Any, columns: Sequence[str]) -> Iterator[Any]:
-        import pyarrow.dataset as ds
 
-        # Without pre_buffer=False Arrow holds whole row groups of all columns: ten times the memory.
-        options = ds.ParquetFragmentScanOptions(pre_buffer=False) if _format(path) == "parquet" else None
-        try:
-            scanner = data.scanner(
-                columns=list(columns), batch_size=ROWS_PER_BATCH, batch_readahead=4, fragment_scan_options=options
-            )
-            for batch in scanner.to_batches():
-                if batch.num_rows:
-                    yield pa.Table.from_batches([batch])
-        except (pa.ArrowException, OSError) as error:
-            raise _unreadable(path, error) from error
+def _open(path: str, *, as_text: frozenset[str] = frozenset()) -> Any:
+    import pyarrow.dataset as ds
 
-    def _guard(self, path: str, ask: Any) -> Any:
-        try:
-            return ask(self._open(path))
-        except (pa.ArrowException, OSError) as error:
-            raise _unreadable(path, error) from error
+    kind: Any = _format(path)
+    if kind == "csv":
+        from pyarrow import csv
 
-    def _open(self, path: str, *, as_text: Sequence[str] = ()) -> Any:
-        import pyarrow.dataset as ds
+        # Numbers are read as text and converted by us: Arrow guesses a type from the first block of a file, and
+        # a 0.5 that comes after a million zeros would break the guess.
+        kind = ds.CsvFileFormat(
+            parse_options=csv.ParseOptions(delimiter="\t" if _ending(path).startswith(".tsv") else ","),
+            convert_options=csv.ConvertOptions(column_types={name: pa.string() for name in as_text}),
+        )
+    try:
+        return ds.dataset(path, format=kind)
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(path, error) from error
 
-        kind: Any = _format(path)
-        if kind == "csv":
-            from pyarrow import csv
 
-            # Numbers are read as text and converted by us: Arrow guesses a type from the first block of a file, and
-            # a 0.5 that comes after a million zeros would break the guess.
-            kind = ds.CsvFileFormat(
-                parse_options=csv.ParseOptions(delimiter="\t" if ".tsv" in path.lower() else ","),
-                convert_options=csv.ConvertOptions(
-                    column_types={name: pa.string() for name in as_text}, strings_can_be_null=True
-                ),
-            )
-        try:
-            return ds.dataset(path, format=kind)
-        except (pa.ArrowException, OSError) as error:
-            raise _unreadable(path, error) from error
+def _scan(path: str, data: Any, columns: Sequence[str]) -> Iterator[Any]:
+    import pyarrow.dataset as ds
+
+    # Without pre_buffer=False Arrow holds whole row groups of all columns: ten times the memory.
+    options = ds.ParquetFragmentScanOptions(pre_buffer=False) if _format(path) == "parquet" else None
+    try:
+        scanner = data.scanner(
+            columns=list(columns), batch_size=ROWS_PER_BATCH, batch_readahead=4, fragment_scan_options=options
+        )
+        for batch in scanner.to_batches():
+            if batch.num_rows:
+                yield pa.Table.from_batches([batch])
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _count(path: str) -> int:
+    try:
+        return int(_open(path).count_rows())
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _check_lines(path: str, rows: int) -> None:
+    """A quote that is never closed swallows the rows after it without an error; their number gives it away."""
+    with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
+        lines = sum(1 for line in file if line.strip(b"\r\n"))
+    if lines != rows + 1:
+        raise LogsError(
+            f"{path} has {lines - 1:,} lines below its header, but {rows:,} rows: a quote that is never closed, or a cell "
+            "with a line break, joins lines.\nMend the file, or save it as Parquet; nothing was computed."
+        )
 
 
 def _expand(path: str) -> list[str]:
     if Path(path).is_dir():
-        inside = [str(file) for file in Path(path).rglob("*") if file.is_file() and _known(str(file))]
-        found = [file for file in inside if not Path(file).name.startswith((".", "_"))]
+        inside = (file.relative_to(path) for file in Path(path).rglob("*") if file.is_file())
+        # Folders such as _temporary and .ipynb_checkpoints hold copies.
+        kept = [file for file in inside if not any(part.startswith((".", "_")) for part in file.parts)]
+        found = [str(Path(path) / file) for file in kept if _ending(str(file))]
     elif Path(path).exists():
         found = [path]
     else:
@@ -107,19 +126,25 @@ def _expand(path: str) -> list[str]:
     return found
 
 
-def _known(path: str) -> bool:
-    return any(path.lower().endswith(ending) for ending in FORMATS)
+def _ending(path: str) -> str:
+    """The longest known ending of a file name, or nothing."""
+    name = Path(path).name.lower()
+    return max((ending for ending in FORMATS if name.endswith(ending)), key=len, default="")
 
 
 def _format(path: str) -> str:
-    for ending, kind in FORMATS.items():
-        if path.lower().endswith(ending):
-            return kind
-    raise UsageError(f"{path} ends in none of {', '.join(FORMATS)}; save it as one of those.")
+    ending = _ending(path)
+    if not ending:
+        raise UsageError(f"{path} ends in none of {', '.join(FORMATS)}; save it as one of those.")
+    if ending.endswith(".gz") and not path.endswith(".gz"):
+        raise UsageError(f"{path}: a gzipped file must end in '.gz', in small letters; rename it.")
+    return FORMATS[ending]
 
 
 def _unreadable(path: str, error: Exception) -> LogsError:
     reason = str(error).splitlines()[0]
+    if "newlines_in_values" in str(error):
+        reason = "a cell holds a line break, or a quote is never closed"
     return LogsError(
         f"{path} cannot be read as {_format(path)}: {reason}\n"
         "The file may be truncated, still being written, or of another format. Nothing was computed."

@@ -8,7 +8,6 @@ import numpy as np
 
 from surelift.errors import UsageError
 from surelift.logs.batch import Batch, Needs, Source
-from surelift.logs.frames import Arrays
 from surelift.logs.scale import Scale
 from surelift.logs.sources import open_source
 
@@ -73,13 +72,13 @@ class Logs:
         self.action, self.time = given.get("action"), given.get("time")
         self.logging: str | tuple[str, ...] | None = _one_or_many(given.get("logging"), "logging")
         self.contexts: tuple[str, ...] | None = _many(given.get("contexts"))
-        self.action_count: int | str | None = given.get("action_count")
-        self.actions = None if actions is None else tuple(actions)
+        self.action_count: int | str | None = _count(given.get("action_count"))
+        self.actions = _labels(actions)
         self.density, self.propensity_is_estimated = density, propensity_is_estimated
 
         for role, columns in given.items():
             if role != "action_count" or isinstance(columns, str):
-                self.require_columns(columns, role=role)
+                self.require_columns(columns, role=role, single=role not in ("logging", "contexts"))
         self._check_declarations()
 
     @property
@@ -97,27 +96,24 @@ class Logs:
 
     def batches(self, needs: Needs = Needs()) -> Iterator[Batch]:
         """The rounds, with their own columns and the others asked for, a batch at a time."""
-        needs = self.needs() + needs
-        columns = list(dict.fromkeys([*needs.numeric, *needs.raw]))
-        return self.source.batches(columns, numeric=[name for name in columns if name not in needs.raw])
+        return self.source.batches(self.needs() + needs)
 
     def needs(self) -> Needs:
         counts = self.action_count if isinstance(self.action_count, str) else None
-        single = [self.outcome, self.propensity, self.log_propensity, self.action, counts]
+        single = [self.outcome, self.propensity, self.log_propensity, self.action, self.time, counts]
         logging = [self.logging] if isinstance(self.logging, str) else list(self.logging or ())
-        return Needs(
-            numeric=tuple(name for name in [*single, *logging] if name is not None),
-            raw=() if self.time is None else (self.time,),
-        )
+        return Needs(read=tuple(name for name in [*single, *logging] if name is not None))
 
-    def require_columns(self, names: str | Sequence[str], *, role: str) -> None:
+    def require_columns(self, names: Any, *, role: str, single: bool = False) -> None:
         """Raise, with the nearest names, for a column that is not there."""
+        if single and not isinstance(names, str):
+            raise UsageError(
+                f"{role} must name a column of the source, but is a {type(names).__name__}; "
+                "arrays go without a source: Logs(reward=..., propensity=...)."
+            )
         for name in [names] if isinstance(names, str) else names:
             if not isinstance(name, str):
-                raise UsageError(
-                    f"{role} must name a column of the source, but is a {type(name).__name__}; "
-                    "arrays go without a source: Logs(reward=..., propensity=...)."
-                )
+                raise UsageError(f"{role} must name columns of the source, but one is a {type(name).__name__}.")
             if name not in self._names:
                 near = difflib.get_close_matches(name, self._names, n=3, cutoff=0.5)
                 hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
@@ -148,14 +144,33 @@ class Logs:
             )
         if self.density and self.logging is not None:
             raise UsageError("density=True is for single densities; a vector over actions holds probabilities.")
-        if self.actions is not None and len(set(self.actions)) != len(self.actions):
-            raise UsageError("actions= lists a label twice; every action has one position.")
-        if isinstance(self.action_count, int) and self.action_count < 1:
-            raise UsageError(f"action_count must be at least 1, but is {self.action_count}.")
+        if self.actions is not None and self.action_count not in (None, len(self.actions)):
+            raise UsageError("give actions= or action_count=, not both: the labels say how many there are.")
         if self.actions is not None and isinstance(self.logging, tuple) and len(self.logging) != len(self.actions):
             raise UsageError(
                 f"logging= names {len(self.logging)} columns, but actions= lists {len(self.actions)} labels."
             )
+
+
+def _labels(actions: Sequence[Any] | None) -> tuple[Any, ...] | None:
+    if actions is None:
+        return None
+    if isinstance(actions, str):
+        raise UsageError(f"actions must list one label per action, but is the text {actions!r}.")
+    labels = tuple(label.item() if isinstance(label, np.generic) else label for label in actions)
+    if not labels or not all(isinstance(label, str | int | float) for label in labels):
+        raise UsageError("actions must list one label per action, each a text or a number.")
+    if len({str(label) for label in labels}) != len(labels):
+        raise UsageError("actions= lists a label twice; every action has one position.")
+    return labels
+
+
+def _count(action_count: Any) -> int | str | None:
+    if action_count is None or isinstance(action_count, str):
+        return action_count
+    if isinstance(action_count, bool) or not isinstance(action_count, int | np.integer) or action_count < 1:
+        raise UsageError(f"action_count must be a whole number of at least 1, or a column, but is {action_count!r}.")
+    return int(action_count)
 
 
 def _exactly_one(given: dict[str, Any], first: str, second: str, meaning: str) -> None:
@@ -188,7 +203,7 @@ def _many(columns: Any) -> tuple[str, ...] | None:
     return (columns,) if isinstance(columns, str) else tuple(columns)
 
 
-def _name_arrays(given: dict[str, Any]) -> tuple[Arrays | Any, dict[str, Any]]:
+def _name_arrays(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Arrays given without a source become a source whose columns are named for their arguments."""
     columns: dict[str, Any] = {}
     names: dict[str, Any] = {}
@@ -196,7 +211,7 @@ def _name_arrays(given: dict[str, Any]) -> tuple[Arrays | Any, dict[str, Any]]:
         if isinstance(array, str):
             raise UsageError(f"{role}={array!r} names a column, but no source was given; start with Logs(source, ...).")
         if role == "action_count" and np.ndim(array) == 0:
-            names[role] = int(array)
+            names[role] = array
         elif role == "contexts":
             matrix = np.asarray(array)
             matrix = matrix[:, None] if matrix.ndim == 1 else matrix
@@ -204,5 +219,5 @@ def _name_arrays(given: dict[str, Any]) -> tuple[Arrays | Any, dict[str, Any]]:
             columns.update({f"x{i}": matrix[:, i] for i in range(matrix.shape[1])})
         else:
             names[role] = role
-            columns[role] = np.asarray(array) if role == "logging" else array
+            columns[role] = array
     return columns, names

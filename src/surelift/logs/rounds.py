@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from surelift.arrays import BoolArray, FloatArray, IntArray
 from surelift.logs import faults
+from surelift.logs.actions import NOWHERE, find_positions
 from surelift.logs.batch import Batch
-from surelift.logs.columns import decode, is_list, is_text, list_to_vectors, to_numbers
+from surelift.logs.columns import decode, is_list, list_to_vectors, to_numbers
 from surelift.logs.faults import FaultCounter, Reason
 from surelift.logs.fingerprint import RoundHashes
 from surelift.logs.vectors import Vectors
@@ -29,18 +29,18 @@ class Rounds:
         self.size: int = batch.table.num_rows
         self.faults = FaultCounter(self.size, start=batch.start, place=batch.place, place_start=batch.place_start)
         self.hashes = RoundHashes(self.size)
-        self._untyped = batch.untyped
+        self._as_text = batch.as_text
         self.reward = self._read_reward()
-        self.action = None if logs.action is None else self.positions(logs.action, f"action {logs.action!r}")
         self.action_counts = self._read_action_counts()
-        # The vector first: it may show that the propensity is a little larger than the column says.
         self.logging: Vectors | None = None
+        self.action = None if logs.action is None else self.positions(logs.action, f"action {logs.action!r}")
+        # The vector first: it may show that the propensity is a little larger than the column says.
         if logs.logging is not None:
             subject = f"logging {logs.logging!r}" if isinstance(logs.logging, str) else "logging"
             self.logging = self.check_probability_vectors(self.vectors(logs.logging, subject), subject)
         self.propensity = self._read_propensity()
         if logs.time is not None:
-            self.refuse(f"time {logs.time!r}", faults.NULL, np.asarray(decode(self.table[logs.time]).is_null()), "null")
+            self.refuse(f"time {logs.time!r}", faults.NULL, np.asarray(decode(self.table[logs.time]).is_null()), None)
 
     @property
     def usable(self) -> BoolArray:
@@ -51,13 +51,17 @@ class Rounds:
 
     def numbers(self, name: str, subject: str) -> tuple[FloatArray, float]:
         """A column of finite numbers and the tolerance of its type."""
-        numbers = to_numbers(self.table[name], untyped=self._untyped)
+        values, tolerance = self._checked_numbers(name, subject)
+        self.hashes.mix(values)
+        return values, tolerance
+
+    def _checked_numbers(self, name: str, subject: str) -> tuple[FloatArray, float]:
+        numbers = to_numbers(self.table[name], as_text=name in self._as_text)
         if numbers.not_numeric.any():
             first = int(np.argmax(numbers.not_numeric))
             self.refuse(subject, faults.NOT_NUMERIC, numbers.not_numeric, numbers.shown[first].as_py())
-        self.refuse(subject, faults.NULL, numbers.null, "null")
+        self.refuse(subject, faults.NULL, numbers.null, None)
         self.check_finite(numbers.values, subject, besides=numbers.null | numbers.not_numeric)
-        self.hashes.mix(numbers.values)
         return numbers.values, numbers.tolerance
 
     def check_finite(self, values: FloatArray, subject: str, besides: BoolArray | None = None) -> None:
@@ -68,16 +72,18 @@ class Rounds:
     def vectors(self, columns: str | Sequence[str], subject: str) -> Vectors:
         """A vector of finite numbers a round, from a list column or from one column per action."""
         if not isinstance(columns, str):
-            parts = [self.numbers(name, f"{subject}, column {name!r}") for name in columns]
-            return Vectors.from_matrix(
-                np.column_stack([values for values, _ in parts]), tolerance=max(tolerance for _, tolerance in parts)
-            )
+            parts = [self._checked_numbers(name, f"{subject}, column {name!r}") for name in columns]
+            matrix = np.column_stack([values for values, _ in parts])
+            stacked = Vectors.from_matrix(matrix, tolerance=max(tolerance for _, tolerance in parts))
+            self.hashes.mix_vectors(stacked)
+            return stacked
         if not is_list(self.table[columns]):
             everywhere = np.ones(self.size, dtype=np.bool_)
             self.refuse(subject, faults.NOT_VECTORS, everywhere, self.table[columns][0].as_py())
             return Vectors(np.zeros(0), np.zeros(self.size + 1, dtype=np.int64), 0.0)
         vectors, missing = list_to_vectors(self.table[columns])
-        self.refuse(subject, faults.LIST_MISSING, missing, "empty")
+        if missing.any():
+            self.refuse(subject, faults.LIST_MISSING, missing, self.table[columns][int(np.argmax(missing))].as_py())
         self.keep_vectors(vectors, subject)
         return vectors
 
@@ -86,7 +92,9 @@ class Rounds:
         entries = ~np.isfinite(vectors.values)
         if entries.any():
             bad = vectors.fold(np.add, entries.astype(np.float64), empty=0.0) > 0
-            self.refuse(subject, faults.NOT_A_NUMBER, bad, "a vector with a missing or infinite entry")
+            first = int(np.argmax(bad))
+            shown = vectors.values[vectors.starts[first] : vectors.starts[first + 1]].tolist()
+            self.refuse(subject, faults.VECTOR_ENTRIES, bad, shown)
         self.hashes.mix_vectors(vectors)
 
     def check_probability_vectors(self, vectors: Vectors, subject: str) -> Vectors:
@@ -103,43 +111,43 @@ class Rounds:
     def check_vector_layout(self, vectors: Vectors, subject: str) -> None:
         """Check that the logged action has a place in each vector, and that it is as long as production's."""
         if self.action is not None:
-            outside = (self.action < 0) | (self.action >= vectors.lengths)
-            self.refuse(f"action {self.logs.action!r}", faults.ACTION_POSITION, self.usable & outside, self.action)
+            self.check_positions(self.action, f"action {self.logs.action!r}", limit=vectors.lengths)
         if self.logging is not None:
             differ = self.logging.lengths != vectors.lengths
             self.refuse(subject, faults.VECTOR_LENGTH, self.usable & differ, vectors.lengths)
+        elif self.action_counts is not None:
+            differ = self.action_counts != vectors.lengths
+            self.refuse(subject, faults.VECTOR_DECLARED, self.usable & differ, vectors.lengths)
 
     def positions(self, name: str, subject: str) -> IntArray:
-        """Actions as positions counted from 0, from whole numbers or from declared labels; -1 where there is none."""
+        """A column of actions as positions counted from 0."""
         labels = self.logs.actions
-        column = decode(self.table[name])
-        # Whole numbers are positions, unless the declared labels are numbers themselves.
-        text_labels = labels is not None and all(isinstance(label, str) for label in labels)
-        if labels is None or (text_labels and not is_text(column)):
-            values, _ = self.numbers(name, subject)
-            whole = np.isfinite(values) & (values == np.floor(values)) & (values >= 0)
-            limit = np.inf if labels is None else len(labels)
-            bad = self.usable & ~(whole & (values < limit))
-            self.refuse(subject, faults.ACTION_POSITION, bad, values)
-            return np.where(whole & (values < 2**62), values, -1).astype(np.int64)
-        if is_text(column) and not text_labels:
-            column = pa.array(to_numbers(column, untyped=self._untyped).values)
-        found = self._match_labels(column, labels)
-        null = np.asarray(column.is_null())
-        self.refuse(subject, faults.NULL, null, "null")
-        unknown = (found < 0) & ~null
-        if unknown.any():
-            self.refuse(subject, faults.ACTION_LABEL, unknown, column[int(np.argmax(unknown))].as_py())
+        found, null, column = find_positions(self.table[name], labels, as_text=name in self._as_text)
+        self.refuse(subject, faults.NULL, null, None)
+        nowhere = (found == NOWHERE) & ~null
+        if nowhere.any():
+            reason = faults.ACTION_POSITION if labels is None else faults.ACTION_LABEL
+            self.refuse(subject, reason, nowhere, column[int(np.argmax(nowhere))].as_py())
         self.hashes.mix(found.astype(np.float64))
+        if self.logging is not None:
+            self.check_positions(found, subject, limit=self.logging.lengths)
+        elif self.action_counts is not None:
+            self.check_positions(found, subject, limit=self.action_counts)
         return found
 
-    def _match_labels(self, column: Any, labels: Sequence[Any]) -> IntArray:
-        try:
-            values = pa.array(labels).cast(column.type)
-        except pa.ArrowException:
-            return np.full(len(column), -1, dtype=np.int64)
-        found = pc.fill_null(pc.index_in(column, value_set=values), -1)
-        return np.asarray(found, dtype=np.int64)
+    def check_positions(self, positions: IntArray, subject: str, *, limit: FloatArray | IntArray) -> None:
+        outside = (positions < 0) | (positions >= limit)
+        self.refuse(subject, faults.ACTION_POSITION, self.usable & outside, positions)
+
+    def handed_on(self, columns: Sequence[str]) -> pa.Table:
+        """Columns for the user's own code: those read as text become numbers where all of their entries are."""
+        table = self.table.select(list(columns))
+        for place, name in enumerate(columns):
+            if name in self._as_text:
+                numbers = to_numbers(table[name], as_text=True)
+                if not numbers.not_numeric.any():
+                    table = table.set_column(place, name, pa.array(numbers.values, mask=numbers.null))
+        return table
 
     def _read_reward(self) -> FloatArray:
         name, scale = self.logs.outcome, self.logs.scale
@@ -183,7 +191,8 @@ class Rounds:
     def _read_action_counts(self) -> FloatArray | None:
         declared = self.logs.action_count
         if declared is None:
-            return None
+            labels = self.logs.actions
+            return None if labels is None else np.full(self.size, float(len(labels)))
         if not isinstance(declared, str):
             return np.full(self.size, float(declared))
         subject = f"action_count {declared!r}"

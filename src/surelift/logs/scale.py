@@ -1,5 +1,6 @@
 """Rewards in the user's units, turned into [0, 1] once, and answers turned back."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ class Scale:
     is_cost: bool
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.low) and np.isfinite(self.high) and self.low < self.high):
+        if not (self.low < self.high and np.isfinite(self.high - self.low)):
             raise UsageError(
                 f"reward_range must be two finite numbers, the smaller first, but is ({self.low}, {self.high}).\n"
                 "Declare the range a reward can have by its nature, such as (0, 1) for a click; never the extremes seen."
@@ -45,6 +46,18 @@ class Scale:
         # Written so that 0 and 1 give the ends of the range exactly.
         share = 1.0 - unit if self.is_cost else unit
         return self.high if share == 1.0 else self.low + self.width * share
+
+    def lower(self, unit: float) -> float:
+        """A bound from below, in the units of the column, rounded down."""
+        return self._outward(unit, -math.inf)
+
+    def upper(self, unit: float) -> float:
+        """A bound from above, in the units of the column, rounded up."""
+        return self._outward(unit, math.inf)
+
+    def _outward(self, unit: float, towards: float) -> float:
+        exact = unit in (0.0, 1.0) or (self.low == 0.0 and self.high == 1.0 and not self.is_cost)
+        return self.value(unit) if exact else math.nextafter(self.value(unit), towards)
 
     def improvement(self, unit: float) -> float:
         """A difference on [-1, 1] in the units of the column; positive is better, also for costs."""

@@ -21,8 +21,16 @@ def open_source(source: Any) -> Source:
         return Files(list(source))
     import narwhals as nw
 
-    frame = nw.from_native(source, pass_through=True)
+    try:
+        frame = nw.from_native(source, pass_through=True)
+    except nw.exceptions.NarwhalsError as error:
+        raise UsageError(f"this table cannot be read: {error}") from error
     if isinstance(frame, nw.DataFrame):
+        odd = [name for name in frame.columns if not isinstance(name, str)]
+        if odd:
+            raise UsageError(
+                f"column names must be text, but one is {odd[0]!r}, a {type(odd[0]).__name__}; rename them."
+            )
         return Frame(frame)
     if isinstance(frame, nw.LazyFrame) and frame.implementation.value in STREAMED_QUERIES:
         return Query(frame)

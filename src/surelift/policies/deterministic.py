@@ -20,12 +20,12 @@ class Chosen:
     """A deterministic candidate: it takes the action its column names, and no other."""
 
     column: str
-    smallest_weight: float = 0.0
+    largest_drop: float = 1.0
 
     def needs(self, logs: Logs) -> Needs:
         require_action(logs, f"chosen({self.column!r})")
-        logs.require_columns(self.column, role="chosen")
-        return Needs(numeric=(self.column,))
+        logs.require_columns(self.column, role="chosen", single=True)
+        return Needs(read=(self.column,))
 
     def positions(self, rounds: Rounds, subject: str) -> IntArray:
         return rounds.positions(self.column, f"{subject}, column {self.column!r}")
@@ -43,7 +43,7 @@ class EpsilonGreedy:
 
     greedy: Chosen | Reader
     epsilon: float
-    smallest_weight: float = 0.0
+    largest_drop: float = 1.0
 
     def needs(self, logs: Logs) -> Needs:
         require_action(logs, "epsilon_greedy")
@@ -75,7 +75,7 @@ class EpsilonGreedy:
 class Uniform:
     """Every action alike."""
 
-    smallest_weight: float = 0.0
+    largest_drop: float = 1.0
 
     def needs(self, logs: Logs) -> Needs:
         require_action_count(logs, "uniform()")

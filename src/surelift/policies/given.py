@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from surelift.logs.batch import Needs
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
@@ -15,13 +17,13 @@ from surelift.policies.readers import Reader
 class Production:
     """The policy that made the log; every weight is 1."""
 
-    smallest_weight: float = 1.0
+    largest_drop: float = 0.0
 
     def needs(self, logs: Logs) -> Needs:
         return Needs()
 
     def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
-        return Probabilities(rounds.propensity, rounds.logging)
+        return Probabilities(rounds.propensity, rounds.logging, np.zeros(rounds.size))
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "logging"}
@@ -32,7 +34,7 @@ class Given:
     """Probabilities as they were read."""
 
     reader: Reader
-    smallest_weight: float = 0.0
+    largest_drop: float = 1.0
 
     def needs(self, logs: Logs) -> Needs:
         return self.reader.needs(logs)

@@ -19,14 +19,23 @@ class Probabilities:
     logged: FloatArray
     """Of the logged action, one a round; never overstated by the tolerance that was granted."""
     vectors: Vectors | None = None
+    known_excess: FloatArray | None = None
+    """The weights minus 1, where they are known more exactly than by division."""
+
+    def excess(self, propensity: FloatArray) -> FloatArray:
+        """The weights minus 1."""
+        if self.known_excess is not None:
+            return self.known_excess
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return (self.logged - propensity) / propensity
 
 
 class Policy(Protocol):
     """A candidate, or production."""
 
     @property
-    def smallest_weight(self) -> float:
-        """What its weights cannot fall below by construction: 1 - alpha for a mixture, else 0."""
+    def largest_drop(self) -> float:
+        """How far below 1 its weights can fall: alpha for a mixture, so that they are at least 1 - alpha; else 1."""
         ...
 
     def needs(self, logs: Logs) -> Needs:
@@ -57,6 +66,7 @@ def vector_probabilities(rounds: Rounds, vectors: Vectors, subject: str) -> Prob
 
 
 def require_action(logs: Logs, subject: str) -> None:
+    require_discrete(logs, subject)
     if logs.action is None:
         raise UsageError(
             f"{subject} speaks of every action, so the logs must say which one was taken: name it in action=, as a "
@@ -64,7 +74,15 @@ def require_action(logs: Logs, subject: str) -> None:
         )
 
 
+def require_discrete(logs: Logs, subject: str) -> None:
+    if logs.density:
+        raise UsageError(
+            f"{subject} speaks of probabilities over actions, but density=True says that actions are continuous."
+        )
+
+
 def require_action_count(logs: Logs, subject: str) -> None:
+    require_discrete(logs, subject)
     if logs.logging is None and logs.actions is None and logs.action_count is None:
         raise UsageError(
             f"{subject} must know how many actions there were to choose from: declare actions=[...], logging= or "
@@ -76,7 +94,5 @@ def action_counts(rounds: Rounds) -> FloatArray:
     """How many actions there were to choose from in each round."""
     if rounds.logging is not None:
         return rounds.logging.lengths.astype(np.float64)
-    if rounds.action_counts is not None:
-        return rounds.action_counts
-    assert rounds.logs.actions is not None
-    return np.full(rounds.size, float(len(rounds.logs.actions)))
+    assert rounds.action_counts is not None
+    return rounds.action_counts

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
+import pyarrow as pa
 
 from surelift.arrays import FloatArray
 from surelift.errors import UsageError
 from surelift.logs import faults
 from surelift.logs.batch import Needs
-from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32, is_list
+from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32, is_list, list_to_vectors
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
@@ -44,7 +44,7 @@ class Column:
 
     def needs(self, logs: Logs) -> Needs:
         logs.require_columns(self.name, role="a policy")
-        return Needs(numeric=(self.name,))
+        return Needs(read=(self.name,))
 
     def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
         if is_list(rounds.table[self.name]):
@@ -63,7 +63,7 @@ class Columns:
 
     def needs(self, logs: Logs) -> Needs:
         logs.require_columns(self.names, role="a policy")
-        return Needs(numeric=self.names)
+        return Needs(read=self.names)
 
     def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
         return rounds.vectors(self.names, subject)
@@ -74,16 +74,16 @@ class Columns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Array:
-    """Numbers beside the source, in its order: (rounds,) or (rounds, actions)."""
+    """Numbers beside the source, in its order: (rounds,), (rounds, actions), or vectors of different lengths."""
 
-    array: npt.NDArray[Any]
+    array: Any
 
     def needs(self, logs: Logs) -> Needs:
         if not logs.source.ordered:
             raise UsageError(
                 "an array cannot stand beside a query, whose rows have no order; put the probabilities into a column."
             )
-        if self.array.ndim not in (1, 2):
+        if isinstance(self.array, np.ndarray) and self.array.ndim not in (1, 2):
             raise UsageError(
                 f"a policy given as an array has shape (rounds,) or (rounds, actions), not {self.array.shape}."
             )
@@ -107,11 +107,11 @@ class Function:
     function: Callable[[Any], Any]
 
     def needs(self, logs: Logs) -> Needs:
-        return Needs(raw=logs.contexts if logs.contexts is not None else tuple(logs.column_names()))
+        return Needs(handed_on=logs.contexts if logs.contexts is not None else tuple(logs.column_names()))
 
     def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
-        table = rounds.table.select(self.needs(rounds.logs).raw)
-        return _keep(rounds, np.asarray(self.function(table)), subject)
+        table = rounds.handed_on(self.needs(rounds.logs).handed_on)
+        return _keep(rounds, as_numbers(self.function(table)), subject)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "function", "name": getattr(self.function, "__name__", type(self.function).__name__)}
@@ -127,10 +127,10 @@ class Model:
         features = self._features(logs)
         logs.require_columns(features, role="a feature of the model")
         self._order(logs)
-        return Needs(raw=features)
+        return Needs(handed_on=features)
 
     def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
-        features = rounds.table.select(self._features(rounds.logs))
+        features = rounds.handed_on(self._features(rounds.logs))
         if hasattr(self.model, "feature_names_in_"):
             # A model fitted on a data frame wants its column names back.
             inputs = features.to_pandas()
@@ -175,11 +175,34 @@ class Model:
         return [logs.actions.index(label) for label in classes], len(logs.actions)
 
 
-def _keep(rounds: Rounds, values: npt.NDArray[Any], subject: str) -> Singles | Vectors:
+def as_numbers(values: Any) -> Any:
+    """An array of numbers, or an Arrow list array where vectors differ in length; a masked entry is NaN."""
+    if isinstance(values, np.ma.MaskedArray):
+        return np.ma.filled(values.astype(np.float64), np.nan)
+    try:
+        return np.asarray(values)
+    except ValueError:
+        try:
+            return pa.array(values)
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise UsageError(f"these are not numbers, one or one vector a round: {error}") from error
+
+
+def _keep(rounds: Rounds, values: Any, subject: str) -> Singles | Vectors:
     """Numbers from outside the table, checked and hashed as those from inside are."""
-    if values.dtype.kind not in "fiub" or values.ndim not in (1, 2) or len(values) != rounds.size:
+    if isinstance(values, pa.Array) and is_list(values) and len(values) == rounds.size:
+        ragged, missing = list_to_vectors(values)
+        rounds.refuse(subject, faults.LIST_MISSING, missing, [])
+        rounds.keep_vectors(ragged, subject)
+        return ragged
+    if (
+        isinstance(values, pa.Array)
+        or values.dtype.kind not in "fiub"
+        or values.ndim not in (1, 2)
+        or len(values) != rounds.size
+    ):
         raise UsageError(
-            f"{subject} gave an array of shape {values.shape} and type {values.dtype} for {rounds.size:,} rounds; "
+            f"{subject} gave {_shape(values)} for {rounds.size:,} rounds; "
             "numbers of shape (rounds,) or (rounds, actions) are needed."
         )
     tolerance = TOLERANCE_FLOAT32 if values.dtype in (np.float32, np.float16) else TOLERANCE
@@ -190,6 +213,12 @@ def _keep(rounds: Rounds, values: npt.NDArray[Any], subject: str) -> Singles | V
         return Singles(numbers, tolerance)
     vectors = Vectors.from_matrix(numbers, tolerance=tolerance)
     if numbers.shape[1] == 0:
-        rounds.refuse(subject, faults.LIST_MISSING, np.ones(rounds.size, dtype=np.bool_), "empty")
+        rounds.refuse(subject, faults.LIST_MISSING, np.ones(rounds.size, dtype=np.bool_), [])
     rounds.keep_vectors(vectors, subject)
     return vectors
+
+
+def _shape(values: Any) -> str:
+    if isinstance(values, pa.Array):
+        return f"{len(values):,} values of type {values.type}"
+    return f"an array of shape {values.shape} and type {values.dtype}"

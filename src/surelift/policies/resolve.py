@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from surelift.errors import UsageError
+from surelift.errors import UsageError, is_number
 from surelift.policies.deterministic import Chosen, EpsilonGreedy, Uniform
 from surelift.policies.given import Given, Production
 from surelift.policies.policy import Policy
-from surelift.policies.readers import Array, Column, Columns, Function, Model, Reader
+from surelift.policies.readers import Array, Column, Columns, Function, Model, Reader, as_numbers
 from surelift.policies.wrappers import Bounded, Mixture, Softmax
 
 PRODUCTION = "logging"
@@ -62,7 +62,7 @@ def as_reader(form: Any) -> Reader:
     if hasattr(form, "predict_proba"):
         return Model(form)
     if isinstance(form, np.ndarray | list | tuple) or hasattr(form, "__array__"):
-        return Array(np.asarray(form))
+        return Array(as_numbers(form))
     if callable(form):
         return Function(form)
     raise UsageError(
@@ -76,19 +76,24 @@ def name_policies(policies: Any) -> dict[str, Policy]:
     if isinstance(policies, str):
         policies = [policies]
     if isinstance(policies, Mapping):
-        named = {str(name): as_policy(form) for name, form in policies.items()}
-    elif isinstance(policies, Sequence) and all(isinstance(column, str) for column in policies):
-        if len(set(policies)) != len(policies):
-            raise UsageError("a policy is named twice; give each one once, or names of their own in a dict.")
-        named = {column: as_policy(column) for column in policies}
+        pairs = [(str(name), form) for name, form in policies.items()]
+    elif isinstance(policies, list | tuple) and any(isinstance(form, (str, *_POLICIES)) for form in policies):
+        if not all(isinstance(column, str) for column in policies):
+            raise UsageError("several policies that are not all columns need names: give a dict, {'new': policy, ...}.")
+        pairs = [(column, column) for column in policies]
     else:
-        named = {name_of(policies): as_policy(policies)}
-    if not named:
+        pairs = [(name_of(policies), policies)]
+    if not pairs:
         raise UsageError("no policy was given; name at least one, such as {'new': 'p_new'}.")
-    for name, policy in named.items():
-        if name == PRODUCTION and not isinstance(policy, Production):
-            raise UsageError(f"{PRODUCTION!r} is the name of production; give this policy another, in a dict.")
-    return named
+    if len({name for name, _ in pairs}) != len(pairs):
+        raise UsageError("two policies have the same name; give each one a name of its own, in a dict.")
+    return {name: check_name(name, as_policy(form)) for name, form in pairs}
+
+
+def check_name(name: str, policy: Policy) -> Policy:
+    if name == PRODUCTION and not isinstance(policy, Production):
+        raise UsageError(f"{PRODUCTION!r} is the name of production; give this policy another, in a dict.")
+    return policy
 
 
 def name_of(form: Any) -> str:
@@ -105,53 +110,47 @@ def name_of(form: Any) -> str:
 
 def from_description(description: Mapping[str, Any]) -> Policy:
     """Rebuild a policy made of columns; an array, a function or a model has to be given again."""
-    kind = description.get("kind")
+    kind = description["kind"]
     if kind in ("array", "function", "model"):
-        raise UsageError(
-            f"a policy of this certificate was {kind} {description.get('name', '')!r}; give it in policies=."
-        )
-    try:
-        match kind:
-            case "logging":
-                return Production()
-            case "column":
-                return as_policy(description["column"])
-            case "columns":
-                return as_policy(list(description["columns"]))
-            case "chosen":
-                return Chosen(description["column"])
-            case "uniform":
-                return Uniform()
-            case "softmax":
-                return Softmax(_reader_from(description["of"]), float(description["temperature"]))
-            case "epsilon_greedy":
-                return EpsilonGreedy(_greedy_from(description["of"]), float(description["epsilon"]))
-            case "mixture":
-                return Mixture(from_description(description["of"]), float(description["alpha"]))
-            case "bounded":
-                return Bounded(from_description(description["of"]), float(description["max_weight"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"the certificate describes a policy that cannot be read: {dict(description)}.") from error
-    raise UsageError(f"the certificate describes a policy of unknown kind {kind!r}.")
-
-
-def _greedy_from(description: Mapping[str, Any]) -> Chosen | Reader:
-    return Chosen(description["column"]) if description["kind"] == "chosen" else _reader_from(description)
+        raise UsageError(f"it was made of {kind} {description.get('name', '')}".rstrip())
+    match kind:
+        case "logging":
+            return Production()
+        case "column":
+            return Given(Column(str(description["column"])))
+        case "columns":
+            return Given(Columns(tuple(map(str, description["columns"]))))
+        case "chosen":
+            return chosen(description["column"])
+        case "uniform":
+            return uniform()
+        case "softmax":
+            return Softmax(_reader_from(description["of"]), _positive("temperature", description["temperature"]))
+        case "epsilon_greedy":
+            of = description["of"]
+            greedy = Chosen(of["column"]) if of["kind"] == "chosen" else _reader_from(of)
+            return EpsilonGreedy(greedy, _share("epsilon", description["epsilon"]))
+        case "mixture":
+            return mixture(from_description(description["of"]), description["alpha"])
+        case "bounded":
+            return bounded(from_description(description["of"]), description["max_weight"])
+    raise ValueError(f"unknown kind of policy {kind!r}")
 
 
 def _reader_from(description: Mapping[str, Any]) -> Reader:
     policy = from_description(description)
-    assert isinstance(policy, Given)
+    if not isinstance(policy, Given):
+        raise ValueError(f"scores cannot come from a policy of kind {description['kind']!r}")
     return policy.reader
 
 
 def _share(name: str, value: float) -> float:
-    if not 0.0 <= value <= 1.0:
-        raise UsageError(f"{name} must lie in [0, 1], but is {value}.")
+    if not (is_number(value) and 0.0 <= value <= 1.0):
+        raise UsageError(f"{name} must be a number in [0, 1], but is {value!r}.")
     return float(value)
 
 
 def _positive(name: str, value: float) -> float:
-    if not (value > 0.0 and np.isfinite(value)):
-        raise UsageError(f"{name} must be positive and finite, but is {value}.")
+    if not (is_number(value) and 0.0 < value < float("inf")):
+        raise UsageError(f"{name} must be a positive, finite number, but is {value!r}.")
     return float(value)

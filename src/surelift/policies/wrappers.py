@@ -21,7 +21,7 @@ class Softmax:
 
     scores: Reader
     temperature: float
-    smallest_weight: float = 0.0
+    largest_drop: float = 1.0
 
     def needs(self, logs: Logs) -> Needs:
         require_action(logs, "softmax")
@@ -52,8 +52,8 @@ class Mixture:
     alpha: float
 
     @property
-    def smallest_weight(self) -> float:
-        return (1.0 - self.alpha) + self.alpha * self.policy.smallest_weight
+    def largest_drop(self) -> float:
+        return self.alpha * self.policy.largest_drop
 
     def needs(self, logs: Logs) -> Needs:
         return self.policy.needs(logs)
@@ -61,10 +61,12 @@ class Mixture:
     def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
         other = self.policy.probabilities(rounds, subject)
         logged = (1.0 - self.alpha) * rounds.propensity + self.alpha * other.logged
+        # Not from ``logged``: a small alpha would drown in the rounding of a number near 1.
+        excess = self.alpha * other.excess(rounds.propensity)
         if rounds.logging is None or other.vectors is None or len(rounds.logging.values) != len(other.vectors.values):
-            return Probabilities(logged)
+            return Probabilities(logged, None, excess)
         values = (1.0 - self.alpha) * rounds.logging.values + self.alpha * other.vectors.values
-        return Probabilities(logged, other.vectors.replace_values(values))
+        return Probabilities(logged, other.vectors.replace_values(values), excess)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "mixture", "alpha": self.alpha, "of": self.policy.describe()}
@@ -78,8 +80,8 @@ class Bounded:
     max_weight: float
 
     @property
-    def smallest_weight(self) -> float:
-        return self.policy.smallest_weight
+    def largest_drop(self) -> float:
+        return self.policy.largest_drop
 
     def needs(self, logs: Logs) -> Needs:
         return self.policy.needs(logs)
@@ -87,7 +89,7 @@ class Bounded:
     def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
         probabilities = self.policy.probabilities(rounds, subject)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            weights = probabilities.logged / rounds.propensity
+            weights = 1.0 + probabilities.excess(rounds.propensity)
         above = rounds.usable & (weights > self.max_weight * (1.0 + 1e-9))
         rounds.refuse(f"{subject}, declared at most {self.max_weight:g}", faults.MAX_WEIGHT, above, weights)
         return probabilities

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from surelift.arrays import FloatArray
+from surelift.quantities.quantity import Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,9 +15,9 @@ class Difference:
     paired: ClassVar[bool] = True
     over: str
 
-    def terms(self, candidate: str, weights: Mapping[str, FloatArray], reward: FloatArray) -> FloatArray:
-        return weights[candidate] * reward + weights[self.over] * (1.0 - reward) - 1.0
+    def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
+        return weights[candidate].excess * reward + weights[self.over].excess * (1.0 - reward)
 
-    def offset(self, candidate: str, smallest_weights: Mapping[str, float]) -> float:
-        # r times one weight and 1 - r times the other is never below the smaller of the two.
-        return 1.0 - min(smallest_weights[candidate], smallest_weights[self.over])
+    def offset(self, candidate: str, largest_drops: Mapping[str, float]) -> float:
+        # A share r of one excess and 1 - r of the other is never below the lower of the two.
+        return max(largest_drops[candidate], largest_drops[self.over])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from surelift.arrays import FloatArray
+from surelift.quantities.quantity import Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,11 +14,11 @@ class Improvement:
 
     paired: ClassVar[bool] = True
 
-    def terms(self, candidate: str, weights: Mapping[str, FloatArray], reward: FloatArray) -> FloatArray:
-        return (weights[candidate] - 1.0) * reward
+    def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
+        return weights[candidate].excess * reward
 
-    def offset(self, candidate: str, smallest_weights: Mapping[str, float]) -> float:
-        return 1.0 - smallest_weights[candidate]
+    def offset(self, candidate: str, largest_drops: Mapping[str, float]) -> float:
+        return largest_drops[candidate]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,8 @@ class Decline:
 
     paired: ClassVar[bool] = True
 
-    def terms(self, candidate: str, weights: Mapping[str, FloatArray], reward: FloatArray) -> FloatArray:
-        return (weights[candidate] - 1.0) * (1.0 - reward)
+    def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
+        return weights[candidate].excess * (1.0 - reward)
 
-    def offset(self, candidate: str, smallest_weights: Mapping[str, float]) -> float:
-        return 1.0 - smallest_weights[candidate]
+    def offset(self, candidate: str, largest_drops: Mapping[str, float]) -> float:
+        return largest_drops[candidate]

@@ -1,9 +1,19 @@
 """What every quantity is: a number a round, and the offset that makes it nonnegative."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from surelift.arrays import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much more often than production one policy takes the logged actions."""
+
+    weight: FloatArray
+    excess: FloatArray
+    """The weight minus 1, without the rounding of that subtraction."""
 
 
 class Quantity(Protocol):
@@ -12,10 +22,10 @@ class Quantity(Protocol):
     paired: ClassVar[bool]
     """Whether two policies are compared round by round, which asks for another grid."""
 
-    def terms(self, candidate: str, weights: Mapping[str, FloatArray], reward: FloatArray) -> FloatArray:
+    def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
         """The number of each round; given the past, its mean is at most what is to be bounded."""
         ...
 
-    def offset(self, candidate: str, smallest_weights: Mapping[str, float]) -> float:
-        """How far below zero a term can be, given what the weights cannot fall below."""
+    def offset(self, candidate: str, largest_drops: Mapping[str, float]) -> float:
+        """How far below zero a term can be, given how far below 1 the weights can fall."""
         ...

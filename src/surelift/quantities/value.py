@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from surelift.arrays import FloatArray
+from surelift.quantities.quantity import Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,10 +14,10 @@ class Value:
 
     paired: ClassVar[bool] = False
 
-    def terms(self, candidate: str, weights: Mapping[str, FloatArray], reward: FloatArray) -> FloatArray:
-        return weights[candidate] * reward
+    def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
+        return weights[candidate].weight * reward
 
-    def offset(self, candidate: str, smallest_weights: Mapping[str, float]) -> float:
+    def offset(self, candidate: str, largest_drops: Mapping[str, float]) -> float:
         return 0.0
 
 
@@ -26,8 +27,8 @@ class Shortfall:
 
     paired: ClassVar[bool] = False
 
-    def terms(self, candidate: str, weights: Mapping[str, FloatArray], reward: FloatArray) -> FloatArray:
-        return weights[candidate] * (1.0 - reward)
+    def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
+        return weights[candidate].weight * (1.0 - reward)
 
-    def offset(self, candidate: str, smallest_weights: Mapping[str, float]) -> float:
+    def offset(self, candidate: str, largest_drops: Mapping[str, float]) -> float:
         return 0.0

@@ -1,7 +1,7 @@
 """Numbers as people read them: bounds rounded away from what they promise, never towards it."""
 
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
 
 def decimals_for(width: float) -> int:
@@ -22,6 +22,6 @@ def rounded(number: float, decimals: int, *, towards: str = "nearest", sign: boo
     ('0.123', '0.124', '+0.50')
     """
     mode = {"down": ROUND_FLOOR, "up": ROUND_CEILING, "nearest": ROUND_HALF_EVEN}[towards]
-    shown = Decimal(number).quantize(Decimal(1).scaleb(-decimals), rounding=mode)
+    shown = Decimal(number).quantize(Decimal(1).scaleb(-decimals), rounding=mode, context=Context(prec=400))
     shown = abs(shown) if shown == 0 else shown
     return f"{shown:+,f}" if sign else f"{shown:,f}"

@@ -22,7 +22,7 @@ WORDS = {
     ),
     "certified": (
         "The lower bound on the improvement exceeds the margin. If production were as good, this would happen with "
-        "probability at most delta, however often one looked."
+        "probability at most delta; on the default grid, however often one looked."
     ),
     "margin": "How much better the candidate has to be, in units of the reward, before it counts as better.",
     "e-value": (
@@ -39,7 +39,8 @@ WORDS = {
     ),
     "mixture policy": (
         "Production in most decisions and the candidate in a share alpha of them (--mix NAME=ALPHA). Its weights are at "
-        "least 1 - alpha, so that its certificate is alpha times the candidate's own: caution costs no evidence."
+        "least 1 - alpha, so that on the default grid its certificate is alpha times the candidate's own: caution costs no "
+        "evidence."
     ),
     "looks": (
         "How often the growing log may be examined. The default grid holds at any number of looks; a planned grid, or a "

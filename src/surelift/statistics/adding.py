@@ -9,6 +9,7 @@ from surelift.errors import LogsError
 from surelift.logs import faults
 from surelift.logs.rounds import Rounds
 from surelift.policies.policy import Probabilities
+from surelift.quantities import Weights
 from surelift.statistics.plan import Plan, Term
 from surelift.statistics.sums import LoggingSums, LogSumKey, MomentKey, Sums, WeightSums
 
@@ -41,7 +42,7 @@ def add_up(rounds: Rounds, plan: Plan) -> Sums:
     weights = {name: _weights(rounds, name, found) for name, found in probabilities.items()}
     usable = rounds.usable
     reward = rounds.reward[usable]
-    kept = {name: values[usable] for name, values in weights.items()}
+    kept = {name: Weights(both.weight[usable], both.excess[usable]) for name, both in weights.items()}
     log_sums: dict[LogSumKey, float] = {}
     moments: dict[MomentKey, float] = {}
     for term in plan.terms:
@@ -54,19 +55,19 @@ def add_up(rounds: Rounds, plan: Plan) -> Sums:
         units=int(usable.sum()),
         log_sums=log_sums,
         moments=moments,
-        weights={name: _weight_sums(rounds, probabilities[name], kept[name], usable) for name in weights},
+        weights={name: _weight_sums(rounds, probabilities[name], kept[name].weight, usable) for name in weights},
         logging=LoggingSums(float(reward.sum()), float(rounds.propensity[usable].min(initial=np.inf))),
         invalid=rounds.faults.tallies,
         fingerprint=rounds.hashes.fingerprint(usable),
     )
 
 
-def _weights(rounds: Rounds, name: str, probabilities: Probabilities) -> FloatArray:
+def _weights(rounds: Rounds, name: str, probabilities: Probabilities) -> Weights:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        weights: FloatArray = probabilities.logged / rounds.propensity
-    beyond = rounds.usable & ~(weights <= LARGEST_WEIGHT)
-    rounds.refuse(f"policy {name!r}", faults.WEIGHT_OVERFLOW, beyond, weights)
-    return weights
+        weight: FloatArray = probabilities.logged / rounds.propensity
+    beyond = rounds.usable & ~(weight <= LARGEST_WEIGHT)
+    rounds.refuse(f"policy {name!r}", faults.WEIGHT_OVERFLOW, beyond, weight)
+    return Weights(weight, probabilities.excess(rounds.propensity))
 
 
 def _log_sums(term: Term, values: FloatArray) -> Mapping[LogSumKey, float]:

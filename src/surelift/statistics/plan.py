@@ -33,8 +33,12 @@ class Plan:
     terms: tuple[Term, ...] = ()
 
 
+def offset_of(candidate: str, quantity: Quantity, policies: Mapping[str, Policy]) -> float:
+    return quantity.offset(candidate, {name: policy.largest_drop for name, policy in policies.items()})
+
+
 def plan_term(candidate: str, quantity: Quantity, *, policies: Mapping[str, Policy], grid: Grid) -> Term:
-    """Give every smoothing of the grid the quantity's offset; nothing where the quantity is surely zero."""
-    offset = quantity.offset(candidate, {name: policy.smallest_weight for name, policy in policies.items()})
+    """Give every smoothing of the grid the quantity's offset."""
+    offset = offset_of(candidate, quantity, policies)
     pairs = zip(grid.smoothings, grid.prior, strict=True)
     return Term(candidate, quantity, tuple(Component(smoothing, offset, prior) for smoothing, prior in pairs))

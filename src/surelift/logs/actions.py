@@ -1,0 +1,59 @@
+"""Actions as positions in a vector, from whole numbers or from declared labels; the container does not matter."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from surelift.arrays import ArrowColumn, BoolArray, FloatArray, IntArray
+from surelift.logs.columns import decode, is_text, to_numbers
+
+NOWHERE = -1
+
+
+def find_positions(
+    column: ArrowColumn, labels: Sequence[Any] | None, *, as_text: bool
+) -> tuple[IntArray, BoolArray, ArrowColumn]:
+    """Positions counted from 0, ``NOWHERE`` for what is none; which rows are missing; and the column, to show one.
+
+    Without labels, whole numbers are positions. Labels that are numbers, or read like numbers, are always labels; other
+    labels are matched as text, and whole numbers beside them are positions. From CSV, "1" and 1 are the same.
+    """
+    column = decode(column)
+    if labels is None:
+        numbers = to_numbers(column, as_text=as_text)
+        return _whole(numbers.values), numbers.null, column
+    if all(not isinstance(label, str) for label in labels):
+        numbers = to_numbers(column, as_text=as_text)
+        return _match(pa.array(numbers.values), [float(label) for label in labels]), numbers.null, column
+    texts = [str(label) for label in labels]
+    null = np.asarray(column.is_null())
+    if not is_text(column):
+        whole = _whole(to_numbers(column, as_text=False).values)
+        if not _read_like_numbers(texts):
+            return np.where(whole < len(labels), whole, NOWHERE), null, column
+        return _match(pa.array(whole).cast(pa.string()), texts), null, column
+    found = _match(column, texts)
+    if as_text:
+        numbers = to_numbers(column, as_text=True)
+        null = null | ((found == NOWHERE) & numbers.null)
+        if not _read_like_numbers(texts):
+            whole = _whole(numbers.values)
+            found = np.where((found == NOWHERE) & (whole < len(labels)), whole, found)
+    return found, null, column
+
+
+def _whole(values: FloatArray) -> IntArray:
+    whole = (values == np.floor(values)) & (values >= 0) & (values < 2**62)
+    return np.where(whole, values, NOWHERE).astype(np.int64)
+
+
+def _match(column: ArrowColumn, labels: Sequence[Any]) -> IntArray:
+    found = pc.index_in(column, value_set=pa.array(labels).cast(column.type))
+    return np.asarray(pc.fill_null(found, NOWHERE), dtype=np.int64)
+
+
+def _read_like_numbers(labels: Sequence[str]) -> bool:
+    return not to_numbers(pa.array(labels), as_text=True).not_numeric.any()
