@@ -115,6 +115,28 @@ def test_the_simulation_can_fail() -> None:
     assert ever_missed(terms, drawn.true_value, [1_000], grid=grids.anytime()) > allowed(LOGS)
 
 
+@pytest.mark.parametrize("delta, fails", [(DELTA, False), (2 * DELTA, True)])
+def test_a_law_on_which_the_bound_is_nearly_exact(delta: float, fails: bool) -> None:
+    """Terms 2 and 0 at even odds and smoothing 1/2: each round multiplies the wealth by 4/3 or 2/3.
+
+    The chance of ever reaching 1/delta lies between delta/(4/3) and delta, so that a bound made at twice the delta it
+    claims is found out by the same count.
+    """
+    logs, rounds = 4_000, 300
+    terms = 2.0 * (np.random.default_rng(6).random((logs, rounds)) < 0.5)
+    component = Component(0.5, 0.0, 1.0)
+    sums = np.cumsum(np.log1p(component.smoothing * terms), axis=1)
+    # The look at which the evidence is largest, for each log.
+    wealth = sums - np.arange(1, rounds + 1) * np.log1p(component.smoothing)
+    looks = wealth.argmax(axis=1)
+    missed = sum(
+        mixture.lower_bound(sums[i, looks[i], None], [component], rounds=int(looks[i]) + 1, delta=delta) > 1.0
+        for i in range(logs)
+    )
+    assert (missed > allowed(logs)) == fails
+    assert missed > 0.6 * delta * logs
+
+
 def test_the_default_is_narrow_where_rewards_are_rare() -> None:
     """Value 1%, 20,000 rounds, E w^2 = 1.25: the mean of 1 - lower/value over 200 logs, at the default delta and sides."""
     rng, rounds, value = np.random.default_rng(11), 20_000, 0.01

@@ -35,6 +35,15 @@ def test_it_equals_the_reference_by_bisection(rounds: LoggedRounds, delta: float
 
 
 @given(rounds=logged_rounds(), delta=deltas())
+def test_it_is_rounded_down(rounds: LoggedRounds, delta: float) -> None:
+    """At the number given there is, in exact sums, still a little more evidence than asked for."""
+    terms = rounds.weights * rounds.reward
+    found = bound(terms, grids.anytime(), delta)
+    if found > 0.0:
+        assert reference.wealth(found * (1 + 3e-14), terms, reference.ANYTIME, 0.0) > math.log(1 / delta)
+
+
+@given(rounds=logged_rounds(), delta=deltas())
 def test_it_is_never_looser_than_the_union_bound_with_the_same_prior(rounds: LoggedRounds, delta: float) -> None:
     terms, grid = rounds.weights * rounds.reward, grids.anytime()
     union = max(

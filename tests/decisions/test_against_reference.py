@@ -78,8 +78,9 @@ def test_compare_with_production(
     assert (found.lower, found.upper) == (close(low, scale), close(high, scale))
     if abs(low - margin) > 1e-9:
         assert found.certified == (low > margin)
-    if not planned and margin > -alpha:
-        grid = [(lam / alpha, prior) for lam, prior in reference.ANYTIME]
+    if margin > -alpha:
+        scaled = [(lam / alpha, prior) for lam, prior in reference.ANYTIME]
+        grid = reference.planned(len(r), centre=4.0, spread=2.0) if planned else scaled
         log_e = reference.wealth(margin, below.terms, grid, alpha)
         assert found.e_value == pytest.approx(np.exp(log_e), rel=1e-6)
         assert found.p_value == pytest.approx(min(1.0, np.exp(-log_e)), rel=1e-6)

@@ -96,6 +96,93 @@ def test_bounds_that_contradict_each_other_are_refused_not_capped() -> None:
             ask()
 
 
+def test_bounds_that_cross_inside_the_range_are_refused() -> None:
+    # Weights of 1.5 on every round: at least 0.7 and at most 0.3 at once.
+    reward = np.tile([0.0, 1.0], 2_000)
+    logs, new = sl.Logs(reward=reward, propensity=np.full(4_000, 0.2)), {"new": np.full(4_000, 0.3)}
+    low, high = (sl.evaluate(logs, new, sides="lower")["new"], sl.evaluate(logs, new, sides="upper")["new"])
+    assert low.lower is not None
+    assert high.upper is not None
+    assert 0 < high.upper < low.lower < 1
+    with pytest.raises(sl.LogsError, match="contradict"):
+        sl.evaluate(logs, new)
+
+
+def test_a_tiny_mixture_does_not_hide_a_contradiction_nor_rounding() -> None:
+    wrong = sl.Logs(reward=np.ones(2_000), propensity=np.full(2_000, 0.2))
+    with pytest.raises(sl.LogsError, match="contradict"):
+        sl.compare(wrong, {"new": sl.mixture(np.ones(2_000), 1e-10)})
+    weights = np.tile([0.0, 2.0], 2_000)
+    for q in np.random.default_rng(1).uniform(0.05, 0.5, 20):
+        logs = sl.Logs(reward=np.ones(4_000), propensity=np.full(4_000, q))
+        assert not sl.compare(logs, {"new": sl.mixture(weights * q, 1e-15)}).certified
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.1, 0.2, 0.3, 1.0])
+def test_the_floor_of_an_improvement_certifies_nothing(alpha: float) -> None:
+    logs = sl.Logs(reward=np.ones(5), propensity=np.full(5, 0.5))
+    answer = sl.compare(logs, {"never": sl.mixture(np.zeros(5), alpha)}, margin=-alpha)
+    assert (answer.lower, answer.certified) == (-alpha, False)
+
+
+def test_e_values_with_a_margin_in_other_units() -> None:
+    plain = sl.compare(sl.Logs(reward=CLICK, propensity=P), {"new": BETTER}, margin=0.05)
+    money = sl.compare(sl.Logs(reward=20 * CLICK, propensity=P, reward_range=(0, 20)), {"new": BETTER}, margin=1.0)
+    assert money.e_value == pytest.approx(plain.e_value, rel=1e-6)
+    assert money.lower == pytest.approx(20 * plain.lower)
+
+
+def test_a_margin_no_improvement_can_miss_has_all_the_evidence(logs: sl.Logs) -> None:
+    for policy in (sl.mixture(WORSE, 0.01), sl.mixture(WORSE, 0.0)):
+        answer = sl.compare(logs, {"new": policy}, margin=-0.5)
+        assert answer.certified
+        assert answer.e_value > 1e300
+
+
+def test_select_takes_the_largest_lower_bound_not_the_first(logs: sl.Logs) -> None:
+    policies = {"some": np.where(GOOD, 0.65, 0.35), "more": BETTER, "less": np.where(GOOD, 0.6, 0.4)}
+    choice = sl.select(logs, policies)
+    assert all(one.certified for one in choice.improvements.values())
+    assert choice.chosen == "more"
+
+
+def test_options_from_numpy_leave_as_json(logs: sl.Logs) -> None:
+    single: Any = np.float32(0.0)
+    answer = sl.compare(logs, {"new": BETTER}, margin=single, delta=np.float64(0.05))
+    assert json.loads(answer.to_json())["margin"] == 0.0
+    labelled = sl.Logs(
+        reward=[0, 1],
+        propensity=[0.5, 0.5],
+        action=np.array([0, 1]),
+        actions=np.array([0, 1]),
+        logging=[[0.5, 0.5]] * 2,
+    )
+    sl.Certificate.of(sl.evaluate(labelled, "logging"))
+
+
+def test_a_range_of_any_size_can_be_shown() -> None:
+    for high in (1e-12, 1e30, 1e300):
+        logs = sl.Logs(reward=high * CLICK, propensity=P, reward_range=(0, high))
+        assert "Certified" in str(sl.compare(logs, {"new": BETTER}))
+        assert "estimate" in str(sl.evaluate(logs, {"new": BETTER}))
+    with pytest.raises(sl.UsageError, match="two finite numbers"):
+        sl.Logs(reward=CLICK, propensity=P, reward_range=(-1.5e308, 1.5e308))
+
+
+def test_an_empty_log_is_refused_by_every_grid() -> None:
+    logs = sl.Logs({"r": [], "p": [], "n": []}, reward="r", propensity="p")
+    each: list[dict[str, Any]] = [{}, {"grid": "planned"}, {"method": "logarithmic-smoothing"}]
+    for options in each:
+        with pytest.raises(sl.LogsError, match="empty"):
+            sl.evaluate(logs, "n", **options)
+
+
+@pytest.mark.parametrize("ask", [sl.check, sl.evaluate, sl.compare, sl.select])
+def test_a_frame_is_not_yet_a_log(ask: Any) -> None:
+    with pytest.raises(sl.UsageError, match="the first argument must be Logs"):
+        ask({"r": [1]}, "n")
+
+
 def test_without_evidence_the_range_is_the_answer() -> None:
     logs = sl.Logs(reward=[3.0], propensity=[0.5], reward_range=(2, 7))
     answer = sl.evaluate(logs, {"new": [0.5]})["new"]
@@ -119,11 +206,14 @@ def test_whether_it_holds_at_any_number_of_looks(logs: sl.Logs) -> None:
         ({"delta": 0.0}, "delta"),
         ({"delta": 1.0}, "delta"),
         ({"delta": float("nan")}, "delta"),
+        ({"delta": "0.05"}, "delta"),
+        ({"margin": None}, "margin"),
+        ({"method": "logarithmic-smoothing", "smoothing": "x"}, "smoothing must be a number"),
         ({"margin": float("nan")}, "margin"),
         ({"method": "bootstrap"}, "the methods are mixture, logarithmic-smoothing"),
         ({"method": "mixture", "smoothing": 0.1}, "does not use smoothing="),
         ({"method": "logarithmic-smoothing", "grid": "planned"}, "does not use grid="),
-        ({"method": "logarithmic-smoothing", "smoothing": -1.0}, "smoothing must be positive"),
+        ({"method": "logarithmic-smoothing", "smoothing": -1.0}, "a smoothing must be positive"),
         ({"grid": "hourly"}, "no grid 'hourly'"),
         ({"control": "weights"}, "no control 'weights'"),
         ({"over": {"better": BETTER}}, "compared with itself"),

@@ -105,7 +105,7 @@ def test_text_where_numbers_belong_is_refused() -> None:
             "new",
             [0.5, None, 0.5],
             "new",
-            "policy 'new': 2 of 200 values are vectors with an entry that is missing or no finite number; the first is [0.5, nan, 0.5]",
+            "policy 'new': 2 of 200 values are vectors with an entry that is missing or no finite number",
         ),
         ("new", [], "new", "policy 'new': 2 of 200 values are missing or empty vectors"),
         ("logging", [0.2, 0.2, 0.2], "p_new", "logging 'logging': 2 of 200 values do not sum to 1"),

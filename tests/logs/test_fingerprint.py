@@ -51,3 +51,17 @@ def test_vectors_count_with_their_positions() -> None:
     assert of([[0.5, 0.2, 0.3]]) != of([[0.5, 0.3, 0.2]])
     assert of([[0.5, 0.5]]) != of([[0.5, 0.5, 0.0]])
     assert of([[0.5, 0.5]]) == of([[0.5, 0.5]])
+
+
+def test_a_list_column_and_a_list_of_columns_are_the_same() -> None:
+    columns = {
+        "r": [1.0, 0.0],
+        "p": [0.5, 0.4],
+        "a": [0, 1],
+        "v": [[0.5, 0.5], [0.6, 0.4]],
+        "x": [0.5, 0.6],
+        "y": [0.5, 0.4],
+    }
+    logs = sl.Logs(columns, reward="r", propensity="p", action="a")
+    prints = [collect(logs, Plan(name_policies({"new": form}))).fingerprint for form in ("v", ["x", "y"])]
+    assert prints[0] == prints[1]

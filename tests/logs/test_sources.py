@@ -159,3 +159,82 @@ def test_mixed_and_unknown_formats(table: Any, tmp_path: Path) -> None:
 def test_columns_of_different_lengths() -> None:
     with pytest.raises(sl.UsageError, match="differ in length"):
         sl.Logs({"click": [0, 1], "p": [0.5]}, reward="click", propensity="p")
+
+
+def test_a_file_named_in_two_ways_is_read_once(table: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounds counted twice would square the evidence."""
+    folder = write_parts(table, tmp_path / "logs")
+    (tmp_path / "link.parquet").symlink_to(folder / "part-00.parquet")
+    monkeypatch.chdir(tmp_path)
+    for source in (["logs", "./logs/part-01.parquet"], ["logs/*.parquet", str(folder)], ["logs", "link.parquet"]):
+        assert ask(source, "p_new").rounds == ROWS
+
+
+def test_leftovers_of_other_tools_are_not_read(table: Any, tmp_path: Path) -> None:
+    folder = write_parts(table, tmp_path / "logs")
+    (folder / "_temporary").mkdir()
+    (folder / ".ipynb_checkpoints").mkdir()
+    for place in ("_temporary/part-00.parquet", ".ipynb_checkpoints/part-00.parquet", "_metadata.parquet"):
+        write_one(table.slice(0, 100), folder / place)
+    assert ask(folder, "p_new").rounds == ROWS
+
+
+def test_a_quote_that_swallows_rows_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("r,p,pn,note\n" + "0,0.5,0.4,fine\n" * 50 + '0,0.5,0.4,"oops\n' + "1,0.5,0.6,fine\n" * 50)
+    with pytest.raises(sl.LogsError, match="has 101 lines below its header, but 51 rows"):
+        sl.compare(sl.Logs(path, reward="r", propensity="p"), "pn")
+
+
+def test_a_function_sees_numbers_in_a_csv_whose_types_change_late(tmp_path: Path) -> None:
+    rows = 150_000
+    lines = ["r,p,pn,when"] + ["0,0.5,0.4,1"] * rows
+    lines[140_000] = "0.5,0.5,0.4,2024-01-01"
+    path = tmp_path / "late.csv"
+    path.write_text("\n".join(lines))
+    contexts = sl.Logs(path, reward="r", propensity="p", contexts=["r", "pn"], time="when")
+    assert sl.evaluate(contexts, {"new": lambda batch: batch["pn"].to_numpy()})["new"].rounds == rows
+
+
+def test_mixed_python_types_are_told_with_their_row() -> None:
+    frame = pd.DataFrame({"r": [0, 1, "abc", 1], "p": [0.5] * 4, "pn": [0.5] * 4}).astype({"r": object})
+    for source in (frame, {name: frame[name].tolist() for name in frame}):
+        with pytest.raises(
+            sl.LogsError, match=r"column 'r' mixes types: 1 of the 4 .* the first is 'abc', a str, in row 2"
+        ):
+            sl.compare(sl.Logs(source, reward="r", propensity="p"), "pn")
+    numbers = {"r": [True, 0, 1.0, None], "p": [0.5] * 4, "pn": [0.5] * 4}
+    with pytest.raises(sl.LogsError, match="reward 'r': 1 of 4 values are missing"):
+        sl.compare(sl.Logs(numbers, reward="r", propensity="p"), "pn")
+
+
+def test_decimals_are_read_exactly(tmp_path: Path) -> None:
+    texts = [f"0.{i:03}" for i in range(1, 1_000)]
+    plain = pa.table({"r": [0.5] * 999, "p": [float(text) for text in texts], "pn": [0.25] * 999})
+    exact = plain.set_column(1, "p", pa.array(texts).cast(pa.decimal128(10, 3)))
+    found = [sl.check(sl.Logs(one, reward="r", propensity="p")) for one in (plain, exact)]
+    assert found[0].smallest_propensity == found[1].smallest_propensity
+    prints = {
+        sl.evaluate(sl.Logs(t, reward="r", propensity="p"), "pn", sides="upper").basis.fingerprint
+        for t in (plain, exact)
+    }
+    assert len(prints) == 1
+
+
+def test_a_query_that_fails_is_told(tmp_path: Path) -> None:
+    with pytest.raises(sl.LogsError, match="the query could not be read"):
+        sl.Logs(pl.scan_parquet(tmp_path / "nothing.parquet"), reward="r", propensity="p")
+
+
+def test_tables_that_cannot_be_read() -> None:
+    with pytest.raises(sl.UsageError, match="column names must be text"):
+        sl.Logs(pd.DataFrame({0: [1.0], 1: [0.5]}), reward="0", propensity="1")
+    with pytest.raises(sl.UsageError, match="cannot be read"):
+        sl.Logs(pd.DataFrame([[1.0, 0.5]], columns=["r", "r"]), reward="r", propensity="r")
+
+
+def test_file_names_are_read_by_their_ending(table: Any, tmp_path: Path) -> None:
+    (tmp_path / "d.tsv").mkdir()
+    assert ask(write_csv(table, tmp_path / "d.tsv" / "a.csv"), "p_new").rounds == ROWS
+    with pytest.raises(sl.UsageError, match="small letters"):
+        ask(write_gz(table, tmp_path / "a.CSV.GZ"), "p_new")

@@ -248,3 +248,54 @@ def test_float32_vectors_have_a_wider_tolerance() -> None:
     assert read(single).logged == pytest.approx(NEW[AT], rel=1e-6)
     with pytest.raises(AssertionError):
         read(NEW * (1 + 5e-6))
+
+
+def test_vectors_of_different_lengths_as_lists() -> None:
+    logging = [[0.5, 0.5], [0.2, 0.3, 0.5], [1.0]]
+    new = [[0.1, 0.9], [0.5, 0.25, 0.25], [1.0]]
+    logs = sl.Logs(reward=[1, 0, 1], propensity=[0.5, 0.5, 1.0], action=[1, 2, 0], logging=logging)
+    assert sl.evaluate(logs, {"new": new})["new"].estimate == pytest.approx((1.8 + 1.0) / 3)
+    assert sl.evaluate(logs, {"new": lambda table: new})["new"].estimate == pytest.approx((1.8 + 1.0) / 3)
+    with pytest.raises(sl.LogsError, match="differ in length"):
+        sl.evaluate(logs, {"new": [[0.1, 0.9], [0.5, 0.5], [1.0]]})
+
+
+def test_a_masked_probability_is_missing_not_used() -> None:
+    logs = sl.Logs(reward=[1.0, 1.0], propensity=[0.5, 0.5])
+    masked = np.ma.array([0.5, 0.9], mask=[False, True])
+    for policy in (masked, lambda table: masked):
+        with pytest.raises(sl.LogsError, match="1 of 2 values are NaN"):
+            sl.evaluate(logs, {"new": policy})
+
+
+@pytest.mark.parametrize("policy", ["new", sl.chosen("pick"), sl.uniform(), sl.softmax("scores", 1.0)])
+def test_densities_do_not_go_with_policies_over_actions(policy: Any) -> None:
+    with pytest.raises(sl.UsageError, match="density=True"):
+        read(policy, density=True, logging=None, action_count=4)
+
+
+def test_names_that_would_hide_a_policy() -> None:
+    for wrong in ({1: "p", "1": "q"}, [sl.mixture("p", 0.1), "p"]):
+        with pytest.raises(sl.UsageError, match="name"):
+            name_policies(wrong)
+    logs = sl.Logs(reward=[1.0], propensity=[0.5])
+    for policy, over in (
+        ({"logging": [0.5]}, "logging"),
+        ("logging", "logging"),
+        ({"a": [0.5]}, {"a": "logging"}),
+        ([0.5], [0.4]),
+    ):
+        with pytest.raises(sl.UsageError, match=r"name of production|compared with itself"):
+            sl.compare(logs, policy, over=over)
+
+
+def test_a_single_probability_above_one_by_rounding_counts_as_one() -> None:
+    logs = sl.Logs(reward=[1.0, 0.0], propensity=[1 + 9e-7, 0.5])
+    assert sl.evaluate(logs, {"new": [1 + 9e-7, 0.5]})["new"].estimate == pytest.approx(0.5 / (1 + 9e-7), rel=1e-12)
+    for p, new in (([1 + 2e-6, 0.5], [0.5, 0.5]), ([0.5, 0.5], [1 + 2e-6, 0.5])):
+        with pytest.raises(sl.LogsError, match="1 of 2 values lie outside"):
+            sl.evaluate(sl.Logs(reward=[1.0, 0.0], propensity=p), {"new": new})
+    single = np.array([1 + 9e-6, 0.5], dtype=np.float32)
+    assert sl.evaluate(sl.Logs(reward=[1.0, 0.0], propensity=single), {"new": single})["new"].rounds == 2
+    with pytest.raises(sl.LogsError, match="1 of 2 values lie outside"):
+        sl.evaluate(sl.Logs(reward=[1.0, 0.0], propensity=np.array([1 + 2e-5, 0.5], dtype=np.float32)), "logging")

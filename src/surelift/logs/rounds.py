@@ -110,14 +110,14 @@ class Rounds:
 
     def check_vector_layout(self, vectors: Vectors, subject: str) -> None:
         """Check that the logged action has a place in each vector, and that it is as long as production's."""
-        if self.action is not None:
-            self.check_positions(self.action, f"action {self.logs.action!r}", limit=vectors.lengths)
         if self.logging is not None:
             differ = self.logging.lengths != vectors.lengths
             self.refuse(subject, faults.VECTOR_LENGTH, self.usable & differ, vectors.lengths)
         elif self.action_counts is not None:
             differ = self.action_counts != vectors.lengths
             self.refuse(subject, faults.VECTOR_DECLARED, self.usable & differ, vectors.lengths)
+        if self.action is not None:
+            self.check_positions(self.action, f"action {self.logs.action!r}", limit=vectors.lengths)
 
     def positions(self, name: str, subject: str) -> IntArray:
         """A column of actions as positions counted from 0."""
