@@ -1,7 +1,7 @@
 """``Logs``: where the rounds are, and what their columns mean."""
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ class Logs:
         propensity: Any = None,
         log_propensity: Any = None,
         action: Any = None,
-        actions: Sequence[Any] | None = None,
+        actions: Iterable[Any] | None = None,
         logging: Any = None,
         contexts: Any = None,
         time: Any = None,
@@ -152,7 +152,7 @@ class Logs:
             )
 
 
-def _labels(actions: Sequence[Any] | None) -> tuple[Any, ...] | None:
+def _labels(actions: Iterable[Any] | None) -> tuple[Any, ...] | None:
     if actions is None:
         return None
     if isinstance(actions, str):
