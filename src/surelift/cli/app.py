@@ -19,14 +19,17 @@ from surelift.cli.verify import verify
 from surelift.errors import SureliftError
 from surelift.version import __version__
 
-HELP = """Is the new policy better than production, and how sure is that? Answers from logged decisions alone.
+HELP = """Is the new policy better than production, and how sure is that?
 
-A log holds, for each decision, what it earned (--reward), the probability with which production took it (--propensity),
-and for each candidate its probability of the same action (--policy): three numbers a round.
+Answers come from logged decisions alone. A log holds three numbers a round:
+what it earned (--reward), the probability with which production took the
+action it took (--propensity), and the probability with which the candidate
+would have taken that same action (--policy).
 
-    surelift compare logs.parquet --reward click --propensity p_logged --policy p_new
+    surelift compare LOG.parquet --reward click --propensity p --policy p_new
 
-Exit codes: 0 done or certified, 2 wrong question, 3 not certified, 4 logs not fit, 1 unexpected error.
+Exit codes: 0 done or certified, 3 not certified, 4 logs not fit,
+2 wrong question, 1 unexpected error.
 """
 
 app = App(
@@ -47,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         return code if isinstance(code, int) else 0
     except CycloptsError as error:
-        say(f"surelift: {error}\nSee 'surelift {tokens[0] + ' ' if tokens else ''}--help'.")
+        command = f"{tokens[0]} " if tokens and tokens[0] in app else ""
+        say(f"surelift: {error}\nSee 'surelift {command}--help'.")
         return 2
     except SureliftError as error:
         say(f"surelift: {error}")

@@ -20,8 +20,8 @@ def explain(
     """What a method promises, what a word means, or what a certificate says."""
     if topic is None:
         say("surelift explain TOPIC, where TOPIC is one of\n")
-        say("  methods  " + ", ".join(BOUNDS))
-        say("  words    " + ", ".join(WORDS))
+        say(fill(f"methods: {', '.join(BOUNDS)}", initial_indent="  ", subsequent_indent="    "))
+        say(fill(f"words: {', '.join(WORDS)}", initial_indent="  ", subsequent_indent="    "))
         say("  or the file of a certificate")
     elif topic in BOUNDS:
         bound = BOUNDS[topic]

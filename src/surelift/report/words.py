@@ -1,6 +1,7 @@
 """The words of an answer, each in a few lines, and a certificate retold in them."""
 
 from surelift.decisions.certificate import Certificate
+from surelift.report.numbers import rounded
 
 WORDS = {
     "propensity": (
@@ -56,16 +57,22 @@ WORDS = {
 def explain_certificate(certificate: Certificate) -> str:
     content = certificate.content
     answer, options = content["answer"], content["options"]
+    baseline = options.get("over")
+    candidates = [repr(name) for name in content["policies"] if name != baseline]
+    over = "" if baseline is None else f" over {'production' if baseline == 'logging' else repr(baseline)}"
     lines = [
-        f"A certificate of the question '{content['question']}', made by surelift {content['surelift']} from "
-        f"{content['rounds']:,} rounds.",
-        f"delta {options['delta']:g}, method {options['method']}, {content['candidates']} candidate(s): "
-        f"{', '.join(name for name in content['policies'])}.",
+        f"A certificate of '{content['question']}', made by surelift {content['surelift']} from"
+        f" {content['rounds']:,} rounds:",
+        f"{', '.join(candidates)}{over}; delta {options['delta']:g}, method {options['method']}.",
         "",
     ]
     found = answer.get("improvements") or answer.get("policies") or {answer.get("policy"): answer}
     for name, result in found.items():
-        bounds = [f"{side} {result[side]:.6g}" for side in ("lower", "upper") if result.get(side) is not None]
+        bounds = [
+            f"{words} {rounded(result[side], 6, towards=towards)}"
+            for side, words, towards in (("lower", "at least", "down"), ("upper", "at most", "up"))
+            if result.get(side) is not None
+        ]
         verdict = {True: ", certified", False: ", not certified"}.get(result.get("certified"), "")
         lines.append(f"  {name!r}: {', '.join(bounds)}{verdict}")
     if content["question"] == "select":
