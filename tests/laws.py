@@ -19,13 +19,13 @@ class Law:
     high_chance: tuple[float, ...]
     """For each action, the chance of the higher reward."""
 
-    def outcomes(self) -> list[tuple[float, float, float, float]]:
-        """Every (chance, weight of the candidate, weight of the rival, reward) that can be logged."""
+    def outcomes(self) -> list[tuple[float, float, float, float, float]]:
+        """Every (chance, weight of the candidate, weight of the rival, propensity, reward) that can be logged."""
         found = []
         for q, p, s, high in zip(self.logging, self.candidate, self.rival, self.high_chance, strict=True):
             for level, chance in zip(self.reward_levels, (1 - high, high), strict=True):
                 if q > 0 and chance > 0:
-                    found.append((q * chance, p / q, s / q, level))
+                    found.append((q * chance, p / q, s / q, q, level))
         return found
 
     def value(self, policy: tuple[float, ...]) -> float:
@@ -52,6 +52,7 @@ class Simulated:
     """Many logs at once: (logs, rounds)."""
 
     weights: FloatArray
+    propensity: FloatArray
     reward: FloatArray
     true_value: float
     production_value: float
@@ -64,16 +65,15 @@ def heavy_tails(rng: np.random.Generator, logs: int, rounds: int) -> Simulated:
     weights = np.where(rare, 0.5 / q, 0.5 / np.maximum(1 - q, 1e-300))
     reward = (rng.random((logs, rounds)) < np.where(rare, 0.8, 0.2)).astype(float)
     # Production takes the rare action with probability E U^2 = 1/3.
-    return Simulated(weights, reward, 0.5, 0.2 + 0.6 / 3)
+    return Simulated(weights, np.where(rare, q, 1 - q), reward, 0.5, 0.2 + 0.6 / 3)
 
 
 def from_law(law: Law) -> Callable[[np.random.Generator, int, int], Simulated]:
     def draw(rng: np.random.Generator, logs: int, rounds: int) -> Simulated:
         outcomes = law.outcomes()
         index = draw_index(rng, [chance for chance, *_ in outcomes], (logs, rounds))
-        weights = np.array([weight for _, weight, _, _ in outcomes])[index]
-        reward = np.array([reward for *_, reward in outcomes])[index]
-        return Simulated(weights, reward, law.value(law.candidate), law.value(law.logging))
+        _, weights, _, propensity, reward = (np.array(column)[index] for column in zip(*outcomes, strict=True))
+        return Simulated(weights, propensity, reward, law.value(law.candidate), law.value(law.logging))
 
     return draw
 

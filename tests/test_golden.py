@@ -7,11 +7,8 @@ from typing import Any
 import pytest
 
 import surelift as sl
-from surelift.bounds.logarithmic_smoothing import unfloored
-from surelift.engines import collect
-from surelift.policies.resolve import name_policies
-from surelift.quantities import Value
-from surelift.statistics import Component, LogSumKey, Plan, Term
+from surelift.bounds import empirical_bernstein, implicit_exploration, logarithmic_smoothing, moments
+from tests.term_sums import collected_from
 
 GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text())
 
@@ -57,13 +54,31 @@ def test_improvements(golden: dict[str, Any], logs: sl.Logs) -> None:
 
 
 def test_single_smoothing(golden: dict[str, Any], logs: sl.Logs) -> None:
-    rounds = logs.count()
-    component = Component(smoothing=rounds**-0.5, offset=0.0, prior=1.0)
-    sums = collect(logs, Plan(name_policies("first"), (Term("first", Value(), (component,)),)))
-    log_sum = sums.log_sums[LogSumKey("first", Value(), component)]
-    bound = unfloored(log_sum, component, rounds=rounds, delta=golden["delta"])
+    bound = logarithmic_smoothing.unfloored(
+        collected_from(logs, "first", "logarithmic-smoothing"), delta=golden["delta"]
+    )
     assert bound == close(golden["values"]["lower, logarithmic smoothing, 1/sqrt(n), unfloored"])
     floored = sl.evaluate(
         logs, "first", delta=golden["delta"], sides="lower", method="logarithmic-smoothing", control="none"
     )
     assert floored["first"].lower == close(max(bound, 0.0))
+
+
+def test_rivals(golden: dict[str, Any], logs: sl.Logs) -> None:
+    expected, delta = golden["values"], golden["delta"]
+
+    def sums(method: str, **options: Any) -> Any:
+        return collected_from(logs, "first", method, **options)
+
+    assert moments.unfloored(sums("second-moment"), delta=delta) == close(
+        expected["lower, second moment, 1/sqrt(n), unfloored"]
+    )
+    assert implicit_exploration.unfloored(sums("implicit-exploration"), delta=delta) == close(
+        expected["lower, implicit exploration, 1/sqrt(n), unfloored"]
+    )
+    assert empirical_bernstein.unfloored(sums("empirical-bernstein"), delta=delta) == close(
+        expected["lower, empirical Bernstein, clip sqrt(n), unfloored"]
+    )
+    assert moments.unfloored(sums("moments", order=2, regularizer="clipping:3"), delta=delta) == close(
+        expected["lower, moments of order 2 of clipping at 3, 1/sqrt(n), unfloored"]
+    )

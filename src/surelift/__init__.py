@@ -7,31 +7,36 @@ True
 """
 
 from surelift import datasets, grids
+from surelift.bounds import BOUNDS
 from surelift.decisions import (
     Certificate,
+    Estimation,
     Evaluation,
     Finding,
     Health,
     Improvement,
+    PolicyEstimate,
     PolicyValue,
     Selection,
     Verification,
     WeightHealth,
     check,
     compare,
+    estimate,
     evaluate,
     select,
     verify,
 )
 from surelift.errors import LogsError, SureliftError, UsageError
+from surelift.estimates import ESTIMATES
 from surelift.grids import Grid
 from surelift.logs import Logs
 from surelift.policies import bounded, chosen, epsilon_greedy, mixture, softmax, uniform
 from surelift.version import __version__
 
 __all__ = [
-    "Certificate", "Evaluation", "Finding", "Grid", "Health", "Improvement", "Logs", "LogsError", "PolicyValue",
-    "Selection", "SureliftError", "UsageError", "Verification", "WeightHealth", "__version__", "bounded", "check",
-    "chosen", "compare", "datasets", "epsilon_greedy", "evaluate", "grids", "mixture", "select", "softmax", "uniform",
-    "verify",
+    "BOUNDS", "ESTIMATES", "Certificate", "Estimation", "Evaluation", "Finding", "Grid", "Health", "Improvement", "Logs",
+    "LogsError", "PolicyEstimate", "PolicyValue", "Selection", "SureliftError", "UsageError", "Verification",
+    "WeightHealth", "__version__", "bounded", "check", "chosen", "compare", "datasets", "epsilon_greedy", "estimate",
+    "evaluate", "grids", "mixture", "select", "softmax", "uniform", "verify",
 ]  # fmt: skip

@@ -29,3 +29,10 @@ class LogsError(SureliftError, ValueError):
 def is_number(value: object) -> bool:
     """Whether an option is a real number, Python's or NumPy's; a truth value is none."""
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def positive(name: str, value: object) -> float:
+    """An option that has to be positive and finite."""
+    if not (isinstance(value, Real) and is_number(value) and 0.0 < float(value) < float("inf")):
+        raise UsageError(f"{name} must be a positive, finite number, but is {value!r}.")
+    return float(value)

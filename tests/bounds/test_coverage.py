@@ -10,8 +10,9 @@ from surelift import grids
 from surelift.arrays import FloatArray
 from surelift.bounds import mixture
 from surelift.grids import Grid
-from surelift.statistics import Component
+from surelift.statistics import Component, on_grid
 from tests.laws import SIMULATORS, Simulated
+from tests.term_sums import from_logs
 
 DELTA = 0.1
 LOGS = 400
@@ -26,13 +27,14 @@ def ever_missed(
     terms: FloatArray, truth: FloatArray | float, looks: Sequence[int], *, grid: Grid, offset: float = 0.0
 ) -> int:
     """In how many of the logs, (logs, rounds), the lower bound exceeds the running truth at any of the looks."""
-    components = [Component(s, offset, p) for s, p in zip(grid.smoothings, grid.prior, strict=True)]
+    components = on_grid(grid, offset=offset).components
     at = np.array(looks) - 1
     sums = np.stack([np.cumsum(np.log1p(c.smoothing * (terms + offset)), axis=1)[:, at] for c in components])
     targets = np.broadcast_to(truth, (len(terms), len(looks)))
     return sum(
         any(
-            mixture.lower_bound(sums[:, log, look], components, rounds=looks[look], delta=DELTA) > targets[log, look]
+            mixture.lower_bound(from_logs(sums[:, log, look], components, rounds=looks[look]), delta=DELTA)
+            > targets[log, look]
             for look in range(len(looks))
         )
         for log in range(len(terms))
@@ -130,7 +132,8 @@ def test_a_law_on_which_the_bound_is_nearly_exact(delta: float, fails: bool) -> 
     wealth = sums - np.arange(1, rounds + 1) * np.log1p(component.smoothing)
     looks = wealth.argmax(axis=1)
     missed = sum(
-        mixture.lower_bound(sums[i, looks[i], None], [component], rounds=int(looks[i]) + 1, delta=delta) > 1.0
+        mixture.lower_bound(from_logs(sums[i, looks[i], None], [component], rounds=int(looks[i]) + 1), delta=delta)
+        > 1.0
         for i in range(logs)
     )
     assert (missed > allowed(logs)) == fails
@@ -145,10 +148,12 @@ def test_the_default_is_narrow_where_rewards_are_rare() -> None:
     terms = np.where(coin, 1.5, 0.5) * clicks
 
     def mean_radius(grid: Grid) -> float:
-        components = [Component(s, 0.0, p) for s, p in zip(grid.smoothings, grid.prior, strict=True)]
+        components = on_grid(grid, offset=0.0).components
         sums = np.stack([np.log1p(c.smoothing * terms).sum(axis=1) for c in components])
         # delta = 0.05 on two sides.
-        bounds = [mixture.lower_bound(sums[:, i], components, rounds=rounds, delta=0.025) for i in range(200)]
+        bounds = [
+            mixture.lower_bound(from_logs(sums[:, i], components, rounds=rounds), delta=0.025) for i in range(200)
+        ]
         return float(np.mean(1 - np.array(bounds) / value))
 
     assert mean_radius(grids.anytime()) < 0.3

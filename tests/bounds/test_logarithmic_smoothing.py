@@ -9,6 +9,7 @@ from surelift.bounds.logarithmic_smoothing import lower_bound, unfloored
 from surelift.statistics import Component
 from surelift.statistics.adding import log_terms
 from tests.strategies import LoggedRounds, deltas, logged_rounds, smoothings
+from tests.term_sums import from_logs
 
 
 def test_log_terms_by_hand() -> None:
@@ -21,9 +22,10 @@ def test_log_terms_by_hand() -> None:
 def test_by_hand() -> None:
     # Four rounds of term 1, smoothing 1: (2^4 delta)^(1/4) - 1 = 2 delta^(1/4) - 1 = 0 at delta = 1/16.
     component = Component(1.0, 0.0, 1.0)
-    assert unfloored(4 * math.log(2), component, rounds=4, delta=1 / 16) == pytest.approx(0.0, abs=1e-15)
-    assert unfloored(4 * math.log(2), component, rounds=4, delta=1 / 256) == pytest.approx(-0.5)
-    assert lower_bound(np.array([4 * math.log(2)]), [component], rounds=4, delta=1 / 256) == 0.0
+    sums = from_logs([4 * math.log(2)], [component], rounds=4)
+    assert unfloored(sums, delta=1 / 16) == pytest.approx(0.0, abs=1e-15)
+    assert unfloored(sums, delta=1 / 256) == pytest.approx(-0.5)
+    assert lower_bound(sums, delta=1 / 256) == 0.0
 
 
 @given(rounds=logged_rounds(), smoothing=smoothings(), delta=deltas())

@@ -41,7 +41,7 @@ def test_every_factor_is_nonnegative_with_mean_one(name: str, alpha: float) -> N
         plain.high_chance,
     )
     drops = {"new": alpha, "rival": alpha / 2}
-    chances, new, rival, reward = (np.array(column) for column in zip(*law.outcomes(), strict=True))
+    chances, new, rival, _, reward = (np.array(column) for column in zip(*law.outcomes(), strict=True))
     assert chances.sum() == pytest.approx(1.0)
     for candidate, quantity, target in cases(law):
         offset = quantity.offset(candidate, drops)
@@ -60,7 +60,7 @@ def test_every_factor_is_nonnegative_with_mean_one(name: str, alpha: float) -> N
 def test_the_check_can_fail() -> None:
     """A smallest weight that is not true makes a factor negative, and a wrong target moves its mean."""
     law = LAWS["even"]
-    chances, new, _, reward = (np.array(column) for column in zip(*law.outcomes(), strict=True))
+    chances, new, _, _, reward = (np.array(column) for column in zip(*law.outcomes(), strict=True))
     offset = Improvement().offset("new", {"new": 0.05})
     terms = Improvement().terms("new", {"new": Weights(new, new - 1)}, reward) + offset
     assert terms.min() < -0.1

@@ -11,20 +11,21 @@ from surelift import grids
 from surelift.arrays import FloatArray
 from surelift.bounds import logarithmic_smoothing, mixture
 from surelift.grids import Grid
-from surelift.statistics import Component
+from surelift.statistics import Component, TermSums, on_grid
 from surelift.statistics.adding import log_terms
 from tests import reference
 from tests.strategies import LoggedRounds, deltas, logged_rounds, smoothings
+from tests.term_sums import from_logs
 
 
-def parts(terms: FloatArray, grid: Grid, offset: float = 0.0) -> tuple[FloatArray, list[Component]]:
-    components = [Component(s, offset, p) for s, p in zip(grid.smoothings, grid.prior, strict=True)]
-    return np.array([log_terms(terms + offset, smoothing=c.smoothing).sum() for c in components]), components
+def parts(terms: FloatArray, grid: Grid, offset: float = 0.0) -> TermSums:
+    components = on_grid(grid, offset=offset).components
+    log_sums = [log_terms(terms + offset, smoothing=component.smoothing).sum() for component in components]
+    return from_logs(log_sums, components, rounds=len(terms))
 
 
 def bound(terms: FloatArray, grid: Grid, delta: float, offset: float = 0.0) -> float:
-    log_sums, components = parts(terms, grid, offset)
-    return mixture.lower_bound(log_sums, components, rounds=len(terms), delta=delta)
+    return mixture.lower_bound(parts(terms, grid, offset), delta=delta)
 
 
 @given(rounds=logged_rounds(), delta=deltas())
@@ -70,8 +71,7 @@ def test_a_smaller_delta_is_never_narrower(rounds: LoggedRounds, delta: float) -
 @given(rounds=logged_rounds(), delta=deltas(), smoothing=smoothings())
 def test_one_component_is_logarithmic_smoothing(rounds: LoggedRounds, delta: float, smoothing: float) -> None:
     terms = rounds.weights * rounds.reward
-    log_sums, components = parts(terms, grids.single(smoothing))
-    closed = logarithmic_smoothing.lower_bound(log_sums, components, rounds=len(terms), delta=delta)
+    closed = logarithmic_smoothing.lower_bound(parts(terms, grids.single(smoothing)), delta=delta)
     assert bound(terms, grids.single(smoothing), delta) == pytest.approx(closed, rel=1e-9, abs=1e-12)
 
 
@@ -93,6 +93,12 @@ def test_the_certificate_of_a_mixture_is_alpha_times_that_of_its_candidate(
         assert part == pytest.approx((alpha * whole[0], alpha * whole[1]), abs=1e-9 * max(1.0, rounds.weights.max()))
 
 
+def test_wealth_by_hand() -> None:
+    # Terms 2 and 0 and smoothing 0.5, held against a mean of 0: the factors are 2 and 1.
+    sums = from_logs([math.log(2)], [Component(0.5, 0.0, 1.0)], rounds=2)
+    assert math.exp(mixture.log_wealth(0.0, sums)) == pytest.approx(2.0)
+
+
 def test_by_hand() -> None:
     # Terms 2 and 0, smoothing 1/2: factors (2)(1)/(1 + m/2)^2 = 1/delta = 1.28 at 1 + m/2 = 1.25, so m = 0.5.
     assert bound(np.array([2.0, 0.0]), grids.single(0.5), 1 / 1.28) == pytest.approx(0.5, rel=1e-9)
@@ -109,8 +115,7 @@ def test_without_evidence_the_answer_is_the_floor() -> None:
     assert bound(np.zeros(10), grids.anytime(), 0.05) == 0.0
     assert math.copysign(1.0, bound(np.zeros(10), grids.anytime(), 0.05)) == 1.0
     assert bound(np.full(10, -0.1), grids.anytime(), 0.05, offset=0.1) == -0.1
-    no_round = mixture.lower_bound(np.zeros(1), [Component(1.0, 0.25, 1.0)], rounds=0, delta=0.05)
-    assert no_round == -0.25
+    assert mixture.lower_bound(from_logs([0.0], [Component(1.0, 0.25, 1.0)], rounds=0), delta=0.05) == -0.25
 
 
 @pytest.mark.parametrize("size", [1e-30, 1e-9, 1.0, 1e9, 1e30, 1e300])

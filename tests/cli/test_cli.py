@@ -182,6 +182,48 @@ def test_vectors_labels_and_costs(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["policies"]["new"]["value_range"] == [-1.0, 5.0]
 
 
+@pytest.mark.parametrize("method", sl.BOUNDS)
+def test_every_method_answers_certifies_as_it_says_and_is_explained(method: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    logging, new = np.full((1_000, 2), 0.5), np.tile([0.3, 0.7], (1_000, 1))
+    action = rng.integers(0, 2, 1_000)
+    click = (rng.random(1_000) < np.where(action == 1, 0.6, 0.3)).astype(float)
+    columns = {"r": click, "p": np.full(1_000, 0.5), "a": action, "l": list(logging), "new": list(new)}
+    pq.write_table(pa.table(columns), tmp_path / "log.parquet")
+    declared = ["--reward", "r", "--propensity", "p", "--action", "a", "--logging", "l", "--policy", "new"]
+    done = run(
+        "evaluate", "log.parquet", *declared, "--method", method, "--json", "--certificate", "c.json", folder=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)["policies"]["new"]
+    assert answer["lower"] <= 0.51 <= answer["upper"]
+    assert (answer["doubts"] == []) == sl.BOUNDS[method].certifies
+    assert run("verify", "c.json", "log.parquet", folder=tmp_path).returncode == 0
+    told = run("explain", method, folder=tmp_path)
+    assert told.returncode == 0
+    assert f"Promise: {sl.BOUNDS[method].promise}." in told.stderr
+    # Two sentences: what it does, and what that is worth.
+    assert sl.BOUNDS[method].says.count(". ") == 1
+
+
+def test_options_of_methods(folder: Path) -> None:
+    moments = ["--method", "moments", "--order", "3", "--regularizer", "shrinkage:5", "--smoothing", "0.1"]
+    done = run("evaluate", "shop.parquet", *COLUMNS, "--policy", "p_better", *moments, "--json", folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["policies"]["p_better"]["promise"] == "any number of looks"
+    clip = run("evaluate", "shop.parquet", *COLUMNS, "--policy", "p_better", "--clip", "3", folder=folder)
+    assert clip.returncode == 2
+    assert "does not use clip=" in clip.stderr
+    paired = run("compare", "shop.parquet", *COLUMNS, "--policy", "p_better", "--method", "moments", folder=folder)
+    assert paired.returncode == 2
+    assert "bounds values, not improvements" in paired.stderr
+
+
+@pytest.mark.parametrize("estimator", sl.ESTIMATES)
+def test_every_estimate_is_explained(estimator: str, folder: Path) -> None:
+    assert sl.ESTIMATES[estimator].says in " ".join(run("explain", estimator, folder=folder).stderr.split())
+
+
 def test_explain(folder: Path) -> None:
     topics = run("explain", folder=folder)
     assert topics.returncode == 0

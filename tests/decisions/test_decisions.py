@@ -190,14 +190,16 @@ def test_without_evidence_the_range_is_the_answer() -> None:
 
 
 def test_whether_it_holds_at_any_number_of_looks(logs: sl.Logs) -> None:
-    def looks(**options: Any) -> str:
-        return sl.compare(logs, {"better": BETTER}, **options).looks
+    def promise(**options: Any) -> str:
+        return sl.compare(logs, {"better": BETTER}, **options).promise
 
-    assert looks() == "any"
-    assert looks(grid=grids.anytime()) == "any"
-    assert looks(method="logarithmic-smoothing", smoothing=0.1) == "any"
-    assert looks(grid="planned") == "one"
-    assert looks(method="logarithmic-smoothing") == "one"
+    assert promise() == "any number of looks"
+    assert promise(grid=grids.anytime()) == "any number of looks"
+    assert promise(method="logarithmic-smoothing", smoothing=0.1) == "any number of looks"
+    assert promise(grid="planned") == "one look"
+    assert promise(grid=grids.improvement(4_000)) == "one look"
+    assert promise(method="logarithmic-smoothing") == "one look"
+    assert promise(method="normal") == "asymptotic"
 
 
 @pytest.mark.parametrize(
@@ -208,12 +210,15 @@ def test_whether_it_holds_at_any_number_of_looks(logs: sl.Logs) -> None:
         ({"delta": float("nan")}, "delta"),
         ({"delta": "0.05"}, "delta"),
         ({"margin": None}, "margin"),
-        ({"method": "logarithmic-smoothing", "smoothing": "x"}, "smoothing must be a number"),
+        ({"method": "logarithmic-smoothing", "smoothing": "x"}, "smoothing must be a positive"),
         ({"margin": float("nan")}, "margin"),
-        ({"method": "bootstrap"}, "the methods are mixture, logarithmic-smoothing"),
+        ({"method": "voodoo"}, "the methods are mixture, logarithmic-smoothing"),
+        ({"method": "empirical-bernstein"}, "bounds values, not improvements"),
+        ({"method": "normal", "smoothing": 0.1}, "it has no options"),
+        ({"method": "bootstrap", "draws": 1}, "draws must be"),
         ({"method": "mixture", "smoothing": 0.1}, "does not use smoothing="),
         ({"method": "logarithmic-smoothing", "grid": "planned"}, "does not use grid="),
-        ({"method": "logarithmic-smoothing", "smoothing": -1.0}, "a smoothing must be positive"),
+        ({"method": "logarithmic-smoothing", "smoothing": -1.0}, "smoothing must be a positive"),
         ({"grid": "hourly"}, "no grid 'hourly'"),
         ({"control": "weights"}, "no control 'weights'"),
         ({"over": {"better": BETTER}}, "compared with itself"),

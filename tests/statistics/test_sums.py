@@ -10,7 +10,7 @@ from surelift import grids
 from surelift.engines import collect
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Decline, Difference, Improvement, Quantity, Shortfall, Value
-from surelift.statistics import Component, Plan, Sums, Term, plan_term
+from surelift.statistics import Plan, Sums, Term, offset_of, on_grid
 from tests.strategies import LoggedRounds, logged_rounds
 
 QUANTITIES: tuple[Quantity, ...] = (Value(), Shortfall(), Improvement(), Decline(), Difference("other"))
@@ -18,7 +18,9 @@ QUANTITIES: tuple[Quantity, ...] = (Value(), Shortfall(), Improvement(), Decline
 
 def sums_of(rounds: LoggedRounds) -> Sums:
     policies = name_policies({"new": rounds.probability, "other": rounds.other})
-    terms = tuple(plan_term("new", quantity, policies=policies, grid=grids.anytime()) for quantity in QUANTITIES)
+    terms = tuple(
+        Term("new", one, on_grid(grids.anytime(), offset=offset_of("new", one, policies))) for one in QUANTITIES
+    )
     return collect(rounds.logs(), Plan(policies, terms))
 
 
@@ -60,7 +62,7 @@ def test_a_million_rounds_in_a_thousand_batches() -> None:
 def test_sums_of_different_plans_do_not_add() -> None:
     logs = sl.Logs(reward=[1.0], propensity=[0.5])
     policies = name_policies({"new": [0.5]})
-    plans = [Plan(policies, (Term("new", Value(), (Component(s, 0.0, 1.0),)),)) for s in (0.5, 0.25)]
+    plans = [Plan(policies, (Term("new", Value(), on_grid(grids.single(s), offset=0.0)),)) for s in (0.5, 0.25)]
     with pytest.raises(ValueError, match="different plans"):
         collect(logs, plans[0]) + collect(logs, plans[1])
 
@@ -77,7 +79,7 @@ def test_a_smallest_weight_that_is_false_is_refused_not_clamped() -> None:
     """THEORY, section 8: w_min declared 0.95 where it was 0.62, then clamped, certified "better" every time."""
     logs = sl.Logs(reward=[1.0, 1.0], propensity=[0.5, 0.5])
     policies = name_policies({"new": [0.31, 0.5]})
-    term = Term("new", Improvement(), (Component(1.0, 0.05, 1.0),))
+    term = Term("new", Improvement(), on_grid(grids.single(1.0), offset=0.05))
     with pytest.raises(sl.LogsError, match="smaller than was declared possible"):
         collect(logs, Plan(policies, (term,)))
 
@@ -85,6 +87,6 @@ def test_a_smallest_weight_that_is_false_is_refused_not_clamped() -> None:
 def test_rounding_below_the_floor_is_clamped() -> None:
     logs = sl.Logs(reward=[1.0] * 3, propensity=[0.1, 0.3, 0.7])
     policies = name_policies({"none": sl.mixture([0.0, 0.0, 0.0], 0.1)})
-    term = plan_term("none", Improvement(), policies=policies, grid=grids.anytime())
+    term = Term("none", Improvement(), on_grid(grids.anytime(), offset=offset_of("none", Improvement(), policies)))
     sums = collect(logs, Plan(policies, (term,)))
     assert all(total == pytest.approx(0.0, abs=1e-12) for total in sums.log_sums.values())

@@ -1,44 +1,42 @@
 """Logarithmic smoothing with a single smoothing, as in the paper."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from surelift import grids
-from surelift.arrays import FloatArray
 from surelift.bounds.mixture import ROUNDING
-from surelift.errors import UsageError, is_number
+from surelift.errors import positive
 from surelift.grids import Grid
-from surelift.statistics import Component
+from surelift.statistics import Needed, TermSums, on_grid
 
 
-def choose_grid(smoothing: float | None = None, *, paired: bool, offset: float, count: Callable[[], int]) -> Grid:
-    """One smoothing: the one named, which holds at any number of looks, or 1/sqrt(rounds), for one look."""
-    if smoothing is None:
-        return grids.from_rounds(count())
-    if not is_number(smoothing):
-        raise UsageError(f"smoothing must be a number, but is {smoothing!r}.")
-    return grids.single(float(smoothing))
+def single_smoothing(smoothing: float | None, count: Callable[[], int]) -> Grid:
+    """The smoothing named, which holds at any number of looks, or the paper's 1/sqrt(rounds), for one look."""
+    return grids.from_rounds(count()) if smoothing is None else grids.single(positive("smoothing", smoothing))
 
 
-def unfloored(log_sum: float, component: Component, *, rounds: int, delta: float) -> float:
+def plan(*, paired: bool, offset: float, count: Callable[[], int], smoothing: float | None = None) -> Needed:
+    return on_grid(single_smoothing(smoothing, count), offset=offset)
+
+
+def unfloored(sums: TermSums, *, delta: float) -> float:
     r"""Bound a mean from below by logarithmic smoothing, with probability at least 1 - delta.
 
     .. math:: \frac{1}{\lambda}\Bigl(\exp\bigl(\tfrac1n \sum_i \log(1 + \lambda (\phi_i + \kappa))
               - \tfrac1n \log(1/\delta)\bigr) - 1\Bigr) - \kappa
 
     The paper, Corollary 5 and Equation 13, in reward form; its :math:`\lambda`, fixed before seeing the data, is the
-    component's smoothing. With terms 2 and 0 the log sum of log 2 meets a penalty of log 2:
-
-    >>> unfloored(math.log(2), Component(0.5, 0.0, 1.0), rounds=2, delta=0.5)
-    0.0
+    smoothing of the one component.
     """
-    return math.expm1((log_sum + math.log(delta)) / rounds) / component.smoothing - component.offset
+    (component,) = sums.needed.components
+    exponent = (float(sums.log_sums[0]) + math.log(delta)) / sums.rounds
+    return math.expm1(exponent) / component.smoothing - component.offset
 
 
-def lower_bound(log_sums: FloatArray, components: Sequence[Component], *, rounds: int, delta: float) -> float:
+def lower_bound(sums: TermSums, *, delta: float) -> float:
     """The same, rounded down, and never below the least the mean can be."""
-    (component,) = components
-    if rounds == 0:
-        return 0.0 - component.offset
-    bound = unfloored(float(log_sums[0]), component, rounds=rounds, delta=delta)
-    return max(0.0 - component.offset, bound - ROUNDING * (abs(bound) + component.offset))
+    floor = 0.0 - sums.needed.offset
+    if sums.rounds == 0:
+        return floor
+    bound = unfloored(sums, delta=delta)
+    return max(floor, bound - ROUNDING * (abs(bound) + abs(floor)))

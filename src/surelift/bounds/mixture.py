@@ -9,15 +9,19 @@ from surelift import grids
 from surelift.arrays import FloatArray
 from surelift.errors import UsageError
 from surelift.grids import Grid
-from surelift.statistics import Component
+from surelift.statistics import Component, Needed, TermSums, on_grid
 
 # Rounding in the sums and in the root stays below this, relative to the size of the terms; it is taken off the bound.
 ROUNDING = 1e-13
 _STEPS = 100
 
 
-def choose_grid(grid: str | Grid = "anytime", *, paired: bool, offset: float, count: Callable[[], int]) -> Grid:
-    """The grid asked for; ``count`` is called only where the grid depends on the number of rounds."""
+def plan(*, paired: bool, offset: float, count: Callable[[], int], grid: str | Grid = "anytime") -> Needed:
+    """The components of the grid asked for; ``count`` is called only where it depends on the number of rounds."""
+    return on_grid(_choose_grid(grid, paired=paired, offset=offset, count=count), offset=offset)
+
+
+def _choose_grid(grid: str | Grid, *, paired: bool, offset: float, count: Callable[[], int]) -> Grid:
     if isinstance(grid, Grid):
         return grid
     if grid == "planned":
@@ -28,31 +32,30 @@ def choose_grid(grid: str | Grid = "anytime", *, paired: bool, offset: float, co
     raise UsageError(f"no grid {grid!r}; the grids are 'anytime', 'planned', or a Grid of your own.")
 
 
-def log_wealth(mean: float, log_sums: FloatArray, components: Sequence[Component], *, rounds: int) -> float:
+def log_wealth(mean: float, sums: TermSums) -> float:
     r"""The logarithm of the evidence against "the mean is at most ``mean``".
 
     .. math:: \log \sum_j p_j \prod_i \frac{1 + \lambda_j (\phi_{ij} + \kappa_j)}{1 + \lambda_j (m + \kappa_j)}
 
     Were the mean at most that, the wealth would be a nonnegative supermartingale that starts at 1, and would ever reach
     1/delta with probability at most delta. Two rounds with terms 2 and 0 and smoothing 0.5, held against a mean of 0,
-    have the factors 2 and 1:
-
-    >>> math.exp(log_wealth(0.0, np.array([math.log(2)]), [Component(0.5, 0.0, 1.0)], rounds=2))
-    2.0
+    have the factors 2 and 1, and the wealth 2.
     """
-    smoothing, offset, prior = _unzip(components)
-    return float(np.logaddexp.reduce(np.log(prior) + log_sums - rounds * np.log1p(smoothing * (mean + offset))))
+    smoothing, offset, prior = _unzip(sums.needed.components)
+    shrunk = sums.rounds * np.log1p(smoothing * (mean + offset))
+    return float(np.logaddexp.reduce(np.log(prior) + sums.log_sums - shrunk))
 
 
-def lower_bound(log_sums: FloatArray, components: Sequence[Component], *, rounds: int, delta: float) -> float:
+def lower_bound(sums: TermSums, *, delta: float) -> float:
     """Bound a mean from below, with probability at least 1 - delta, at every number of rounds at once.
 
     The bound is the mean at which :func:`log_wealth` equals log(1/delta). Where even the least possible mean (minus the
     smallest offset) has not that much against it, there is no evidence, and that least mean is the answer. The wealth
     falls and is convex in the mean, so Newton's steps climb to the root from below, and each is itself a valid bound.
     """
-    smoothing, offset, prior = _unzip(components)
-    weighted = np.log(prior) + log_sums
+    rounds = sums.rounds
+    smoothing, offset, prior = _unzip(sums.needed.components)
+    weighted = np.log(prior) + sums.log_sums
     target = math.log(1.0 / delta)
     floor = 0.0 - float(offset.min())
     if rounds == 0:

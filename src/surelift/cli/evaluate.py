@@ -1,6 +1,6 @@
 """surelift evaluate: what is each policy worth?"""
 
-from surelift.cli.options import LogFlags, MethodFlags, OutputFlags, PolicyFlags, SidesFlag, Sources
+from surelift.cli.options import LogFlags, MethodFlags, MomentFlags, OutputFlags, PolicyFlags, SidesFlag, Sources
 from surelift.cli.output import deliver, progress
 from surelift.decisions.evaluate import evaluate as ask
 
@@ -12,6 +12,7 @@ def evaluate(
     log: LogFlags = LogFlags(),
     policies: PolicyFlags = PolicyFlags(),
     method: MethodFlags = MethodFlags(),
+    moments: MomentFlags = MomentFlags(),
     sides: SidesFlag = "both",
     output: OutputFlags = OutputFlags(),
 ) -> int:
@@ -19,6 +20,6 @@ def evaluate(
     named = policies.required()
     logs = log.logs(sources)
     with progress() as tell:
-        answer = ask(logs, named, sides=sides, **method.arguments(), progress=tell)
+        answer = ask(logs, named, sides=sides, **method.arguments(), **moments.arguments(), progress=tell)
     deliver(answer, output)
     return 0

@@ -11,6 +11,7 @@ from surelift.cli.output import say
 from surelift.decisions.certificate import Certificate
 from surelift.decisions.verify import damage_told
 from surelift.errors import UsageError
+from surelift.estimates import ESTIMATES
 from surelift.report.words import WORDS, explain_certificate
 
 
@@ -21,11 +22,20 @@ def explain(
     if topic is None:
         say("surelift explain TOPIC, where TOPIC is one of\n")
         say(fill(f"methods: {', '.join(BOUNDS)}", initial_indent="  ", subsequent_indent="    "))
+        say(fill(f"estimates: {', '.join(ESTIMATES)}", initial_indent="  ", subsequent_indent="    "))
         say(fill(f"words: {', '.join(WORDS)}", initial_indent="  ", subsequent_indent="    "))
         say("  or the file of a certificate")
     elif topic in BOUNDS:
         bound = BOUNDS[topic]
-        say(f"{topic}\n\n{fill(bound.says)}\n\nOptions: {', '.join(sorted(bound.options))}.  Proved: {bound.proved}.")
+        say(f"{topic}\n\n{fill(bound.says)}\n")
+        say(f"Promise: {bound.promise}.  Needs: {bound.needs}.  Options: {', '.join(bound.options) or 'none'}.")
+        say(f"Proved: {bound.proved}.")
+        if topic in ESTIMATES:
+            say(f"\nAs a point estimate (estimator={topic!r}): {ESTIMATES[topic].says}")
+    elif topic in ESTIMATES:
+        estimate = ESTIMATES[topic]
+        say(f"{topic}\n\n{fill(estimate.says)} {fill('A point estimate carries no promise.')}\n")
+        say(f"Hyper-parameter: {estimate.parameter or 'none'}.  From: {estimate.seen}.")
     elif word := WORDS.get(topic) or WORDS.get(topic.replace("-", " ")):
         say(f"{topic}\n\n{fill(word)}")
     elif Path(topic).is_file():

@@ -126,13 +126,29 @@ class MethodFlags:
     method: Annotated[str, Parameter(help="How to bound; see 'surelift explain'.")] = "mixture"
     control: Annotated[str, Parameter(help="What narrows the bound: auto or none.")] = "auto"
     grid: Annotated[str, Parameter(help="Smoothings to try: anytime, or planned for a single look.")] = "anytime"
-    smoothing: Annotated[float | None, flag("The single smoothing of logarithmic-smoothing.")] = None
+    smoothing: Annotated[
+        float | None, flag("A single smoothing, for methods that take one; default 1/sqrt(rounds).")
+    ] = None
+    draws: Annotated[int | None, flag("How often to redraw, for methods that simulate; default 1000.")] = None
 
     def arguments(self) -> dict[str, Any]:
         return {
             "delta": self.delta, "method": self.method, "control": self.control, "grid": self.grid,
-            "smoothing": self.smoothing,
+            "smoothing": self.smoothing, "draws": self.draws,
         }  # fmt: skip
+
+
+@Parameter(name="*", group=ANSWER)
+@dataclass(frozen=True, kw_only=True)
+class MomentFlags:
+    order: Annotated[int | None, flag("Order of the method 'moments'; default 2.")] = None
+    regularizer: Annotated[
+        str | None, flag("Regularizer of the method 'moments', as NAME:NUMBER, such as clipping:10 or shrinkage:5.")
+    ] = None
+    clip: Annotated[float | None, flag("Largest weight, for methods that clip; default sqrt(rounds).")] = None
+
+    def arguments(self) -> dict[str, Any]:
+        return {"order": self.order, "regularizer": self.regularizer, "clip": self.clip}
 
 
 @Parameter(name="*", group=QUESTION)

@@ -3,11 +3,12 @@
 from surelift.decisions.certificate import Certificate
 from surelift.decisions.check import Finding, Health, WeightHealth, check
 from surelift.decisions.compare import Improvement, compare
+from surelift.decisions.estimate import Estimation, PolicyEstimate, estimate
 from surelift.decisions.evaluate import Evaluation, PolicyValue, evaluate
 from surelift.decisions.select import Selection, select
 from surelift.decisions.verify import Verification, verify
 
 __all__ = [
-    "Certificate", "Evaluation", "Finding", "Health", "Improvement", "PolicyValue", "Selection", "Verification",
-    "WeightHealth", "check", "compare", "evaluate", "select", "verify",
+    "Certificate", "Estimation", "Evaluation", "Finding", "Health", "Improvement", "PolicyEstimate", "PolicyValue",
+    "Selection", "Verification", "WeightHealth", "check", "compare", "estimate", "evaluate", "select", "verify",
 ]  # fmt: skip

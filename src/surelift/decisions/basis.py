@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from surelift.bounds.bound import Promise
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.policies import Policy
@@ -31,12 +32,12 @@ def basis_of(
     return Basis(question, options, logs.describe(), described, sums.units, sums.fingerprint)
 
 
-def assumptions_of(logs: Logs, *, any_looks: bool) -> tuple[str, ...]:
+def assumptions_of(logs: Logs, *, promise: Promise) -> tuple[str, ...]:
     """What has to be true for the bound to hold, beyond the mathematics."""
     kind = "costs" if logs.scale.is_cost else "rewards"
     looks = (
         "policies, delta, margin and grid were fixed before looking at these rounds"
-        if any_looks
+        if promise == "any number of looks"
         else "policies, delta, margin and the number of rounds were fixed beforehand, and this is the only look"
     )
     return (
@@ -44,7 +45,6 @@ def assumptions_of(logs: Logs, *, any_looks: bool) -> tuple[str, ...]:
         "the propensities were recorded when the decisions were made",
         "no policy was fitted on these rounds",
         looks,
-        *doubts_of(logs),
     )
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
+from surelift.bounds.bound import Promise
 from surelift.decisions.asking import Progress, ask, count_rounds, refuse_contradiction, require_logs
 from surelift.decisions.basis import Basis, assumptions_of, basis_of, doubts_of
-from surelift.decisions.method import Method, check_delta, check_margin, choose_method, log_sums_of
+from surelift.decisions.method import Method, check_delta, check_margin, choose_method
 from surelift.decisions.result import Result
 from surelift.errors import UsageError
 from surelift.estimates import plain_mean
@@ -42,7 +43,8 @@ class Improvement(Result):
     rounds: int
     method: str
     control: str
-    looks: Literal["any", "one"]
+    promise: Promise
+    """Whether it holds at any number of looks, at one look, or only asymptotically."""
     mean_weight: float
     improvement_range: tuple[float, float]
     assumptions: tuple[str, ...]
@@ -54,7 +56,7 @@ class Improvement(Result):
             "policy": self.policy, "over": self.over, "estimate": self.estimate,
             "lower": self.lower, "upper": self.upper, "margin": self.margin, "certified": self.certified,
             "e_value": self.e_value, "p_value": self.p_value, "delta": self.delta, "rounds": self.rounds,
-            "method": self.method, "control": self.control, "looks": self.looks, "mean_weight": self.mean_weight,
+            "method": self.method, "control": self.control, "promise": self.promise, "mean_weight": self.mean_weight,
             "improvement_range": list(self.improvement_range), "assumptions": list(self.assumptions),
             "doubts": list(self.doubts),
         }  # fmt: skip
@@ -78,6 +80,7 @@ def compare(
     control: str = "auto",
     grid: str | Grid = "anytime",
     smoothing: float | None = None,
+    draws: int | None = None,
     progress: Progress | None = None,
 ) -> Improvement:
     """Bound the improvement of one policy over production, or over another, on the same rounds.
@@ -90,7 +93,7 @@ def compare(
     (0.1, 0.09, True)
     """
     name, candidate = one_policy(policy)
-    chosen = choose_method(method, control=control, grid=grid, smoothing=smoothing)
+    chosen = choose_method(method, control=control, grid=grid, smoothing=smoothing, draws=draws)
     results = improvements(
         logs, {name: candidate}, over=over, delta=delta, each=check_delta(delta), margin=margin, method=chosen,
         question="compare", progress=progress,
@@ -162,18 +165,18 @@ def _answer(
     gain, loss = terms
     scale = logs.scale
     low = method.lower_bound(sums, gain, delta=delta)
-    high = 0.0 - method.lower_bound(sums, loss, delta=delta)
+    high = method.upper_bound(sums, gain, loss, most=0.0, delta=delta)
     mean_weight = sums.weights[name].total / sums.units
-    most = max((component.offset for component in gain.components), default=0.0)
-    refuse_contradiction(
-        low, high, possible=(-most, most), subject=f"improvement of {name!r}, reward on [0, 1]", mean_weight=mean_weight
-    )
-    lower, doubts = scale.improvement(low), doubts_of(logs)
-    evidence = e_value(scale.unit_margin(margin), log_sums_of(sums, gain), gain.components, rounds=sums.units)
+    most = gain.needed.offset
+    if method.bound.certifies:
+        subject = f"improvement of {name!r}, reward on [0, 1]"
+        refuse_contradiction(low, high, possible=(-most, most), subject=subject, mean_weight=mean_weight)
+    lower, doubts = scale.improvement(low), (*doubts_of(logs), *method.doubts(sums, gain, delta=delta))
+    evidence = e_value(scale.unit_margin(margin), sums.of(gain))
     return Improvement(
         policy=name,
         over=over,
-        estimate=scale.improvement(plain_mean(sums, gain.candidate, gain.quantity)) if gain.components else 0.0,
+        estimate=scale.improvement(plain_mean(sums, gain.candidate, gain.quantity)) if most else 0.0,
         lower=lower,
         upper=scale.improvement(high),
         margin=margin,
@@ -184,10 +187,10 @@ def _answer(
         rounds=sums.units,
         method=method.name,
         control=method.control,
-        looks="any" if method.any_looks else "one",
+        promise=method.promise,
         mean_weight=mean_weight,
         improvement_range=(-scale.improvement(most), scale.improvement(most)),
-        assumptions=assumptions_of(logs, any_looks=method.any_looks),
+        assumptions=(*assumptions_of(logs, promise=method.promise), *doubts),
         doubts=doubts,
         basis=basis,
     )

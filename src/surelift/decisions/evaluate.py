@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from surelift.bounds.bound import Promise
 from surelift.decisions.asking import Progress, ask, count_rounds, refuse_contradiction, require_logs
 from surelift.decisions.basis import Basis, assumptions_of, basis_of, doubts_of
 from surelift.decisions.method import Method, check_delta, choose_method
@@ -14,7 +15,7 @@ from surelift.grids import Grid
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Shortfall, Value
-from surelift.statistics import Plan, Sums, Term
+from surelift.statistics import Needed, Plan, Sums, Term
 
 Sides = Literal["both", "lower", "upper"]
 
@@ -34,7 +35,8 @@ class PolicyValue(Result):
     rounds: int
     method: str
     control: str
-    looks: Literal["any", "one"]
+    promise: Promise
+    """Whether it holds at any number of looks, at one look, only asymptotically, or not rigorously at all."""
     mean_weight: float
     value_range: tuple[float, float]
     assumptions: tuple[str, ...]
@@ -44,7 +46,7 @@ class PolicyValue(Result):
         return {
             "policy": self.policy, "estimate": self.estimate, "lower": self.lower, "upper": self.upper,
             "delta": self.delta, "rounds": self.rounds, "method": self.method, "control": self.control,
-            "looks": self.looks, "mean_weight": self.mean_weight, "value_range": list(self.value_range),
+            "promise": self.promise, "mean_weight": self.mean_weight, "value_range": list(self.value_range),
             "assumptions": list(self.assumptions), "doubts": list(self.doubts),
         }  # fmt: skip
 
@@ -95,12 +97,17 @@ def evaluate(
     grid: str | Grid = "anytime",
     sides: Sides = "both",
     smoothing: float | None = None,
+    order: int | None = None,
+    regularizer: Any = None,
+    clip: float | None = None,
+    draws: int | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Bound the value of each policy; all bounds hold at once with probability 1 - delta.
 
     ``policies`` is a column, a list of columns, or a dict from names to policies. m policies and two sides are made at
-    delta/(2m) each; ``sides="lower"`` or ``"upper"`` spends delta on one side.
+    delta/(2m) each; ``sides="lower"`` or ``"upper"`` spends delta on one side. The other options belong to the methods
+    of ``BOUNDS``; one that the method does not use is an error.
 
     >>> logs = Logs(reward=[0, 1, 1, 0] * 50, propensity=[0.5, 0.5, 0.25, 0.5] * 50)
     >>> result = evaluate(logs, {"new": [0.25, 0.75, 0.25, 0.25] * 50})["new"]
@@ -111,7 +118,10 @@ def evaluate(
     if sides not in ("both", "lower", "upper"):
         raise UsageError(f"sides must be 'both', 'lower' or 'upper', but is {sides!r}.")
     delta = check_delta(delta)
-    chosen = choose_method(method, control=control, grid=grid, smoothing=smoothing)
+    chosen = choose_method(
+        method, control=control, grid=grid, smoothing=smoothing, order=order, regularizer=regularizer, clip=clip,
+        draws=draws,
+    )  # fmt: skip
     named = name_policies(policies)
     # A lower bound on a cost is an upper bound on its reward.
     bounded_from_below, bounded_from_above = _sides_on_reward(sides, is_cost=logs.scale.is_cost)
@@ -119,14 +129,17 @@ def evaluate(
     for name in named:
         for quantity, wanted in ((Value(), bounded_from_below), (Shortfall(), bounded_from_above)):
             term = chosen.plan(name, quantity, policies=named, count=lambda: count_rounds(logs))
-            terms[name, type(quantity)] = term if wanted else Term(name, quantity, ())
+            needed = wanted or (chosen.bound.upper_bound is not None and isinstance(quantity, Value))
+            terms[name, type(quantity)] = term if needed else Term(name, quantity)
     sums = ask(logs, Plan(named, tuple(terms.values())), progress=progress)
     each = delta / (len(named) * (2 if sides == "both" else 1))
     results = {}
     for name in named:
-        low = chosen.lower_bound(sums, terms[name, Value], delta=each) if bounded_from_below else None
-        high = 1.0 - chosen.lower_bound(sums, terms[name, Shortfall], delta=each) if bounded_from_above else None
-        results[name] = _in_units(logs, name, sums, chosen, low, high, delta=delta)
+        value, shortfall = terms[name, Value], terms[name, Shortfall]
+        low = chosen.lower_bound(sums, value, delta=each) if bounded_from_below else None
+        high = chosen.upper_bound(sums, value, shortfall, most=1.0, delta=each) if bounded_from_above else None
+        doubts = (*doubts_of(logs), *chosen.doubts(sums, value if value.needed != Needed() else shortfall, delta=each))
+        results[name] = _in_units(logs, name, sums, chosen, low, high, delta=delta, doubts=doubts)
     options = {"delta": delta, "sides": sides, **chosen.describe()}
     basis = basis_of("evaluate", logs, named, sums, options)
     return Evaluation(results, delta, sums.units, chosen.name, chosen.control, sides, basis)
@@ -138,14 +151,16 @@ def _sides_on_reward(sides: Sides, *, is_cost: bool) -> tuple[bool, bool]:
 
 
 def _in_units(
-    logs: Logs, name: str, sums: Sums, method: Method, low: float | None, high: float | None, *, delta: float
-) -> PolicyValue:
+    logs: Logs, name: str, sums: Sums, method: Method, low: float | None, high: float | None, *, delta: float,
+    doubts: tuple[str, ...],
+) -> PolicyValue:  # fmt: skip
     """The answer on [0, 1], checked and turned into the units of the column."""
     mean_weight = sums.weights[name].total / sums.units
-    refuse_contradiction(
-        0.0 if low is None else low, 1.0 if high is None else high,
-        possible=(0.0, 1.0), subject=f"policy {name!r}, reward on [0, 1]", mean_weight=mean_weight,
-    )  # fmt: skip
+    if method.bound.certifies:
+        refuse_contradiction(
+            0.0 if low is None else low, 1.0 if high is None else high,
+            possible=(0.0, 1.0), subject=f"policy {name!r}, reward on [0, 1]", mean_weight=mean_weight,
+        )  # fmt: skip
     if logs.scale.is_cost:
         low, high = high, low
     lower = None if low is None else logs.scale.lower(low)
@@ -159,9 +174,9 @@ def _in_units(
         rounds=sums.units,
         method=method.name,
         control=method.control,
-        looks="any" if method.any_looks else "one",
+        promise=method.promise,
         mean_weight=mean_weight,
         value_range=(logs.scale.low, logs.scale.high),
-        assumptions=assumptions_of(logs, any_looks=method.any_looks),
-        doubts=doubts_of(logs),
+        assumptions=(*assumptions_of(logs, promise=method.promise), *doubts),
+        doubts=doubts,
     )

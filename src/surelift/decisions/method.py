@@ -4,18 +4,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from surelift.arrays import FloatArray
-from surelift.bounds import BOUNDS
+from surelift.bounds import BOUNDS, Bound
+from surelift.bounds.bound import Promise
 from surelift.errors import UsageError, is_number
 from surelift.grids import Grid
 from surelift.policies import Policy
 from surelift.quantities import Quantity
-from surelift.statistics import LogSumKey, Sums, Term, offset_of, plan_term
+from surelift.quantities.regularizers import describe_regularizer
+from surelift.statistics import Needed, Sums, Term, offset_of
 
 CONTROLS = ("auto", "none")
-_DEFAULTS: dict[str, Any] = {"grid": "anytime", "smoothing": None}
+_DEFAULTS: dict[str, Any] = {"grid": "anytime"}
+_ASYMPTOTIC = "asymptotic: covers only in the limit of many rounds, and at one look"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,32 +25,67 @@ class Method:
     options: Mapping[str, Any]
 
     @property
-    def any_looks(self) -> bool:
-        """Whether the answer holds however often one looks, rather than at one look."""
-        return self._grid(paired=False, offset=0.0, count=lambda: 1).any_looks
+    def bound(self) -> Bound:
+        return BOUNDS[self.name]
+
+    @property
+    def promise(self) -> Promise:
+        """What it promises with these options."""
+        if self.bound.promise != "any number of looks":
+            return self.bound.promise
+        return (
+            "any number of looks" if self._needed(paired=False, offset=0.0, count=lambda: 1).any_looks else "one look"
+        )
 
     def plan(
         self, candidate: str, quantity: Quantity, *, policies: Mapping[str, Policy], count: Callable[[], int]
     ) -> Term:
         """What to add up to bound a quantity: nothing where it is surely zero."""
+        if quantity.paired and not self.bound.paired:
+            able = ", ".join(name for name, bound in BOUNDS.items() if bound.paired)
+            raise UsageError(f"method {self.name!r} bounds values, not improvements; compare with one of {able}.")
         offset = offset_of(candidate, quantity, policies)
         if quantity.paired and offset == 0.0:
-            return Term(candidate, quantity, ())
-        grid = self._grid(paired=quantity.paired, offset=offset, count=count)
-        return plan_term(candidate, quantity, policies=policies, grid=grid)
+            return Term(candidate, quantity)
+        return Term(candidate, quantity, self._needed(paired=quantity.paired, offset=offset, count=count))
 
     def lower_bound(self, sums: Sums, term: Term, *, delta: float) -> float:
-        if not term.components:
+        if _surely_zero(term):
             return 0.0
-        bound = BOUNDS[self.name].lower_bound
-        return bound(log_sums_of(sums, term), term.components, rounds=sums.units, delta=delta)
+        return self.bound.lower_bound(sums.of(term), delta=delta)
+
+    def upper_bound(self, sums: Sums, term: Term, mirror: Term, *, most: float, delta: float) -> float:
+        """From the quantity itself, or from what its mirror image, which adds up to ``most`` with it, surely has."""
+        if self.bound.upper_bound is None or _surely_zero(term):
+            return most - self.lower_bound(sums, mirror, delta=delta)
+        # An upper bound above the range says no more than the range does.
+        return min(self.bound.upper_bound(sums.of(term), delta=delta), most if most > 0.0 else term.needed.offset)
+
+    def doubts(self, sums: Sums, term: Term, *, delta: float) -> tuple[str, ...]:
+        """What keeps an answer of this method from being certified."""
+        if self.bound.certifies or _surely_zero(term):
+            return ()
+        return (_ASYMPTOTIC,) if self.bound.remark is None else (self.bound.remark(sums.of(term), delta=delta),)
+
+    def rehearse(self) -> None:
+        """Plan once with nothing at stake, so that a wrong option is refused before anything is read."""
+        self._needed(paired=False, offset=0.0, count=lambda: 1)
 
     def describe(self) -> dict[str, Any]:
-        options = {name: value.describe() if isinstance(value, Grid) else value for name, value in self.options.items()}
-        return {"method": self.name, "control": self.control, **options}
+        return {"method": self.name, "control": self.control, **{k: _describe(v) for k, v in self.options.items()}}
 
-    def _grid(self, *, paired: bool, offset: float, count: Callable[[], int]) -> Grid:
-        return BOUNDS[self.name].choose_grid(**self.options, paired=paired, offset=offset, count=count)
+    def _needed(self, *, paired: bool, offset: float, count: Callable[[], int]) -> Needed:
+        return self.bound.plan(**self.options, paired=paired, offset=offset, count=count)
+
+
+def _surely_zero(term: Term) -> bool:
+    return term.quantity.paired and term.needed.offset == 0.0
+
+
+def _describe(option: Any) -> Any:
+    if isinstance(option, Grid):
+        return option.describe()
+    return option if option is None or isinstance(option, str | int | float) else describe_regularizer(option)
 
 
 def choose_method(name: str, *, control: str, **options: Any) -> Method:
@@ -61,17 +96,15 @@ def choose_method(name: str, *, control: str, **options: Any) -> Method:
         raise UsageError(f"no control {control!r}; the controls are {', '.join(CONTROLS)}.")
     used = BOUNDS[name].options
     for option, value in options.items():
-        if option not in used and value != _DEFAULTS[option]:
-            raise UsageError(f"method {name!r} does not use {option}=; it uses {', '.join(sorted(used))}.")
-    if isinstance(options["grid"], Mapping):
+        default = _DEFAULTS.get(option)
+        if option not in used and not (value is default or (isinstance(value, str) and value == default)):
+            uses = f"it uses {', '.join(used)}" if used else "it has no options"
+            raise UsageError(f"method {name!r} does not use {option}=; {uses}.")
+    if isinstance(options.get("grid"), Mapping):
         options["grid"] = Grid.from_description(options["grid"])
-    method = Method(name, "none", {option: value for option, value in options.items() if option in used})
-    assert method.any_looks in (True, False)  # builds the grid once, so that a wrong option is refused before reading
-    return method
-
-
-def log_sums_of(sums: Sums, term: Term) -> FloatArray:
-    return np.array([sums.log_sums[LogSumKey(term.candidate, term.quantity, part)] for part in term.components])
+    chosen = Method(name, "none", {option: value for option, value in options.items() if option in used})
+    chosen.rehearse()
+    return chosen
 
 
 def check_delta(delta: float) -> float:

@@ -62,6 +62,7 @@ def select(
     control: str = "auto",
     grid: str | Grid = "anytime",
     smoothing: float | None = None,
+    draws: int | None = None,
     progress: Progress | None = None,
 ) -> Selection:
     """Pick the policy whose certified improvement is largest; if none is certified, keep production.
@@ -71,7 +72,7 @@ def select(
     'new'
     """
     named = name_policies(policies)
-    chosen_method = choose_method(method, control=control, grid=grid, smoothing=smoothing)
+    chosen_method = choose_method(method, control=control, grid=grid, smoothing=smoothing, draws=draws)
     # The winner is chosen by looking, so every candidate is bounded at delta / candidates: all bounds hold at once.
     each = check_delta(delta) / len(named)
     found = improvements(

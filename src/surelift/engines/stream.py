@@ -1,11 +1,13 @@
 """The embedded engine: one batch after the other, in this process, in memory that does not grow with the log."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from surelift.logs.batch import Needs
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
-from surelift.statistics.adding import add_up
+from surelift.statistics.adding import add_up, read_policies
+from surelift.statistics.efron_stein import WholeLog
 from surelift.statistics.plan import Plan
 from surelift.statistics.sums import Sums
 
@@ -16,8 +18,17 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
     for policy in plan.policies.values():
         needs = needs + policy.needs(logs)
     sums = Sums()
+    whole = {term.candidate: WholeLog() for term in plan.terms if term.needed.efron_stein is not None}
     for batch in logs.batches(needs):
-        sums = sums + add_up(Rounds(logs, batch), plan)
+        rounds = Rounds(logs, batch)
+        probabilities = read_policies(rounds, plan)
+        sums = sums + add_up(rounds, plan, probabilities)
+        for name, kept in whole.items():
+            kept.add(rounds, probabilities[name], name)
         if progress is not None:
             progress(sums.rows)
-    return sums
+    if not whole or sums.invalid or sums.rows == 0:
+        return sums
+    asked = {term.candidate: term.needed.efron_stein for term in plan.terms}
+    found = {name: kept.proxies(redraw) for name, kept in whole.items() if (redraw := asked[name]) is not None}
+    return replace(sums, proxies=found)

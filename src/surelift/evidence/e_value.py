@@ -1,26 +1,23 @@
 """Evidence against "the mean is at most so much", readable at any time."""
 
 import math
-from collections.abc import Sequence
 
-from surelift.arrays import FloatArray
 from surelift.bounds.mixture import log_wealth
-from surelift.statistics import Component
+from surelift.statistics import TermSums
 
 _LARGEST_LOG = math.log(1.7e308)
 
 
-def e_value(mean: float, log_sums: FloatArray, components: Sequence[Component], *, rounds: int) -> float:
+def e_value(mean: float, sums: TermSums) -> float:
     """The wealth of a bet against "the mean is at most ``mean``": a fair bet would reach 20 once in twenty times.
 
     It is rounded down to the largest float where it would overflow, which understates the evidence.
     """
-    least = max((0.0 - component.offset for component in components), default=0.0)
-    if mean < least:
+    if mean < 0.0 - sums.needed.offset:
         return math.exp(_LARGEST_LOG)  # it cannot be: no mean is so small
-    if not components:
+    if not sums.needed.components:
         return 1.0
-    return math.exp(min(log_wealth(mean, log_sums, components, rounds=rounds), _LARGEST_LOG))
+    return math.exp(min(log_wealth(mean, sums), _LARGEST_LOG))
 
 
 def p_value(evidence: float) -> float:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from surelift.errors import UsageError, is_number
+from surelift.errors import UsageError, is_number, positive
 from surelift.policies.deterministic import Chosen, EpsilonGreedy, Uniform
 from surelift.policies.given import Given, Production
 from surelift.policies.policy import Policy
@@ -28,7 +28,7 @@ def uniform() -> Policy:
 
 def softmax(scores: Any, temperature: float) -> Policy:
     """The policy with probabilities proportional to exp(score / temperature), a temperature fixed beforehand."""
-    return Softmax(as_reader(scores), _positive("temperature", temperature))
+    return Softmax(as_reader(scores), positive("temperature", temperature))
 
 
 def epsilon_greedy(greedy: Any, epsilon: float) -> Policy:
@@ -43,7 +43,7 @@ def mixture(policy: Any, alpha: float) -> Policy:
 
 def bounded(policy: Any, max_weight: float) -> Policy:
     """A policy whose weights cannot exceed ``max_weight``, by how it was built; a round that breaks this is refused."""
-    return Bounded(as_policy(policy), _positive("max_weight", max_weight))
+    return Bounded(as_policy(policy), positive("max_weight", max_weight))
 
 
 def as_policy(form: Any) -> Policy:
@@ -125,7 +125,7 @@ def from_description(description: Mapping[str, Any]) -> Policy:
         case "uniform":
             return uniform()
         case "softmax":
-            return Softmax(_reader_from(description["of"]), _positive("temperature", description["temperature"]))
+            return Softmax(_reader_from(description["of"]), positive("temperature", description["temperature"]))
         case "epsilon_greedy":
             of = description["of"]
             greedy = Chosen(of["column"]) if of["kind"] == "chosen" else _reader_from(of)
@@ -147,10 +147,4 @@ def _reader_from(description: Mapping[str, Any]) -> Reader:
 def _share(name: str, value: float) -> float:
     if not (is_number(value) and 0.0 <= value <= 1.0):
         raise UsageError(f"{name} must be a number in [0, 1], but is {value!r}.")
-    return float(value)
-
-
-def _positive(name: str, value: float) -> float:
-    if not (is_number(value) and 0.0 < value < float("inf")):
-        raise UsageError(f"{name} must be a positive, finite number, but is {value!r}.")
     return float(value)

@@ -18,6 +18,9 @@ class Difference:
     def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
         return weights[candidate].excess * reward + weights[self.over].excess * (1.0 - reward)
 
+    def earned(self, reward: FloatArray) -> FloatArray:
+        return reward
+
     def offset(self, candidate: str, largest_drops: Mapping[str, float]) -> float:
         # A share r of one excess and 1 - r of the other is never below the lower of the two.
         return max(largest_drops[candidate], largest_drops[self.over])

@@ -17,6 +17,9 @@ class Improvement:
     def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
         return weights[candidate].excess * reward
 
+    def earned(self, reward: FloatArray) -> FloatArray:
+        return reward
+
     def offset(self, candidate: str, largest_drops: Mapping[str, float]) -> float:
         return largest_drops[candidate]
 
@@ -28,7 +31,10 @@ class Decline:
     paired: ClassVar[bool] = True
 
     def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
-        return weights[candidate].excess * (1.0 - reward)
+        return weights[candidate].excess * self.earned(reward)
+
+    def earned(self, reward: FloatArray) -> FloatArray:
+        return 1.0 - reward
 
     def offset(self, candidate: str, largest_drops: Mapping[str, float]) -> float:
         return largest_drops[candidate]

@@ -26,6 +26,10 @@ class Quantity(Protocol):
         """The number of each round; given the past, its mean is at most what is to be bounded."""
         ...
 
+    def earned(self, reward: FloatArray) -> FloatArray:
+        """What of the reward the quantity is about: the reward, or what it falls short of 1."""
+        ...
+
     def offset(self, candidate: str, largest_drops: Mapping[str, float]) -> float:
         """How far below zero a term can be, given how far below 1 the weights can fall."""
         ...

@@ -17,6 +17,9 @@ class Value:
     def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
         return weights[candidate].weight * reward
 
+    def earned(self, reward: FloatArray) -> FloatArray:
+        return reward
+
     def offset(self, candidate: str, largest_drops: Mapping[str, float]) -> float:
         return 0.0
 
@@ -28,7 +31,10 @@ class Shortfall:
     paired: ClassVar[bool] = False
 
     def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
-        return weights[candidate].weight * (1.0 - reward)
+        return weights[candidate].weight * self.earned(reward)
+
+    def earned(self, reward: FloatArray) -> FloatArray:
+        return 1.0 - reward
 
     def offset(self, candidate: str, largest_drops: Mapping[str, float]) -> float:
         return 0.0

@@ -6,12 +6,18 @@ from typing import Any
 
 from surelift.decisions.check import Health
 from surelift.decisions.compare import Improvement
+from surelift.decisions.estimate import Estimation, PolicyEstimate
 from surelift.decisions.evaluate import Evaluation, PolicyValue
 from surelift.decisions.select import Selection
 from surelift.decisions.verify import Verification
 from surelift.report.numbers import decimals_for, rounded
 
-LOOKS = {"any": "at any number of looks", "one": "at one look at a number of rounds fixed beforehand"}
+PROMISES = {
+    "any number of looks": "holds with probability {}, at any number of looks",
+    "one look": "holds with probability {}, at one look at a number of rounds fixed beforehand",
+    "asymptotic": "aims at probability {}, only asymptotically",
+    "none": "aims at probability {}, not rigorously",
+}
 
 
 @singledispatch
@@ -28,8 +34,9 @@ def _(result: Improvement) -> str:
         f"  estimate      {rounded(result.estimate, decimals, sign=True)}",
         f"  lower bound   {rounded(result.lower, decimals, towards='down', sign=True)}   {_holds(result)}",
         f"  upper bound   {rounded(result.upper, decimals, towards='up', sign=True)}   likewise, on its own",
-        f"  evidence      e-value {result.e_value:.3g}, where {1 / result.delta:.3g} certifies",
     ]
+    if result.promise in ("any number of looks", "one look"):
+        lines.append(f"  evidence      e-value {result.e_value:.3g}, where {1 / result.delta:.3g} certifies")
     low, high = result.improvement_range
     if not low <= result.estimate <= high:
         lines.append(_outside("improvement", (low, high), result.mean_weight))
@@ -64,6 +71,29 @@ def _(result: Evaluation) -> str:
 
 
 @describe.register
+def _(result: PolicyEstimate) -> str:
+    return "\n".join([*_estimate_lines([result]), *_doubts(result.doubts)])
+
+
+@describe.register
+def _(result: Estimation) -> str:
+    found = list(result.values())
+    return "\n".join([*_estimate_lines(found), *_doubts(found[0].doubts)])
+
+
+def _estimate_lines(found: list[PolicyEstimate]) -> list[str]:
+    first = found[0]
+    options = "".join(f", {name} {value:.4g}" for name, value in first.parameter.items())
+    rows = [
+        ("policy", "estimate", "mean weight"),
+        *((repr(e.policy), f"{e.estimate:.6g}", f"{e.mean_weight:.4g}") for e in found),
+    ]
+    notes = [f"  {name.replace('_', ' ')} (plug-in): {value:.4g}" for name, value in first.plug_ins.items()]
+    head = f"Estimates by {first.estimator}{options}, {first.rounds:,} rounds: no promise; for a bound use evaluate"
+    return [head, *aligned(rows), *(notes if len(found) == 1 else [])]
+
+
+@describe.register
 def _(result: Selection) -> str:
     over = _over(result.over)
     found = list(result.improvements.values())
@@ -87,7 +117,7 @@ def _(result: Selection) -> str:
         f"{rounded(chosen.lower, decimals, towards='down')}."
     )
     head = f"Improvements over {over}, {result.rounds:,} rounds"
-    all_hold = f"All lower bounds hold together with probability {1 - result.delta:g}, {LOOKS[found[0].looks]}."
+    all_hold = f"Together, all lower bounds: {PROMISES[found[0].promise].format(f'{1 - result.delta:g}')}."
     return "\n".join([head, *aligned(rows), all_hold, *_doubts(result.doubts), say])
 
 
@@ -152,7 +182,7 @@ def _value_lines(values: list[PolicyValue]) -> list[str]:
 
 
 def _holds(result: Improvement | PolicyValue) -> str:
-    return f"holds with probability {1 - result.delta:g}, {LOOKS[result.looks]} ({result.method})"
+    return f"{PROMISES[result.promise].format(f'{1 - result.delta:g}')} ({result.method})"
 
 
 def _outside(what: str, possible: tuple[float, float], mean_weight: float) -> str:

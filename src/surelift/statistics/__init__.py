@@ -1,17 +1,9 @@
 """The plan of what to add up, and sums that add up."""
 
-from surelift.statistics.plan import Component, Plan, Term, offset_of, plan_term
-from surelift.statistics.sums import LoggingSums, LogSumKey, MomentKey, Sums, WeightSums
+from surelift.statistics.plan import MEAN, SQUARES, Component, Moment, Needed, Plan, Term, offset_of, on_grid
+from surelift.statistics.sums import LoggingSums, LogSumKey, MomentKey, Sums, TermSums, WeightSums
 
 __all__ = [
-    "Component",
-    "LogSumKey",
-    "LoggingSums",
-    "MomentKey",
-    "Plan",
-    "Sums",
-    "Term",
-    "WeightSums",
-    "offset_of",
-    "plan_term",
-]
+    "MEAN", "SQUARES", "Component", "LogSumKey", "LoggingSums", "Moment", "MomentKey", "Needed", "Plan", "Sums", "Term",
+    "TermSums", "WeightSums", "offset_of", "on_grid",
+]  # fmt: skip

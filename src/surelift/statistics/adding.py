@@ -5,13 +5,16 @@ from collections.abc import Mapping
 import numpy as np
 
 from surelift.arrays import BoolArray, FloatArray
-from surelift.errors import LogsError
+from surelift.errors import LogsError, UsageError
 from surelift.logs import faults
+from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.policies.policy import Probabilities
 from surelift.quantities import Weights
-from surelift.statistics.plan import Plan, Term
-from surelift.statistics.sums import LoggingSums, LogSumKey, MomentKey, Sums, WeightSums
+from surelift.quantities.regularizers import PolicyRounds
+from surelift.statistics.plan import MEAN, SQUARES, Moment, Plan, Term
+from surelift.statistics.resampling import resample, row_numbers
+from surelift.statistics.sums import LoggingSums, LogSumKey, MomentKey, ResampleKey, Sums, WeightSums
 
 # Beyond this the square of a weight could overflow; no propensity that was ever drawn from is so small.
 LARGEST_WEIGHT = 1e150
@@ -33,33 +36,54 @@ def log_terms(quantity: FloatArray, *, smoothing: float) -> FloatArray:
     return logarithms
 
 
-def add_up(rounds: Rounds, plan: Plan) -> Sums:
-    """Read the policies of the plan, and add up over the rounds that are fit; the others are counted by reason."""
-    # In the order of their names, so that the fingerprint does not depend on the order in which they were given.
-    probabilities = {
-        name: plan.policies[name].probabilities(rounds, f"policy {name!r}") for name in sorted(plan.policies)
-    }
+def read_policies(rounds: Rounds, plan: Plan) -> dict[str, Probabilities]:
+    """In the order of their names, so that the fingerprint does not depend on the order in which they were given."""
+    return {name: plan.policies[name].probabilities(rounds, f"policy {name!r}") for name in sorted(plan.policies)}
+
+
+def add_up(rounds: Rounds, plan: Plan, probabilities: Mapping[str, Probabilities]) -> Sums:
+    """Add up over the rounds that are fit; the others are counted by reason."""
     weights = {name: _weights(rounds, name, found) for name, found in probabilities.items()}
     usable = rounds.usable
     reward = rounds.reward[usable]
+    propensity = rounds.propensity[usable]
     kept = {name: Weights(both.weight[usable], both.excess[usable]) for name, both in weights.items()}
     log_sums: dict[LogSumKey, float] = {}
     moments: dict[MomentKey, float] = {}
+    resamples: dict[ResampleKey, FloatArray] = {}
     for term in plan.terms:
         values = term.quantity.terms(term.candidate, kept, reward)
-        moments[MomentKey(term.candidate, term.quantity, 1)] = float(values.sum())
-        moments[MomentKey(term.candidate, term.quantity, 2)] = float((values * values).sum())
+        seen = PolicyRounds(
+            weight=kept[term.candidate].weight,
+            probability=probabilities[term.candidate].logged[usable],
+            propensity=propensity,
+            earned=term.quantity.earned(reward),
+            terms=values,
+        )
+        for moment in {MEAN, SQUARES, *term.needed.moments}:
+            moments[MomentKey(term.candidate, term.quantity, moment)] = _moment(moment, seen, rounds.logs)
+        if term.needed.resamples:
+            rows = row_numbers(rounds.start, usable)
+            resamples[ResampleKey(term.candidate, term.quantity)] = resample(values, rows, term.needed.resamples)
         log_sums.update(_log_sums(term, values))
     return Sums(
         rows=rounds.size,
         units=int(usable.sum()),
         log_sums=log_sums,
         moments=moments,
+        resamples=resamples,
         weights={name: _weight_sums(rounds, probabilities[name], kept[name].weight, usable) for name in weights},
-        logging=LoggingSums(float(reward.sum()), float(rounds.propensity[usable].min(initial=np.inf))),
+        logging=LoggingSums(float(reward.sum()), float(propensity.min(initial=np.inf))),
         invalid=rounds.faults.tallies,
         fingerprint=rounds.hashes.fingerprint(usable),
     )
+
+
+def _moment(moment: Moment, rounds: PolicyRounds, logs: Logs) -> float:
+    if logs.density and not moment.regularizer.for_densities:
+        raise UsageError(f"{type(moment.regularizer).__name__} has no meaning for densities, which may exceed 1.")
+    with np.errstate(over="ignore"):
+        return float((moment.regularizer.values(rounds) ** moment.power).sum())
 
 
 def _weights(rounds: Rounds, name: str, probabilities: Probabilities) -> Weights:
@@ -73,7 +97,7 @@ def _weights(rounds: Rounds, name: str, probabilities: Probabilities) -> Weights
 def _log_sums(term: Term, values: FloatArray) -> Mapping[LogSumKey, float]:
     shifted: dict[float, FloatArray] = {}
     sums = {}
-    for component in term.components:
+    for component in term.needed.components:
         if component.offset not in shifted:
             shifted[component.offset] = _nonnegative(term, values, component.offset)
         logarithms = log_terms(shifted[component.offset], smoothing=component.smoothing)

@@ -1,4 +1,4 @@
-"""The plan: which policies, which quantities of them, and with which components their logarithms are to be added up."""
+"""The plan: which policies, which quantities of them, and what of these is to be added up."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from surelift.grids import Grid
 from surelift.policies import Policy
 from surelift.quantities import Quantity
+from surelift.quantities.regularizers import Plain, Regularizer
+from surelift.statistics.efron_stein import EfronStein
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +21,40 @@ class Component:
 
 
 @dataclass(frozen=True, slots=True)
+class Moment:
+    """A power of a regularized term, summed over the rounds."""
+
+    regularizer: Regularizer
+    power: int = 1
+
+
+MEAN, SQUARES = Moment(Plain()), Moment(Plain(), 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needed:
+    """What a bound adds up for one quantity, and whether that depends on the number of rounds."""
+
+    offset: float = 0.0
+    """How far below zero the quantity can be."""
+    smoothing: float = 0.0
+    """The single smoothing of a bound that adds up moments."""
+    components: tuple[Component, ...] = ()
+    moments: tuple[Moment, ...] = ()
+    resamples: int = 0
+    """How many Poisson resamples to keep the sums of."""
+    efron_stein: EfronStein | None = None
+    """What does not add up, and is computed from the whole log in its order."""
+    any_looks: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Term:
-    """One quantity of one candidate, and the components it is bounded with."""
+    """One quantity of one candidate, and what is needed of it."""
 
     candidate: str
     quantity: Quantity
-    components: tuple[Component, ...]
+    needed: Needed = Needed()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +63,12 @@ class Plan:
     terms: tuple[Term, ...] = ()
 
 
+def on_grid(grid: Grid, *, offset: float) -> Needed:
+    """A component for every smoothing of a grid."""
+    pairs = zip(grid.smoothings, grid.prior, strict=True)
+    components = tuple(Component(smoothing, offset, prior) for smoothing, prior in pairs)
+    return Needed(offset=offset, components=components, any_looks=grid.any_looks)
+
+
 def offset_of(candidate: str, quantity: Quantity, policies: Mapping[str, Policy]) -> float:
     return quantity.offset(candidate, {name: policy.largest_drop for name, policy in policies.items()})
-
-
-def plan_term(candidate: str, quantity: Quantity, *, policies: Mapping[str, Policy], grid: Grid) -> Term:
-    """Give every smoothing of the grid the quantity's offset."""
-    offset = offset_of(candidate, quantity, policies)
-    pairs = zip(grid.smoothings, grid.prior, strict=True)
-    return Term(candidate, quantity, tuple(Component(smoothing, offset, prior) for smoothing, prior in pairs))

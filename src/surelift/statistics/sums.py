@@ -4,10 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+
+from surelift.arrays import FloatArray
 from surelift.logs.faults import Fault, Tally, merge_tallies
 from surelift.logs.fingerprint import Fingerprint
 from surelift.quantities import Quantity
-from surelift.statistics.plan import Component
+from surelift.statistics.efron_stein import Proxies
+from surelift.statistics.plan import Component, Moment, Needed, Term
 
 
 class LogSumKey(NamedTuple):
@@ -19,7 +23,12 @@ class LogSumKey(NamedTuple):
 class MomentKey(NamedTuple):
     candidate: str
     quantity: Quantity
-    order: int
+    moment: Moment
+
+
+class ResampleKey(NamedTuple):
+    candidate: str
+    quantity: Quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +64,24 @@ class LoggingSums:
 
 
 @dataclass(frozen=True, slots=True)
+class TermSums:
+    """All that was added up for one term: what a bound or an estimate is made from."""
+
+    rounds: int
+    needed: Needed
+    log_sums: FloatArray
+    """In the order of the components."""
+    moments: Mapping[Moment, float]
+    resamples: FloatArray | None
+    """For each resample its sum of terms and its number of rounds, (2, resamples)."""
+    weights: WeightSums
+    proxies: Proxies | None
+
+    def mean(self, moment: Moment) -> float:
+        return self.moments[moment] / self.rounds
+
+
+@dataclass(frozen=True, slots=True)
 class Sums:
     """Sums over rounds. They add up: over batches, files, machines and days."""
 
@@ -64,25 +91,43 @@ class Sums:
     """The n of the bounds: rounds that entered them."""
     log_sums: Mapping[LogSumKey, float] = field(default_factory=dict)
     moments: Mapping[MomentKey, float] = field(default_factory=dict)
+    resamples: Mapping[ResampleKey, FloatArray] = field(default_factory=dict)
     weights: Mapping[str, WeightSums] = field(default_factory=dict)
     logging: LoggingSums = LoggingSums()
     invalid: Mapping[Fault, Tally] = field(default_factory=dict)
     fingerprint: Fingerprint = Fingerprint()
+    proxies: Mapping[str, Proxies] = field(default_factory=dict)
+    """The one thing that does not add up: known only where the whole log was read in its order."""
 
     def __add__(self, other: "Sums") -> "Sums":
         if self.rows == 0:
             return other
         if other.rows == 0:
             return self
-        if self.log_sums.keys() != other.log_sums.keys() or self.weights.keys() != other.weights.keys():
-            raise ValueError("cannot add sums made for different plans: their candidates or components differ")
+        if self.log_sums.keys() != other.log_sums.keys() or self.moments.keys() != other.moments.keys():
+            raise ValueError("cannot add sums made for different plans: their candidates, components or moments differ")
+        if self.proxies or other.proxies:
+            raise ValueError("what the Efron-Stein bound needs does not add up; collect it from the whole log")
         return Sums(
             rows=self.rows + other.rows,
             units=self.units + other.units,
             log_sums={key: total + other.log_sums[key] for key, total in self.log_sums.items()},
             moments={key: total + other.moments[key] for key, total in self.moments.items()},
+            resamples={key: totals + other.resamples[key] for key, totals in self.resamples.items()},
             weights={name: sums + other.weights[name] for name, sums in self.weights.items()},
             logging=self.logging + other.logging,
             invalid=merge_tallies(self.invalid, other.invalid),
             fingerprint=self.fingerprint + other.fingerprint,
+        )
+
+    def of(self, term: Term) -> TermSums:
+        candidate, quantity, needed = term.candidate, term.quantity, term.needed
+        return TermSums(
+            rounds=self.units,
+            needed=needed,
+            log_sums=np.array([self.log_sums[LogSumKey(candidate, quantity, part)] for part in needed.components]),
+            moments={key.moment: total for key, total in self.moments.items() if key[:2] == (candidate, quantity)},
+            resamples=self.resamples.get(ResampleKey(candidate, quantity)),
+            weights=self.weights[candidate],
+            proxies=self.proxies.get(candidate),
         )

@@ -1,0 +1,31 @@
+"""The percentile bootstrap, for comparison: Poisson resamples by row number."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from surelift.arrays import FloatArray
+from surelift.bounds.draws import check_draws
+from surelift.statistics import Needed, TermSums
+
+DEFAULT_RESAMPLES = 1_000
+
+
+def plan(*, paired: bool, offset: float, count: Callable[[], int], draws: int | None = None) -> Needed:
+    return Needed(offset=offset, resamples=check_draws(draws, DEFAULT_RESAMPLES), any_looks=False)
+
+
+def lower_bound(sums: TermSums, *, delta: float) -> float:
+    """A quantile of the resampled means; covers in the limit of many rounds only."""
+    return max(0.0 - sums.needed.offset, float(np.quantile(_means(sums), delta)))
+
+
+def upper_bound(sums: TermSums, *, delta: float) -> float:
+    return float(np.quantile(_means(sums), 1.0 - delta))
+
+
+def _means(sums: TermSums) -> FloatArray:
+    assert sums.resamples is not None
+    totals, rounds = sums.resamples
+    means: FloatArray = np.divide(totals, rounds, out=np.zeros_like(totals), where=rounds > 0)
+    return means

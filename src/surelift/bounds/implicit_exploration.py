@@ -1,0 +1,29 @@
+"""Implicit exploration: a little probability added to every propensity."""
+
+import math
+from collections.abc import Callable
+
+from surelift.bounds.logarithmic_smoothing import single_smoothing
+from surelift.quantities.regularizers import ImplicitExploration
+from surelift.statistics import Moment, Needed, TermSums
+
+
+def plan(*, paired: bool, offset: float, count: Callable[[], int], smoothing: float | None = None) -> Needed:
+    grid = single_smoothing(smoothing, count)
+    (chosen,) = grid.smoothings
+    return Needed(moments=(Moment(ImplicitExploration(chosen)),), smoothing=chosen, any_looks=grid.any_looks)
+
+
+def unfloored(sums: TermSums, *, delta: float) -> float:
+    r"""Bound a value from below with probability at least 1 - delta.
+
+    .. math:: \frac1n \sum_i \frac{p_i r_i}{q_i + \lambda/2} - \frac{\log(1/\delta)}{\lambda n}
+
+    Gabbianelli et al. (2024); the paper, Equation 17 and Proposition 8.
+    """
+    (moment,) = sums.needed.moments
+    return sums.mean(moment) - math.log(1.0 / delta) / (sums.needed.smoothing * sums.rounds)
+
+
+def lower_bound(sums: TermSums, *, delta: float) -> float:
+    return max(0.0, unfloored(sums, delta=delta))

@@ -1,0 +1,91 @@
+"""The paper's family: moments of order L of any regularizer that never exceeds w r."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from surelift.bounds.logarithmic_smoothing import single_smoothing
+from surelift.errors import UsageError, is_number, positive
+from surelift.quantities.regularizers import Clipping, Custom, GlobalClipping, Regularizer, regularizer_named
+from surelift.statistics import Moment, Needed, TermSums
+
+DEFAULT_ORDER = 2
+
+
+def plan(
+    *,
+    paired: bool,
+    offset: float,
+    count: Callable[[], int],
+    smoothing: float | None = None,
+    order: int | None = None,
+    regularizer: Any = None,
+    clip: float | None = None,
+) -> Needed:
+    """Powers 1 to 2L of the regularized terms; by default of clipping at sqrt(rounds), to order 2."""
+    if order is not None and (not is_number(order) or order != int(order) or order < 1):
+        raise UsageError(f"order must be a whole number of at least 1, but is {order!r}.")
+    chosen, fixed = choose_regularizer(regularizer, clip, count)
+    grid = single_smoothing(smoothing, count)
+    return powers(chosen, order=DEFAULT_ORDER if order is None else int(order), grid_smoothing=grid.smoothings[0],
+                  any_looks=grid.any_looks and fixed)  # fmt: skip
+
+
+def plan_second_moment(
+    *, paired: bool, offset: float, count: Callable[[], int], smoothing: float | None = None
+) -> Needed:
+    """Order 1 of global clipping, the best regularizer for it (the paper, Corollary 4)."""
+    grid = single_smoothing(smoothing, count)
+    (best,) = grid.smoothings
+    return powers(GlobalClipping(best), order=1, grid_smoothing=best, any_looks=grid.any_looks)
+
+
+def powers(regularizer: Regularizer, *, order: int, grid_smoothing: float, any_looks: bool) -> Needed:
+    moments = tuple(Moment(regularizer, power) for power in range(1, 2 * order + 1))
+    return Needed(moments=moments, smoothing=grid_smoothing, any_looks=any_looks)
+
+
+def choose_regularizer(form: Any, clip: float | None, count: Callable[[], int]) -> tuple[Regularizer, bool]:
+    """A regularizer fit for a bound, and whether it was fixed without the number of rounds."""
+    if form is None or form == "clipping":
+        return Clipping(math.sqrt(count()) if clip is None else positive("clip", clip)), clip is not None
+    if clip is not None:
+        raise UsageError("clip= is for the regularizer 'clipping'; name the parameter of another as in 'shrinkage:5'.")
+    chosen: Regularizer = form
+    if isinstance(form, str):
+        chosen = regularizer_named(form)
+    elif not hasattr(form, "values"):
+        if not callable(form):
+            raise UsageError(
+                f"a regularizer is a name such as 'clipping:10' or a function, not a {type(form).__name__}."
+            )
+        chosen = Custom(form)
+    if not chosen.shrinks:
+        raise UsageError(
+            f"{type(chosen).__name__} may exceed w r, which breaks the paper's condition C1: no bound holds for it. "
+            "For the harmonic one say 'harmonic:STRENGTH', which is repaired."
+        )
+    return chosen, True
+
+
+def unfloored(sums: TermSums, *, delta: float) -> float:
+    r"""Bound a value from below by the moments of a regularized term g up to order 2L.
+
+    .. math:: \frac{1}{\lambda}\Bigl(\exp\bigl(\lambda \bar{g} - \sum_{\ell=2}^{2L} \tfrac{\lambda^\ell}{\ell}
+              \overline{(-g)^\ell} - \tfrac1n \log(1/\delta)\bigr) - 1\Bigr)
+
+    The paper, Proposition 1, in reward form.
+    """
+    smoothing = sums.needed.smoothing
+    exponent = -math.log(1.0 / delta) / sums.rounds
+    for moment in sums.needed.moments:
+        sign = 1.0 if moment.power % 2 else -1.0
+        exponent += sign * smoothing**moment.power / moment.power * sums.mean(moment)
+    # Powers of huge weights may overflow to infinity on both sides; then nothing is known.
+    return math.expm1(exponent) / smoothing if np.isfinite(exponent) else -1.0 / smoothing
+
+
+def lower_bound(sums: TermSums, *, delta: float) -> float:
+    return max(0.0, unfloored(sums, delta=delta))

@@ -1,0 +1,28 @@
+"""The usual normal interval, for comparison: what most reports show."""
+
+import math
+from collections.abc import Callable
+from statistics import NormalDist
+
+from surelift.statistics import MEAN, SQUARES, Needed, TermSums
+
+
+def plan(*, paired: bool, offset: float, count: Callable[[], int]) -> Needed:
+    return Needed(offset=offset, moments=(MEAN, SQUARES), any_looks=False)
+
+
+def lower_bound(sums: TermSums, *, delta: float) -> float:
+    """The mean minus a normal quantile of its standard error; covers in the limit of many rounds only."""
+    return max(0.0 - sums.needed.offset, sums.mean(MEAN) - _margin(sums, delta))
+
+
+def upper_bound(sums: TermSums, *, delta: float) -> float:
+    return sums.mean(MEAN) + _margin(sums, delta)
+
+
+def _margin(sums: TermSums, delta: float) -> float:
+    if sums.rounds < 2:
+        return math.inf
+    mean = sums.mean(MEAN)
+    variance = max(0.0, sums.moments[SQUARES] - sums.rounds * mean * mean) / (sums.rounds - 1)
+    return NormalDist().inv_cdf(1.0 - delta) * math.sqrt(variance / sums.rounds)

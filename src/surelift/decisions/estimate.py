@@ -1,0 +1,172 @@
+"""What is each policy worth, by one of the usual point estimates: a number without a promise."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from surelift.decisions.asking import Progress, ask, count_rounds, require_logs
+from surelift.decisions.basis import doubts_of
+from surelift.decisions.method import check_delta
+from surelift.decisions.result import Result
+from surelift.errors import UsageError, is_number, positive
+from surelift.estimates import (
+    ESTIMATES,
+    bias_bound,
+    selection_suboptimality,
+    sub_gaussian_smoothing,
+    variance_bound,
+)
+from surelift.logs.logs import Logs
+from surelift.policies.resolve import name_policies
+from surelift.quantities import Value
+from surelift.quantities.smoothing import Discrepancy
+from surelift.statistics import SQUARES, Moment, Needed, Plan, Term, TermSums
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PolicyEstimate(Result):
+    """A point estimate of one policy's value, in the units of the reward (or cost) column."""
+
+    policy: str
+    estimate: float
+    estimator: str
+    parameter: Mapping[str, float]
+    """The hyper-parameter used, by name."""
+    rounds: int
+    mean_weight: float
+    plug_ins: Mapping[str, float]
+    """For logarithmic smoothing, the paper's expectations with sample means put in, on rewards scaled to [0, 1]."""
+    doubts: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "policy": self.policy, "estimate": self.estimate, "estimator": self.estimator,
+            "parameter": dict(self.parameter), "rounds": self.rounds, "mean_weight": self.mean_weight,
+            "plug_ins": dict(self.plug_ins), "doubts": list(self.doubts),
+        }  # fmt: skip
+
+    def records(self) -> list[dict[str, Any]]:
+        return [{name: self.to_dict()[name] for name in ("policy", "estimate", "estimator", "rounds", "mean_weight")}]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Estimation(Result, Mapping[str, PolicyEstimate]):
+    """Point estimates of several policies, by name."""
+
+    results: Mapping[str, PolicyEstimate]
+    estimator: str
+    rounds: int
+
+    def __getitem__(self, policy: str) -> PolicyEstimate:
+        return self.results[policy]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "estimator": self.estimator, "rounds": self.rounds,
+            "policies": {name: result.to_dict() for name, result in self.results.items()},
+        }  # fmt: skip
+
+    def records(self) -> list[dict[str, Any]]:
+        return [record for result in self.results.values() for record in result.records()]
+
+
+def estimate(
+    logs: Logs,
+    policies: Any,
+    *,
+    estimator: str = "ips",
+    clip: float | None = None,
+    alpha: float | None = None,
+    strength: float | None = None,
+    smoothing: float | None = None,
+    delta: float = 0.05,
+    progress: Progress | None = None,
+) -> Estimation:
+    """Estimate the value of each policy; for a bound that holds, use ``evaluate``.
+
+    The estimator takes the hyper-parameter it names in ``ESTIMATES``: a smoothing defaults to 1/sqrt(rounds), a clip to
+    sqrt(rounds), the others have to be given. ``delta`` is used by the plug-ins of logarithmic smoothing alone.
+
+    >>> logs = Logs(reward=[1, 0], propensity=[0.25, 0.5])
+    >>> estimate(logs, {"new": [0.5, 0.5]}, estimator="snips")["new"].estimate  # weights 2 and 1
+    0.6666666666666666
+    """
+    require_logs(logs)
+    if estimator not in ESTIMATES:
+        raise UsageError(f"no estimator {estimator!r}; the estimators are {', '.join(ESTIMATES)}.")
+    line, delta = ESTIMATES[estimator], check_delta(delta)
+    given = {"clip": clip, "alpha": alpha, "strength": strength, "smoothing": smoothing}
+    for name, value in given.items():
+        if value is not None and name != line.parameter:
+            takes = f"it takes {line.parameter}=" if line.parameter else "it takes none"
+            raise UsageError(f"estimator {estimator!r} does not use {name}=; {takes}.")
+    parameter: dict[str, float] = (
+        {line.parameter: _parameter(line.parameter, given, estimator, logs)} if line.parameter else {}
+    )
+    named = name_policies(policies)
+    moments = line.moments(**parameter)
+    discrepancy = Moment(Discrepancy(parameter["smoothing"])) if estimator == "ls" else None
+    needed = Needed(moments=moments if discrepancy is None else (*moments, discrepancy))
+    terms = {name: Term(name, Value(), needed) for name in named}
+    sums = ask(logs, Plan(named, tuple(terms.values())), progress=progress)
+    found = {name: sums.of(term) for name, term in terms.items()}
+    units = {name: line.value(one, moments) for name, one in found.items()}
+    best = max(units, key=lambda name: units[name])
+    return Estimation(
+        {
+            name: PolicyEstimate(
+                policy=name,
+                estimate=logs.scale.value(units[name]),
+                estimator=estimator,
+                parameter=parameter,
+                rounds=one.rounds,
+                mean_weight=one.weights.total / one.rounds,
+                plug_ins={} if discrepancy is None else _plug_ins(one, discrepancy, found[best], len(found), delta),
+                doubts=doubts_of(logs),
+            )
+            for name, one in found.items()
+        },
+        estimator,
+        sums.units,
+    )
+
+
+def _parameter(name: str, given: Mapping[str, float | None], estimator: str, logs: Logs) -> float:
+    value = given[name]
+    if value is None:
+        if name == "smoothing":
+            return 1.0 / math.sqrt(count_rounds(logs))
+        if name == "clip":
+            return math.sqrt(count_rounds(logs))
+        raise UsageError(f"estimator {estimator!r} needs {name}=; there is no default that suits every log.")
+    if name == "smoothing" and estimator == "ls" and is_number(value) and value == 0:
+        return 0.0
+    number = positive(name, value) if (name, value) != ("alpha", 0) else 0.0
+    if number > 1.0 and (name == "alpha" or estimator == "harmonic"):
+        raise UsageError(f"{name} must be at most 1 for estimator {estimator!r}, but is {value}.")
+    return number
+
+
+def _plug_ins(sums: TermSums, discrepancy: Moment, best: TermSums, candidates: int, delta: float) -> dict[str, float]:
+    regularizer = discrepancy.regularizer
+    assert isinstance(regularizer, Discrepancy)
+    smoothing, spread, second = regularizer.smoothing, sums.mean(discrepancy), sums.mean(SQUARES)
+    found = {
+        "discrepancy": spread,
+        "bias_at_most": bias_bound(spread, smoothing=smoothing),
+        "variance_at_most": variance_bound(spread, rounds=sums.rounds),
+    }
+    if second > 0.0:
+        found["sub_gaussian_smoothing"] = sub_gaussian_smoothing(second, rounds=sums.rounds, delta=delta)
+    if smoothing > 0.0:
+        found["selection_suboptimality"] = selection_suboptimality(
+            best.mean(discrepancy), smoothing=smoothing, candidates=candidates, rounds=sums.rounds, delta=delta
+        )
+    return found
