@@ -111,13 +111,13 @@ def estimate(
         {line.parameter: _parameter(line.parameter, given, estimator, logs)} if line.parameter else {}
     )
     named = name_policies(policies)
-    moments = line.moments(**parameter)
+    moment = Moment(line.regularizer(**parameter))
     discrepancy = Moment(Discrepancy(parameter["smoothing"])) if estimator == "ls" else None
-    needed = Needed(moments=moments if discrepancy is None else (*moments, discrepancy))
+    needed = Needed(moments=(moment,) if discrepancy is None else (moment, discrepancy))
     terms = {name: Term(name, Value(), needed) for name in named}
     sums = ask(logs, Plan(named, tuple(terms.values())), progress=progress)
     found = {name: sums.of(term) for name, term in terms.items()}
-    units = {name: line.value(one, moments) for name, one in found.items()}
+    units = {name: line.value(one, moment) for name, one in found.items()}
     best = max(units, key=lambda name: units[name])
     return Estimation(
         {

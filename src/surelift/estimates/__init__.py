@@ -1,6 +1,5 @@
 """Sums become a point estimate: one line each in ``ESTIMATES``."""
 
-from surelift.estimates import means
 from surelift.estimates.estimate import Estimate
 from surelift.estimates.ips import plain_mean
 from surelift.estimates.plug_ins import (
@@ -11,6 +10,15 @@ from surelift.estimates.plug_ins import (
     variance_bound,
 )
 from surelift.estimates.self_normalised import self_normalised
+from surelift.quantities.regularizers import (
+    Clipping,
+    ExponentialSmoothing,
+    GlobalClipping,
+    Harmonic,
+    ImplicitExploration,
+    Shrinkage,
+)
+from surelift.quantities.smoothing import LinearSmoothing, LogarithmicSmoothing
 
 __all__ = [
     "ESTIMATES", "Estimate", "bias_bound", "learning_suboptimality", "plain_mean", "selection_suboptimality",
@@ -21,51 +29,50 @@ ESTIMATES: dict[str, Estimate] = {
     "ips": Estimate(
         says="The mean of w r: unbiased under full support, and wild where weights are large.",
         seen="Horvitz and Thompson (1952); the paper, Equation 2",
-        moments=means.plain, value=means.mean,
     ),
     "clipped": Estimate(
         says="The mean of min(w, clip) r: biased down, with bounded terms.",
         seen="Bottou et al. (2013); the paper, Equation 4",
-        parameter="clip", moments=means.clipping, value=means.mean,
+        parameter="clip", regularizer=Clipping,
     ),
     "exponential-smoothing": Estimate(
         says="The mean of p r / q^alpha: between counting every round alike (0) and IPS (1).",
         seen="Aouali et al. (2023); the paper, Equation 4",
-        parameter="alpha", moments=means.exponential_smoothing, value=means.mean,
+        parameter="alpha", regularizer=ExponentialSmoothing,
     ),
     "implicit-exploration": Estimate(
         says="The mean of p r / (q + smoothing/2): biased down, tame where propensities are small.",
         seen="Gabbianelli et al. (2024); the paper, Equation 17",
-        parameter="smoothing", moments=means.implicit_exploration, value=means.mean,
+        parameter="smoothing", regularizer=ImplicitExploration,
     ),
     "shrinkage": Estimate(
         says="The mean of w t/(w^2 + t) r with strength t: large weights shrink towards zero.",
         seen="Su et al. (2020)",
-        parameter="strength", moments=means.shrinkage, value=means.mean,
+        parameter="strength", regularizer=Shrinkage,
     ),
     "harmonic": Estimate(
         says="The mean of w/(1 - s + s w) r with strength s in (0, 1]: weights pulled towards 1 from both sides.",
         seen="Metelli et al. (2021)",
-        parameter="strength", moments=means.harmonic, value=means.mean,
+        parameter="strength", regularizer=Harmonic,
     ),
     "global-clipping": Estimate(
         says="The mean of min(w r, 1/smoothing): the paper's best regularizer of order 1.",
         seen="the paper, Equation 11",
-        parameter="smoothing", moments=means.global_clipping, value=means.mean,
+        parameter="smoothing", regularizer=GlobalClipping,
     ),
     "ls": Estimate(
         says="The mean of log(1 + smoothing w r)/smoothing: logarithmic smoothing; a smoothing of 0 is IPS.",
         seen="the paper, Equation 14",
-        parameter="smoothing", moments=means.logarithmic_smoothing, value=means.mean,
+        parameter="smoothing", regularizer=LogarithmicSmoothing,
     ),
     "ls-lin": Estimate(
         says="The mean of p log(1 + smoothing r/q)/smoothing: logarithmic smoothing made linear in the policy.",
         seen="the paper, Section 4.2",
-        parameter="smoothing", moments=means.linear_smoothing, value=means.mean,
+        parameter="smoothing", regularizer=LinearSmoothing,
     ),
     "snips": Estimate(
         says="The sum of w r over the sum of w: stays in the range, slightly biased, and steadier than IPS.",
         seen="Swaminathan and Joachims (2015)",
-        moments=means.plain, value=self_normalised,
+        value=self_normalised,
     ),
 }  # fmt: skip

@@ -1,10 +1,15 @@
-"""What a point estimate is: what it adds up, and what the sums are worth to it."""
+"""What a point estimate is: a regularizer whose mean it takes, or another use of its sums."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from surelift.quantities.regularizers import Plain, Regularizer
 from surelift.statistics import Moment, TermSums
+
+
+def mean(sums: TermSums, moment: Moment) -> float:
+    return sums.mean(moment)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,8 +20,7 @@ class Estimate:
     """What it is, in a sentence."""
     seen: str
     """Where it comes from."""
+    regularizer: Callable[..., Regularizer] = Plain
     parameter: Literal["", "clip", "alpha", "strength", "smoothing"] = ""
-    """The hyper-parameter it takes."""
-    moments: Callable[..., tuple[Moment, ...]]
-    """From the hyper-parameter to what is added up."""
-    value: Callable[[TermSums, tuple[Moment, ...]], float]
+    """The hyper-parameter the regularizer takes."""
+    value: Callable[[TermSums, Moment], float] = mean

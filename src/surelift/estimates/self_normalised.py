@@ -1,13 +1,13 @@
 """Self-normalised importance weighting: the weighted mean of the rewards."""
 
 from surelift.errors import LogsError
-from surelift.statistics import MEAN, Moment, TermSums
+from surelift.statistics import Moment, TermSums
 
 
-def self_normalised(sums: TermSums, moments: tuple[Moment, ...]) -> float:
+def self_normalised(sums: TermSums, moment: Moment) -> float:
     """The sum of w r over the sum of w."""
     if sums.weights.total <= 0.0:
         raise LogsError(
             "no logged action would ever be taken by this policy, so a self-normalised estimate is undefined."
         )
-    return sums.moments[MEAN] / sums.weights.total
+    return sums.moments[moment] / sums.weights.total
