@@ -59,7 +59,7 @@ def plain_proxies(
 
 
 def library_proxies(logs: Logs, candidate: Any, *, draws: int) -> Proxies:
-    needed = BOUNDS["efron-stein"].plan(paired=False, offset=0.0, count=logs.count, draws=draws)
+    needed = BOUNDS["efron-stein"].plan(quantity=Value(), offset=0.0, count=logs.count, draws=draws)
     term = Term("new", Value(), needed)
     proxies = collect(logs, Plan(name_policies({"new": candidate}), (term,))).of(term).proxies
     assert proxies is not None

@@ -27,6 +27,6 @@ def collected(rounds: LoggedRounds, method: str, quantity: Quantity | None = Non
 
 
 def collected_from(logs: Logs, policy: Any, method: str, quantity: Quantity | None = None, **options: Any) -> TermSums:
-    needed = BOUNDS[method].plan(paired=False, offset=0.0, count=logs.count, **options)
+    needed = BOUNDS[method].plan(quantity=Value(), offset=0.0, count=logs.count, **options)
     term = Term("new", Value() if quantity is None else quantity, needed)
     return collect(logs, Plan(name_policies({"new": policy}), (term,))).of(term)

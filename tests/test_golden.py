@@ -82,3 +82,13 @@ def test_rivals(golden: dict[str, Any], logs: sl.Logs) -> None:
     assert moments.unfloored(sums("moments", order=2, regularizer="clipping:3"), delta=delta) == close(
         expected["lower, moments of order 2 of clipping at 3, 1/sqrt(n), unfloored"]
     )
+
+
+def test_weight_control(golden: dict[str, Any], logs: sl.Logs) -> None:
+    expected, delta = golden["values"], golden["delta"]
+    lower = sl.evaluate(logs, "first", delta=delta, sides="lower")["first"]
+    upper = sl.evaluate(logs, "first", delta=delta, sides="upper")["first"]
+    assert lower.control == "weights"
+    assert lower.lower == close(expected["lower, mixture, anytime, weight control"])
+    assert upper.upper == close(expected["upper, mixture, anytime, weight control"])
+    assert sl.compare(logs, "first", delta=delta).lower == close(expected["improvement lower, anytime, weight control"])

@@ -223,7 +223,7 @@ def many_sums(drawn: Simulated, method: str, *, shortfall: bool, **options: Any)
     earned = 1 - drawn.reward if shortfall else drawn.reward
     terms = drawn.weights * earned
     view = PolicyRounds(drawn.weights, drawn.weights * drawn.propensity, drawn.propensity, earned, terms)
-    needed = BOUNDS[method].plan(paired=False, offset=0.0, count=lambda: rounds, **options)
+    needed = BOUNDS[method].plan(quantity=Value(), offset=0.0, count=lambda: rounds, **options)
     logs_of = [np.log1p(component.smoothing * terms).sum(axis=1) for component in needed.components]
     found = {m: (m.regularizer.values(view) ** m.power).sum(axis=1) for m in {MEAN, SQUARES, *needed.moments}}
     return [
@@ -315,4 +315,6 @@ def test_the_bootstrap_does_not_depend_on_batches() -> None:
 def test_clipping_defaults_to_the_square_root_of_the_rounds() -> None:
     sums = collected(HAND, "empirical-bernstein")
     assert sums.needed.moments[0].regularizer == Clipping(math.sqrt(2))
-    assert BOUNDS["moments"].plan(paired=False, offset=0.0, count=lambda: 100).moments[0].regularizer == Clipping(10.0)
+    assert BOUNDS["moments"].plan(quantity=Value(), offset=0.0, count=lambda: 100).moments[0].regularizer == Clipping(
+        10.0
+    )

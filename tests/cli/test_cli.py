@@ -57,7 +57,7 @@ def assert_clean(done: subprocess.CompletedProcess[str]) -> None:
         (["shop.parquet", *COLUMNS, "--policy", "p_better", "--margin", "0.09"], 3, "Not certified"),
         (["shop.parquet", *COLUMNS, "--policy", "p_better", "--propensity-is-estimated"], 3, "propensity model"),
         (["bad.parquet", *COLUMNS, "--policy", "p_better"], 4, "the first is 0.0 in row 417"),
-        (["wrong.parquet", *COLUMNS, "--policy", "p_better"], 4, "almost surely wrong"),
+        (["wrong.parquet", *COLUMNS, "--policy", "p_better"], 4, "suspect the propensities first"),
         (["truncated.parquet", *COLUMNS, "--policy", "p_better"], 4, "truncated.parquet cannot be read"),
         (["empty.parquet", *COLUMNS, "--policy", "p_better"], 4, "empty.parquet cannot be read"),
         (["none.parquet", *COLUMNS, "--policy", "p_better"], 4, "empty"),

@@ -92,7 +92,7 @@ def test_bounds_that_contradict_each_other_are_refused_not_capped() -> None:
         lambda: sl.compare(logs, {"better": BETTER}),
         lambda: sl.select(logs, {"better": BETTER}),
     ):
-        with pytest.raises(sl.LogsError, match="propensities are almost surely wrong: the mean weight is"):
+        with pytest.raises(sl.LogsError, match="suspect the propensities first: the mean weight is"):
             ask()
 
 
@@ -220,7 +220,8 @@ def test_whether_it_holds_at_any_number_of_looks(logs: sl.Logs) -> None:
         ({"method": "logarithmic-smoothing", "grid": "planned"}, "does not use grid="),
         ({"method": "logarithmic-smoothing", "smoothing": -1.0}, "smoothing must be a positive"),
         ({"grid": "hourly"}, "no grid 'hourly'"),
-        ({"control": "weights"}, "no control 'weights'"),
+        ({"control": "magic"}, "no control 'magic'"),
+        ({"control": "weights"}, "needs the whole distributions"),
         ({"over": {"better": BETTER}}, "compared with itself"),
         ({"over": {"a": BETTER, "b": WORSE}}, "one policy"),
     ],

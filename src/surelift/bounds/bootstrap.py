@@ -6,12 +6,13 @@ import numpy as np
 
 from surelift.arrays import FloatArray
 from surelift.bounds.draws import check_draws
+from surelift.quantities import Quantity
 from surelift.statistics import Needed, TermSums
 
 DEFAULT_RESAMPLES = 1_000
 
 
-def plan(*, paired: bool, offset: float, count: Callable[[], int], draws: int | None = None) -> Needed:
+def plan(*, quantity: Quantity, offset: float, count: Callable[[], int], draws: int | None = None) -> Needed:
     return Needed(offset=offset, resamples=check_draws(draws, DEFAULT_RESAMPLES), any_looks=False)
 
 

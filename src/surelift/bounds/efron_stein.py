@@ -5,13 +5,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from surelift.bounds.draws import check_draws
+from surelift.quantities import Quantity
 from surelift.statistics import MEAN, Needed, TermSums
 from surelift.statistics.efron_stein import EfronStein, Proxies
 
 DEFAULT_DRAWS = 1_000
 
 
-def plan(*, paired: bool, offset: float, count: Callable[[], int], draws: int | None = None) -> Needed:
+def plan(*, quantity: Quantity, offset: float, count: Callable[[], int], draws: int | None = None) -> Needed:
     return Needed(efron_stein=EfronStein(check_draws(draws, DEFAULT_DRAWS)), any_looks=False)
 
 

@@ -4,11 +4,12 @@ import math
 from collections.abc import Callable
 
 from surelift.errors import positive
+from surelift.quantities import Quantity
 from surelift.quantities.regularizers import Clipping
 from surelift.statistics import Moment, Needed, TermSums
 
 
-def plan(*, paired: bool, offset: float, count: Callable[[], int], clip: float | None = None) -> Needed:
+def plan(*, quantity: Quantity, offset: float, count: Callable[[], int], clip: float | None = None) -> Needed:
     """Clipped at sqrt(rounds) unless a clip is named."""
     clipping = Clipping(math.sqrt(count()) if clip is None else positive("clip", clip))
     return Needed(moments=(Moment(clipping), Moment(clipping, 2)), any_looks=False)

@@ -4,11 +4,12 @@ import math
 from collections.abc import Callable
 
 from surelift.bounds.logarithmic_smoothing import single_smoothing
+from surelift.quantities import Quantity
 from surelift.quantities.regularizers import ImplicitExploration
 from surelift.statistics import Moment, Needed, TermSums
 
 
-def plan(*, paired: bool, offset: float, count: Callable[[], int], smoothing: float | None = None) -> Needed:
+def plan(*, quantity: Quantity, offset: float, count: Callable[[], int], smoothing: float | None = None) -> Needed:
     grid = single_smoothing(smoothing, count)
     (chosen,) = grid.smoothings
     return Needed(moments=(Moment(ImplicitExploration(chosen)),), smoothing=chosen, any_looks=grid.any_looks)

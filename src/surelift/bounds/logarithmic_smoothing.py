@@ -7,6 +7,7 @@ from surelift import grids
 from surelift.bounds.mixture import ROUNDING
 from surelift.errors import positive
 from surelift.grids import Grid
+from surelift.quantities import Quantity
 from surelift.statistics import Needed, TermSums, on_grid
 
 
@@ -15,7 +16,7 @@ def single_smoothing(smoothing: float | None, count: Callable[[], int]) -> Grid:
     return grids.from_rounds(count()) if smoothing is None else grids.single(positive("smoothing", smoothing))
 
 
-def plan(*, paired: bool, offset: float, count: Callable[[], int], smoothing: float | None = None) -> Needed:
+def plan(*, quantity: Quantity, offset: float, count: Callable[[], int], smoothing: float | None = None) -> Needed:
     return on_grid(single_smoothing(smoothing, count), offset=offset)
 
 

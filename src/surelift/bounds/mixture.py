@@ -9,16 +9,21 @@ from surelift import grids
 from surelift.arrays import FloatArray
 from surelift.errors import UsageError
 from surelift.grids import Grid
-from surelift.statistics import Component, Needed, TermSums, on_grid
+from surelift.quantities import Quantity
+from surelift.statistics import Component, Needed, TermSums, on_grid, with_weight_control
 
 # Rounding in the sums and in the root stays below this, relative to the size of the terms; it is taken off the bound.
 ROUNDING = 1e-13
 _STEPS = 100
 
 
-def plan(*, paired: bool, offset: float, count: Callable[[], int], grid: str | Grid = "anytime") -> Needed:
+def plan(
+    *, quantity: Quantity, offset: float, count: Callable[[], int], control: str = "none", grid: str | Grid = "anytime"
+) -> Needed:
     """The components of the grid asked for; ``count`` is called only where it depends on the number of rounds."""
-    return on_grid(_choose_grid(grid, paired=paired, offset=offset, count=count), offset=offset)
+    chosen = _choose_grid(grid, paired=quantity.paired, offset=offset, count=count)
+    plain = on_grid(chosen, offset=offset)
+    return with_weight_control(plain, chosen, quantity) if control == "weights" else plain
 
 
 def _choose_grid(grid: str | Grid, *, paired: bool, offset: float, count: Callable[[], int]) -> Grid:

@@ -8,6 +8,7 @@ import numpy as np
 
 from surelift.bounds.logarithmic_smoothing import single_smoothing
 from surelift.errors import UsageError, is_number, positive
+from surelift.quantities import Quantity
 from surelift.quantities.regularizers import Clipping, Custom, GlobalClipping, Regularizer, regularizer_named
 from surelift.statistics import Moment, Needed, TermSums
 
@@ -16,7 +17,7 @@ DEFAULT_ORDER = 2
 
 def plan(
     *,
-    paired: bool,
+    quantity: Quantity,
     offset: float,
     count: Callable[[], int],
     smoothing: float | None = None,
@@ -34,7 +35,7 @@ def plan(
 
 
 def plan_second_moment(
-    *, paired: bool, offset: float, count: Callable[[], int], smoothing: float | None = None
+    *, quantity: Quantity, offset: float, count: Callable[[], int], smoothing: float | None = None
 ) -> Needed:
     """Order 1 of global clipping, the best regularizer for it (the paper, Corollary 4)."""
     grid = single_smoothing(smoothing, count)

@@ -4,10 +4,11 @@ import math
 from collections.abc import Callable
 from statistics import NormalDist
 
+from surelift.quantities import Quantity
 from surelift.statistics import MEAN, SQUARES, Needed, TermSums
 
 
-def plan(*, paired: bool, offset: float, count: Callable[[], int]) -> Needed:
+def plan(*, quantity: Quantity, offset: float, count: Callable[[], int]) -> Needed:
     return Needed(offset=offset, moments=(MEAN, SQUARES), any_looks=False)
 
 

@@ -124,7 +124,9 @@ class PolicyFlags:
 class MethodFlags:
     delta: Annotated[float, Parameter(help="The chance of being wrong.")] = 0.05
     method: Annotated[str, Parameter(help="How to bound; see 'surelift explain'.")] = "mixture"
-    control: Annotated[str, Parameter(help="What narrows the bound: auto or none.")] = "auto"
+    control: Annotated[
+        str, Parameter(help="What narrows the bound: auto, weights (needs whole distributions), or none.")
+    ] = "auto"
     grid: Annotated[str, Parameter(help="Smoothings to try: anytime, or planned for a single look.")] = "anytime"
     smoothing: Annotated[
         float | None, flag("A single smoothing, for methods that take one; default 1/sqrt(rounds).")

@@ -47,7 +47,7 @@ def refuse_contradiction(
         return
     raise LogsError(
         f"{subject}: the bounds contradict each other, at least {lower:.6g} and at most {upper:.6g}, where only "
-        f"[{least:.6g}, {most:.6g}] is possible.\nWith right logs a bound would have to fail for that, so the propensities "
-        f"are almost surely wrong: the mean weight is {mean_weight:.4g} and should be near 1. Check that they belong to "
-        "the action really taken, from the policy version that took it, after business rules."
+        f"[{least:.6g}, {most:.6g}] is possible.\nWith right logs one of the two bounds would have to fail: suspect the "
+        f"propensities first: the mean weight is {mean_weight:.4g} and should be near 1. Check that they belong to the action "
+        "really taken, from the policy version that took it, after business rules."
     )

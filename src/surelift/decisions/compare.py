@@ -7,7 +7,7 @@ from typing import Any
 from surelift.bounds.bound import Promise
 from surelift.decisions.asking import Progress, ask, count_rounds, refuse_contradiction, require_logs
 from surelift.decisions.basis import Basis, assumptions_of, basis_of, doubts_of
-from surelift.decisions.method import Method, check_delta, check_margin, choose_method
+from surelift.decisions.method import Method, check_delta, check_margin, choose_method, control_of
 from surelift.decisions.result import Result
 from surelift.errors import UsageError
 from surelift.estimates import plain_mean
@@ -133,9 +133,10 @@ def improvements(
     everyone = dict(policies)
     if not isinstance(baseline, Production):
         everyone[over_name] = baseline
+    known = method.known(logs, everyone)
     terms = {
         name: tuple(
-            method.plan(candidate, quantity, policies=everyone, count=lambda: count_rounds(logs))
+            method.plan(candidate, quantity, policies=everyone, count=lambda: count_rounds(logs), known=known)
             for candidate, quantity in _two_sides(name, over_name, baseline)
         )
         for name in policies
@@ -186,7 +187,7 @@ def _answer(
         delta=delta,
         rounds=sums.units,
         method=method.name,
-        control=method.control,
+        control=control_of(gain, loss),
         promise=method.promise,
         mean_weight=mean_weight,
         improvement_range=(-scale.improvement(most), scale.improvement(most)),

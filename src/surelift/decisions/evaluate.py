@@ -7,7 +7,7 @@ from typing import Any, Literal
 from surelift.bounds.bound import Promise
 from surelift.decisions.asking import Progress, ask, count_rounds, refuse_contradiction, require_logs
 from surelift.decisions.basis import Basis, assumptions_of, basis_of, doubts_of
-from surelift.decisions.method import Method, check_delta, choose_method
+from surelift.decisions.method import Method, check_delta, choose_method, control_of
 from surelift.decisions.result import Result
 from surelift.errors import UsageError
 from surelift.estimates import plain_mean
@@ -125,10 +125,11 @@ def evaluate(
     named = name_policies(policies)
     # A lower bound on a cost is an upper bound on its reward.
     bounded_from_below, bounded_from_above = _sides_on_reward(sides, is_cost=logs.scale.is_cost)
+    known = chosen.known(logs, named)
     terms: dict[tuple[str, type], Term] = {}
     for name in named:
         for quantity, wanted in ((Value(), bounded_from_below), (Shortfall(), bounded_from_above)):
-            term = chosen.plan(name, quantity, policies=named, count=lambda: count_rounds(logs))
+            term = chosen.plan(name, quantity, policies=named, count=lambda: count_rounds(logs), known=known)
             needed = wanted or (chosen.bound.upper_bound is not None and isinstance(quantity, Value))
             terms[name, type(quantity)] = term if needed else Term(name, quantity)
     sums = ask(logs, Plan(named, tuple(terms.values())), progress=progress)
@@ -139,10 +140,13 @@ def evaluate(
         low = chosen.lower_bound(sums, value, delta=each) if bounded_from_below else None
         high = chosen.upper_bound(sums, value, shortfall, most=1.0, delta=each) if bounded_from_above else None
         doubts = (*doubts_of(logs), *chosen.doubts(sums, value if value.needed != Needed() else shortfall, delta=each))
-        results[name] = _in_units(logs, name, sums, chosen, low, high, delta=delta, doubts=doubts)
+        results[name] = _in_units(
+            logs, name, sums, chosen, low, high, delta=delta, doubts=doubts, control=control_of(value, shortfall)
+        )
     options = {"delta": delta, "sides": sides, **chosen.describe()}
     basis = basis_of("evaluate", logs, named, sums, options)
-    return Evaluation(results, delta, sums.units, chosen.name, chosen.control, sides, basis)
+    used = {result.control for result in results.values()}
+    return Evaluation(results, delta, sums.units, chosen.name, used.pop() if len(used) == 1 else "mixed", sides, basis)
 
 
 def _sides_on_reward(sides: Sides, *, is_cost: bool) -> tuple[bool, bool]:
@@ -152,7 +156,7 @@ def _sides_on_reward(sides: Sides, *, is_cost: bool) -> tuple[bool, bool]:
 
 def _in_units(
     logs: Logs, name: str, sums: Sums, method: Method, low: float | None, high: float | None, *, delta: float,
-    doubts: tuple[str, ...],
+    doubts: tuple[str, ...], control: str,
 ) -> PolicyValue:  # fmt: skip
     """The answer on [0, 1], checked and turned into the units of the column."""
     mean_weight = sums.weights[name].total / sums.units
@@ -173,7 +177,7 @@ def _in_units(
         delta=delta,
         rounds=sums.units,
         method=method.name,
-        control=method.control,
+        control=control,
         promise=method.promise,
         mean_weight=mean_weight,
         value_range=(logs.scale.low, logs.scale.high),

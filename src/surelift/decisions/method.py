@@ -6,14 +6,16 @@ from typing import Any
 
 from surelift.bounds import BOUNDS, Bound
 from surelift.bounds.bound import Promise
+from surelift.engines import known_distributions
 from surelift.errors import UsageError, is_number
 from surelift.grids import Grid
+from surelift.logs.logs import Logs
 from surelift.policies import Policy
-from surelift.quantities import Quantity
+from surelift.quantities import Quantity, Value
 from surelift.quantities.regularizers import describe_regularizer
 from surelift.statistics import Needed, Sums, Term, offset_of
 
-CONTROLS = ("auto", "none")
+CONTROLS = ("auto", "none", "weights")
 _DEFAULTS: dict[str, Any] = {"grid": "anytime"}
 _ASYMPTOTIC = "asymptotic: covers only in the limit of many rounds, and at one look"
 
@@ -33,12 +35,29 @@ class Method:
         """What it promises with these options."""
         if self.bound.promise != "any number of looks":
             return self.bound.promise
-        return (
-            "any number of looks" if self._needed(paired=False, offset=0.0, count=lambda: 1).any_looks else "one look"
-        )
+        return "any number of looks" if self.rehearse().any_looks else "one look"
+
+    def known(self, logs: Logs, policies: Mapping[str, Policy]) -> frozenset[str]:
+        """The policies that can be controlled: those whose whole distribution is known, if control is wanted."""
+        if self.control == "none" or not self.bound.controls:
+            return frozenset()
+        found = known_distributions(logs, policies)
+        unknown = sorted(set(policies) - found)
+        if self.control != "auto" and unknown:
+            raise UsageError(
+                f"control={self.control!r} needs the whole distributions: production's in logging=, and policy "
+                f"{unknown[0]!r} as a vector over actions."
+            )
+        return found
 
     def plan(
-        self, candidate: str, quantity: Quantity, *, policies: Mapping[str, Policy], count: Callable[[], int]
+        self,
+        candidate: str,
+        quantity: Quantity,
+        *,
+        policies: Mapping[str, Policy],
+        count: Callable[[], int],
+        known: frozenset[str],
     ) -> Term:
         """What to add up to bound a quantity: nothing where it is surely zero."""
         if quantity.paired and not self.bound.paired:
@@ -47,7 +66,8 @@ class Method:
         offset = offset_of(candidate, quantity, policies)
         if quantity.paired and offset == 0.0:
             return Term(candidate, quantity)
-        return Term(candidate, quantity, self._needed(paired=quantity.paired, offset=offset, count=count))
+        controlled = {"control": "weights"} if set(quantity.controlled(candidate, 0.5)) <= known else {}
+        return Term(candidate, quantity, self._needed(quantity=quantity, offset=offset, count=count, **controlled))
 
     def lower_bound(self, sums: Sums, term: Term, *, delta: float) -> float:
         if _surely_zero(term):
@@ -67,15 +87,21 @@ class Method:
             return ()
         return (_ASYMPTOTIC,) if self.bound.remark is None else (self.bound.remark(sums.of(term), delta=delta),)
 
-    def rehearse(self) -> None:
+    def rehearse(self) -> Needed:
         """Plan once with nothing at stake, so that a wrong option is refused before anything is read."""
-        self._needed(paired=False, offset=0.0, count=lambda: 1)
+        return self._needed(quantity=Value(), offset=0.0, count=lambda: 1)
 
     def describe(self) -> dict[str, Any]:
         return {"method": self.name, "control": self.control, **{k: _describe(v) for k, v in self.options.items()}}
 
-    def _needed(self, *, paired: bool, offset: float, count: Callable[[], int]) -> Needed:
-        return self.bound.plan(**self.options, paired=paired, offset=offset, count=count)
+    def _needed(self, *, quantity: Quantity, offset: float, count: Callable[[], int], **control: str) -> Needed:
+        return self.bound.plan(**self.options, **control, quantity=quantity, offset=offset, count=count)
+
+
+def control_of(*terms: Term) -> str:
+    """The control that was used."""
+    used = any(part.control is not None for term in terms for part in term.needed.components)
+    return "weights" if used else "none"
 
 
 def _surely_zero(term: Term) -> bool:
@@ -102,7 +128,9 @@ def choose_method(name: str, *, control: str, **options: Any) -> Method:
             raise UsageError(f"method {name!r} does not use {option}=; {uses}.")
     if isinstance(options.get("grid"), Mapping):
         options["grid"] = Grid.from_description(options["grid"])
-    chosen = Method(name, "none", {option: value for option, value in options.items() if option in used})
+    if control == "weights" and "weights" not in BOUNDS[name].controls:
+        raise UsageError(f"method {name!r} knows no control={control!r}; use method='mixture'.")
+    chosen = Method(name, control, {option: value for option, value in options.items() if option in used})
     chosen.rehearse()
     return chosen
 

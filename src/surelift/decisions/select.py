@@ -82,6 +82,7 @@ def select(
     certified = [result for result in found.values() if result.certified]
     best = max(certified, key=lambda result: result.lower, default=None)
     first = next(iter(found.values()))
+    used = {result.control for result in found.values()}
     return Selection(
         chosen=None if best is None else best.policy,
         over=first.over,
@@ -90,7 +91,7 @@ def select(
         margin=first.margin,
         rounds=first.rounds,
         method=first.method,
-        control=first.control,
+        control=used.pop() if len(used) == 1 else "mixed",
         assumptions=first.assumptions,
         doubts=first.doubts,
         basis=first.basis,

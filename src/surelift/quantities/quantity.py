@@ -22,12 +22,23 @@ class Quantity(Protocol):
     paired: ClassVar[bool]
     """Whether two policies are compared round by round, which asks for another grid."""
 
+    control_shares: ClassVar[tuple[float, ...]]
+    """The shares of the weight that control may take off."""
+
     def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
         """The number of each round; given the past, its mean is at most what is to be bounded."""
         ...
 
     def earned(self, reward: FloatArray) -> FloatArray:
         """What of the reward the quantity is about: the reward, or what it falls short of 1."""
+        ...
+
+    def controlled(self, candidate: str, share: float) -> Mapping[str, float]:
+        """Whose weights a control of this share takes off, and how much of each."""
+        ...
+
+    def control_caps(self, cap: float, share: float, offset: float) -> tuple[float, float]:
+        """From a wanted cap to the cap used, and the offset that a controlled term then needs."""
         ...
 
     def offset(self, candidate: str, largest_drops: Mapping[str, float]) -> float:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from surelift.arrays import BoolArray, FloatArray
+from surelift.controls.weights import KnownDistributions
 from surelift.errors import LogsError, UsageError
 from surelift.logs import faults
 from surelift.logs.logs import Logs
@@ -51,6 +52,7 @@ def add_up(rounds: Rounds, plan: Plan, probabilities: Mapping[str, Probabilities
     log_sums: dict[LogSumKey, float] = {}
     moments: dict[MomentKey, float] = {}
     resamples: dict[ResampleKey, FloatArray] = {}
+    known: KnownDistributions | None = None
     for term in plan.terms:
         values = term.quantity.terms(term.candidate, kept, reward)
         seen = PolicyRounds(
@@ -65,7 +67,14 @@ def add_up(rounds: Rounds, plan: Plan, probabilities: Mapping[str, Probabilities
         if term.needed.resamples:
             rows = row_numbers(rounds.start, usable)
             resamples[ResampleKey(term.candidate, term.quantity)] = resample(values, rows, term.needed.resamples)
-        log_sums.update(_log_sums(term, values))
+        log_sums.update(_plain_log_sums(term, values))
+        controlled = [component for component in term.needed.components if component.control is not None]
+        if controlled and rounds.faults.tallies:
+            # Vectors that are not fit cannot be laid side by side; the log will be refused.
+            log_sums.update({LogSumKey(term.candidate, term.quantity, component): 0.0 for component in controlled})
+        elif controlled:
+            known = KnownDistributions(rounds, probabilities) if known is None else known
+            log_sums.update(_controlled_log_sums(term, known, reward))
     return Sums(
         rows=rounds.size,
         units=int(usable.sum()),
@@ -94,14 +103,34 @@ def _weights(rounds: Rounds, name: str, probabilities: Probabilities) -> Weights
     return Weights(weight, probabilities.excess(rounds.propensity))
 
 
-def _log_sums(term: Term, values: FloatArray) -> Mapping[LogSumKey, float]:
-    shifted: dict[float, FloatArray] = {}
+def _plain_log_sums(term: Term, values: FloatArray) -> Mapping[LogSumKey, float]:
+    plain = [component for component in term.needed.components if component.control is None]
+    if not plain:
+        return {}
+    shifted = _nonnegative(term, values, term.needed.offset)
+    return {
+        LogSumKey(term.candidate, term.quantity, component): float(
+            log_terms(shifted, smoothing=component.smoothing).sum()
+        )
+        for component in plain
+    }
+
+
+def _controlled_log_sums(term: Term, known: KnownDistributions, reward: FloatArray) -> Mapping[LogSumKey, float]:
+    involved = term.quantity.controlled(term.candidate, 0.5)
+    weights = {name: known.weight(name) for name in involved}
+    values = term.quantity.terms(
+        term.candidate, {name: Weights(weight, weight - 1.0) for name, weight in weights.items()}, reward
+    )
+    taken_off = float(np.log1p(known.overstated).sum())
     sums = {}
     for component in term.needed.components:
-        if component.offset not in shifted:
-            shifted[component.offset] = _nonnegative(term, values, component.offset)
-        logarithms = log_terms(shifted[component.offset], smoothing=component.smoothing)
-        sums[LogSumKey(term.candidate, term.quantity, component)] = float(logarithms.sum())
+        if component.control is None:
+            continue
+        mix = term.quantity.controlled(term.candidate, component.control.share)
+        shifted = _nonnegative(term, values + known.adjustment(component.control, mix), component.offset)
+        total = float(log_terms(shifted, smoothing=component.smoothing).sum())
+        sums[LogSumKey(term.candidate, term.quantity, component)] = total - taken_off
     return sums
 
 

@@ -1,8 +1,9 @@
 """The plan: which policies, which quantities of them, and what of these is to be added up."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from surelift.controls.weights import CAP, GROWTH, WeightControl
 from surelift.grids import Grid
 from surelift.policies import Policy
 from surelift.quantities import Quantity
@@ -17,7 +18,7 @@ class Component:
     smoothing: float
     offset: float
     prior: float
-    control: str = "none"
+    control: WeightControl | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,18 @@ def on_grid(grid: Grid, *, offset: float) -> Needed:
     pairs = zip(grid.smoothings, grid.prior, strict=True)
     components = tuple(Component(smoothing, offset, prior) for smoothing, prior in pairs)
     return Needed(offset=offset, components=components, any_looks=grid.any_looks)
+
+
+def with_weight_control(plain: Needed, grid: Grid, quantity: Quantity) -> Needed:
+    """Half of the prior on the plain components, half on the same grid with control, its shares alike."""
+    components = [replace(component, prior=component.prior / 2.0) for component in plain.components]
+    shares = quantity.control_shares
+    for beta, prior in zip(grid.smoothings, grid.prior, strict=True):
+        for share in shares:
+            cap, offset = quantity.control_caps(CAP / beta, share, plain.offset)
+            control = WeightControl(share, cap)
+            components.append(Component(GROWTH * beta, offset, prior / (2.0 * len(shares)), control))
+    return replace(plain, components=tuple(components))
 
 
 def offset_of(candidate: str, quantity: Quantity, policies: Mapping[str, Policy]) -> float:

@@ -1,0 +1,65 @@
+r"""Weight control: how far a weight lies from its mean is known, since the whole distributions are.
+
+With g = min(rho w, k), the term phi = w r - g + sum_a pi0(a) min(rho w(a), k) has the mean of w r whatever the support of
+pi0, since g minus its exact conditional mean has mean zero; and phi >= -k, since g <= k. A large weight then no longer
+surprises by its size, only by its reward. The sum is taken as sum_a min(rho pi(a), k pi0(a)): no division, and right where
+pi0 is zero.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from surelift.arrays import FloatArray
+from surelift.logs.rounds import Rounds
+from surelift.logs.vectors import Vectors
+from surelift.policies.policy import Probabilities
+
+# k = CAP / beta and lambda = GROWTH * beta for every smoothing beta of the grid.
+CAP, GROWTH = 8.0 / 9.0, 9.0
+
+
+@dataclass(frozen=True, slots=True)
+class WeightControl:
+    """The share of the weight that is taken off (the rho above), and the cap on what is taken off (k)."""
+
+    share: float
+    cap: float
+
+
+class KnownDistributions:
+    """The distributions of a batch, made to sum to 1 exactly, and what that may have hidden."""
+
+    def __init__(self, rounds: Rounds, found: Mapping[str, Probabilities]) -> None:
+        assert rounds.logging is not None
+        assert rounds.action is not None
+        self._layout = rounds.logging
+        self._logging = _normalised(rounds.logging)
+        self._vectors = {name: _normalised(one.vectors) for name, one in found.items() if one.vectors is not None}
+        self._action = rounds.action
+        self._logged_chance = self._layout.replace_values(self._logging).at(rounds.action)
+        # Where the propensity is larger than the vector says, the factor of the round is divided by as much: it is never
+        # negative, so its mean stays at most 1.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            self.overstated = np.maximum(rounds.propensity / self._logged_chance - 1.0, 0.0)
+
+    def knows(self, name: str) -> bool:
+        return name in self._vectors
+
+    def weight(self, name: str) -> FloatArray:
+        """The weight of the logged action, from the vectors alone."""
+        entries = self._layout.replace_values(self._vectors[name]).at(self._action)
+        return entries / self._logged_chance
+
+    def adjustment(self, control: WeightControl, mix: Mapping[str, float]) -> FloatArray:
+        """What is added to a term: minus the capped weight, plus its mean over all actions."""
+        mixed = sum(share * self._vectors[name] for name, share in mix.items())
+        logged = sum(share * self.weight(name) for name, share in mix.items())
+        expected = self._layout.fold(np.add, np.minimum(mixed, control.cap * self._logging), empty=0.0)
+        return expected - np.minimum(logged, control.cap)
+
+
+def _normalised(vectors: Vectors) -> FloatArray:
+    sums = vectors.sums()
+    return vectors.values / vectors.spread(np.where(sums > 0.0, sums, 1.0))

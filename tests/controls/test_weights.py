@@ -1,0 +1,219 @@
+"""Weight control: exact on small laws, covered in simulation, never much worse than plain, and refused without vectors."""
+
+import math
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import surelift as sl
+from surelift import grids
+from surelift.arrays import FloatArray
+from surelift.bounds import BOUNDS, mixture
+from surelift.engines import collect
+from surelift.policies.resolve import name_policies
+from surelift.quantities import Decline, Difference, Improvement, Quantity, Shortfall, Value
+from surelift.statistics import Component, LogSumKey, Plan, Sums, Term, TermSums, WeightSums, offset_of
+from tests.laws import LAWS, Law
+from tests.strategies import deltas
+
+ALPHAS = (0.05, 0.5, 1.0)
+
+
+def log_of(law: Law) -> tuple[FloatArray, sl.Logs, FloatArray]:
+    """A log that holds every outcome of the law once, and the chance of each."""
+    logging = np.array(law.logging)
+    rows = [
+        (q * chance, action, level)
+        for action, (q, high) in enumerate(zip(law.logging, law.high_chance, strict=True))
+        for level, chance in zip(law.reward_levels, (1 - high, high), strict=True)
+        if q * chance > 0
+    ]
+    chances, action, reward = (np.array(column) for column in zip(*rows, strict=True))
+    logs = sl.Logs(reward=reward, propensity=logging[action], action=action, logging=np.tile(logging, (len(rows), 1)))
+    return chances, logs, action
+
+
+@pytest.mark.parametrize("name, alpha", list(product(LAWS, ALPHAS)))
+def test_every_controlled_factor_is_nonnegative_with_mean_one(name: str, alpha: float) -> None:
+    """Each outcome is a log of its own, so that the library's own sums give the factor of that outcome."""
+    law = LAWS[name]
+    chances, logs, _ = log_of(law)
+    rows = len(chances)
+    policies = name_policies(
+        {
+            "new": sl.mixture(np.tile(law.candidate, (rows, 1)), alpha),
+            "rival": sl.mixture(np.tile(law.rival, (rows, 1)), alpha / 2),
+        }
+    )
+    now = law.value(law.logging)
+    new = now + alpha * (law.value(law.candidate) - now)
+    rival = now + alpha / 2 * (law.value(law.rival) - now)
+    cases: list[tuple[str, Quantity, float]] = [
+        ("new", Value(), new), ("new", Shortfall(), 1 - new), ("new", Improvement(), new - now),
+        ("new", Decline(), now - new), ("new", Difference("rival"), new - rival), ("rival", Difference("new"), rival - new),
+    ]  # fmt: skip
+    for candidate, quantity, target in cases:
+        offset = offset_of(candidate, quantity, policies)
+        needed = mixture.plan(quantity=quantity, offset=offset, count=lambda: 1, control="weights")
+        assert sum(component.prior for component in needed.components) == pytest.approx(1.0)
+        term = Term(candidate, quantity, needed)
+        factors = factors_of(logs, Plan(policies, (term,)), term)
+        for component in needed.components:
+            scaled = factors[component] / (1 + component.smoothing * (target + component.offset))
+            mean = math.fsum(chances * scaled)
+            if law.full_support:
+                assert mean == pytest.approx(1.0, abs=1e-9), (candidate, quantity, component)
+            else:
+                assert mean <= 1.0 + 1e-9, (candidate, quantity, component)
+
+
+def factors_of(logs: sl.Logs, plan: Plan, term: Term) -> dict[Component, FloatArray]:
+    """1 + smoothing (term + offset) of each row, through the library: exp of the log sum of a one-row log."""
+    from surelift.logs.rounds import Rounds
+    from surelift.statistics.adding import add_up, read_policies
+
+    (batch,) = logs.batches()
+    found: dict[Component, list[float]] = {component: [] for component in term.needed.components}
+    for row in range(batch.table.num_rows):
+        one = type(batch)(batch.table.slice(row, 1), batch.start + row)
+        rounds = Rounds(logs, one)
+        sums = add_up(rounds, plan, read_policies(rounds, plan))
+        assert not sums.invalid
+        for component in term.needed.components:
+            found[component].append(math.exp(sums.log_sums[LogSumKey(term.candidate, term.quantity, component)]))
+    return {component: np.array(values) for component, values in found.items()}
+
+
+def problem(rng: np.random.Generator, rounds: int, law: Law) -> sl.Logs:
+    logging = np.array(law.logging)
+    action = np.searchsorted(np.cumsum(logging)[:-1], rng.random(rounds), side="right")
+    high = rng.random(rounds) < np.array(law.high_chance)[action]
+    reward = np.where(high, law.reward_levels[1], law.reward_levels[0])
+    return sl.Logs(reward=reward, propensity=logging[action], action=action, logging=np.tile(logging, (rounds, 1)))
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_controlled_bounds_hold_as_often_as_they_say(name: str) -> None:
+    law, rounds, runs, delta = LAWS[name], 300, 150, 0.1
+    rng = np.random.default_rng(5)
+    policies = name_policies({"new": np.tile(law.candidate, (rounds, 1)), "rival": np.tile(law.rival, (rounds, 1))})
+    new, now, other = law.value(law.candidate), law.value(law.logging), law.value(law.rival)
+    cases: list[tuple[str, Quantity, float]] = [
+        ("new", Value(), new), ("new", Shortfall(), 1 - new), ("new", Improvement(), new - now),
+        ("new", Decline(), now - new), ("new", Difference("rival"), new - other), ("rival", Difference("new"), other - new),
+    ]  # fmt: skip
+    terms = {
+        target: Term(candidate, quantity, mixture.plan(
+            quantity=quantity, offset=offset_of(candidate, quantity, policies), count=lambda: rounds, control="weights"
+        ))
+        for candidate, quantity, target in cases
+    }  # fmt: skip
+    missed = dict.fromkeys(terms, 0)
+    for _ in range(runs):
+        sums = collect(problem(rng, rounds, law), Plan(policies, tuple(terms.values())))
+        for target, term in terms.items():
+            missed[target] += mixture.lower_bound(sums.of(term), delta=delta) > target
+    assert max(missed.values()) <= stats.binom.isf(1e-6, runs, delta)
+
+
+def random_log(seed: int, rounds: int = 200, actions: int = 4) -> tuple[sl.Logs, FloatArray]:
+    rng = np.random.default_rng(seed)
+    logging, new = rng.dirichlet(np.ones(actions), rounds), rng.dirichlet(np.ones(actions), rounds)
+    action = (rng.random(rounds)[:, None] > np.cumsum(logging, axis=1)[:, :-1]).sum(axis=1)
+    reward = (rng.random(rounds) < 0.9 * new[np.arange(rounds), action]).astype(float)
+    logs = sl.Logs(reward=reward, propensity=logging[np.arange(rounds), action], action=action, logging=logging)
+    return logs, new
+
+
+@given(seed=st.integers(0, 10_000), delta=deltas())
+def test_control_is_never_worse_than_plain_at_half_the_delta(seed: int, delta: float) -> None:
+    logs, new = random_log(seed)
+    controlled = sl.evaluate(logs, {"new": new}, delta=delta, sides="lower", control="weights")["new"].lower
+    plain = sl.evaluate(logs, {"new": new}, delta=delta / 2, sides="lower", control="none")["new"].lower
+    assert controlled is not None
+    assert plain is not None
+    assert controlled >= plain - 1e-12
+
+
+def test_it_narrows_where_values_are_high() -> None:
+    law = Law((0.25, 0.75), (0.75, 0.25), (0.5, 0.5), (0.0, 1.0), (0.97, 0.93))
+    logs = problem(np.random.default_rng(0), 4_000, law)
+    new = {"new": np.tile(law.candidate, (4_000, 1))}
+    controlled, plain = (sl.evaluate(logs, new, control=control)["new"] for control in ("auto", "none"))
+    assert controlled.lower is not None and plain.lower is not None  # noqa: PT018
+    assert controlled.upper is not None and plain.upper is not None  # noqa: PT018
+    assert controlled.control == "weights"
+    assert controlled.upper - controlled.lower < 0.7 * (plain.upper - plain.lower)
+
+
+def test_auto_controls_where_distributions_are_known() -> None:
+    logs, new = random_log(1)
+    logged = new[np.arange(200), np.asarray(logs.source._columns["action"])]  # type: ignore[attr-defined]
+    both = sl.evaluate(logs, {"vector": new, "single": logged})
+    assert (both["vector"].control, both["single"].control, both.control) == ("weights", "none", "mixed")
+    assert sl.compare(logs, {"vector": new}, over={"single": logged}).control == "none"
+    with pytest.raises(sl.UsageError, match="control='weights' needs the whole distributions"):
+        sl.evaluate(logs, {"vector": new, "single": logged}, control="weights")
+    with pytest.raises(sl.UsageError, match="knows no control"):
+        sl.evaluate(logs, {"vector": new}, control="weights", method="normal")
+    assert BOUNDS["mixture"].controls == ("weights",)
+
+
+def test_a_propensity_above_its_vector_is_taken_off() -> None:
+    """The vectors understate a propensity by a part in a million: the controlled sums pay for it, round by round."""
+    logs, new = random_log(2)
+    columns = dict(logs.source._columns)  # type: ignore[attr-defined]
+    columns["propensity"] = np.asarray(columns["propensity"]) * (1 + 9e-7)
+    named = name_policies({"new": new})
+    term = Term("new", Value(), mixture.plan(quantity=Value(), offset=0.0, count=lambda: 200, control="weights"))
+    declared: dict[str, Any] = {
+        "reward": "reward",
+        "propensity": "propensity",
+        "action": "action",
+        "logging": "logging",
+    }
+    exact, shifted = (
+        collect(sl.Logs(one, **declared), Plan(named, (term,)))
+        for one in (logs.source._columns, columns)  # type: ignore[attr-defined]
+    )
+    for key, total in exact.log_sums.items():
+        if key.component.control is not None:
+            assert shifted.log_sums[key] == pytest.approx(total - 200 * math.log1p(9e-7), abs=1e-9)
+
+
+def test_controlled_sums_add_up_and_certificates_verify() -> None:
+    logs, new = random_log(3, rounds=500)
+    answer = sl.compare(logs, {"new": new})
+    assert answer.control == "weights"
+    certificate = sl.Certificate.of(answer)
+    assert certificate.content["answer"]["control"] == "weights"
+    assert sl.verify(certificate, logs, {"new": new}).same
+    columns = logs.source._columns  # type: ignore[attr-defined]
+    term = Term(
+        "new", Improvement(), mixture.plan(quantity=Improvement(), offset=1.0, count=lambda: 1, control="weights")
+    )
+    total = Sums()
+    for part in (slice(0, 123), slice(123, 500)):
+        cut = sl.Logs({name: np.asarray(column)[part] for name, column in columns.items()},
+                      reward="reward", propensity="propensity", action="action", logging="logging")  # fmt: skip
+        total = total + collect(cut, Plan(name_policies({"new": new[part]}), (term,)))
+    whole = collect(logs, Plan(name_policies({"new": new}), (term,)))
+    assert total.log_sums == pytest.approx(whole.log_sums, rel=1e-12)
+
+
+def test_the_wealth_of_a_controlled_component_by_hand() -> None:
+    # pi0 = (1/2, 1/2), pi = (1, 0), action 0 earns 1: w = 2, and beta = 1 gives k = 8/9, lambda = 9.
+    logs = sl.Logs(reward=[1.0], propensity=[0.5], action=[0], logging=[[0.5, 0.5]])
+    needed = mixture.plan(quantity=Value(), offset=0.0, count=lambda: 1, control="weights", grid=grids.single(1.0))
+    term = Term("new", Value(), needed)
+    sums = collect(logs, Plan(name_policies({"new": [[1.0, 0.0]]}), (term,))).of(term)
+    # Shares 1/2 and 1 take off min(1, 8/9) and min(2, 8/9), and give back min(1/2, 4/9) and min(1, 4/9): 4/9 each.
+    expected = [math.log1p(2.0)] + [math.log1p(9 * (2 - 8 / 9 + 4 / 9 + 8 / 9))] * 2
+    assert sums.log_sums == pytest.approx(expected)
+    assert isinstance(sums, TermSums)
+    assert isinstance(sums.weights, WeightSums)
