@@ -10,6 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 demo: $(VENV)/demo.stamp
 	$(BIN)/surelift demo --output demo
 	$(BIN)/surelift verify demo/certificate.json demo/shop.parquet
+	@echo "To go on from here: . $(BIN)/activate"
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n 2 -q

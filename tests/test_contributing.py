@@ -31,4 +31,4 @@ def test_the_example_is_a_bound(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     with pytest.raises(sl.UsageError, match="does not use grid="):
         sl.evaluate(logs, {"new": np.full(1_000, 0.5)}, method="hoeffding", grid="planned")
     assert main(["explain", "hoeffding"]) == 0
-    assert "pays for their range" in capsys.readouterr().err
+    assert "pays for their range" in capsys.readouterr().out

@@ -34,16 +34,7 @@ def test_the_answer_shown_is_the_answer_given(
     monkeypatch.chdir(tmp_path)
     main(["demo"])
     capsys.readouterr()
-    flags = [
-        "--reward",
-        "click",
-        "--propensity",
-        "propensity",
-        "--policy",
-        "10% p_better=p_better",
-        "--mix",
-        "10% p_better=0.1",
-    ]
+    flags = ["--reward", "click", "--propensity", "propensity", "--policy", "p_better", "--mix", "p_better=0.1"]
     assert main(["compare", "demo/shop.parquet", *flags]) == 0
     assert capsys.readouterr().err.strip() in README.read_text()
 

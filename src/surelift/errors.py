@@ -36,3 +36,10 @@ def positive(name: str, value: object) -> float:
     if not (isinstance(value, Real) and is_number(value) and 0.0 < float(value) < float("inf")):
         raise UsageError(f"{name} must be a positive, finite number, but is {value!r}.")
     return float(value)
+
+
+def share(name: str, value: object) -> float:
+    """An option that has to lie between 0 and 1."""
+    if not (isinstance(value, Real) and is_number(value) and 0.0 <= float(value) <= 1.0):
+        raise UsageError(f"{name} must be a number in [0, 1], but is {value!r}.")
+    return float(value)

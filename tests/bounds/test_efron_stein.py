@@ -1,5 +1,6 @@
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,8 +28,10 @@ def exact(candidate: FloatArray, logging: FloatArray, action: list[int]) -> tupl
         other = np.array([weights[i, a] for i, a in enumerate(redrawn)])
         for k in range(rounds):
             mixed = w[: k + 1].sum() + other[k + 1 :].sum()
-            variance += chance * (w[k] / mixed + other[k] / (mixed - w[k] + other[k])) ** 2
-        expected += chance * float(((other / other.sum()) ** 2).sum())
+            swapped = mixed - w[k] + other[k]
+            change = (w[k] / mixed if mixed > 0 else 0.0) + (other[k] / swapped if swapped > 0 else 0.0)
+            variance += chance * change**2
+        expected += chance * (float(((other / other.sum()) ** 2).sum()) if other.sum() > 0 else 1.0)
     return variance, expected
 
 
@@ -42,6 +45,39 @@ def test_proxies_against_every_possible_redraw() -> None:
     assert abs(found.expected - expected) < 5 * found.expected_error
     assert found.variance_error < 0.002 * variance
     assert found.second_moment == pytest.approx((candidate**2 / logging).sum())
+
+
+def test_a_candidate_that_mostly_has_no_weight() -> None:
+    rng = np.random.default_rng(3)
+    logging, candidate = rng.dirichlet(np.ones(3), 5), np.eye(3)[rng.integers(0, 3, 5)]
+    for action in ([0, 1, 2, 0, 1], [0, 0, 0, 0, 0]):
+        found = library_proxies(logs_of(logging, action, [1.0] * 5), candidate, draws=200_000)
+        variance, expected = exact(candidate, logging, action)
+        assert abs(found.variance - variance) < 5 * found.variance_error + 1e-9
+        assert abs(found.expected - expected) < 5 * found.expected_error + 1e-9
+
+
+def test_without_support_it_knows_nothing() -> None:
+    logs = logs_of(np.tile([1.0, 0.0], (4_000, 1)), [0] * 4_000, [1.0] * 4_000)
+    answer = sl.evaluate(logs, {"new": np.tile([0.1, 0.9], (4_000, 1))}, method="efron-stein", draws=100)["new"]
+    assert (answer.lower, answer.upper) == (0.0, 1.0)
+    assert any("could take every action" in assumption for assumption in answer.assumptions)
+    nothing = sl.evaluate(logs, {"new": np.tile([0.0, 1.0], (4_000, 1))}, method="efron-stein", draws=100)["new"]
+    assert "no logged action has any weight" in nothing.doubts[0]
+
+
+@pytest.mark.parametrize("sides", ["lower", "upper"])
+def test_one_side_over_several_batches(sides: Any) -> None:
+    rng = np.random.default_rng(1)
+    rows = 70_000
+    action = rng.integers(0, 2, rows)
+    logs = sl.Logs(
+        reward=rng.random(rows), propensity=np.full(rows, 0.5), action=action, logging=np.full((rows, 2), 0.5)
+    )
+    new = np.tile([0.2, 0.8], (rows, 1))
+    assert library_proxies(logs, new, draws=2).second_moment == pytest.approx(rows * (0.04 + 0.64) / 0.5)
+    answer = sl.evaluate(logs, {"new": new}, method="efron-stein", sides=sides, draws=20)["new"]
+    assert (answer.lower is None) == (sides == "upper")
 
 
 def test_proxies_against_plain_numpy_with_vectors_of_different_lengths_and_missing_support() -> None:

@@ -16,9 +16,12 @@ from surelift.quantities import Shortfall, Value
 from surelift.quantities.regularizers import (
     REGULARIZERS,
     Clipping,
+    ExponentialSmoothing,
     Harmonic,
+    ImplicitExploration,
     PolicyRounds,
     RepairedHarmonic,
+    Shrinkage,
     describe_regularizer,
     regularizer_named,
 )
@@ -136,12 +139,32 @@ def test_regularizers_that_break_the_condition_are_refused() -> None:
         sl.evaluate(logs, policy, method="moments", regularizer=Harmonic(0.5))
     with pytest.raises(sl.UsageError, match=r"breaks condition C1 in 2 rounds: .* w r = 0.5, but gave 1"):
         sl.evaluate(logs, policy, method="moments", regularizer=lambda w, p, q, r: w * r + 0.5)
+    with pytest.raises(sl.UsageError, match="breaks condition C1 in 2 rounds"):
+        sl.evaluate(logs, policy, method="moments", regularizer=lambda w, p, q, r: -w)
+    with pytest.raises(sl.UsageError, match="one number each"):
+        sl.evaluate(logs, policy, method="moments", regularizer=lambda w, p, q, r: np.stack([w * r] * 2))
+    for make in (lambda: ExponentialSmoothing(3.0), lambda: Shrinkage(-50.0), lambda: ImplicitExploration(-0.05)):
+        with pytest.raises(sl.UsageError, match="must be"):
+            make()
+    assert regularizer_named("exponential-smoothing:0") == ExponentialSmoothing(0.0)
+    function = sl.evaluate(logs, policy, method="moments", regularizer=lambda w, p, q, r: w * r)
+    with pytest.raises(sl.UsageError, match="cannot be written into a certificate"):
+        sl.Certificate.of(function)
     halved = sl.evaluate(logs, policy, method="moments", regularizer=lambda w, p, q, r: w * r / 2, smoothing=0.1)
     assert halved["new"].lower == 0.0
     # The harmonic one is repaired: w/(1 - s + s w) is 2/3 at w = 1/2, above it; max(1, ...) keeps it at 1/2.
     assert regularizer_named("harmonic:0.5") == RepairedHarmonic(0.5)
-    for wrong in ("magic:1", "clipping:", "clipping:-1", "clipping:x", 3):
-        with pytest.raises(sl.UsageError, match=r"regularizer|clip"):
+    for wrong in (
+        "magic:1",
+        "clipping:",
+        "clipping:-1",
+        "clipping:x",
+        3,
+        "exponential-smoothing:3",
+        "harmonic:5",
+        "shrinkage:0",
+    ):
+        with pytest.raises(sl.UsageError, match=r"regularizer|clip|alpha|strength"):
             sl.evaluate(logs, policy, method="moments", regularizer=wrong)
     with pytest.raises(sl.UsageError, match="clip="):
         sl.evaluate(logs, policy, method="moments", regularizer="shrinkage:5", clip=3.0)
@@ -318,3 +341,66 @@ def test_clipping_defaults_to_the_square_root_of_the_rounds() -> None:
     assert BOUNDS["moments"].plan(quantity=Value(), offset=0.0, count=lambda: 100).moments[0].regularizer == Clipping(
         10.0
     )
+
+
+PROMISES: list[tuple[str, dict[str, Any], str]] = [
+    ("mixture", {}, "any number of looks"),
+    ("mixture", {"grid": "planned"}, "one look"),
+    ("logarithmic-smoothing", {}, "one look"),
+    ("logarithmic-smoothing", {"smoothing": 0.1}, "any number of looks"),
+    ("second-moment", {}, "one look"),
+    ("second-moment", {"smoothing": 0.1}, "any number of looks"),
+    ("moments", {}, "one look"),
+    ("moments", {"smoothing": 0.1}, "one look"),
+    ("moments", {"clip": 5.0}, "one look"),
+    ("moments", {"smoothing": 0.1, "clip": 5.0}, "any number of looks"),
+    ("moments", {"smoothing": 0.1, "regularizer": "shrinkage:5"}, "any number of looks"),
+    ("implicit-exploration", {}, "one look"),
+    ("implicit-exploration", {"smoothing": 0.1}, "any number of looks"),
+    ("empirical-bernstein", {}, "one look"),
+    ("empirical-bernstein", {"clip": 5.0}, "one look"),
+    ("normal", {}, "asymptotic"),
+    ("bootstrap", {}, "asymptotic"),
+]
+
+
+@pytest.mark.parametrize("method, options, promise", PROMISES)
+def test_what_each_method_promises_with_each_option(method: str, options: dict[str, Any], promise: str) -> None:
+    logs = sl.Logs(reward=[1.0, 0.0] * 50, propensity=[0.5, 0.5] * 50)
+    answer = sl.evaluate(logs, "logging", method=method, **options)["logging"]
+    assert answer.promise == promise
+    assert ("only look" in " ".join(answer.assumptions)) == (promise != "any number of looks")
+    assert ("independent" in " ".join(answer.assumptions)) == (method in ("empirical-bernstein", "normal", "bootstrap"))
+
+
+def test_the_default_order_is_two_and_numpy_options_are_options() -> None:
+    assert len(BOUNDS["moments"].plan(quantity=Value(), offset=0.0, count=lambda: 4).moments) == 4
+    logs = sl.Logs(reward=[1.0, 0.0] * 50, propensity=[0.5, 0.5] * 50)
+    answer = sl.evaluate(logs, "logging", method="moments", order=np.int64(1), smoothing=float(np.float32(0.1)))  # type: ignore[arg-type]
+    assert sl.verify(sl.Certificate.of(answer), logs).same
+
+
+def test_the_bootstrap_at_its_level() -> None:
+    """For a mean of many tame terms its quantiles are those of the normal interval."""
+    rng = np.random.default_rng(0)
+    rounds = LoggedRounds(rng.random(20_000), np.full(20_000, 0.5), np.full(20_000, 0.5), np.full(20_000, 0.5))
+    ours, usual = collected(rounds, "bootstrap", draws=4_000), collected(rounds, "normal")
+    for side in ("lower_bound", "upper_bound"):
+        found, expected = (getattr(BOUNDS[m], side)(s, delta=0.05) for m, s in (("bootstrap", ours), ("normal", usual)))
+        assert found == pytest.approx(expected, abs=0.1 * abs(expected - 0.5) + 2e-4)
+
+
+@pytest.mark.parametrize(
+    "options", [{"smoothing": 1e100}, {"smoothing": 1e60, "order": 4}, {"smoothing": 20.0, "order": 300}]
+)
+def test_extreme_options_say_nothing_instead_of_crashing(options: dict[str, Any]) -> None:
+    logs = sl.Logs(reward=[1.0, 0.0] * 50, propensity=[0.5, 0.5] * 50)
+    assert sl.evaluate(logs, "logging", method="moments", **options)["logging"].lower == 0.0
+    assert sl.evaluate(logs, "logging", method="normal", delta=1e-17)["logging"].lower is not None
+
+
+def test_a_usual_interval_beyond_the_range_is_refused_too() -> None:
+    logs = sl.Logs(reward=np.ones(50), propensity=np.full(50, 0.4))
+    for method in ("normal", "bootstrap"):
+        with pytest.raises(sl.LogsError, match="contradict"):
+            sl.evaluate(logs, {"new": np.full(50, 0.5)}, method=method)

@@ -179,7 +179,7 @@ def test_an_empty_log_is_refused_by_every_grid() -> None:
 
 @pytest.mark.parametrize("ask", [sl.check, sl.evaluate, sl.compare, sl.select])
 def test_a_frame_is_not_yet_a_log(ask: Any) -> None:
-    with pytest.raises(sl.UsageError, match="the first argument must be Logs"):
+    with pytest.raises(sl.UsageError, match="logs must be given as Logs"):
         ask({"r": [1]}, "n")
 
 
@@ -261,7 +261,7 @@ def test_results_are_frozen_and_leave_in_many_forms(logs: sl.Logs) -> None:
             result.rounds = 3
         assert json.loads(result.to_json()) == result.to_dict()
         for kind in ("pandas", "polars", "pyarrow"):
-            assert len(result.to_frame(kind)) >= 1
+            assert len(result.to_frame(kind)) == len(result.records())
         assert str(result) == repr(result)
     assert list(evaluation) == ["better", "worse"]
     assert len(evaluation) == 2
@@ -284,3 +284,22 @@ def test_every_result_names_its_assumptions(logs: sl.Logs) -> None:
         "only look",
     ):
         assert words in text
+
+
+def test_a_result_is_no_truth_value(logs: sl.Logs) -> None:
+    answer = sl.compare(logs, {"better": BETTER})
+    for result in (
+        answer,
+        sl.select(logs, {"better": BETTER}),
+        sl.check(logs),
+        sl.evaluate(logs, "logging")["logging"],
+    ):
+        with pytest.raises(TypeError, match="neither true nor false"):
+            bool(result)
+    assert sl.evaluate(logs, "logging")
+
+
+def test_costs_are_called_costs() -> None:
+    logs = sl.Logs(cost=CLICK, propensity=P)
+    assert "Expected cost" in str(sl.evaluate(logs, "logging"))
+    assert "production cost" in str(sl.check(logs))

@@ -38,6 +38,9 @@ def test_beside_other_labels_whole_numbers_are_positions(as_text: bool) -> None:
 
 def test_missing_values_and_labels_that_look_missing() -> None:
     assert positions(["NA", "", "EU"], ["NA", "EU"], as_text=True) == [0, -9, 1]
+    # A label that is not declared is not missing, whatever it is called.
+    assert positions(["none", "", "EU"], ["NA", "EU"], as_text=True) == [NOWHERE, -9, 1]
+    assert positions(["none", "", "1"], None, as_text=True) == [NOWHERE, -9, 1]
     found, null, _ = find_positions(pa.array([None, "EU"]), ["NA", "EU"], as_text=False)
     assert (null.tolist(), found.tolist()) == ([True, False], [NOWHERE, 1])
 

@@ -15,6 +15,8 @@ from surelift.bounds.bound import Bound
 __all__ = ["BOUNDS", "Bound"]
 
 COLUMNS, VECTORS = "three columns", "both distributions"
+INDEPENDENT = "rounds are independent: production did not adapt to what it saw, and nothing drifts"
+COVERAGE = "production could take every action that the policies take"
 
 BOUNDS: dict[str, Bound] = {
     "mixture": Bound(
@@ -64,7 +66,8 @@ BOUNDS: dict[str, Bound] = {
         says="Clips the weights and pays for their empirical variance and their range. It holds for independent rounds at "
         "one look at a number of rounds fixed beforehand, and is wide unless there are many.",
         proved="Maurer and Pontil (2009); Swaminathan and Joachims (2015)",
-        needs=COLUMNS, options=("clip",), paired=False, plan=empirical_bernstein.plan,
+        needs=COLUMNS, options=("clip",), assumes=(INDEPENDENT,),
+        paired=False, plan=empirical_bernstein.plan,
         lower_bound=empirical_bernstein.lower_bound,
     ),
     "efron-stein": Bound(
@@ -72,7 +75,8 @@ BOUNDS: dict[str, Bound] = {
         says="Bounds the self-normalised estimate by redrawing production's actions many times. Its proxies are "
         "Monte-Carlo averages, so as computed it is not rigorous: it is here for comparison, and never certifies.",
         proved="Kuzborskij et al. (2021), but for the Monte-Carlo error",
-        needs=VECTORS, options=("draws",), paired=False, plan=efron_stein.plan, lower_bound=efron_stein.lower_bound,
+        needs=VECTORS, options=("draws",), assumes=(INDEPENDENT, COVERAGE),
+        paired=False, plan=efron_stein.plan, lower_bound=efron_stein.lower_bound,
         remark=efron_stein.remark,
     ),
     "normal": Bound(
@@ -80,7 +84,8 @@ BOUNDS: dict[str, Bound] = {
         says="The usual mean plus or minus a normal quantile of its standard error. It covers only in the limit of many "
         "rounds, fails where a few weights are large, and breaks when one looks twice: it never certifies.",
         proved="the central limit theorem, asymptotically",
-        needs=COLUMNS, options=(), paired=True, plan=normal.plan, lower_bound=normal.lower_bound,
+        needs=COLUMNS, options=(), assumes=(INDEPENDENT, COVERAGE),
+        paired=True, plan=normal.plan, lower_bound=normal.lower_bound,
         upper_bound=normal.upper_bound,
     ),
     "bootstrap": Bound(
@@ -88,7 +93,8 @@ BOUNDS: dict[str, Bound] = {
         says="The usual percentile bootstrap, with Poisson resamples. It covers only in the limit of many rounds, cannot "
         "know of the large weights it has not seen, and breaks when one looks twice: it never certifies.",
         proved="asymptotically",
-        needs=COLUMNS, options=("draws",), paired=True, plan=bootstrap.plan, lower_bound=bootstrap.lower_bound,
+        needs=COLUMNS, options=("draws",), assumes=(INDEPENDENT, COVERAGE),
+        paired=True, plan=bootstrap.plan, lower_bound=bootstrap.lower_bound,
         upper_bound=bootstrap.upper_bound,
     ),
 }  # fmt: skip

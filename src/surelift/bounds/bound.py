@@ -29,6 +29,8 @@ class Bound:
     needs: str
     options: tuple[str, ...]
     """The options of a question that it uses; another is an error."""
+    assumes: tuple[str, ...] = ()
+    """What it assumes beyond what every bound does."""
     controls: tuple[str, ...] = ()
     """What may narrow it, where the whole distributions are known."""
     paired: bool

@@ -35,6 +35,8 @@ def remark(sums: TermSums, *, delta: float) -> str:
     """What keeps it from being a certificate, with how far the Monte-Carlo error may move it."""
     assert sums.proxies is not None
     proxies = sums.proxies
+    if not math.isfinite(_bound(sums, proxies, delta)):
+        return "not rigorous: rests on Monte-Carlo draws, and no logged action has any weight"
     moved = (
         _bound(sums, replace(proxies, variance=proxies.variance + proxies.variance_error), delta),
         _bound(sums, replace(proxies, expected=proxies.expected + proxies.expected_error), delta),
@@ -52,5 +54,7 @@ def _bound(sums: TermSums, proxies: Proxies, delta: float) -> float:
     penalty, b = math.log(2.0 / delta), math.log(sums.rounds) / 2.0
     spread = penalty + math.log1p(proxies.variance / proxies.expected) / 2.0
     concentration = math.sqrt(2.0 * (proxies.variance + proxies.expected) * spread)
-    bias = max(0.0, 1.0 - math.sqrt(2.0 * b * proxies.second_moment) / sums.rounds)
+    # A single round has b = 0, which would make 0 of an infinite second moment.
+    missing = math.isinf(proxies.second_moment)
+    bias = 0.0 if missing else max(0.0, 1.0 - math.sqrt(2.0 * b * proxies.second_moment) / sums.rounds)
     return bias * (estimate - concentration - math.exp(-b)) - math.sqrt(penalty / (2.0 * sums.rounds))

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 
+from surelift.bounds.mixture import rounded_down
 from surelift.errors import positive
 from surelift.quantities import Quantity
 from surelift.quantities.regularizers import Clipping
@@ -35,4 +36,4 @@ def unfloored(sums: TermSums, *, delta: float) -> float:
 
 
 def lower_bound(sums: TermSums, *, delta: float) -> float:
-    return max(0.0, unfloored(sums, delta=delta))
+    return rounded_down(unfloored(sums, delta=delta))

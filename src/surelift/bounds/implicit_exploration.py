@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 
 from surelift.bounds.logarithmic_smoothing import single_smoothing
+from surelift.bounds.mixture import rounded_down
 from surelift.quantities import Quantity
 from surelift.quantities.regularizers import ImplicitExploration
 from surelift.statistics import Moment, Needed, TermSums
@@ -27,4 +28,4 @@ def unfloored(sums: TermSums, *, delta: float) -> float:
 
 
 def lower_bound(sums: TermSums, *, delta: float) -> float:
-    return max(0.0, unfloored(sums, delta=delta))
+    return rounded_down(unfloored(sums, delta=delta))

@@ -84,6 +84,11 @@ def lower_bound(sums: TermSums, *, delta: float) -> float:
     return max(floor, mean - ROUNDING * (abs(mean) + abs(floor)))
 
 
+def rounded_down(bound: float, floor: float = 0.0) -> float:
+    """A bound without what rounding may have added to it, and never below the least the mean can be."""
+    return max(floor, bound - ROUNDING * (1.0 + abs(bound)))
+
+
 def _unzip(components: Sequence[Component]) -> tuple[FloatArray, FloatArray, FloatArray]:
     table = np.array([(c.smoothing, c.offset, c.prior) for c in components], dtype=np.float64)
     return table[:, 0], table[:, 1], table[:, 2]

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from surelift.bounds.logarithmic_smoothing import single_smoothing
+from surelift.bounds.mixture import rounded_down
 from surelift.errors import UsageError, is_number, positive
 from surelift.quantities import Quantity
-from surelift.quantities.regularizers import Clipping, Custom, GlobalClipping, Regularizer, regularizer_named
+from surelift.quantities.regularizers import BUILT_IN, Clipping, Custom, GlobalClipping, Regularizer, regularizer_named
 from surelift.statistics import Moment, Needed, TermSums
 
 DEFAULT_ORDER = 2
@@ -54,15 +55,15 @@ def choose_regularizer(form: Any, clip: float | None, count: Callable[[], int]) 
         return Clipping(math.sqrt(count()) if clip is None else positive("clip", clip)), clip is not None
     if clip is not None:
         raise UsageError("clip= is for the regularizer 'clipping'; name the parameter of another as in 'shrinkage:5'.")
-    chosen: Regularizer = form
+    chosen: Regularizer
     if isinstance(form, str):
         chosen = regularizer_named(form)
-    elif not hasattr(form, "values"):
-        if not callable(form):
-            raise UsageError(
-                f"a regularizer is a name such as 'clipping:10' or a function, not a {type(form).__name__}."
-            )
+    elif isinstance(form, BUILT_IN):
+        chosen = form
+    elif callable(form):
         chosen = Custom(form)
+    else:
+        raise UsageError(f"a regularizer is a name such as 'clipping:10' or a function, not a {type(form).__name__}.")
     if not chosen.shrinks:
         raise UsageError(
             f"{type(chosen).__name__} may exceed w r, which breaks the paper's condition C1: no bound holds for it. "
@@ -79,14 +80,15 @@ def unfloored(sums: TermSums, *, delta: float) -> float:
 
     The paper, Proposition 1, in reward form.
     """
-    smoothing = sums.needed.smoothing
+    smoothing = np.float64(sums.needed.smoothing)
     exponent = -math.log(1.0 / delta) / sums.rounds
-    for moment in sums.needed.moments:
-        sign = 1.0 if moment.power % 2 else -1.0
-        exponent += sign * smoothing**moment.power / moment.power * sums.mean(moment)
     # Powers of huge weights may overflow to infinity on both sides; then nothing is known.
-    return math.expm1(exponent) / smoothing if np.isfinite(exponent) else -1.0 / smoothing
+    with np.errstate(over="ignore", invalid="ignore"):
+        for moment in sums.needed.moments:
+            sign = 1.0 if moment.power % 2 else -1.0
+            exponent += sign * smoothing**moment.power / moment.power * sums.mean(moment)
+    return math.expm1(exponent) / float(smoothing) if np.isfinite(exponent) else -1.0 / float(smoothing)
 
 
 def lower_bound(sums: TermSums, *, delta: float) -> float:
-    return max(0.0, unfloored(sums, delta=delta))
+    return rounded_down(unfloored(sums, delta=delta))

@@ -26,4 +26,4 @@ def _margin(sums: TermSums, delta: float) -> float:
         return math.inf
     mean = sums.mean(MEAN)
     variance = max(0.0, sums.moments[SQUARES] - sums.rounds * mean * mean) / (sums.rounds - 1)
-    return NormalDist().inv_cdf(1.0 - delta) * math.sqrt(variance / sums.rounds)
+    return -NormalDist().inv_cdf(delta) * math.sqrt(variance / sums.rounds)

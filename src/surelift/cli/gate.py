@@ -2,7 +2,7 @@
 
 from surelift.cli.compare import compare, one
 from surelift.cli.options import LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources
-from surelift.cli.output import progress, show
+from surelift.cli.output import progress, say, show
 from surelift.decisions.check import check
 
 
@@ -27,4 +27,6 @@ def gate(
     if not health.ok:
         show(health, json=output.json)
         return 4
+    if health.findings:
+        say(str(health))
     return compare(sources, log=log, policies=policies, question=question, method=method, output=output)

@@ -92,11 +92,12 @@ class PolicyFlags:
     ] = None
     mix: Annotated[
         list[str] | None,
-        flag("NAME=ALPHA: try candidate NAME in this share of decisions only, production in the others. Repeatable."),
+        flag("NAME=SHARE: try candidate NAME in this share of decisions only, production in the others. Repeatable."),
     ] = None
 
     def policies(self) -> dict[str, Policy]:
         named: dict[str, Policy] = {}
+        mixed: dict[str, tuple[str, Policy]] = {}
         pairs = [(text, as_policy) for text in self.policy or ()] + [(text, chosen) for text in self.chosen or ()]
         for text, make in pairs:
             name, _, column = text.partition("=") if "=" in text else (text, "=", text)
@@ -106,11 +107,16 @@ class PolicyFlags:
                 raise UsageError(f"policy {name!r} is named twice; give each candidate a name of its own, NAME=COLUMN.")
             named[name] = make(column if make is chosen else columns(column))
         for text in self.mix or ():
-            name, _, alpha = text.partition("=")
+            name, _, alpha = text.rpartition("=")
             if name not in named:
-                raise UsageError(f"--mix {text!r} names no candidate; they are {', '.join(named) or 'none'}.")
-            named[name] = mixture(named[name], number(alpha, f"--mix {text}"))
-        return named
+                known = ", ".join(named) or "none"
+                raise UsageError(
+                    f"--mix takes NAME=SHARE for a candidate ({known}), such as new=0.1; {text!r} names none."
+                )
+            share = number(alpha, f"--mix {text}")
+            # Under a name that says so: 10% of a policy is not the policy.
+            mixed[name] = (f"{100 * share:g}% {name}", mixture(named[name], share))
+        return dict(mixed.get(name, (name, policy)) for name, policy in named.items())
 
     def required(self) -> dict[str, Policy]:
         named = self.policies()

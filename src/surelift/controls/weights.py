@@ -6,7 +6,7 @@ surprises by its size, only by its reward. The sum is taken as sum_a min(rho pi(
 pi0 is zero.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,12 +52,13 @@ class KnownDistributions:
         entries = self._layout.replace_values(self._vectors[name]).at(self._action)
         return entries / self._logged_chance
 
-    def adjustment(self, control: WeightControl, mix: Mapping[str, float]) -> FloatArray:
-        """What is added to a term: minus the capped weight, plus its mean over all actions."""
-        mixed = sum(share * self._vectors[name] for name, share in mix.items())
-        logged = sum(share * self.weight(name) for name, share in mix.items())
-        expected = self._layout.fold(np.add, np.minimum(mixed, control.cap * self._logging), empty=0.0)
-        return expected - np.minimum(logged, control.cap)
+    def adjustments(self, caps: Sequence[float], mix: Mapping[str, float]) -> Iterator[FloatArray]:
+        """For each cap, what is added to a term: minus the capped weight, plus its mean over all actions."""
+        mixed = sum((share * self._vectors[name] for name, share in mix.items()), start=np.zeros(1))
+        logged = sum((share * self.weight(name) for name, share in mix.items()), start=np.zeros(1))
+        for cap in caps:
+            expected = self._layout.fold(np.add, np.minimum(mixed, cap * self._logging), empty=0.0)
+            yield expected - np.minimum(logged, cap)
 
 
 def _normalised(vectors: Vectors) -> FloatArray:

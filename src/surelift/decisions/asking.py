@@ -16,7 +16,7 @@ EMPTY = "these logs are empty: there is no round to learn from. Check the path o
 def require_logs(logs: Any) -> None:
     if not isinstance(logs, Logs):
         raise UsageError(
-            f"the first argument must be Logs, but is a {type(logs).__name__}; wrap it: "
+            f"logs must be given as Logs, not as a {type(logs).__name__}; wrap it: "
             "Logs(source, reward='column', propensity='column')."
         )
 
@@ -47,7 +47,7 @@ def refuse_contradiction(
         return
     raise LogsError(
         f"{subject}: the bounds contradict each other, at least {lower:.6g} and at most {upper:.6g}, where only "
-        f"[{least:.6g}, {most:.6g}] is possible.\nWith right logs one of the two bounds would have to fail: suspect the "
-        f"propensities first: the mean weight is {mean_weight:.4g} and should be near 1. Check that they belong to the action "
-        "really taken, from the policy version that took it, after business rules."
+        f"[{least:.6g}, {most:.6g}] is possible.\nWith right logs one of the two would have to fail, so suspect the "
+        f"propensities first: the mean weight is {mean_weight:.4g} and should be near 1. Check that they are those of the "
+        "action really taken, from the policy version that took it, after business rules."
     )

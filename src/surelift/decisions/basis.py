@@ -32,19 +32,20 @@ def basis_of(
     return Basis(question, options, logs.describe(), described, sums.units, sums.fingerprint)
 
 
-def assumptions_of(logs: Logs, *, promise: Promise) -> tuple[str, ...]:
+def assumptions_of(logs: Logs, *, promise: Promise, besides: tuple[str, ...]) -> tuple[str, ...]:
     """What has to be true for the bound to hold, beyond the mathematics."""
     kind = "costs" if logs.scale.is_cost else "rewards"
     looks = (
-        "policies, delta, margin and grid were fixed before looking at these rounds"
+        "policies, delta, margin and the options of the method were fixed before looking at these rounds"
         if promise == "any number of looks"
-        else "policies, delta, margin and the number of rounds were fixed beforehand, and this is the only look"
+        else "policies, delta, margin, options and the number of rounds were fixed beforehand, and this is the only look"
     )
     return (
         f"{kind} lie in [{logs.scale.low:g}, {logs.scale.high:g}] by their nature",
         "the propensities were recorded when the decisions were made",
         "no policy was fitted on these rounds",
         looks,
+        *besides,
     )
 
 

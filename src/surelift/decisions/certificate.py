@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from surelift.bounds import BOUNDS
 from surelift.decisions.compare import Improvement
 from surelift.decisions.evaluate import Evaluation
 from surelift.decisions.select import Selection
@@ -32,6 +33,13 @@ class Certificate:
     @classmethod
     def of(cls, answer: Answer) -> "Certificate":
         basis = answer.basis
+        method, regularizer = basis.options["method"], str(basis.options.get("regularizer"))
+        if not BOUNDS[method].certifies:
+            raise UsageError(
+                f"method {method!r} certifies nothing, so there is no certificate of it; leave --certificate out."
+            )
+        if regularizer.startswith("function "):
+            raise UsageError("a regularizer given as a function cannot be written into a certificate; give it by name.")
         content = {
             "format": FORMAT,
             "version": VERSION,

@@ -62,6 +62,7 @@ class Health(Result):
     mean_reward: float | None
     """What production earned in a round, in the units of the column."""
     smallest_propensity: float | None
+    kind: Literal["reward", "cost"] = "reward"
 
     @property
     def ok(self) -> bool:
@@ -76,8 +77,7 @@ class Health(Result):
         }  # fmt: skip
 
     def records(self) -> list[dict[str, Any]]:
-        none = Finding("warn", "", "", "")
-        return [finding.to_dict() for finding in self.findings] or [dict.fromkeys(none.to_dict())]
+        return [finding.to_dict() for finding in self.findings]
 
 
 def check(logs: Logs, policies: Any = None, *, progress: Progress | None = None) -> Health:
@@ -89,7 +89,7 @@ def check(logs: Logs, policies: Any = None, *, progress: Progress | None = None)
     require_logs(logs)
     named = {} if policies is None else name_policies(policies)
     sums = collect(logs, Plan(named), progress=progress)
-    fit = sums.units > 0
+    fit = sums.units > 0 and not sums.invalid
     weights = {name: _weight_health(name, sums.weights[name], sums.units) for name in named} if fit else {}
     findings = [*_about_rounds(logs, sums)]
     for name, health in weights.items():
@@ -100,6 +100,7 @@ def check(logs: Logs, policies: Any = None, *, progress: Progress | None = None)
         weights=weights,
         mean_reward=logs.scale.value(sums.logging.rewards / sums.units) if fit else None,
         smallest_propensity=sums.logging.smallest_propensity if fit else None,
+        kind="cost" if logs.scale.is_cost else "reward",
     )
 
 
@@ -135,8 +136,8 @@ def _about_weights(health: WeightHealth, sums: WeightSums, rounds: int) -> Itera
             "warn", subject,
             f"its mean weight is {health.mean:.4g}, where 1 is expected",
             (
-                "It prefers actions that production never takes, or takes too rarely to have been seen; up to "
-                f"{1 - health.mean:.1%} of its decisions are not in the log."
+                "Either its propensities were logged too large, or it prefers actions that production never takes: up to "
+                f"{1 - health.mean:.1%} of its decisions are then not in the log."
                 if low
                 else "Weights that are too large on average say that propensities were logged too small: check them first."
             ),

@@ -169,9 +169,8 @@ def _answer(
     high = method.upper_bound(sums, gain, loss, most=0.0, delta=delta)
     mean_weight = sums.weights[name].total / sums.units
     most = gain.needed.offset
-    if method.bound.certifies:
-        subject = f"improvement of {name!r}, reward on [0, 1]"
-        refuse_contradiction(low, high, possible=(-most, most), subject=subject, mean_weight=mean_weight)
+    subject = f"improvement of {name!r}, reward on [0, 1]"
+    refuse_contradiction(low, high, possible=(-most, most), subject=subject, mean_weight=mean_weight)
     lower, doubts = scale.improvement(low), (*doubts_of(logs), *method.doubts(sums, gain, delta=delta))
     evidence = e_value(scale.unit_margin(margin), sums.of(gain))
     return Improvement(
@@ -191,7 +190,7 @@ def _answer(
         promise=method.promise,
         mean_weight=mean_weight,
         improvement_range=(-scale.improvement(most), scale.improvement(most)),
-        assumptions=(*assumptions_of(logs, promise=method.promise), *doubts),
+        assumptions=(*assumptions_of(logs, promise=method.promise, besides=method.bound.assumes), *doubts),
         doubts=doubts,
         basis=basis,
     )

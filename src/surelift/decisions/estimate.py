@@ -67,6 +67,9 @@ class Estimation(Result, Mapping[str, PolicyEstimate]):
     def __len__(self) -> int:
         return len(self.results)
 
+    def __bool__(self) -> bool:
+        return bool(self.results)
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "estimator": self.estimator, "rounds": self.rounds,

@@ -38,6 +38,8 @@ class PolicyValue(Result):
     promise: Promise
     """Whether it holds at any number of looks, at one look, only asymptotically, or not rigorously at all."""
     mean_weight: float
+    kind: Literal["reward", "cost"]
+    """Of a cost, less is better."""
     value_range: tuple[float, float]
     assumptions: tuple[str, ...]
     doubts: tuple[str, ...]
@@ -46,8 +48,8 @@ class PolicyValue(Result):
         return {
             "policy": self.policy, "estimate": self.estimate, "lower": self.lower, "upper": self.upper,
             "delta": self.delta, "rounds": self.rounds, "method": self.method, "control": self.control,
-            "promise": self.promise, "mean_weight": self.mean_weight, "value_range": list(self.value_range),
-            "assumptions": list(self.assumptions), "doubts": list(self.doubts),
+            "promise": self.promise, "mean_weight": self.mean_weight, "kind": self.kind,
+            "value_range": list(self.value_range), "assumptions": list(self.assumptions), "doubts": list(self.doubts),
         }  # fmt: skip
 
     def records(self) -> list[dict[str, Any]]:
@@ -75,6 +77,9 @@ class Evaluation(Result, Mapping[str, PolicyValue]):
 
     def __len__(self) -> int:
         return len(self.results)
+
+    def __bool__(self) -> bool:
+        return bool(self.results)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -160,11 +165,10 @@ def _in_units(
 ) -> PolicyValue:  # fmt: skip
     """The answer on [0, 1], checked and turned into the units of the column."""
     mean_weight = sums.weights[name].total / sums.units
-    if method.bound.certifies:
-        refuse_contradiction(
-            0.0 if low is None else low, 1.0 if high is None else high,
-            possible=(0.0, 1.0), subject=f"policy {name!r}, reward on [0, 1]", mean_weight=mean_weight,
-        )  # fmt: skip
+    refuse_contradiction(
+        0.0 if low is None else low, 1.0 if high is None else high,
+        possible=(0.0, 1.0), subject=f"policy {name!r}, reward on [0, 1]", mean_weight=mean_weight,
+    )  # fmt: skip
     if logs.scale.is_cost:
         low, high = high, low
     lower = None if low is None else logs.scale.lower(low)
@@ -180,7 +184,8 @@ def _in_units(
         control=control,
         promise=method.promise,
         mean_weight=mean_weight,
+        kind="cost" if logs.scale.is_cost else "reward",
         value_range=(logs.scale.low, logs.scale.high),
-        assumptions=(*assumptions_of(logs, promise=method.promise), *doubts),
+        assumptions=(*assumptions_of(logs, promise=method.promise, besides=method.bound.assumes), *doubts),
         doubts=doubts,
     )

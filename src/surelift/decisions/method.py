@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from surelift.bounds import BOUNDS, Bound
 from surelift.bounds.bound import Promise
 from surelift.engines import known_distributions
@@ -120,6 +122,7 @@ def choose_method(name: str, *, control: str, **options: Any) -> Method:
         raise UsageError(f"no method {name!r}; the methods are {', '.join(BOUNDS)}.")
     if control not in CONTROLS:
         raise UsageError(f"no control {control!r}; the controls are {', '.join(CONTROLS)}.")
+    options = {option: value.item() if isinstance(value, np.generic) else value for option, value in options.items()}
     used = BOUNDS[name].options
     for option, value in options.items():
         default = _DEFAULTS.get(option)

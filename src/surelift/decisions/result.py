@@ -26,11 +26,15 @@ class Result:
         import narwhals as nw
 
         records = self.records()
-        columns = {name: [record[name] for record in records] for name in records[0]}
+        names = records[0] if records else ()
+        columns = {name: [record[name] for record in records] for name in names}
         try:
             return nw.from_dict(columns, backend=kind).to_native()
         except (ImportError, ModuleNotFoundError) as error:
             raise UsageError(f"{kind} is not installed; install it, or ask for to_frame('pyarrow').") from error
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"a {type(self).__name__} is neither true nor false; ask for .certified, .ok or .same")
 
     def __repr__(self) -> str:
         from surelift.report.text import describe

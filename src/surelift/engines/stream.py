@@ -44,6 +44,5 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
             progress(sums.rows)
     if not whole or sums.invalid or sums.rows == 0:
         return sums
-    asked = {term.candidate: term.needed.efron_stein for term in plan.terms}
-    found = {name: kept.proxies(redraw) for name, kept in whole.items() if (redraw := asked[name]) is not None}
-    return replace(sums, proxies=found)
+    asked = {term.candidate: one for term in plan.terms if (one := term.needed.efron_stein) is not None}
+    return replace(sums, proxies={name: kept.proxies(asked[name]) for name, kept in whole.items()})

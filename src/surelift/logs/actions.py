@@ -23,13 +23,12 @@ def find_positions(
     """
     column = decode(column)
     if labels is None:
-        numbers = to_numbers(column, as_text=as_text)
-        return _whole(numbers.values), numbers.null, column
+        return _whole(to_numbers(column, as_text=as_text).values), _absent(column), column
     if all(not isinstance(label, str) for label in labels):
         numbers = to_numbers(column, as_text=as_text)
-        return _match(pa.array(numbers.values), [float(label) for label in labels]), numbers.null, column
+        return _match(pa.array(numbers.values), [float(label) for label in labels]), _absent(column), column
     texts = [str(label) for label in labels]
-    null = np.asarray(column.is_null())
+    null = _absent(column)
     if not is_text(column):
         whole = _whole(to_numbers(column, as_text=False).values)
         if not _read_like_numbers(texts):
@@ -37,12 +36,17 @@ def find_positions(
         return _match(pa.array(whole).cast(pa.string()), texts), null, column
     found = _match(column, texts)
     if as_text:
-        numbers = to_numbers(column, as_text=True)
-        null = null | ((found == NOWHERE) & numbers.null)
+        null = null & (found == NOWHERE)
         if not _read_like_numbers(texts):
-            whole = _whole(numbers.values)
+            whole = _whole(to_numbers(column, as_text=True).values)
             found = np.where((found == NOWHERE) & (whole < len(labels)), whole, found)
     return found, null, column
+
+
+def _absent(column: ArrowColumn) -> BoolArray:
+    """Nothing at all: a null or an empty text. A label may be called "none"."""
+    null: BoolArray = np.asarray(column.is_null())
+    return null | np.asarray(pc.fill_null(pc.equal(column, ""), False)) if is_text(column) else null
 
 
 def _whole(values: FloatArray) -> IntArray:

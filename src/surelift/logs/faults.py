@@ -23,11 +23,11 @@ NULL = Reason(
 )
 NOT_A_NUMBER = Reason("are NaN", "Find where the NaN comes from; a round without a number cannot enter a guarantee.")
 INFINITE = Reason("are infinite", "Find where the infinity comes from, often a division by zero or an overflow.")
-NOT_NUMERIC = Reason("are not numbers", "Store numbers in this column, or name the column that holds them.")
+NOT_NUMERIC = Reason("are not numbers", "Store plain numbers, 0.2 and not '20%', or name the column that holds them.")
 PROPENSITY = Reason(
     "lie outside (0, 1]",
-    "A zero says that production could not have taken the action it took. Check that the propensity of the action "
-    "really taken was logged, and that the right column is named; for densities say density=True.",
+    "Log the probability of the action really taken: a zero says that production could not have taken it, and a number "
+    "above 1 may be a percentage. For densities declare density.",
 )
 LOG_PROPENSITY = Reason(
     "are not logarithms of a probability in (0, 1]",
@@ -42,7 +42,7 @@ PROBABILITY = Reason(
 NEGATIVE = Reason("are negative", "A density is never negative.")
 REWARD = Reason(
     "lie outside the declared reward range",
-    "If larger rewards are possible, declare their range in reward_range=(low, high) from what a reward can be, not "
+    "If such rewards are possible, declare their range in reward_range=(low, high) from what a reward can be, not "
     "from the extremes seen: a guarantee needs a range that was known beforehand.",
 )
 NOT_VECTORS = Reason(

@@ -117,6 +117,10 @@ class Logs:
             if name not in self._names:
                 near = difflib.get_close_matches(name, self._names, n=3, cutoff=0.5)
                 hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+                if len(self._names) == 1 and any(mark in self._names[0] for mark in ";\t|"):
+                    hint = (
+                        " The file has one column, so its separator is no comma: save it with commas, or tabs as .tsv."
+                    )
                 shown = ", ".join(self._names[:30]) + (", ..." if len(self._names) > 30 else "")
                 raise UsageError(f"no column {name!r} for {role}.{hint} The columns are: {shown}.")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from surelift.errors import UsageError, is_number, positive
+from surelift.errors import UsageError, positive, share
 from surelift.policies.deterministic import Chosen, EpsilonGreedy, Uniform
 from surelift.policies.given import Given, Production
 from surelift.policies.policy import Policy
@@ -33,12 +33,12 @@ def softmax(scores: Any, temperature: float) -> Policy:
 
 def epsilon_greedy(greedy: Any, epsilon: float) -> Policy:
     """The policy that takes the best score (or ``chosen("column")``), and with probability ``epsilon`` any action alike."""
-    return EpsilonGreedy(greedy if isinstance(greedy, Chosen) else as_reader(greedy), _share("epsilon", epsilon))
+    return EpsilonGreedy(greedy if isinstance(greedy, Chosen) else as_reader(greedy), share("epsilon", epsilon))
 
 
 def mixture(policy: Any, alpha: float) -> Policy:
     """Production, and with probability ``alpha`` the other policy instead: its weights are at least 1 - alpha."""
-    return Mixture(as_policy(policy), _share("alpha", alpha))
+    return Mixture(as_policy(policy), share("alpha", alpha))
 
 
 def bounded(policy: Any, max_weight: float) -> Policy:
@@ -101,7 +101,7 @@ def name_of(form: Any) -> str:
     if isinstance(form, str):
         return form
     if isinstance(form, Mixture):
-        return f"{form.alpha:.0%} {name_of(form.policy)}"
+        return f"{100 * form.alpha:g}% {name_of(form.policy)}"
     if isinstance(form, Bounded):
         return name_of(form.policy)
     description = as_policy(form).describe()
@@ -129,7 +129,7 @@ def from_description(description: Mapping[str, Any]) -> Policy:
         case "epsilon_greedy":
             of = description["of"]
             greedy = Chosen(of["column"]) if of["kind"] == "chosen" else _reader_from(of)
-            return EpsilonGreedy(greedy, _share("epsilon", description["epsilon"]))
+            return EpsilonGreedy(greedy, share("epsilon", description["epsilon"]))
         case "mixture":
             return mixture(from_description(description["of"]), description["alpha"])
         case "bounded":
@@ -142,9 +142,3 @@ def _reader_from(description: Mapping[str, Any]) -> Reader:
     if not isinstance(policy, Given):
         raise ValueError(f"scores cannot come from a policy of kind {description['kind']!r}")
     return policy.reader
-
-
-def _share(name: str, value: float) -> float:
-    if not (is_number(value) and 0.0 <= value <= 1.0):
-        raise UsageError(f"{name} must be a number in [0, 1], but is {value!r}.")
-    return float(value)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.errors import UsageError, positive
+from surelift.errors import UsageError, positive, share
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,9 @@ class Clipping:
     shrinks: ClassVar[bool] = True
     for_densities: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        positive("clip", self.clip)
+
     def values(self, rounds: PolicyRounds) -> FloatArray:
         return np.minimum(rounds.weight, self.clip) * rounds.earned
 
@@ -71,6 +74,9 @@ class ExponentialSmoothing:
     alpha: float
     shrinks: ClassVar[bool] = True
     for_densities: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        share("alpha", self.alpha)
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
         return rounds.probability * rounds.earned / rounds.propensity**self.alpha
@@ -84,6 +90,9 @@ class ImplicitExploration:
     shrinks: ClassVar[bool] = True
     for_densities: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:
+        positive("smoothing", self.smoothing)
+
     def values(self, rounds: PolicyRounds) -> FloatArray:
         return rounds.probability * rounds.earned / (rounds.propensity + self.smoothing / 2.0)
 
@@ -95,6 +104,9 @@ class Shrinkage:
     strength: float
     shrinks: ClassVar[bool] = True
     for_densities: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        positive("strength", self.strength)
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
         # Divided by t throughout, so that the square of a large weight does not overflow.
@@ -109,6 +121,9 @@ class Harmonic:
     shrinks: ClassVar[bool] = False
     for_densities: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        share("strength", positive("strength", self.strength))
+
     def values(self, rounds: PolicyRounds) -> FloatArray:
         return rounds.terms_per(1.0 - self.strength + self.strength * rounds.weight)
 
@@ -120,6 +135,9 @@ class RepairedHarmonic:
     strength: float
     shrinks: ClassVar[bool] = True
     for_densities: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        share("strength", positive("strength", self.strength))
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
         return rounds.terms_per(np.maximum(1.0, 1.0 - self.strength + self.strength * rounds.weight))
@@ -133,13 +151,16 @@ class GlobalClipping:
     shrinks: ClassVar[bool] = True
     for_densities: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        positive("smoothing", self.smoothing)
+
     def values(self, rounds: PolicyRounds) -> FloatArray:
         return np.minimum(rounds.terms, 1.0 / self.smoothing)
 
 
 @dataclass(frozen=True, slots=True)
 class Custom:
-    """A function of weight, probability, propensity and reward, held to condition C1 round by round."""
+    """A fixed function of one round's weight, probability, propensity and reward, held to condition C1 in every round."""
 
     function: Callable[[FloatArray, FloatArray, FloatArray, FloatArray], Any]
     shrinks: ClassVar[bool] = True
@@ -148,6 +169,10 @@ class Custom:
     def values(self, rounds: PolicyRounds) -> FloatArray:
         given = self.function(rounds.weight, rounds.probability, rounds.propensity, rounds.earned)
         values = np.asarray(given, dtype=np.float64)
+        if values.shape != rounds.terms.shape:
+            raise UsageError(
+                f"this regularizer gave shape {values.shape} for {len(rounds.terms):,} rounds; give one number each."
+            )
         room = 1e-9 * (1.0 + rounds.terms)
         bad = ~((values >= -room) & (values <= rounds.terms + room))
         if bad.any():
@@ -156,7 +181,7 @@ class Custom:
                 f"this regularizer breaks condition C1 in {int(bad.sum()):,} rounds: it must lie between 0 and w r = "
                 f"{rounds.terms[first]:.6g}, but gave {values[first]:.6g}.\nNo bound holds for it; shrink it to at most w r."
             )
-        return values
+        return np.clip(values, 0.0, rounds.terms)
 
 
 # By name, with the parameter each takes.
@@ -169,6 +194,17 @@ REGULARIZERS: dict[str, tuple[type, str]] = {
     "harmonic": (RepairedHarmonic, "strength"),
     "global-clipping": (GlobalClipping, "smoothing"),
 }
+
+BUILT_IN = (
+    Plain,
+    Clipping,
+    ExponentialSmoothing,
+    ImplicitExploration,
+    Shrinkage,
+    Harmonic,
+    RepairedHarmonic,
+    GlobalClipping,
+)
 
 
 def regularizer_named(text: str) -> Regularizer:
@@ -185,9 +221,10 @@ def regularizer_named(text: str) -> Regularizer:
         plain: Regularizer = kind()
         return plain
     try:
-        made: Regularizer = kind(positive(meaning, float(parameter)))
+        number = float(parameter)
     except ValueError as error:
         raise UsageError(f"regularizer {name!r} takes its {meaning}: say '{name}:NUMBER', not {text!r}.") from error
+    made: Regularizer = kind(number)
     return made
 
 

@@ -88,7 +88,10 @@ def _estimate_lines(found: list[PolicyEstimate]) -> list[str]:
         ("policy", "estimate", "mean weight"),
         *((repr(e.policy), f"{e.estimate:.6g}", f"{e.mean_weight:.4g}") for e in found),
     ]
-    notes = [f"  {name.replace('_', ' ')} (plug-in): {value:.4g}" for name, value in first.plug_ins.items()]
+    notes = [
+        f"  {name.replace('_', ' ')} (plug-in, rewards scaled to [0, 1]): {value:.4g}"
+        for name, value in first.plug_ins.items()
+    ]
     head = f"Estimates by {first.estimator}{options}, {first.rounds:,} rounds: no promise; for a bound use evaluate"
     return [head, *aligned(rows), *(notes if len(found) == 1 else [])]
 
@@ -125,8 +128,9 @@ def _(result: Selection) -> str:
 def _(result: Health) -> str:
     lines = [f"Logs of {result.rounds:,} rounds"]
     if result.mean_reward is not None and result.smallest_propensity is not None:
+        verb = "cost" if result.kind == "cost" else "earned"
         lines.append(
-            f"  production earned {result.mean_reward:.4g} a round; smallest propensity {result.smallest_propensity:.3g}"
+            f"  production {verb} {result.mean_reward:.4g} a round; smallest propensity {result.smallest_propensity:.3g}"
         )
     if result.weights:
         rows = [("policy", "mean weight", "largest", "effective rounds", "missing support")]
@@ -141,9 +145,10 @@ def _(result: Health) -> str:
     for finding in result.findings:
         subject = "" if finding.says.startswith(finding.subject) else f"{finding.subject}: "
         lines += [f"{finding.severity.upper()}  {subject}{finding.says}", f"  {finding.remedy}"]
-    lines.append(
-        "Fit for a guarantee." if result.ok else "Not fit for a guarantee: nothing may be certified from these logs."
-    )
+    if not result.ok:
+        lines.append("Not fit for a guarantee: nothing may be certified from these logs.")
+    else:
+        lines.append("Fit for a guarantee; mind the warnings." if result.findings else "Fit for a guarantee.")
     return "\n".join(lines)
 
 
@@ -178,7 +183,8 @@ def _value_lines(values: list[PolicyValue]) -> list[str]:
         for one in values
         if not one.value_range[0] <= one.estimate <= one.value_range[1]
     ]
-    return [f"Value, {first.rounds:,} rounds; {_holds(first)}", *aligned(rows), *notes]
+    what = "Expected cost" if first.kind == "cost" else "Value"
+    return [f"{what}, {first.rounds:,} rounds; {_holds(first)}", *aligned(rows), *notes]
 
 
 def _holds(result: Improvement | PolicyValue) -> str:

@@ -43,6 +43,22 @@ WORDS = {
         "least 1 - alpha, so that on the default grid its certificate is alpha times the candidate's own: caution costs no "
         "evidence."
     ),
+    "control": (
+        "What narrows a bound without voiding it. With weights, where the whole distributions of production and candidate "
+        "are known, the size of a weight is no surprise any more: only its reward is. auto uses it where it can."
+    ),
+    "grid": (
+        "The smoothings that are tried at once, fixed beforehand. anytime is the same whatever the number of rounds; "
+        "planned is centred on it, a little narrower, and good for one look."
+    ),
+    "smoothing": (
+        "The paper's lambda: how strongly large weights are tamed, on rewards scaled to [0, 1]. It has to be fixed before "
+        "the data is seen; the default of single-smoothing methods is 1/sqrt(rounds)."
+    ),
+    "reward range": (
+        "The least and the largest a reward can be by its nature, declared beforehand and never read off the data. Wider "
+        "than needed is safe, and costs width."
+    ),
     "looks": (
         "How often the growing log may be examined. The default grid holds at any number of looks; a planned grid, or a "
         "smoothing of 1/sqrt(rounds), at one look at a number of rounds fixed beforehand."
@@ -63,7 +79,8 @@ def explain_certificate(certificate: Certificate) -> str:
     lines = [
         f"A certificate of '{content['question']}', made by surelift {content['surelift']} from"
         f" {content['rounds']:,} rounds:",
-        f"{', '.join(candidates)}{over}; delta {options['delta']:g}, method {options['method']}.",
+        f"{', '.join(candidates)}{over}; delta {options['delta']:g}, margin {options.get('margin', 0):g}, "
+        f"method {options['method']}.",
         "",
     ]
     found = answer.get("improvements") or answer.get("policies") or {answer.get("policy"): answer}

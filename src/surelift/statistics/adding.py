@@ -124,13 +124,14 @@ def _controlled_log_sums(term: Term, known: KnownDistributions, reward: FloatArr
     )
     taken_off = float(np.log1p(known.overstated).sum())
     sums = {}
-    for component in term.needed.components:
-        if component.control is None:
-            continue
-        mix = term.quantity.controlled(term.candidate, component.control.share)
-        shifted = _nonnegative(term, values + known.adjustment(component.control, mix), component.offset)
-        total = float(log_terms(shifted, smoothing=component.smoothing).sum())
-        sums[LogSumKey(term.candidate, term.quantity, component)] = total - taken_off
+    for share in term.quantity.control_shares:
+        parts = [part for part in term.needed.components if part.control is not None and part.control.share == share]
+        caps = [part.control.cap for part in parts if part.control is not None]
+        adjustments = known.adjustments(caps, term.quantity.controlled(term.candidate, share))
+        for component, adjustment in zip(parts, adjustments, strict=True):
+            shifted = _nonnegative(term, values + adjustment, component.offset)
+            total = float(log_terms(shifted, smoothing=component.smoothing).sum())
+            sums[LogSumKey(term.candidate, term.quantity, component)] = total - taken_off
     return sums
 
 

@@ -67,7 +67,9 @@ class WholeLog:
         self._chances.append(chances)
         self._weights.append(weights)
         self._lengths.append(rounds.logging.lengths)
-        self._second_moment += float((wanted * weights).sum())
+        # An action that production cannot take has an infinite weight there.
+        beyond = bool(((chances == 0.0) & (wanted > 0.0)).any())
+        self._second_moment += math.inf if beyond else float((wanted * weights).sum())
 
     def proxies(self, plan: EfronStein) -> Proxies:
         logged, chances, weights = (np.concatenate(part) for part in (self._logged, self._chances, self._weights))
@@ -154,7 +156,7 @@ def _draw_lanes(
                 small[smalls] = rich
                 smalls += 1
         columns = np.uint64(size)
-        weight, before = logged[k], prefix[k]
+        weight, before = logged[k], prefix[k - 1] if k > 0 else 0.0
         counter = (np.uint64(k) + block * np.uint64(len(logged))) * np.uint64(LANES) + seed * step
         for lane in range(lanes):
             word = (counter + np.uint64(lane)) * step
@@ -163,11 +165,14 @@ def _draw_lanes(
             scaled_word = ((word ^ (word >> np.uint64(31))) >> half) * columns
             column = np.int64(scaled_word >> half)
             redrawn = own[column] if (scaled_word & low) <= threshold[column] else other[column]
-            mixed = before + suffix[lane]
-            swapped = mixed - weight + redrawn
-            # (weight / mixed + redrawn / swapped) with one division; a sum of weights that is zero adds nothing.
+            others = before + suffix[lane]
+            mixed, swapped = others + weight, others + redrawn
+            # weight / mixed + redrawn / swapped, with one division where neither sum is zero.
             product = mixed * swapped
-            change = (weight * swapped + redrawn * mixed) / product if product > 0.0 else 0.0
+            if product > 0.0:
+                change = (weight * swapped + redrawn * mixed) / product
+            else:
+                change = (1.0 if mixed > 0.0 else 0.0) + (1.0 if swapped > 0.0 else 0.0)
             variances[lane] += change * change
             expected[lane] += redrawn * redrawn
             suffix[lane] += redrawn
