@@ -1,14 +1,14 @@
 """What is each policy worth, by one of the usual point estimates: a number without a promise."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from surelift.decisions.asking import Progress, ask, count_rounds, require_logs
 from surelift.decisions.basis import doubts_of
 from surelift.decisions.method import check_delta
-from surelift.decisions.result import Result
+from surelift.decisions.result import ByName, Result
 from surelift.errors import UsageError, is_number, positive
 from surelift.estimates import (
     ESTIMATES,
@@ -51,33 +51,18 @@ class PolicyEstimate(Result):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Estimation(Result, Mapping[str, PolicyEstimate]):
+class Estimation(ByName[PolicyEstimate]):
     """Point estimates of several policies, by name."""
 
     results: Mapping[str, PolicyEstimate]
     estimator: str
     rounds: int
 
-    def __getitem__(self, policy: str) -> PolicyEstimate:
-        return self.results[policy]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.results)
-
-    def __len__(self) -> int:
-        return len(self.results)
-
-    def __bool__(self) -> bool:
-        return bool(self.results)
-
     def to_dict(self) -> dict[str, Any]:
         return {
             "estimator": self.estimator, "rounds": self.rounds,
             "policies": {name: result.to_dict() for name, result in self.results.items()},
         }  # fmt: skip
-
-    def records(self) -> list[dict[str, Any]]:
-        return [record for result in self.results.values() for record in result.records()]
 
 
 def estimate(

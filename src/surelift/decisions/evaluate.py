@@ -1,6 +1,6 @@
 """What is each policy worth? An estimate, a lower and an upper bound."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -8,7 +8,7 @@ from surelift.bounds.bound import Promise
 from surelift.decisions.asking import Progress, ask, count_rounds, refuse_contradiction, require_logs
 from surelift.decisions.basis import Basis, assumptions_of, basis_of, doubts_of
 from surelift.decisions.method import Method, check_delta, choose_method, control_of
-from surelift.decisions.result import Result
+from surelift.decisions.result import ByName, Result
 from surelift.errors import UsageError
 from surelift.estimates import plain_mean
 from surelift.grids import Grid
@@ -58,7 +58,7 @@ class PolicyValue(Result):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Evaluation(Result, Mapping[str, PolicyValue]):
+class Evaluation(ByName[PolicyValue]):
     """The values of several policies, whose bounds hold all at once with probability 1 - delta."""
 
     results: Mapping[str, PolicyValue]
@@ -69,27 +69,12 @@ class Evaluation(Result, Mapping[str, PolicyValue]):
     sides: Sides
     basis: Basis = field(compare=False)
 
-    def __getitem__(self, policy: str) -> PolicyValue:
-        return self.results[policy]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.results)
-
-    def __len__(self) -> int:
-        return len(self.results)
-
-    def __bool__(self) -> bool:
-        return bool(self.results)
-
     def to_dict(self) -> dict[str, Any]:
         return {
             "delta": self.delta, "rounds": self.rounds, "method": self.method,
             "control": self.control, "sides": self.sides,
             "policies": {name: result.to_dict() for name, result in self.results.items()},
         }  # fmt: skip
-
-    def records(self) -> list[dict[str, Any]]:
-        return [record for result in self.results.values() for record in result.records()]
 
 
 def evaluate(
@@ -135,7 +120,7 @@ def evaluate(
     for name in named:
         for quantity, wanted in ((Value(), bounded_from_below), (Shortfall(), bounded_from_above)):
             term = chosen.plan(name, quantity, policies=named, count=lambda: count_rounds(logs), known=known)
-            needed = wanted or (chosen.bound.upper_bound is not None and isinstance(quantity, Value))
+            needed = wanted or (chosen.bound.upper_bound is not None and type(quantity) is Value)
             terms[name, type(quantity)] = term if needed else Term(name, quantity)
     sums = ask(logs, Plan(named, tuple(terms.values())), progress=progress)
     each = delta / (len(named) * (2 if sides == "both" else 1))

@@ -1,11 +1,14 @@
 """What every result can do: show itself, and leave as a dict, as JSON or as a data frame."""
 
 import json
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, TypeVar
 
 from surelift.errors import UsageError
 
 FrameKind = Literal["pandas", "polars", "pyarrow"]
+
+R = TypeVar("R", bound="Result")
 
 
 class Result:
@@ -42,3 +45,25 @@ class Result:
         return describe(self)
 
     __str__ = __repr__
+
+
+class ByName(Result, Mapping[str, R]):
+    """Results of several policies, each under its name."""
+
+    __slots__ = ()
+    results: Mapping[str, R]
+
+    def __getitem__(self, policy: str) -> R:
+        return self.results[policy]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __bool__(self) -> bool:
+        return bool(self.results)
+
+    def records(self) -> list[dict[str, Any]]:
+        return [record for result in self.results.values() for record in result.records()]

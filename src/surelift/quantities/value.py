@@ -16,7 +16,7 @@ class Value:
     control_shares: ClassVar[tuple[float, ...]] = (0.5, 1.0)
 
     def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
-        return weights[candidate].weight * reward
+        return weights[candidate].weight * self.earned(reward)
 
     def earned(self, reward: FloatArray) -> FloatArray:
         return reward
@@ -32,23 +32,8 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Shortfall:
+class Shortfall(Value):
     """w (1 - r), whose mean is at most 1 - V: a lower bound on it is an upper bound on V."""
-
-    paired: ClassVar[bool] = False
-    control_shares: ClassVar[tuple[float, ...]] = (0.5, 1.0)
-
-    def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
-        return weights[candidate].weight * self.earned(reward)
 
     def earned(self, reward: FloatArray) -> FloatArray:
         return 1.0 - reward
-
-    def controlled(self, candidate: str, share: float) -> Mapping[str, float]:
-        return {candidate: share}
-
-    def control_caps(self, cap: float, share: float, offset: float) -> tuple[float, float]:
-        return cap, cap
-
-    def offset(self, candidate: str, largest_drops: Mapping[str, float]) -> float:
-        return 0.0
