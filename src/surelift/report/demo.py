@@ -23,7 +23,8 @@ def demo_table(answers: Mapping[str, Improvement], truth: Mapping[str, float]) -
         [
             *aligned(rows),
             "Each bound holds with probability 0.95, however often one looks. A real log does not",
-            "come with the truth; this one does, so that you can see the bounds keep their word. To pick the",
-            "winner among three, as below, the chance of being wrong is shared out, and bounds get wider.",
+            "come with the truth; this one does, so that you can see the bounds keep their word.",
+            "To pick the winner among three, as below, the chance of being wrong is shared out,",
+            "and the bounds get a little wider.",
         ]
     )

@@ -120,7 +120,8 @@ def _(result: Selection) -> str:
         f"{rounded(chosen.lower, decimals, towards='down')}."
     )
     head = f"Improvements over {over}, {result.rounds:,} rounds"
-    all_hold = f"Together, all lower bounds: {PROMISES[found[0].promise].format(f'{1 - result.delta:g}')}."
+    promise = PROMISES[found[0].promise].format(f"{1 - result.delta:g}")
+    all_hold = f"Together, all lower bounds {promise.replace('holds', 'hold', 1).replace('aims', 'aim', 1)}."
     return "\n".join([head, *aligned(rows), all_hold, *_doubts(result.doubts), say])
 
 
