@@ -399,8 +399,12 @@ def test_extreme_options_say_nothing_instead_of_crashing(options: dict[str, Any]
     assert sl.evaluate(logs, "logging", method="normal", delta=1e-17)["logging"].lower is not None
 
 
-def test_a_usual_interval_beyond_the_range_is_refused_too() -> None:
+def test_a_usual_interval_beyond_the_range_is_shown_as_it_is() -> None:
+    """On right logs too it may lie where no value can; that says nothing of the logs, and lower never exceeds upper."""
     logs = sl.Logs(reward=np.ones(50), propensity=np.full(50, 0.4))
     for method in ("normal", "bootstrap"):
+        answer = sl.evaluate(logs, {"new": np.full(50, 0.5)}, method=method)["new"]
+        assert answer.lower == pytest.approx(1.25)
+        assert answer.upper == pytest.approx(1.25)
         with pytest.raises(sl.LogsError, match="contradict"):
-            sl.evaluate(logs, {"new": np.full(50, 0.5)}, method=method)
+            sl.evaluate(sl.Logs(reward=np.ones(500), propensity=np.full(500, 0.4)), {"new": np.full(500, 0.5)})

@@ -169,8 +169,9 @@ def _answer(
     high = method.upper_bound(sums, gain, loss, most=0.0, delta=delta)
     mean_weight = sums.weights[name].total / sums.units
     most = gain.needed.offset
-    subject = f"improvement of {name!r}, reward on [0, 1]"
-    refuse_contradiction(low, high, possible=(-most, most), subject=subject, mean_weight=mean_weight)
+    if method.believes_contradictions:
+        subject = f"improvement of {name!r}, reward on [0, 1]"
+        refuse_contradiction(low, high, possible=(-most, most), subject=subject, mean_weight=mean_weight)
     lower, doubts = scale.improvement(low), (*doubts_of(logs), *method.doubts(sums, gain, delta=delta))
     evidence = e_value(scale.unit_margin(margin), sums.of(gain))
     return Improvement(

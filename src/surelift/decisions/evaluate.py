@@ -150,10 +150,11 @@ def _in_units(
 ) -> PolicyValue:  # fmt: skip
     """The answer on [0, 1], checked and turned into the units of the column."""
     mean_weight = sums.weights[name].total / sums.units
-    refuse_contradiction(
-        0.0 if low is None else low, 1.0 if high is None else high,
-        possible=(0.0, 1.0), subject=f"policy {name!r}, reward on [0, 1]", mean_weight=mean_weight,
-    )  # fmt: skip
+    if method.believes_contradictions:
+        refuse_contradiction(
+            0.0 if low is None else low, 1.0 if high is None else high,
+            possible=(0.0, 1.0), subject=f"policy {name!r}, reward on [0, 1]", mean_weight=mean_weight,
+        )  # fmt: skip
     if logs.scale.is_cost:
         low, high = high, low
     lower = None if low is None else logs.scale.lower(low)

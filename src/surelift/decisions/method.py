@@ -80,8 +80,16 @@ class Method:
         """From the quantity itself, or from what its mirror image, which adds up to ``most`` with it, surely has."""
         if self.bound.upper_bound is None or _surely_zero(term):
             return most - self.lower_bound(sums, mirror, delta=delta)
-        # An upper bound above the range says no more than the range does.
-        return min(self.bound.upper_bound(sums.of(term), delta=delta), most if most > 0.0 else term.needed.offset)
+        own = sums.of(term)
+        top = most if most > 0.0 else term.needed.offset
+        upper = self.bound.upper_bound(own, delta=delta)
+        # Above the range it says no more than the range does, unless the whole interval lies there.
+        return upper if self.bound.lower_bound(own, delta=delta) > top else min(upper, top)
+
+    @property
+    def believes_contradictions(self) -> bool:
+        """Whether an impossible answer speaks against the logs: the usual intervals give one on right logs too."""
+        return self.bound.upper_bound is None
 
     def doubts(self, sums: Sums, term: Term, *, delta: float) -> tuple[str, ...]:
         """What keeps an answer of this method from being certified."""
