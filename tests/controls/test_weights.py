@@ -217,3 +217,68 @@ def test_the_wealth_of_a_controlled_component_by_hand() -> None:
     assert sums.log_sums == pytest.approx(expected)
     assert isinstance(sums, TermSums)
     assert isinstance(sums.weights, WeightSums)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.1, 1e-3, 1e-9])
+def test_mixtures_of_float32_vectors_are_not_mistaken_for_false_ones(alpha: float) -> None:
+    """A greedy candidate against a peaked softmax, stored in single precision: no weight falls below 1 - alpha."""
+    rng = np.random.default_rng(0)
+    scores = 8 * rng.normal(size=(500, 10)).astype(np.float32)
+    logging = np.exp(scores - scores.max(axis=1, keepdims=True))
+    logging /= logging.sum(axis=1, keepdims=True)
+    action = np.array([rng.choice(10, p=row / row.sum()) for row in logging.astype(float)])
+    logs = sl.Logs(reward=rng.random(500), propensity=logging[np.arange(500), action], action=action, logging=logging)
+    greedy = sl.mixture(np.eye(10, dtype=np.float32)[rng.integers(0, 10, 500)], alpha)
+    answer = sl.compare(logs, {"new": greedy})
+    assert answer.control == ("weights" if alpha >= 1e-6 else "none")
+    assert -alpha <= answer.lower <= answer.upper <= alpha
+
+
+def test_slack_between_vector_and_propensity_is_taken_off_an_improvement() -> None:
+    """The vector says (.7, .3), the column and the truth differ by a few parts in a million: the bound stays true."""
+    shift, rounds = 0.3 * 9e-6, 200_000
+    first = round((0.7 + shift) * rounds)
+    action = np.repeat([0, 1], [first, rounds - first])
+    logs = sl.Logs(
+        reward=(action == 0).astype(float), propensity=np.where(action == 0, 0.7 + shift, 0.3 - shift), action=action,
+        logging=np.tile(np.array([0.7, 0.3], dtype=np.float32), (rounds, 1)),
+    )  # fmt: skip
+    answer = sl.compare(
+        logs, {"new": np.tile([0.0, 1.0], (rounds, 1))}, grid=grids.single(8.0), control="weights", delta=0.9
+    )
+    assert answer.lower <= -(0.7 + shift)
+
+
+def test_a_candidate_that_sums_to_less_than_one_is_not_filled_up() -> None:
+    rounds = 50_000
+    action = np.tile([0, 1], rounds // 2)
+    logs = sl.Logs(
+        reward=np.ones(rounds), propensity=np.full(rounds, 0.5), action=action, logging=np.full((rounds, 2), 0.5)
+    )
+    short = np.full((rounds, 2), 0.5 * (1 - 9e-6), dtype=np.float32)
+    for control in ("weights", "none"):
+        found = sl.evaluate(logs, {"new": short}, grid=grids.single(8.0), sides="lower", control=control, delta=0.9)[
+            "new"
+        ]
+        assert found.lower is not None
+        assert found.lower <= 1 - 8e-6
+
+
+def test_vectors_in_some_batches_only() -> None:
+    logs, new = random_log(4, rounds=70_000)
+
+    def moody(table: Any) -> FloatArray:
+        return new[: table.num_rows] if table.num_rows > 10_000 else new[: table.num_rows, 0]
+
+    with pytest.raises(sl.UsageError, match="in some batches only"):
+        sl.compare(logs, {"new": moody})
+
+
+def test_a_log_that_is_not_fit_is_refused_for_the_right_reason() -> None:
+    declared: dict[str, Any] = {"reward": "r", "propensity": "p", "action": "a", "logging": "l"}
+    empty = sl.Logs({"r": [], "p": [], "a": [], "l": []}, **declared)
+    with pytest.raises(sl.LogsError, match="empty"):
+        sl.evaluate(empty, {"new": "l"}, control="weights")
+    uneven = sl.Logs({"r": [1.0], "p": [0.5], "a": [0], "l": [[0.5, 0.5]], "n": [[0.5, 0.3, 0.2]]}, **declared)
+    with pytest.raises(sl.LogsError, match="differ in length"):
+        sl.evaluate(uneven, {"new": sl.mixture("n", 0.5)}, control="weights")

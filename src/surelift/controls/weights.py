@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from surelift.arrays import FloatArray
+from surelift.errors import UsageError
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
 from surelift.policies.policy import Probabilities
+from surelift.quantities import Weights
 
 # k = CAP / beta and lambda = GROWTH * beta for every smoothing beta of the grid.
 CAP, GROWTH = 8.0 / 9.0, 9.0
@@ -29,38 +31,36 @@ class WeightControl:
 
 
 class KnownDistributions:
-    """The distributions of a batch, made to sum to 1 exactly, and what that may have hidden."""
+    """The distributions of a batch: production's, made to sum to 1 exactly, and the policies'."""
 
     def __init__(self, rounds: Rounds, found: Mapping[str, Probabilities]) -> None:
-        assert rounds.logging is not None
+        assert rounds.logging_shares is not None
         assert rounds.action is not None
-        self._layout = rounds.logging
-        self._logging = _normalised(rounds.logging)
-        self._vectors = {name: _normalised(one.vectors) for name, one in found.items() if one.vectors is not None}
-        self._action = rounds.action
-        self._logged_chance = self._layout.replace_values(self._logging).at(rounds.action)
+        self._logging, self._action = rounds.logging_shares, rounds.action
+        self._vectors = {name: one.vectors for name, one in found.items()}
+        self._logged_chance = self._logging.at(self._action)
         # Where the propensity is larger than the vector says, the factor of the round is divided by as much: it is never
         # negative, so its mean stays at most 1.
         with np.errstate(invalid="ignore", divide="ignore"):
             self.overstated = np.maximum(rounds.propensity / self._logged_chance - 1.0, 0.0)
 
-    def knows(self, name: str) -> bool:
-        return name in self._vectors
-
-    def weight(self, name: str) -> FloatArray:
+    def weights(self, name: str) -> Weights:
         """The weight of the logged action, from the vectors alone."""
-        entries = self._layout.replace_values(self._vectors[name]).at(self._action)
-        return entries / self._logged_chance
+        entries = self._of(name).at(self._action)
+        return Weights(entries / self._logged_chance, (entries - self._logged_chance) / self._logged_chance)
+
+    def _of(self, name: str) -> Vectors:
+        vectors = self._vectors[name]
+        if vectors is None:
+            raise UsageError(
+                f"policy {name!r} gave a vector over actions in some batches only; give it in all, or in none."
+            )
+        return vectors
 
     def adjustments(self, caps: Sequence[float], mix: Mapping[str, float]) -> Iterator[FloatArray]:
         """For each cap, what is added to a term: minus the capped weight, plus its mean over all actions."""
-        mixed = sum((share * self._vectors[name] for name, share in mix.items()), start=np.zeros(1))
-        logged = sum((share * self.weight(name) for name, share in mix.items()), start=np.zeros(1))
+        mixed = sum((share * self._of(name).values for name, share in mix.items()), start=np.zeros(1))
+        logged = sum((share * self.weights(name).weight for name, share in mix.items()), start=np.zeros(1))
         for cap in caps:
-            expected = self._layout.fold(np.add, np.minimum(mixed, cap * self._logging), empty=0.0)
+            expected = self._logging.fold(np.add, np.minimum(mixed, cap * self._logging.values), empty=0.0)
             yield expected - np.minimum(logged, cap)
-
-
-def _normalised(vectors: Vectors) -> FloatArray:
-    sums = vectors.sums()
-    return vectors.values / vectors.spread(np.where(sums > 0.0, sums, 1.0))

@@ -173,7 +173,7 @@ def _answer(
         subject = f"improvement of {name!r}, reward on [0, 1]"
         refuse_contradiction(low, high, possible=(-most, most), subject=subject, mean_weight=mean_weight)
     lower, doubts = scale.improvement(low), (*doubts_of(logs), *method.doubts(sums, gain, delta=delta))
-    evidence = e_value(scale.unit_margin(margin), sums.of(gain))
+    evidence = e_value(scale.unit_margin(margin) + method.slack(sums, gain), sums.of(gain))
     return Improvement(
         policy=name,
         over=over,

@@ -19,6 +19,7 @@ from surelift.statistics import Needed, Sums, Term, offset_of
 
 CONTROLS = ("auto", "none", "weights")
 _DEFAULTS: dict[str, Any] = {"grid": "anytime"}
+SMALLEST_CONTROLLED = 1e-6
 _ASYMPTOTIC = "asymptotic: covers only in the limit of many rounds, and at one look"
 
 
@@ -68,13 +69,21 @@ class Method:
         offset = offset_of(candidate, quantity, policies)
         if quantity.paired and offset == 0.0:
             return Term(candidate, quantity)
-        controlled = {"control": "weights"} if set(quantity.controlled(candidate, 0.5)) <= known else {}
+        # A weight so close to 1 is lost in the rounding of its vector.
+        exact = not quantity.paired or offset >= SMALLEST_CONTROLLED
+        controlled = {"control": "weights"} if exact and set(quantity.controlled(candidate, 0.5)) <= known else {}
         return Term(candidate, quantity, self._needed(quantity=quantity, offset=offset, count=count, **controlled))
 
     def lower_bound(self, sums: Sums, term: Term, *, delta: float) -> float:
         if _surely_zero(term):
             return 0.0
-        return self.bound.lower_bound(sums.of(term), delta=delta)
+        # Where the vectors and the propensities differ a little, so does the production they are compared with.
+        bound = self.bound.lower_bound(sums.of(term), delta=delta) - self.slack(sums, term)
+        return max(bound, 0.0 - term.needed.offset)
+
+    @staticmethod
+    def slack(sums: Sums, term: Term) -> float:
+        return sums.logging.largest_slack if term.quantity.paired else 0.0
 
     def upper_bound(self, sums: Sums, term: Term, mirror: Term, *, most: float, delta: float) -> float:
         """From the quantity itself, or from what its mirror image, which adds up to ``most`` with it, surely has."""

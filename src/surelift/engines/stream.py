@@ -23,8 +23,10 @@ def known_distributions(logs: Logs, policies: Mapping[str, Policy]) -> frozenset
     for batch in logs.batches(needs):
         rounds = Rounds(logs, batch)
         found = {name: policy.probabilities(rounds, f"policy {name!r}") for name, policy in policies.items()}
+        if rounds.faults.tallies:
+            break
         return frozenset(name for name, one in found.items() if one.vectors is not None)
-    return frozenset()
+    return frozenset(policies)  # the log will be refused, for a better reason
 
 
 def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = None) -> Sums:

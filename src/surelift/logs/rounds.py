@@ -39,6 +39,7 @@ class Rounds:
             subject = f"logging {logs.logging!r}" if isinstance(logs.logging, str) else "logging"
             self.logging = self.check_probability_vectors(self.vectors(logs.logging, subject), subject)
         self.propensity = self._read_propensity()
+        self.logging_shares = None if self.logging is None else self.logging.normalised(only_down=False)
         if logs.time is not None:
             self.refuse(f"time {logs.time!r}", faults.NULL, np.asarray(decode(self.table[logs.time]).is_null()), None)
 

@@ -61,5 +61,11 @@ class Vectors:
         """Repeat one number per round along its vector."""
         return np.repeat(per_round, self.lengths)
 
+    def normalised(self, *, only_down: bool) -> "Vectors":
+        """Made to sum to 1, or only made smaller where they sum to more."""
+        sums = self.sums()
+        safe = np.where(sums > 0.0, np.maximum(sums, 1.0) if only_down else sums, 1.0)
+        return self.replace_values(self.values / self.spread(safe))
+
     def replace_values(self, values: FloatArray) -> "Vectors":
         return Vectors(values, self.starts, self.tolerance)

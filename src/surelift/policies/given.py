@@ -23,7 +23,7 @@ class Production:
         return Needs()
 
     def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
-        return Probabilities(rounds.propensity, rounds.logging, np.zeros(rounds.size))
+        return Probabilities(rounds.propensity, rounds.logging_shares, np.zeros(rounds.size))
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "logging"}

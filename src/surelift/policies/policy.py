@@ -19,6 +19,7 @@ class Probabilities:
     logged: FloatArray
     """Of the logged action, one a round; never overstated by the tolerance that was granted."""
     vectors: Vectors | None = None
+    """Of every action, likewise never overstated."""
     known_excess: FloatArray | None = None
     """The weights minus 1, where they are known more exactly than by division."""
 
@@ -60,9 +61,9 @@ def single_probabilities(rounds: Rounds, values: FloatArray, tolerance: float, s
 def vector_probabilities(rounds: Rounds, vectors: Vectors, subject: str) -> Probabilities:
     require_action(rounds.logs, subject)
     assert rounds.action is not None
-    rounds.check_probability_vectors(vectors, subject)
     # A vector that sums to a little more than 1 overstates its entries by as much.
-    return Probabilities(vectors.at(rounds.action) / np.maximum(vectors.sums(), 1.0), vectors)
+    shares = rounds.check_probability_vectors(vectors, subject).normalised(only_down=True)
+    return Probabilities(shares.at(rounds.action), shares)
 
 
 def require_action(logs: Logs, subject: str) -> None:

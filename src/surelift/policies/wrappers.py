@@ -63,10 +63,12 @@ class Mixture:
         logged = (1.0 - self.alpha) * rounds.propensity + self.alpha * other.logged
         # Not from ``logged``: a small alpha would drown in the rounding of a number near 1.
         excess = self.alpha * other.excess(rounds.propensity)
-        if rounds.logging is None or other.vectors is None or len(rounds.logging.values) != len(other.vectors.values):
+        shares = rounds.logging_shares
+        if shares is None or other.vectors is None or len(shares.values) != len(other.vectors.values):
             return Probabilities(logged, None, excess)
-        values = (1.0 - self.alpha) * rounds.logging.values + self.alpha * other.vectors.values
-        return Probabilities(logged, other.vectors.replace_values(values), excess)
+        # From production's shares as control sees them, so that no weight falls below 1 - alpha by rounding.
+        values = (1.0 - self.alpha) * shares.values + self.alpha * other.vectors.values
+        return Probabilities(logged, shares.replace_values(values), excess)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "mixture", "alpha": self.alpha, "of": self.policy.describe()}

@@ -82,7 +82,11 @@ def add_up(rounds: Rounds, plan: Plan, probabilities: Mapping[str, Probabilities
         moments=moments,
         resamples=resamples,
         weights={name: _weight_sums(rounds, probabilities[name], kept[name].weight, usable) for name in weights},
-        logging=LoggingSums(float(reward.sum()), float(propensity.min(initial=np.inf))),
+        logging=LoggingSums(
+            float(reward.sum()),
+            float(propensity.min(initial=np.inf)),
+            0.0 if known is None else float(known.overstated.max(initial=0.0)),
+        ),
         invalid=rounds.faults.tallies,
         fingerprint=rounds.hashes.fingerprint(usable),
     )
@@ -117,11 +121,8 @@ def _plain_log_sums(term: Term, values: FloatArray) -> Mapping[LogSumKey, float]
 
 
 def _controlled_log_sums(term: Term, known: KnownDistributions, reward: FloatArray) -> Mapping[LogSumKey, float]:
-    involved = term.quantity.controlled(term.candidate, 0.5)
-    weights = {name: known.weight(name) for name in involved}
-    values = term.quantity.terms(
-        term.candidate, {name: Weights(weight, weight - 1.0) for name, weight in weights.items()}, reward
-    )
+    weights = {name: known.weights(name) for name in term.quantity.controlled(term.candidate, 0.5)}
+    values = term.quantity.terms(term.candidate, weights, reward)
     taken_off = float(np.log1p(known.overstated).sum())
     sums = {}
     for share in term.quantity.control_shares:

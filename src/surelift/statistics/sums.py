@@ -57,10 +57,15 @@ class LoggingSums:
 
     rewards: float = 0.0
     smallest_propensity: float = float("inf")
+    largest_slack: float = 0.0
+    """By how much, relatively, a propensity exceeded its entry in the vector, where control used the vectors."""
 
     def __add__(self, other: "LoggingSums") -> "LoggingSums":
-        smallest = min(self.smallest_propensity, other.smallest_propensity)
-        return LoggingSums(self.rewards + other.rewards, smallest)
+        return LoggingSums(
+            self.rewards + other.rewards,
+            min(self.smallest_propensity, other.smallest_propensity),
+            max(self.largest_slack, other.largest_slack),
+        )
 
 
 @dataclass(frozen=True, slots=True)
