@@ -25,7 +25,7 @@ from surelift.quantities.regularizers import (
     describe_regularizer,
     regularizer_named,
 )
-from surelift.statistics import MEAN, SQUARES, TermSums, WeightSums
+from surelift.statistics import MEAN, SQUARES, Needed, TermSums, WeightSums
 from surelift.statistics.resampling import resample
 from tests.laws import LAWS, SIMULATORS, Simulated, from_law
 from tests.strategies import LoggedRounds, deltas, logged_rounds, smoothings
@@ -213,6 +213,16 @@ def test_bounds_by_hand() -> None:
     assert normal.upper_bound is not None
     assert normal.upper_bound(sums, delta=0.025) == pytest.approx(1.25 + 1.959964 * math.sqrt(1.125 / 2), rel=1e-6)
     assert normal.lower_bound(sums, delta=0.4) == pytest.approx(1.25 - 0.2533471 * 0.75, rel=1e-6)
+
+
+def test_the_bootstrap_by_hand() -> None:
+    # Four resamples of two rounds with means 1/2, 1, 3/2 and 2: a third of the way up is 1, two thirds 3/2.
+    resamples = np.array([[1.0, 2.0, 3.0, 4.0], [2.0, 2.0, 2.0, 2.0]])
+    sums = TermSums(2, Needed(), np.zeros(0), {}, resamples, WeightSums(), None)
+    upper = BOUNDS["bootstrap"].upper_bound
+    assert upper is not None
+    assert BOUNDS["bootstrap"].lower_bound(sums, delta=1 / 3) == pytest.approx(1.0)
+    assert upper(sums, delta=1 / 3) == pytest.approx(1.5)
 
 
 def test_one_round_is_enough_for_nothing() -> None:

@@ -139,6 +139,9 @@ def test_plug_ins_by_hand() -> None:
         0.5 + 8 / 50
     )
     assert sub_gaussian_smoothing(0.0, rounds=10, delta=0.1) == math.inf
+    linear = sl.estimate(LOGS, NEW, estimator="ls-lin", smoothing=0.5)["new"].plug_ins
+    # p r^2/(q^2 + s q r): 0.5/(0.0625 + 0.125) and 0.25/(0.25 + 0.25).
+    assert linear == {"linear_discrepancy": pytest.approx((0.5 / 0.1875 + 0.5) / 2)}
     seen = PolicyRounds(*(np.array([value]) for value in (2.0, 0.5, 0.25, 1.0, 2.0)))
     assert Discrepancy(0.5).values(seen) == pytest.approx([2.0])
     # p r^2/(q^2 + s q r) = 0.5/(0.0625 + 0.125).

@@ -20,7 +20,7 @@ from surelift.estimates import (
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Value
-from surelift.quantities.smoothing import Discrepancy
+from surelift.quantities.smoothing import Discrepancy, LinearDiscrepancy
 from surelift.statistics import SQUARES, Moment, Needed, Plan, Term, TermSums
 
 
@@ -100,7 +100,8 @@ def estimate(
     )
     named = name_policies(policies)
     moment = Moment(line.regularizer(**parameter))
-    discrepancy = Moment(Discrepancy(parameter["smoothing"])) if estimator == "ls" else None
+    spread = {"ls": Discrepancy, "ls-lin": LinearDiscrepancy}.get(estimator)
+    discrepancy = None if spread is None else Moment(spread(parameter["smoothing"]))
     needed = Needed(moments=(moment,) if discrepancy is None else (moment, discrepancy))
     terms = {name: Term(name, Value(), needed) for name in named}
     sums = ask(logs, Plan(named, tuple(terms.values())), progress=progress)
@@ -144,6 +145,8 @@ def _parameter(name: str, given: Mapping[str, float | None], estimator: str, log
 
 def _plug_ins(sums: TermSums, discrepancy: Moment, best: TermSums, candidates: int, delta: float) -> dict[str, float]:
     regularizer = discrepancy.regularizer
+    if isinstance(regularizer, LinearDiscrepancy):
+        return {"linear_discrepancy": sums.mean(discrepancy)}
     assert isinstance(regularizer, Discrepancy)
     smoothing, spread, second = regularizer.smoothing, sums.mean(discrepancy), sums.mean(SQUARES)
     found = {
