@@ -100,8 +100,7 @@ def estimate(
     )
     named = name_policies(policies)
     moment = Moment(line.regularizer(**parameter))
-    spread = {"ls": Discrepancy, "ls-lin": LinearDiscrepancy}.get(estimator)
-    discrepancy = None if spread is None else Moment(spread(parameter["smoothing"]))
+    discrepancy = _discrepancy(estimator, parameter)
     needed = Needed(moments=(moment,) if discrepancy is None else (moment, discrepancy))
     terms = {name: Term(name, Value(), needed) for name in named}
     sums = ask(logs, Plan(named, tuple(terms.values())), progress=progress)
@@ -125,6 +124,13 @@ def estimate(
         estimator,
         sums.units,
     )
+
+
+def _discrepancy(estimator: str, parameter: Mapping[str, float]) -> Moment | None:
+    """What the paper's statements about an estimate rest on, where it makes any."""
+    if estimator == "ls":
+        return Moment(Discrepancy(parameter["smoothing"]))
+    return Moment(LinearDiscrepancy(parameter["smoothing"])) if estimator == "ls-lin" else None
 
 
 def _parameter(name: str, given: Mapping[str, float | None], estimator: str, logs: Logs) -> float:
