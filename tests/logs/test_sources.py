@@ -196,6 +196,13 @@ def test_a_function_sees_numbers_in_a_csv_whose_types_change_late(tmp_path: Path
     assert sl.evaluate(contexts, {"new": lambda batch: batch["pn"].to_numpy()})["new"].rounds == rows
 
 
+def test_a_missing_time_in_a_csv(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("r,p,pn,when\n0,0.5,0.4,2024-01-01\n1,0.5,0.4,\n")
+    with pytest.raises(sl.LogsError, match="time 'when': 1 of 2 values are missing"):
+        sl.compare(sl.Logs(path, reward="r", propensity="p", time="when"), "pn")
+
+
 def test_mixed_python_types_are_told_with_their_row() -> None:
     frame = pd.DataFrame({"r": [0, 1, "abc", 1], "p": [0.5] * 4, "pn": [0.5] * 4}).astype({"r": object})
     for source in (frame, {name: frame[name].tolist() for name in frame}):

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from surelift.arrays import ArrowColumn, BoolArray, FloatArray, IntArray
-from surelift.logs.columns import decode, is_text, to_numbers
+from surelift.logs.columns import decode, is_absent, is_text, to_numbers
 
 NOWHERE = -1
 
@@ -23,12 +23,12 @@ def find_positions(
     """
     column = decode(column)
     if labels is None:
-        return _whole(to_numbers(column, as_text=as_text).values), _absent(column), column
+        return _whole(to_numbers(column, as_text=as_text).values), is_absent(column), column
     if all(not isinstance(label, str) for label in labels):
         numbers = to_numbers(column, as_text=as_text)
-        return _match(pa.array(numbers.values), [float(label) for label in labels]), _absent(column), column
+        return _match(pa.array(numbers.values), [float(label) for label in labels]), is_absent(column), column
     texts = [str(label) for label in labels]
-    null = _absent(column)
+    null = is_absent(column)
     if not is_text(column):
         whole = _whole(to_numbers(column, as_text=False).values)
         if not _read_like_numbers(texts):
@@ -41,12 +41,6 @@ def find_positions(
             whole = _whole(to_numbers(column, as_text=True).values)
             found = np.where((found == NOWHERE) & (whole < len(labels)), whole, found)
     return found, null, column
-
-
-def _absent(column: ArrowColumn) -> BoolArray:
-    """Nothing at all: a null or an empty text. A label may be called "none"."""
-    null: BoolArray = np.asarray(column.is_null())
-    return null | np.asarray(pc.fill_null(pc.equal(column, ""), False)) if is_text(column) else null
 
 
 def _whole(values: FloatArray) -> IntArray:

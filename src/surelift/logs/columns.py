@@ -50,6 +50,12 @@ def is_list(column: ArrowColumn) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
+def is_absent(column: ArrowColumn) -> BoolArray:
+    """Nothing at all: a null or an empty text. A label may be called "none"."""
+    null: BoolArray = np.asarray(column.is_null())
+    return null | np.asarray(pc.fill_null(pc.equal(column, ""), False)) if is_text(column) else null
+
+
 def to_numbers(column: ArrowColumn, *, as_text: bool) -> Numbers:
     """Numbers and truth values become float64; text does only where the format has no types (``as_text``)."""
     column = decode(column)

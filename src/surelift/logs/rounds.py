@@ -10,7 +10,7 @@ from surelift.arrays import BoolArray, FloatArray, IntArray
 from surelift.logs import faults
 from surelift.logs.actions import NOWHERE, find_positions
 from surelift.logs.batch import Batch
-from surelift.logs.columns import decode, is_list, list_to_vectors, to_numbers
+from surelift.logs.columns import decode, is_absent, is_list, list_to_vectors, to_numbers
 from surelift.logs.faults import FaultCounter, Reason
 from surelift.logs.fingerprint import RoundHashes
 from surelift.logs.vectors import Vectors
@@ -41,7 +41,7 @@ class Rounds:
         self.propensity = self._read_propensity()
         self.logging_shares = None if self.logging is None else self.logging.normalised(only_down=False)
         if logs.time is not None:
-            self.refuse(f"time {logs.time!r}", faults.NULL, np.asarray(decode(self.table[logs.time]).is_null()), None)
+            self.refuse(f"time {logs.time!r}", faults.NULL, is_absent(decode(self.table[logs.time])), None)
 
     @property
     def usable(self) -> BoolArray:
