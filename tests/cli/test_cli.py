@@ -73,6 +73,12 @@ def assert_clean(done: subprocess.CompletedProcess[str]) -> None:
         (["shop.parquet", *COLUMNS, "--policy", "p_better", "--mix", "old=0.1"], 2, "names none"),
         (["shop.parquet", *COLUMNS, "--policy", "p_better", "--mix", "p_better=x"], 2, "is not a number"),
         (["shop.parquet", *COLUMNS, "--policy", "p_better", "--mix", "p_better=7"], 2, "alpha must be a number in"),
+        (["shop.parquet", *COLUMNS, "--policy", "p_better", *["--mix", "p_better=0.1"] * 2], 2, "two shares"),
+        (
+            ["shop.parquet", *COLUMNS, "--policy", "10% a=p_worse", "--policy", "a=p_better", "--mix", "a=0.1"],
+            2,
+            "two candidates one name",
+        ),
         ([*COLUMNS, "--policy", "p_better"], 2, "SOURCE"),
     ],
 )

@@ -98,8 +98,8 @@ class PolicyFlags:
     def policies(self) -> dict[str, Policy]:
         named: dict[str, Policy] = {}
         mixed: dict[str, tuple[str, Policy]] = {}
-        pairs = [(text, as_policy) for text in self.policy or ()] + [(text, chosen) for text in self.chosen or ()]
-        for text, make in pairs:
+        given = [(text, as_policy) for text in self.policy or ()] + [(text, chosen) for text in self.chosen or ()]
+        for text, make in given:
             name, _, column = text.partition("=") if "=" in text else (text, "=", text)
             if not name or not column:
                 raise UsageError(f"--policy and --chosen take NAME=COLUMN or COLUMN, not {text!r}.")
@@ -113,10 +113,15 @@ class PolicyFlags:
                 raise UsageError(
                     f"--mix takes NAME=SHARE for a candidate ({known}), such as new=0.1; {text!r} names none."
                 )
+            if name in mixed:
+                raise UsageError(f"--mix gives candidate {name!r} two shares; name it twice with --policy to try both.")
             share = number(alpha, f"--mix {text}")
             # Under a name that says so: 10% of a policy is not the policy.
             mixed[name] = (f"{100 * share:g}% {name}", mixture(named[name], share))
-        return dict(mixed.get(name, (name, policy)) for name, policy in named.items())
+        pairs = [mixed.get(name, (name, policy)) for name, policy in named.items()]
+        if len({name for name, _ in pairs}) != len(pairs):
+            raise UsageError(f"--mix would give two candidates one name: {', '.join(name for name, _ in pairs)}.")
+        return dict(pairs)
 
     def required(self) -> dict[str, Policy]:
         named = self.policies()
