@@ -110,6 +110,19 @@ def test_a_damaged_certificate_is_refused(damage: Any, says: str) -> None:
         sl.verify(content, DATA.logs())
 
 
+def test_bounds_are_held_to_a_part_in_a_billion_of_the_range() -> None:
+    logs = sl.Logs(
+        reward=1e6 + DATA.table["click"].to_numpy(),
+        propensity=DATA.table["propensity"].to_numpy(),
+        reward_range=(1e6, 1e6 + 1),
+    )
+    new = {"new": DATA.table["p_better"].to_numpy()}
+    content = json.loads(json.dumps(sl.Certificate.of(sl.evaluate(logs, new)).content))
+    assert sl.verify(content, logs, new).same
+    content["answer"]["policies"]["new"]["lower"] += 1e-4
+    assert not sl.verify(content, logs, new).same
+
+
 def test_what_a_certificate_cannot_hold_is_given_again() -> None:
     array = DATA.table["p_better"].to_numpy()
     content = sl.Certificate.of(sl.compare(DATA.logs(), {"new": array}))
