@@ -1,5 +1,7 @@
 """What a person reads: bounds rounded away from what they promise, and a verdict in a sentence."""
 
+from decimal import Decimal
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,9 +19,9 @@ LOGS = sl.Logs(reward=CLICK, propensity=P)
 
 @given(number=st.floats(-1e6, 1e6), decimals=st.integers(2, 12))
 def test_rounding_never_promises_more(number: float, decimals: int) -> None:
-    down, up = (float(rounded(number, decimals, towards=way).replace(",", "")) for way in ("down", "up"))
-    assert down <= number <= up or np.isclose(down, number) or np.isclose(up, number)
-    assert up - down <= 1.001 * 10.0**-decimals + 1e-9
+    down, up = (Decimal(rounded(number, decimals, towards=way).replace(",", "")) for way in ("down", "up"))
+    assert down <= Decimal(number) <= up
+    assert up - down <= Decimal(1).scaleb(-decimals)
 
 
 def test_no_minus_zero() -> None:
