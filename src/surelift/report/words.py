@@ -45,7 +45,8 @@ WORDS = {
     ),
     "control": (
         "What narrows a bound without voiding it. With weights, where the whole distributions of production and candidate "
-        "are known, the size of a weight is no surprise any more: only its reward is. auto uses it where it can."
+        "are known, the size of a weight is no surprise any more: only its reward is. It narrows most where rewards are "
+        "frequent and costs a few per cent where they are rare; auto uses it where it can, none never."
     ),
     "grid": (
         "The smoothings that are tried at once, fixed beforehand. anytime is the same whatever the number of rounds; "
