@@ -8,15 +8,19 @@ True
 
 from surelift import datasets, grids
 from surelift.bounds import BOUNDS
+from surelift.controls import models
 from surelift.decisions import (
     Certificate,
     Estimation,
     Evaluation,
     Finding,
+    Gate,
+    Guardrail,
     Health,
     Improvement,
     PolicyEstimate,
     PolicyValue,
+    Segments,
     Selection,
     Verification,
     WeightHealth,
@@ -24,6 +28,7 @@ from surelift.decisions import (
     compare,
     estimate,
     evaluate,
+    gate,
     select,
     verify,
 )
@@ -35,8 +40,8 @@ from surelift.policies import bounded, chosen, epsilon_greedy, mixture, softmax,
 from surelift.version import __version__
 
 __all__ = [
-    "BOUNDS", "ESTIMATES", "Certificate", "Estimation", "Evaluation", "Finding", "Grid", "Health", "Improvement", "Logs",
-    "LogsError", "PolicyEstimate", "PolicyValue", "Selection", "SureliftError", "UsageError", "Verification",
-    "WeightHealth", "__version__", "bounded", "check", "chosen", "compare", "datasets", "epsilon_greedy", "estimate",
-    "evaluate", "grids", "mixture", "select", "softmax", "uniform", "verify",
+    "BOUNDS", "ESTIMATES", "Certificate", "Estimation", "Evaluation", "Finding", "Gate", "Grid", "Guardrail", "Health",
+    "Improvement", "Logs", "LogsError", "PolicyEstimate", "PolicyValue", "Segments", "Selection", "SureliftError",
+    "UsageError", "Verification", "WeightHealth", "__version__", "bounded", "check", "chosen", "compare", "datasets",
+    "epsilon_greedy", "estimate", "evaluate", "gate", "grids", "mixture", "models", "select", "softmax", "uniform", "verify",
 ]  # fmt: skip

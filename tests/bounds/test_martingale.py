@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from surelift import grids
+from surelift.policies.policy import Limits
 from surelift.quantities import Decline, Difference, Improvement, Quantity, Shortfall, Value, Weights
 from tests.laws import LAWS, Law
 
@@ -40,7 +41,7 @@ def test_every_factor_is_nonnegative_with_mean_one(name: str, alpha: float) -> N
         plain.reward_levels,
         plain.high_chance,
     )
-    drops = {"new": alpha, "rival": alpha / 2}
+    drops = {"new": Limits(alpha), "rival": Limits(alpha / 2)}
     chances, new, rival, _, reward = (np.array(column) for column in zip(*law.outcomes(), strict=True))
     assert chances.sum() == pytest.approx(1.0)
     for candidate, quantity, target in cases(law):
@@ -61,7 +62,7 @@ def test_the_check_can_fail() -> None:
     """A smallest weight that is not true makes a factor negative, and a wrong target moves its mean."""
     law = LAWS["even"]
     chances, new, _, _, reward = (np.array(column) for column in zip(*law.outcomes(), strict=True))
-    offset = Improvement().offset("new", {"new": 0.05})
+    offset = Improvement().offset("new", {"new": Limits(0.05)})
     terms = Improvement().terms("new", {"new": Weights(new, new - 1)}, reward) + offset
     assert terms.min() < -0.1
     factors = (1 + 0.5 * new * reward) / (1 + 0.5 * 0.3)

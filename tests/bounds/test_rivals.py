@@ -185,7 +185,7 @@ def test_densities_refuse_what_has_no_meaning_for_them() -> None:
         ("moments", {"regularizer": "exponential-smoothing:0.5"}),
     ):
         with pytest.raises(sl.UsageError, match="no meaning for densities"):
-            sl.evaluate(logs, {"new": [1.0, 1.0]}, method=method, **options)  # type: ignore[arg-type]
+            sl.evaluate(logs, {"new": [1.0, 1.0]}, method=method, **options)  # type: ignore[call-overload]
 
 
 # Two rounds with weights 2 and 1/2, rewards 1 and 1, propensities 1/4 and 1/2: w r is 2 and 1/2.
@@ -386,7 +386,7 @@ def test_what_each_method_promises_with_each_option(method: str, options: dict[s
 def test_the_default_order_is_two_and_numpy_options_are_options() -> None:
     assert len(BOUNDS["moments"].plan(quantity=Value(), offset=0.0, count=lambda: 4).moments) == 4
     logs = sl.Logs(reward=[1.0, 0.0] * 50, propensity=[0.5, 0.5] * 50)
-    answer = sl.evaluate(logs, "logging", method="moments", order=np.int64(1), smoothing=float(np.float32(0.1)))  # type: ignore[arg-type]
+    answer = sl.evaluate(logs, "logging", method="moments", order=np.int64(1), smoothing=float(np.float32(0.1)))  # type: ignore[call-overload]
     assert sl.verify(sl.Certificate.of(answer), logs).same
 
 

@@ -17,7 +17,7 @@ from surelift.bounds import BOUNDS, mixture
 from surelift.engines import collect
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Decline, Difference, Improvement, Quantity, Shortfall, Value
-from surelift.statistics import Component, LogSumKey, Plan, Sums, Term, offset_of
+from surelift.statistics import Component, LogSumKey, Plan, Sums, Term, by_weights, offset_of
 from tests.laws import LAWS, Law
 from tests.strategies import deltas
 
@@ -59,7 +59,7 @@ def test_every_controlled_factor_is_nonnegative_with_mean_one(name: str, alpha: 
     ]  # fmt: skip
     for candidate, quantity, target in cases:
         offset = offset_of(candidate, quantity, policies)
-        needed = mixture.plan(quantity=quantity, offset=offset, count=lambda: 1, control="weights")
+        needed = mixture.plan(quantity=quantity, offset=offset, count=lambda: 1, narrowing=by_weights(quantity))
         assert sum(component.prior for component in needed.components) == pytest.approx(1.0)
         term = Term(candidate, quantity, needed)
         factors = factors_of(logs, Plan(policies, (term,)), term)
@@ -75,14 +75,15 @@ def test_every_controlled_factor_is_nonnegative_with_mean_one(name: str, alpha: 
 def factors_of(logs: sl.Logs, plan: Plan, term: Term) -> dict[Component, FloatArray]:
     """1 + smoothing (term + offset) of each row, through the library: exp of the log sum of a one-row log."""
     from surelift.logs.rounds import Rounds
-    from surelift.statistics.adding import add_up, read_policies
+    from surelift.statistics.adding import add_up
+    from surelift.statistics.reading import read
 
     (batch,) = logs.batches()
     found: dict[Component, list[float]] = {component: [] for component in term.needed.components}
     for row in range(batch.table.num_rows):
         one = type(batch)(batch.table.slice(row, 1), batch.start + row)
         rounds = Rounds(logs, one)
-        sums = add_up(rounds, plan, read_policies(rounds, plan))
+        sums = add_up(read(rounds, plan), plan)
         assert not sums.invalid
         for component in term.needed.components:
             found[component].append(math.exp(sums.log_sums[LogSumKey(term.candidate, term.quantity, component)]))
@@ -109,7 +110,8 @@ def test_controlled_bounds_hold_as_often_as_they_say(name: str) -> None:
     ]  # fmt: skip
     terms = {
         target: Term(candidate, quantity, mixture.plan(
-            quantity=quantity, offset=offset_of(candidate, quantity, policies), count=lambda: rounds, control="weights"
+            quantity=quantity, offset=offset_of(candidate, quantity, policies), count=lambda: rounds,
+            narrowing=by_weights(quantity),
         ))
         for candidate, quantity, target in cases
     }  # fmt: skip
@@ -161,7 +163,7 @@ def test_auto_controls_where_distributions_are_known() -> None:
         sl.evaluate(logs, {"vector": new, "single": logged}, control="weights")
     with pytest.raises(sl.UsageError, match="knows no control"):
         sl.evaluate(logs, {"vector": new}, control="weights", method="normal")
-    assert BOUNDS["mixture"].controls == ("weights",)
+    assert BOUNDS["mixture"].controls == ("weights", "model")
 
 
 def test_a_propensity_above_its_vector_is_taken_off() -> None:
@@ -170,7 +172,9 @@ def test_a_propensity_above_its_vector_is_taken_off() -> None:
     columns = dict(logs.source._columns)  # type: ignore[attr-defined]
     columns["propensity"] = np.asarray(columns["propensity"]) * (1 + 9e-7)
     named = name_policies({"new": new})
-    term = Term("new", Value(), mixture.plan(quantity=Value(), offset=0.0, count=lambda: 200, control="weights"))
+    term = Term(
+        "new", Value(), mixture.plan(quantity=Value(), offset=0.0, count=lambda: 200, narrowing=by_weights(Value()))
+    )
     declared: dict[str, Any] = {
         "reward": "reward",
         "propensity": "propensity",
@@ -195,7 +199,9 @@ def test_controlled_sums_add_up_and_certificates_verify() -> None:
     assert sl.verify(certificate, logs, {"new": new}).same
     columns = logs.source._columns  # type: ignore[attr-defined]
     term = Term(
-        "new", Improvement(), mixture.plan(quantity=Improvement(), offset=1.0, count=lambda: 1, control="weights")
+        "new",
+        Improvement(),
+        mixture.plan(quantity=Improvement(), offset=1.0, count=lambda: 1, narrowing=by_weights(Improvement())),
     )
     total = Sums()
     for part in (slice(0, 123), slice(123, 500)):
@@ -209,7 +215,9 @@ def test_controlled_sums_add_up_and_certificates_verify() -> None:
 def test_the_wealth_of_a_controlled_component_by_hand() -> None:
     # pi0 = (1/2, 1/2), pi = (1, 0), action 0 earns 1: w = 2, and beta = 1 gives k = 8/9, lambda = 9.
     logs = sl.Logs(reward=[1.0], propensity=[0.5], action=[0], logging=[[0.5, 0.5]])
-    needed = mixture.plan(quantity=Value(), offset=0.0, count=lambda: 1, control="weights", grid=grids.single(1.0))
+    needed = mixture.plan(
+        quantity=Value(), offset=0.0, count=lambda: 1, narrowing=by_weights(Value()), grid=grids.single(1.0)
+    )
     term = Term("new", Value(), needed)
     sums = collect(logs, Plan(name_policies({"new": [[1.0, 0.0]]}), (term,))).of(term)
     # Shares 1/2 and 1 take off min(1, 8/9) and min(2, 8/9), and give back min(1/2, 4/9) and min(1, 4/9): 4/9 each.

@@ -49,9 +49,9 @@ def test_evaluate(rounds: LoggedRounds, delta: float, planned: bool, sides: str)
         for low, high in expected.values()
     )
     assume(possible)
-    found = sl.evaluate(
+    found = sl.evaluate(  # type: ignore[call-overload]
         rounds.logs(), {"new": rounds.probability, "other": rounds.other}, delta=delta,
-        grid="planned" if planned else "anytime", sides=sides, control="none",  # type: ignore[arg-type]
+        grid="planned" if planned else "anytime", sides=sides, control="none",
     )  # fmt: skip
     for name, (low, high) in expected.items():
         assert found[name].lower == (None if sides == "upper" else close(low, 1.0))

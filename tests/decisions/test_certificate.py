@@ -50,6 +50,7 @@ def test_a_certificate_holds_all_it_takes_to_ask_again() -> None:
     assert content["candidates"] == 3
     assert content["options"] == {
         "over": "logging", "delta": 0.05, "margin": 0.0, "method": "mixture", "control": "auto", "grid": "anytime",
+        "many": "simultaneous",
     }  # fmt: skip
     assert content["logs"]["reward_range"] == [0.0, 1.0]
     assert content["rounds"] == 3_000

@@ -191,7 +191,7 @@ def test_without_evidence_the_range_is_the_answer() -> None:
 
 def test_whether_it_holds_at_any_number_of_looks(logs: sl.Logs) -> None:
     def promise(**options: Any) -> str:
-        return sl.compare(logs, {"better": BETTER}, **options).promise
+        return str(sl.compare(logs, {"better": BETTER}, **options).promise)
 
     assert promise() == "any number of looks"
     assert promise(grid=grids.anytime()) == "any number of looks"
@@ -233,11 +233,11 @@ def test_an_option_that_cannot_be_is_refused(logs: sl.Logs, options: dict[str, A
 
 def test_sides_and_several_policies_to_compare(logs: sl.Logs) -> None:
     with pytest.raises(sl.UsageError, match="sides must be"):
-        sl.evaluate(logs, {"better": BETTER}, sides="left")  # type: ignore[arg-type]
+        sl.evaluate(logs, {"better": BETTER}, sides="left")  # type: ignore[call-overload]
     with pytest.raises(sl.UsageError, match="use select"):
         sl.compare(logs, {"better": BETTER, "worse": WORSE})
     with pytest.raises(TypeError, match="detla"):
-        sl.compare(logs, {"better": BETTER}, detla=0.1)  # type: ignore[call-arg]
+        sl.compare(logs, {"better": BETTER}, detla=0.1)  # type: ignore[call-overload]
 
 
 def test_control_auto_is_plain_without_vectors(logs: sl.Logs) -> None:

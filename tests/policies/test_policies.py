@@ -189,11 +189,11 @@ def test_numbers_out_of_place(make: Any) -> None:
 
 def test_a_mixture_remembers_its_smallest_weight() -> None:
     """Its weights are at least 1 - alpha: they drop below 1 by alpha at most."""
-    assert sl.mixture("p", 0.1).largest_drop == 0.1
-    assert sl.mixture(sl.mixture("p", 0.5), 0.1).largest_drop == 0.05
-    assert sl.bounded(sl.mixture("p", 0.1), 5.0).largest_drop == 0.1
-    assert sl.mixture("logging", 0.3).largest_drop == 0.0
-    assert as_policy("p").largest_drop == 1.0
+    assert sl.mixture("p", 0.1).limits.drop == 0.1
+    assert sl.mixture(sl.mixture("p", 0.5), 0.1).limits.drop == 0.05
+    assert sl.bounded(sl.mixture("p", 0.1), 5.0).limits.drop == 0.1
+    assert sl.mixture("logging", 0.3).limits.drop == 0.0
+    assert as_policy("p").limits.drop == 1.0
 
 
 @pytest.mark.parametrize("form", [form for form in FORMS if "matrix" not in form])

@@ -80,7 +80,7 @@ def test_a_smallest_weight_that_is_false_is_refused_not_clamped() -> None:
     logs = sl.Logs(reward=[1.0, 1.0], propensity=[0.5, 0.5])
     policies = name_policies({"new": [0.31, 0.5]})
     term = Term("new", Improvement(), on_grid(grids.single(1.0), offset=0.05))
-    with pytest.raises(sl.LogsError, match="smaller than was declared possible"):
+    with pytest.raises(sl.LogsError, match="outside what was declared possible"):
         collect(logs, Plan(policies, (term,)))
 
 

@@ -25,7 +25,7 @@ BOUNDS: dict[str, Bound] = {
         "chosen and no number of rounds known. On its default grid it holds at every number of rounds at once, under "
         "adaptive logging, and whatever the weights.",
         proved="Theorem 1: a nonnegative supermartingale and Ville's inequality",
-        needs=COLUMNS, options=("grid",), controls=("weights",), paired=True, plan=mixture.plan,
+        needs=COLUMNS, options=("grid",), controls=("weights", "model"), paired=True, plan=mixture.plan,
         lower_bound=mixture.lower_bound,
     ),
     "logarithmic-smoothing": Bound(

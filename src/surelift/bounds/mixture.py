@@ -10,7 +10,7 @@ from surelift.arrays import FloatArray
 from surelift.errors import UsageError
 from surelift.grids import Grid
 from surelift.quantities import Quantity
-from surelift.statistics import Component, Needed, TermSums, on_grid, with_weight_control
+from surelift.statistics import Component, Narrowing, Needed, TermSums, on_grid
 
 # Rounding in the sums and in the root stays below this, relative to the size of the terms; it is taken off the bound.
 ROUNDING = 1e-13
@@ -18,12 +18,20 @@ _STEPS = 100
 
 
 def plan(
-    *, quantity: Quantity, offset: float, count: Callable[[], int], control: str = "none", grid: str | Grid = "anytime"
+    *,
+    quantity: Quantity,
+    offset: float,
+    count: Callable[[], int],
+    narrowing: Narrowing | None = None,
+    grid: str | Grid = "anytime",
 ) -> Needed:
-    """The components of the grid asked for; ``count`` is called only where it depends on the number of rounds."""
+    """The components of the grid asked for, and those of a control.
+
+    ``count`` is called only where the grid depends on the number of rounds.
+    """
     chosen = _choose_grid(grid, paired=quantity.paired, offset=offset, count=count)
     plain = on_grid(chosen, offset=offset)
-    return with_weight_control(plain, chosen, quantity) if control == "weights" else plain
+    return plain if narrowing is None else narrowing(plain, chosen)
 
 
 def _choose_grid(grid: str | Grid, *, paired: bool, offset: float, count: Callable[[], int]) -> Grid:

@@ -1,8 +1,9 @@
 """surelift compare: is the new policy better than production?"""
 
-from surelift.cli.options import LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources
+from surelift.cli.options import ByFlag, LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources
 from surelift.cli.output import deliver, progress
 from surelift.decisions.compare import compare as ask
+from surelift.decisions.segments import Segments
 from surelift.errors import UsageError
 from surelift.policies.policy import Policy
 
@@ -15,18 +16,20 @@ def compare(
     policies: PolicyFlags = PolicyFlags(),
     question: OverFlags = OverFlags(),
     method: MethodFlags = MethodFlags(),
+    by: ByFlag = None,
     output: OutputFlags = OutputFlags(),
 ) -> int:
     """Is the candidate better than production, or than another policy, and how sure is that?
 
-    Exit code 0 when certified, 3 when not.
+    Exit code 0 when certified (with --by: in every segment), 3 when not.
     """
     candidate = one(policies)
     logs = log.logs(sources)
     with progress() as tell:
-        answer = ask(logs, candidate, **question.arguments(), **method.arguments(), progress=tell)
+        answer = ask(logs, candidate, **question.arguments(), **method.arguments(), by=by, progress=tell)
     deliver(answer, output)
-    return 0 if answer.certified else 3
+    certified = len(answer.certified) == len(answer) if isinstance(answer, Segments) else answer.certified
+    return 0 if certified else 3
 
 
 def one(policies: PolicyFlags) -> dict[str, Policy]:

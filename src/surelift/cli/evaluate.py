@@ -1,6 +1,15 @@
 """surelift evaluate: what is each policy worth?"""
 
-from surelift.cli.options import LogFlags, MethodFlags, MomentFlags, OutputFlags, PolicyFlags, SidesFlag, Sources
+from surelift.cli.options import (
+    ByFlag,
+    LogFlags,
+    MethodFlags,
+    MomentFlags,
+    OutputFlags,
+    PolicyFlags,
+    SidesFlag,
+    Sources,
+)
 from surelift.cli.output import deliver, progress
 from surelift.decisions.evaluate import evaluate as ask
 
@@ -14,12 +23,13 @@ def evaluate(
     method: MethodFlags = MethodFlags(),
     moments: MomentFlags = MomentFlags(),
     sides: SidesFlag = "both",
+    by: ByFlag = None,
     output: OutputFlags = OutputFlags(),
 ) -> int:
     """What is each policy worth? An estimate, a lower and an upper bound, all holding at once."""
     named = policies.required()
     logs = log.logs(sources)
     with progress() as tell:
-        answer = ask(logs, named, sides=sides, **method.arguments(), **moments.arguments(), progress=tell)
+        answer = ask(logs, named, sides=sides, by=by, **method.arguments(), **moments.arguments(), progress=tell)
     deliver(answer, output)
     return 0

@@ -1,9 +1,23 @@
 """surelift gate: may the candidate be launched?"""
 
-from surelift.cli.compare import compare, one
-from surelift.cli.options import LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources
-from surelift.cli.output import progress, say, show
-from surelift.decisions.check import check
+from typing import Annotated
+
+from surelift.cli.compare import one
+from surelift.cli.options import (
+    QUESTION,
+    LogFlags,
+    MethodFlags,
+    OutputFlags,
+    OverFlags,
+    PolicyFlags,
+    Sources,
+    flag,
+    number,
+)
+from surelift.cli.output import deliver, progress, say, show
+from surelift.decisions.gate import Guardrail
+from surelift.decisions.gate import gate as ask
+from surelift.errors import UsageError
 
 
 def gate(
@@ -13,6 +27,14 @@ def gate(
     log: LogFlags = LogFlags(),
     policies: PolicyFlags = PolicyFlags(),
     question: OverFlags = OverFlags(),
+    guardrail: Annotated[
+        list[str] | None,
+        flag(
+            "COL:MARGIN, or COL:MARGIN:LOW,HIGH where its range is not 0,1: a second reward that must not get worse by more "
+            "than MARGIN. Delta is split evenly over improvement and guardrails. Repeatable.",
+            QUESTION,
+        ),
+    ] = None,
     method: MethodFlags = MethodFlags(),
     output: OutputFlags = OutputFlags(),
 ) -> int:
@@ -21,12 +43,32 @@ def gate(
     Exit code 0 when certified, 3 when not, 4 when the logs are not fit, 2 when the question is wrong.
     """
     candidate = one(policies)
+    rails = [parse_guardrail(text) for text in guardrail or ()]
     logs = log.logs(sources)
     with progress() as tell:
-        health = check(logs, candidate, progress=tell)
-    if not health.ok:
-        show(health, json=output.json)
+        answer = ask(logs, candidate, guardrails=rails, **question.arguments(), **method.arguments(), progress=tell)
+    if not answer.health.ok:
+        show(answer.health, json=output.json)
         return 4
-    if health.findings:
-        say(str(health))
-    return compare(sources, log=log, policies=policies, question=question, method=method, output=output)
+    if answer.health.findings:
+        say(str(answer.health))
+    deliver(answer, output)
+    return 0 if answer.certified else 3
+
+
+def parse_guardrail(text: str) -> Guardrail:
+    """A guardrail from COL:MARGIN or COL:MARGIN:LOW,HIGH.
+
+    >>> parse_guardrail("revenue:0.5:0,100")
+    Guardrail(column='revenue', margin=0.5, reward_range=(0.0, 100.0))
+    """
+    column, *rest = text.split(":")
+    if not column or len(rest) not in (1, 2):
+        raise UsageError(f"--guardrail takes COL:MARGIN or COL:MARGIN:LOW,HIGH, not {text!r}.")
+    margin = number(rest[0], f"--guardrail {text}")
+    if len(rest) == 1:
+        return Guardrail(column, margin)
+    limits = [number(limit, f"--guardrail {text}") for limit in rest[1].split(",")]
+    if len(limits) != 2:
+        raise UsageError(f"--guardrail {text}: the range is LOW,HIGH, two numbers.")
+    return Guardrail(column, margin, (limits[0], limits[1]))

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
+from surelift.controls import models
 from surelift.errors import UsageError
 from surelift.logs.logs import Logs
 from surelift.policies.policy import Policy
@@ -27,8 +28,8 @@ Sources = Annotated[
 ]
 
 
-def flag(text: str) -> Parameter:
-    return Parameter(help=text, show_default=False)
+def flag(text: str, group: Group | None = None) -> Parameter:
+    return Parameter(help=text, show_default=False, group=group)
 
 
 @Parameter(name="*", group=LOG)
@@ -136,7 +137,11 @@ class MethodFlags:
     delta: Annotated[float, Parameter(help="The chance of being wrong.")] = 0.05
     method: Annotated[str, Parameter(help="How to bound; see 'surelift explain'.")] = "mixture"
     control: Annotated[
-        str, Parameter(help="What narrows the bound: auto, weights (needs whole distributions), or none.")
+        str,
+        Parameter(
+            help="What narrows the bound: auto, none, weights (needs whole distributions), model (a reward model refitted "
+            "along --time), or model:COL (a list column of expected rewards, from a model fitted elsewhere)."
+        ),
     ] = "auto"
     grid: Annotated[str, Parameter(help="Smoothings to try: anytime, or planned for a single look.")] = "anytime"
     smoothing: Annotated[
@@ -146,7 +151,7 @@ class MethodFlags:
 
     def arguments(self) -> dict[str, Any]:
         return {
-            "delta": self.delta, "method": self.method, "control": self.control, "grid": self.grid,
+            "delta": self.delta, "method": self.method, "control": control(self.control), "grid": self.grid,
             "smoothing": self.smoothing, "draws": self.draws,
         }  # fmt: skip
 
@@ -187,6 +192,26 @@ JsonFlag = Annotated[bool, Parameter(help="Print the answer as JSON on standard 
 SidesFlag = Annotated[
     Literal["both", "lower", "upper"], Parameter(help="Spend delta on both bounds or on one.", group=ANSWER)
 ]
+
+
+ByFlag = Annotated[
+    str | None,
+    Parameter(
+        help="Column of segments known before the action: an answer for each, at delta divided by their number.",
+        show_default=False,
+        group=QUESTION,
+    ),
+]
+
+
+def control(text: str) -> Any:
+    """The name of a control, or the predictions of a reward model."""
+    kind, colon, column = text.partition(":")
+    if kind != "model" or not colon:
+        return text
+    if not column:
+        raise UsageError("--control model:COL names the column of expected rewards after the colon.")
+    return models.given(columns(column))
 
 
 def columns(text: str | None) -> Any:

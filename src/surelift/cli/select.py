@@ -1,6 +1,10 @@
 """surelift select: which candidate should replace production?"""
 
-from surelift.cli.options import LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from surelift.cli.options import ANSWER, LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources
 from surelift.cli.output import deliver, progress
 from surelift.decisions.select import select as ask
 
@@ -13,15 +17,23 @@ def select(
     policies: PolicyFlags = PolicyFlags(),
     question: OverFlags = OverFlags(),
     method: MethodFlags = MethodFlags(),
+    many: Annotated[
+        Literal["simultaneous", "e-bh"],
+        Parameter(
+            help="simultaneous: all bounds hold at once, and one candidate is chosen. e-bh: for dozens of candidates, a "
+            "list of discoveries with a false discovery rate of delta, and none chosen.",
+            group=ANSWER,
+        ),
+    ] = "simultaneous",
     output: OutputFlags = OutputFlags(),
 ) -> int:
     """Which candidate should replace production? The one surely better by most, else none.
 
-    Exit code 0 when one is chosen, 3 when production stays.
+    Exit code 0 when one is chosen (e-bh: when there is a discovery), 3 when production stays.
     """
     named = policies.required()
     logs = log.logs(sources)
     with progress() as tell:
-        answer = ask(logs, named, **question.arguments(), **method.arguments(), progress=tell)
+        answer = ask(logs, named, **question.arguments(), **method.arguments(), many=many, progress=tell)
     deliver(answer, output)
-    return 0 if answer.certified else 3
+    return 0 if answer.discoveries else 3

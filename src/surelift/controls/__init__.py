@@ -1,5 +1,7 @@
 """What is known about a round before its reward, and narrows a bound."""
 
+from surelift.controls import models
+from surelift.controls.max_weight import MaxWeightControl
 from surelift.controls.weights import WeightControl
 
-__all__ = ["WeightControl"]
+__all__ = ["MaxWeightControl", "WeightControl", "models"]

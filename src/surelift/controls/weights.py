@@ -3,7 +3,10 @@ r"""Weight control: how far a weight lies from its mean is known, since the whol
 With g = min(rho w, k), the term phi = w r - g + sum_a pi0(a) min(rho w(a), k) has the mean of w r whatever the support of
 pi0, since g minus its exact conditional mean has mean zero; and phi >= -k, since g <= k. A large weight then no longer
 surprises by its size, only by its reward. The sum is taken as sum_a min(rho pi(a), k pi0(a)): no division, and right where
-pi0 is zero.
+pi0 is zero. A reward model q, known before the round, may stand beside rho: then only what it did not foresee surprises.
+
+Where two policies are compared, what is taken off is counted from the smallest weight up, min(rho (w - w_min), k): that
+shifts g and its mean alike for a constant, and keeps a cautious mixture's certificate in proportion with a model too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +19,7 @@ from surelift.errors import UsageError
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
 from surelift.policies.policy import Probabilities
-from surelift.quantities import Weights
+from surelift.quantities import Quantity, Weights
 
 # k = CAP / beta and lambda = GROWTH * beta for every smoothing beta of the grid.
 CAP, GROWTH = 8.0 / 9.0, 9.0
@@ -28,21 +31,23 @@ class WeightControl:
 
     share: float
     cap: float
+    by_model: bool = False
+    """Whether the share is of the weight times the predicted reward."""
 
 
 class KnownDistributions:
-    """The distributions of a batch: production's, made to sum to 1 exactly, and the policies'."""
+    """The distributions of a batch: production's, made to sum to 1 exactly, and the policies'; and what a model predicts."""
 
-    def __init__(self, rounds: Rounds, found: Mapping[str, Probabilities]) -> None:
+    def __init__(self, rounds: Rounds, found: Mapping[str, Probabilities], predicted: Vectors | None) -> None:
         assert rounds.logging_shares is not None
         assert rounds.action is not None
         self._logging, self._action = rounds.logging_shares, rounds.action
         self._vectors = {name: one.vectors for name, one in found.items()}
         self._logged_chance = self._logging.at(self._action)
+        self._predicted = predicted
         # Where the propensity is larger than the vector says, the factor of the round is divided by as much: it is never
         # negative, so its mean stays at most 1.
-        with np.errstate(invalid="ignore", divide="ignore"):
-            self.overstated = np.maximum(rounds.propensity / self._logged_chance - 1.0, 0.0)
+        self.overstated = overstated(rounds)
 
     def weights(self, name: str) -> Weights:
         """The weight of the logged action, from the vectors alone."""
@@ -57,10 +62,37 @@ class KnownDistributions:
             )
         return vectors
 
-    def adjustments(self, caps: Sequence[float], mix: Mapping[str, float]) -> Iterator[FloatArray]:
-        """For each cap, what is added to a term: minus the capped weight, plus its mean over all actions."""
-        mixed = sum((share * self._of(name).values for name, share in mix.items()), start=np.zeros(1))
-        logged = sum((share * self.weights(name).weight for name, share in mix.items()), start=np.zeros(1))
+    def adjustments(
+        self,
+        caps: Sequence[float],
+        quantity: Quantity,
+        candidate: str,
+        *,
+        share: float,
+        by_model: bool,
+        smallest: Mapping[str, float],
+    ) -> Iterator[FloatArray]:
+        """For each cap, what is added to a term: minus what is taken off, capped, plus its mean over all actions."""
+        everywhere, logged = (None, None) if not by_model else self._predictions()
+        expected = np.zeros(1)
+        for name, part in quantity.taken_off(candidate, share, everywhere).items():
+            expected = expected + part * (self._of(name).values - smallest[name] * self._logging.values)
+        taken = np.zeros(1)
+        for name, part in quantity.taken_off(candidate, share, logged).items():
+            # From the excess: a smallest weight near 1 would drown in the rounding of the weight.
+            taken = taken + part * (self.weights(name).excess + (1.0 - smallest[name]))
         for cap in caps:
-            expected = self._logging.fold(np.add, np.minimum(mixed, cap * self._logging.values), empty=0.0)
-            yield expected - np.minimum(logged, cap)
+            mean = self._logging.fold(np.add, np.minimum(expected, cap * self._logging.values), empty=0.0)
+            yield mean - np.minimum(taken, cap)
+
+    def _predictions(self) -> tuple[FloatArray, FloatArray]:
+        assert self._predicted is not None
+        return self._predicted.values, self._predicted.at(self._action)
+
+
+def overstated(rounds: Rounds) -> FloatArray:
+    """By how much, relatively, each propensity exceeds its entry in production's vector."""
+    assert rounds.logging_shares is not None
+    assert rounds.action is not None
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.maximum(rounds.propensity / rounds.logging_shares.at(rounds.action) - 1.0, 0.0)

@@ -11,6 +11,8 @@ from surelift.policies import Policy
 from surelift.statistics import Sums
 from surelift.version import __version__
 
+SEGMENTS_FIXED = "the segment of a round was known before its action, and the list of segments before looking"
+
 
 @dataclass(frozen=True, slots=True)
 class Basis:
@@ -32,7 +34,13 @@ def basis_of(
     return Basis(question, options, logs.describe(), described, sums.units, sums.fingerprint)
 
 
-def assumptions_of(logs: Logs, *, promise: Promise, besides: tuple[str, ...]) -> tuple[str, ...]:
+def within(segment: str | None) -> str:
+    return "" if segment is None else f" in segment {segment!r}"
+
+
+def assumptions_of(
+    logs: Logs, promise: Promise, besides: tuple[str, ...], segment: str | None = None
+) -> tuple[str, ...]:
     """What has to be true for the bound to hold, beyond the mathematics."""
     kind = "costs" if logs.scale.is_cost else "rewards"
     looks = (
@@ -46,6 +54,7 @@ def assumptions_of(logs: Logs, *, promise: Promise, besides: tuple[str, ...]) ->
         "no policy was fitted on these rounds",
         looks,
         *besides,
+        *(() if segment is None else (SEGMENTS_FIXED,)),
     )
 
 

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from surelift.bounds import BOUNDS
-from surelift.decisions.compare import Improvement
 from surelift.decisions.evaluate import Evaluation
+from surelift.decisions.gate import Gate
+from surelift.decisions.improvement import Improvement
+from surelift.decisions.segments import Segments
 from surelift.decisions.select import Selection
 from surelift.errors import LogsError, SureliftError, UsageError
 
@@ -21,7 +23,7 @@ _FIELDS: dict[str, type] = {
     "rounds": int, "fingerprint": str, "answer": Mapping,
 }  # fmt: skip
 
-Answer = Evaluation | Improvement | Selection
+Answer = Evaluation | Improvement | Selection | Gate | Segments[Evaluation] | Segments[Improvement]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,12 @@ class Certificate:
     @classmethod
     def of(cls, answer: Answer) -> "Certificate":
         basis = answer.basis
+        if basis is None:
+            raise UsageError("these logs are not fit for a guarantee, so there is nothing to certify.")
+        if "segment" in basis.options:
+            raise UsageError(
+                "one segment cannot be certified apart; make the certificate of the whole answer by segment."
+            )
         method, regularizer = basis.options["method"], str(basis.options.get("regularizer"))
         if not BOUNDS[method].certifies:
             raise UsageError(

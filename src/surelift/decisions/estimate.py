@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from surelift.controls import models
+from surelift.controls.model import RewardModel
 from surelift.decisions.asking import Progress, ask, count_rounds, require_logs
 from surelift.decisions.basis import doubts_of
 from surelift.decisions.method import check_delta
@@ -33,6 +35,8 @@ class PolicyEstimate(Result):
     estimator: str
     parameter: Mapping[str, float]
     """The hyper-parameter used, by name."""
+    model: Mapping[str, Any] | None
+    """The reward model that was asked, where one was."""
     rounds: int
     mean_weight: float
     plug_ins: Mapping[str, float]
@@ -42,8 +46,9 @@ class PolicyEstimate(Result):
     def to_dict(self) -> dict[str, Any]:
         return {
             "policy": self.policy, "estimate": self.estimate, "estimator": self.estimator,
-            "parameter": dict(self.parameter), "rounds": self.rounds, "mean_weight": self.mean_weight,
-            "plug_ins": dict(self.plug_ins), "doubts": list(self.doubts),
+            "parameter": dict(self.parameter), "model": None if self.model is None else dict(self.model),
+            "rounds": self.rounds, "mean_weight": self.mean_weight, "plug_ins": dict(self.plug_ins),
+            "doubts": list(self.doubts),
         }  # fmt: skip
 
     def records(self) -> list[dict[str, Any]]:
@@ -75,12 +80,15 @@ def estimate(
     strength: float | None = None,
     smoothing: float | None = None,
     delta: float = 0.05,
+    model: Any = None,
     progress: Progress | None = None,
 ) -> Estimation:
     """Estimate the value of each policy; for a bound that holds, use ``evaluate``.
 
     The estimator takes the hyper-parameter it names in ``ESTIMATES``: a smoothing defaults to 1/sqrt(rounds), a clip to
-    sqrt(rounds), the others have to be given. ``delta`` is used by the plug-ins of logarithmic smoothing alone.
+    sqrt(rounds), the others have to be given. ``delta`` is used by the plug-ins of logarithmic smoothing alone. The
+    estimators that ask a reward model (dm, dr, sndr, switch-dr, dr-os) take ``model``: an object with ``fit`` and
+    ``predict``, cross-fitted in five folds (gradient boosting by default), or one of ``surelift.models``.
 
     >>> logs = Logs(reward=[1, 0], propensity=[0.25, 0.5])
     >>> estimate(logs, {"new": [0.5, 0.5]}, estimator="snips")["new"].estimate  # weights 2 and 1
@@ -95,15 +103,17 @@ def estimate(
         if value is not None and name != line.parameter:
             takes = f"it takes {line.parameter}=" if line.parameter else "it takes none"
             raise UsageError(f"estimator {estimator!r} does not use {name}=; {takes}.")
+    asked = _model(estimator, model)
     parameter: dict[str, float] = (
         {line.parameter: _parameter(line.parameter, given, estimator, logs)} if line.parameter else {}
     )
     named = name_policies(policies)
     moment = Moment(line.regularizer(**parameter))
     discrepancy = _discrepancy(estimator, parameter)
-    needed = Needed(moments=(moment,) if discrepancy is None else (moment, discrepancy))
+    besides = [Moment(regularizer) for regularizer in line.besides] + ([] if discrepancy is None else [discrepancy])
+    needed = Needed(moments=(moment, *besides))
     terms = {name: Term(name, Value(), needed) for name in named}
-    sums = ask(logs, Plan(named, tuple(terms.values())), progress=progress)
+    sums = ask(logs, Plan(named, tuple(terms.values()), asked), progress=progress)
     found = {name: sums.of(term) for name, term in terms.items()}
     units = {name: line.value(one, moment) for name, one in found.items()}
     best = max(units, key=lambda name: units[name])
@@ -114,6 +124,7 @@ def estimate(
                 estimate=logs.scale.value(units[name]),
                 estimator=estimator,
                 parameter=parameter,
+                model=None if asked is None else asked.describe(),
                 rounds=one.rounds,
                 mean_weight=one.weights.total / one.rounds,
                 plug_ins={} if discrepancy is None else _plug_ins(one, discrepancy, found[best], len(found), delta),
@@ -124,6 +135,16 @@ def estimate(
         estimator,
         sums.units,
     )
+
+
+def _model(estimator: str, model: Any) -> RewardModel | None:
+    if not ESTIMATES[estimator].asks_model:
+        if model is not None:
+            raise UsageError(f"estimator {estimator!r} does not use model=; it asks no reward model.")
+        return None
+    if isinstance(model, str):
+        return models.given(model)
+    return model if models.is_model(model) else models.cross_fitted(model)
 
 
 def _discrepancy(estimator: str, parameter: Mapping[str, float]) -> Moment | None:

@@ -1,18 +1,20 @@
 """What is each policy worth? An estimate, a lower and an upper bound."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from surelift.bounds.bound import Promise
 from surelift.decisions.asking import Progress, ask, count_rounds, refuse_contradiction, require_logs
-from surelift.decisions.basis import Basis, assumptions_of, basis_of, doubts_of
+from surelift.decisions.basis import Basis, assumptions_of, basis_of, doubts_of, within
 from surelift.decisions.method import Method, check_delta, choose_method, control_of
 from surelift.decisions.result import ByName, Result
+from surelift.decisions.segments import Segments, answer_by
 from surelift.errors import UsageError
 from surelift.estimates import plain_mean
 from surelift.grids import Grid
 from surelift.logs.logs import Logs
+from surelift.policies import Policy
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Shortfall, Value
 from surelift.statistics import Needed, Plan, Sums, Term
@@ -77,13 +79,29 @@ class Evaluation(ByName[PolicyValue]):
         }  # fmt: skip
 
 
+@overload
+def evaluate(
+    logs: Logs, policies: Any, *, delta: float = ..., method: str = ..., control: Any = ..., grid: str | Grid = ...,
+    sides: Sides = ..., smoothing: float | None = ..., order: int | None = ..., regularizer: Any = ...,
+    clip: float | None = ..., draws: int | None = ..., by: None = ..., progress: Progress | None = ...,
+) -> Evaluation: ...  # fmt: skip
+
+
+@overload
+def evaluate(
+    logs: Logs, policies: Any, *, delta: float = ..., method: str = ..., control: Any = ..., grid: str | Grid = ...,
+    sides: Sides = ..., smoothing: float | None = ..., order: int | None = ..., regularizer: Any = ...,
+    clip: float | None = ..., draws: int | None = ..., by: str, progress: Progress | None = ...,
+) -> Segments[Evaluation]: ...  # fmt: skip
+
+
 def evaluate(
     logs: Logs,
     policies: Any,
     *,
     delta: float = 0.05,
     method: str = "mixture",
-    control: str = "auto",
+    control: Any = "auto",
     grid: str | Grid = "anytime",
     sides: Sides = "both",
     smoothing: float | None = None,
@@ -91,13 +109,16 @@ def evaluate(
     regularizer: Any = None,
     clip: float | None = None,
     draws: int | None = None,
+    by: str | None = None,
     progress: Progress | None = None,
-) -> Evaluation:
+) -> Evaluation | Segments[Evaluation]:
     """Bound the value of each policy; all bounds hold at once with probability 1 - delta.
 
     ``policies`` is a column, a list of columns, or a dict from names to policies. m policies and two sides are made at
     delta/(2m) each; ``sides="lower"`` or ``"upper"`` spends delta on one side. The other options belong to the methods
-    of ``BOUNDS``; one that the method does not use is an error.
+    of ``BOUNDS``; one that the method does not use is an error. ``control`` is a name, or a reward model: an object with
+    ``fit`` and ``predict``, or one of ``surelift.models``. With ``by``, a column of segments known before the action, each
+    segment is evaluated at delta divided by their number, and the answer is a mapping from segments to evaluations.
 
     >>> logs = Logs(reward=[0, 1, 1, 0] * 50, propensity=[0.5, 0.5, 0.25, 0.5] * 50)
     >>> result = evaluate(logs, {"new": [0.25, 0.75, 0.25, 0.25] * 50})["new"]
@@ -113,30 +134,54 @@ def evaluate(
         draws=draws,
     )  # fmt: skip
     named = name_policies(policies)
-    # A lower bound on a cost is an upper bound on its reward.
-    bounded_from_below, bounded_from_above = _sides_on_reward(sides, is_cost=logs.scale.is_cost)
     known = chosen.known(logs, named)
-    terms: dict[tuple[str, type], Term] = {}
-    for name in named:
-        for quantity, wanted in ((Value(), bounded_from_below), (Shortfall(), bounded_from_above)):
-            term = chosen.plan(name, quantity, policies=named, count=lambda: count_rounds(logs), known=known)
-            needed = wanted or (chosen.bound.upper_bound is not None and type(quantity) is Value)
-            terms[name, type(quantity)] = term if needed else Term(name, quantity)
-    sums = ask(logs, Plan(named, tuple(terms.values())), progress=progress)
-    each = delta / (len(named) * (2 if sides == "both" else 1))
+    options = {"delta": delta, "sides": sides, **chosen.describe(), **({} if by is None else {"by": by})}
+
+    def basis(sums: Sums, **place: str) -> Basis:
+        return basis_of("evaluate", logs, named, sums, {**options, **place})
+
+    def plan(count: Callable[[], int]) -> Plan:
+        return Plan(named, tuple(_terms(logs, named, chosen, sides, count, known)), chosen.model)
+
+    def answer(plan: Plan, sums: Sums, share: float, segment: str | None = None) -> Evaluation:
+        place = {} if segment is None else {"segment": segment}
+        return _evaluation(logs, plan, sums, chosen, sides, share, basis(sums, **place), segment)
+
+    if by is not None:
+        return answer_by(logs, by, delta=delta, plan=plan, answer=answer, basis=basis, progress=progress)
+    planned = plan(lambda: count_rounds(logs))
+    return answer(planned, ask(logs, planned, progress=progress), delta)
+
+
+def _terms(
+    logs: Logs, policies: Mapping[str, Policy], method: Method, sides: Sides, count: Callable[[], int],
+    known: frozenset[str],
+) -> Iterator[Term]:  # fmt: skip
+    """For each policy its value and its shortfall, empty where they are not needed."""
+    below, above = _sides_on_reward(sides, is_cost=logs.scale.is_cost)
+    for name in policies:
+        for quantity, wanted in ((Value(), below), (Shortfall(), above)):
+            term = method.plan(name, quantity, policies=policies, count=count, known=known)
+            needed = wanted or (method.bound.upper_bound is not None and type(quantity) is Value)
+            yield term if needed else Term(name, quantity)
+
+
+def _evaluation(
+    logs: Logs, plan: Plan, sums: Sums, method: Method, sides: Sides, delta: float, basis: Basis, segment: str | None
+) -> Evaluation:
+    below, above = _sides_on_reward(sides, is_cost=logs.scale.is_cost)
+    each = delta / (len(plan.policies) * (2 if sides == "both" else 1))
     results = {}
-    for name in named:
-        value, shortfall = terms[name, Value], terms[name, Shortfall]
-        low = chosen.lower_bound(sums, value, delta=each) if bounded_from_below else None
-        high = chosen.upper_bound(sums, value, shortfall, most=1.0, delta=each) if bounded_from_above else None
-        doubts = (*doubts_of(logs), *chosen.doubts(sums, value if value.needed != Needed() else shortfall, delta=each))
-        results[name] = _in_units(
-            logs, name, sums, chosen, low, high, delta=delta, doubts=doubts, control=control_of(value, shortfall)
+    for value, shortfall in zip(plan.terms[::2], plan.terms[1::2], strict=True):
+        low = method.lower_bound(sums, value, delta=each) if below else None
+        high = method.upper_bound(sums, value, shortfall, most=1.0, delta=each) if above else None
+        doubts = (*doubts_of(logs), *method.doubts(sums, value if value.needed != Needed() else shortfall, delta=each))
+        results[value.candidate] = _in_units(
+            logs, sums, method, (value, shortfall), low, high, delta=delta, doubts=doubts, segment=segment
         )
-    options = {"delta": delta, "sides": sides, **chosen.describe()}
-    basis = basis_of("evaluate", logs, named, sums, options)
     used = {result.control for result in results.values()}
-    return Evaluation(results, delta, sums.units, chosen.name, used.pop() if len(used) == 1 else "mixed", sides, basis)
+    control = used.pop() if len(used) == 1 else "mixed"
+    return Evaluation(results, delta, sums.units, method.name, control, sides, basis)
 
 
 def _sides_on_reward(sides: Sides, *, is_cost: bool) -> tuple[bool, bool]:
@@ -145,15 +190,16 @@ def _sides_on_reward(sides: Sides, *, is_cost: bool) -> tuple[bool, bool]:
 
 
 def _in_units(
-    logs: Logs, name: str, sums: Sums, method: Method, low: float | None, high: float | None, *, delta: float,
-    doubts: tuple[str, ...], control: str,
+    logs: Logs, sums: Sums, method: Method, terms: tuple[Term, Term], low: float | None, high: float | None, *,
+    delta: float, doubts: tuple[str, ...], segment: str | None,
 ) -> PolicyValue:  # fmt: skip
     """The answer on [0, 1], checked and turned into the units of the column."""
+    name = terms[0].candidate
     mean_weight = sums.weights[name].total / sums.units
     if method.believes_contradictions:
         refuse_contradiction(
             0.0 if low is None else low, 1.0 if high is None else high,
-            possible=(0.0, 1.0), subject=f"policy {name!r}, reward on [0, 1]", mean_weight=mean_weight,
+            possible=(0.0, 1.0), subject=f"policy {name!r}{within(segment)}, reward on [0, 1]", mean_weight=mean_weight,
         )  # fmt: skip
     if logs.scale.is_cost:
         low, high = high, low
@@ -167,11 +213,11 @@ def _in_units(
         delta=delta,
         rounds=sums.units,
         method=method.name,
-        control=control,
+        control=control_of(*terms),
         promise=method.promise,
         mean_weight=mean_weight,
         kind="cost" if logs.scale.is_cost else "reward",
         value_range=(logs.scale.low, logs.scale.high),
-        assumptions=(*assumptions_of(logs, promise=method.promise, besides=method.bound.assumes), *doubts),
+        assumptions=(*assumptions_of(logs, method.promise, method.assumes(*terms), segment), *doubts),
         doubts=doubts,
     )

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from surelift.bounds import BOUNDS, Bound
 from surelift.bounds.bound import Promise
+from surelift.controls import MaxWeightControl, WeightControl, models
+from surelift.controls.model import CROSS_FITTED, RewardModel
 from surelift.engines import known_distributions
 from surelift.errors import UsageError, is_number
 from surelift.grids import Grid
@@ -15,11 +18,12 @@ from surelift.logs.logs import Logs
 from surelift.policies import Policy
 from surelift.quantities import Quantity, Value
 from surelift.quantities.regularizers import describe_regularizer
-from surelift.statistics import Needed, Sums, Term, offset_of
+from surelift.statistics import Narrowing, Needed, Sums, Term, by_max_weight, by_model, by_weights, offset_of
 
-CONTROLS = ("auto", "none", "weights")
+CONTROLS = ("auto", "none", "weights", "model")
 _DEFAULTS: dict[str, Any] = {"grid": "anytime"}
 SMALLEST_CONTROLLED = 1e-6
+LARGEST_WEIGHT_TRUE = "no policy gives an action more than its declared max_weight times production's chance of it"
 _ASYMPTOTIC = "asymptotic: covers only in the limit of many rounds, and at one look"
 
 
@@ -27,6 +31,8 @@ _ASYMPTOTIC = "asymptotic: covers only in the limit of many rounds, and at one l
 class Method:
     name: str
     control: str
+    model: RewardModel | None
+    """What predicts rewards, where the control is a model."""
     options: Mapping[str, Any]
 
     @property
@@ -45,7 +51,8 @@ class Method:
         if self.control == "none" or not self.bound.controls:
             return frozenset()
         found = known_distributions(logs, policies)
-        unknown = sorted(set(policies) - found)
+        limited = {name for name, policy in policies.items() if isfinite(policy.limits.rise)}
+        unknown = sorted(set(policies) - found - (limited if self.control == "weights" else set()))
         if self.control != "auto" and unknown:
             raise UsageError(
                 f"control={self.control!r} needs the whole distributions: production's in logging=, and policy "
@@ -69,10 +76,23 @@ class Method:
         offset = offset_of(candidate, quantity, policies)
         if quantity.paired and offset == 0.0:
             return Term(candidate, quantity)
-        # A weight so close to 1 is lost in the rounding of its vector.
-        exact = not quantity.paired or offset >= SMALLEST_CONTROLLED
-        controlled = {"control": "weights"} if exact and set(quantity.controlled(candidate, 0.5)) <= known else {}
-        return Term(candidate, quantity, self._needed(quantity=quantity, offset=offset, count=count, **controlled))
+        narrowing = self._narrowing(candidate, quantity, offset, policies, known)
+        used = {} if narrowing is None else {"narrowing": narrowing}
+        return Term(candidate, quantity, self._needed(quantity=quantity, offset=offset, count=count, **used))
+
+    def _narrowing(
+        self, candidate: str, quantity: Quantity, offset: float, policies: Mapping[str, Policy], known: frozenset[str]
+    ) -> Narrowing | None:
+        if self.control == "none" or not self.bound.controls:
+            return None
+        if quantity.paired and offset < SMALLEST_CONTROLLED:
+            return None  # a weight so close to 1 is lost in the rounding of its vector
+        limits = {name: policies[name].limits for name in quantity.taken_off(candidate, 0.5, None)}
+        if limits.keys() <= known:
+            return by_weights(quantity) if self.model is None else by_model(quantity)
+        if all(isfinite(one.rise) for one in limits.values()):
+            return by_max_weight(quantity, candidate, limits)
+        return None
 
     def lower_bound(self, sums: Sums, term: Term, *, delta: float) -> float:
         if _surely_zero(term):
@@ -83,7 +103,8 @@ class Method:
 
     @staticmethod
     def slack(sums: Sums, term: Term) -> float:
-        return sums.logging.largest_slack if term.quantity.paired else 0.0
+        relies = term.quantity.paired or control_of(term) == "max-weight"
+        return sums.logging.largest_slack if relies else 0.0
 
     def upper_bound(self, sums: Sums, term: Term, mirror: Term, *, most: float, delta: float) -> float:
         """From the quantity itself, or from what its mirror image, which adds up to ``most`` with it, surely has."""
@@ -110,16 +131,28 @@ class Method:
         """Plan once with nothing at stake, so that a wrong option is refused before anything is read."""
         return self._needed(quantity=Value(), offset=0.0, count=lambda: 1)
 
-    def describe(self) -> dict[str, Any]:
-        return {"method": self.name, "control": self.control, **{k: _describe(v) for k, v in self.options.items()}}
+    def assumes(self, *terms: Term) -> tuple[str, ...]:
+        """What has to be true for this bound, with the control that was used, beyond what every bound assumes."""
+        used = control_of(*terms)
+        if used == "model" and self.model is not None:
+            return (*self.bound.assumes, self.model.assumes)
+        return (*self.bound.assumes, LARGEST_WEIGHT_TRUE) if used == "max-weight" else self.bound.assumes
 
-    def _needed(self, *, quantity: Quantity, offset: float, count: Callable[[], int], **control: str) -> Needed:
-        return self.bound.plan(**self.options, **control, quantity=quantity, offset=offset, count=count)
+    def describe(self) -> dict[str, Any]:
+        control = self.control if self.model is None else self.model.describe()
+        return {"method": self.name, "control": control, **{k: _describe(v) for k, v in self.options.items()}}
+
+    def _needed(self, *, quantity: Quantity, offset: float, count: Callable[[], int], **used: Narrowing) -> Needed:
+        return self.bound.plan(**self.options, **used, quantity=quantity, offset=offset, count=count)
 
 
 def control_of(*terms: Term) -> str:
     """The control that was used."""
-    used = any(part.control is not None for term in terms for part in term.needed.components)
+    used = {part.control for term in terms for part in term.needed.components if part.control is not None}
+    if any(isinstance(control, MaxWeightControl) for control in used):
+        return "max-weight"
+    if any(isinstance(control, WeightControl) and control.by_model for control in used):
+        return "model"
     return "weights" if used else "none"
 
 
@@ -133,12 +166,11 @@ def _describe(option: Any) -> Any:
     return option if option is None or isinstance(option, str | int | float) else describe_regularizer(option)
 
 
-def choose_method(name: str, *, control: str, **options: Any) -> Method:
+def choose_method(name: str, *, control: Any, **options: Any) -> Method:
     """Check the options against the method: one that it does not use is an error, not a silence."""
     if name not in BOUNDS:
         raise UsageError(f"no method {name!r}; the methods are {', '.join(BOUNDS)}.")
-    if control not in CONTROLS:
-        raise UsageError(f"no control {control!r}; the controls are {', '.join(CONTROLS)}.")
+    control, model = _choose_control(control)
     options = {option: value.item() if isinstance(value, np.generic) else value for option, value in options.items()}
     used = BOUNDS[name].options
     for option, value in options.items():
@@ -148,11 +180,28 @@ def choose_method(name: str, *, control: str, **options: Any) -> Method:
             raise UsageError(f"method {name!r} does not use {option}=; {uses}.")
     if isinstance(options.get("grid"), Mapping):
         options["grid"] = Grid.from_description(options["grid"])
-    if control == "weights" and "weights" not in BOUNDS[name].controls:
+    if control not in ("auto", "none", *BOUNDS[name].controls):
         raise UsageError(f"method {name!r} knows no control={control!r}; use method='mixture'.")
-    chosen = Method(name, control, {option: value for option, value in options.items() if option in used})
+    chosen = Method(name, control, model, {option: value for option, value in options.items() if option in used})
     chosen.rehearse()
     return chosen
+
+
+def _choose_control(control: Any) -> tuple[str, RewardModel | None]:
+    """The name of a control, and the reward model where it is one."""
+    if isinstance(control, str) and control in CONTROLS:
+        return control, models.refitted() if control == "model" else None
+    if isinstance(control, Mapping):
+        return "model", models.from_description(control)
+    if not models.is_model(control) and not callable(getattr(control, "fit", None)):
+        raise UsageError(
+            f"no control {control!r}; the controls are {', '.join(CONTROLS)}, or a reward model: an object with fit and "
+            "predict, or one of surelift.models."
+        )
+    model: RewardModel = control if models.is_model(control) else models.refitted(control)
+    if not model.predictable:
+        raise UsageError(CROSS_FITTED)
+    return "model", model
 
 
 def check_delta(delta: float) -> float:

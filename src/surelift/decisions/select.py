@@ -2,16 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from surelift.decisions.asking import Progress
 from surelift.decisions.basis import Basis
-from surelift.decisions.compare import Improvement, improvements
+from surelift.decisions.comparison import comparison_of
+from surelift.decisions.improvement import Improvement
 from surelift.decisions.method import check_delta, choose_method
 from surelift.decisions.result import Result
+from surelift.errors import UsageError
+from surelift.evidence import discoveries
 from surelift.grids import Grid
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import PRODUCTION, name_policies
+
+Many = Literal["simultaneous", "e-bh"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -19,10 +24,15 @@ class Selection(Result):
     """The policy with the largest certified improvement, or None: keep production."""
 
     chosen: str | None
+    """Never set where ``many`` is "e-bh": a false discovery rate is no promise about any one of them."""
+    discoveries: tuple[str, ...]
+    """The policies found to be better: certified all at once, or with a false discovery rate of at most delta."""
     over: str
+    many: Many
     improvements: Mapping[str, Improvement]
     """By name; each is bounded at delta divided by their number, so that all lower bounds hold at once."""
     delta: float
+    """The chance that any bound fails; under "e-bh" also the expected share of false ones among the discoveries."""
     margin: float
     rounds: int
     method: str
@@ -37,15 +47,20 @@ class Selection(Result):
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "chosen": self.chosen, "over": self.over, "certified": self.certified,
-            "delta": self.delta, "margin": self.margin, "rounds": self.rounds, "method": self.method,
-            "control": self.control, "assumptions": list(self.assumptions), "doubts": list(self.doubts),
+            "chosen": self.chosen, "discoveries": list(self.discoveries), "over": self.over, "many": self.many,
+            "certified": self.certified, "delta": self.delta, "margin": self.margin, "rounds": self.rounds,
+            "method": self.method, "control": self.control, "assumptions": list(self.assumptions),
+            "doubts": list(self.doubts),
             "improvements": {name: result.to_dict() for name, result in self.improvements.items()},
         }  # fmt: skip
 
     def records(self) -> list[dict[str, Any]]:
         return [
-            {**record, "chosen": record["policy"] == self.chosen}
+            {
+                **record,
+                "discovered": record["policy"] in self.discoveries,
+                "chosen": record["policy"] == self.chosen,
+            }
             for result in self.improvements.values()
             for record in result.records()
         ]
@@ -58,8 +73,9 @@ def select(
     over: Any = PRODUCTION,
     delta: float = 0.05,
     margin: float = 0.0,
+    many: Many = "simultaneous",
     method: str = "mixture",
-    control: str = "auto",
+    control: Any = "auto",
     grid: str | Grid = "anytime",
     smoothing: float | None = None,
     draws: int | None = None,
@@ -67,25 +83,38 @@ def select(
 ) -> Selection:
     """Pick the policy whose certified improvement is largest; if none is certified, keep production.
 
+    With ``many="e-bh"``, for dozens of candidates and more, nothing is chosen: ``discoveries`` lists the candidates found
+    to be better, of which on average at most a share delta is not (the false discovery rate).
+
     >>> logs = Logs(reward=[0, 1] * 500, propensity=[0.5, 0.5] * 500)
     >>> select(logs, {"new": [0.4, 0.6] * 500, "worse": [0.6, 0.4] * 500}).chosen
     'new'
     """
+    if many not in ("simultaneous", "e-bh"):
+        raise UsageError(f"many must be 'simultaneous' or 'e-bh', but is {many!r}.")
     named = name_policies(policies)
     chosen_method = choose_method(method, control=control, grid=grid, smoothing=smoothing, draws=draws)
+    if many == "e-bh" and not chosen_method.bound.certifies:
+        raise UsageError(f"many='e-bh' rests on e-values, and method {method!r} makes none; use method='mixture'.")
+    options = {"delta": check_delta(delta), "many": many}
+    asked = comparison_of(
+        logs, named, over=over, margin=margin, method=chosen_method, question="select", options=options
+    )
     # The winner is chosen by looking, so every candidate is bounded at delta / candidates: all bounds hold at once.
-    each = check_delta(delta) / len(named)
-    found = improvements(
-        logs, named, over=over, delta=delta, each=each, margin=margin, method=chosen_method, question="select",
-        progress=progress,
-    )  # fmt: skip
-    certified = [result for result in found.values() if result.certified]
-    best = max(certified, key=lambda result: result.lower, default=None)
+    found = asked.improvements(delta=delta / len(named), progress=progress)
     first = next(iter(found.values()))
+    if many == "e-bh":
+        evidence = {name: result.e_value for name, result in found.items()}
+        better = () if first.doubts else discoveries(evidence, rate=delta)
+    else:
+        better = tuple(name for name, result in found.items() if result.certified)
+    best = max(better, key=lambda name: found[name].lower, default=None) if many == "simultaneous" else None
     used = {result.control for result in found.values()}
     return Selection(
-        chosen=None if best is None else best.policy,
+        chosen=best,
+        discoveries=better,
         over=first.over,
+        many=many,
         improvements=found,
         delta=float(delta),
         margin=first.margin,

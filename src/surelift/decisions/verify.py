@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from surelift.controls import models
+from surelift.controls.model import RewardModel
 from surelift.decisions.asking import Progress, require_logs
 from surelift.decisions.certificate import Answer, Certificate
 from surelift.decisions.compare import compare
 from surelift.decisions.evaluate import evaluate
+from surelift.decisions.gate import gate
 from surelift.decisions.result import Result
 from surelift.decisions.select import select
 from surelift.errors import LogsError, SureliftError, UsageError, is_number
@@ -51,18 +54,20 @@ def verify(
     logs: Logs,
     policies: Any = None,
     *,
+    control: Any = None,
     progress: Progress | None = None,
 ) -> Verification:
     """Compute a certificate again: the same rounds, the same fingerprint, bounds equal to 1e-9.
 
-    ``policies`` gives again those that a certificate cannot hold: arrays, functions, models.
+    ``policies`` gives again those that a certificate cannot hold: arrays, functions, models; ``control`` the reward model
+    that narrowed it, where one was fitted on another log or is an estimator of your own.
     """
     stated = _load(certificate).content
     require_logs(logs)
     given = {} if policies is None else name_policies(policies)
     with damage_told():
         rebuilt = {name: given.get(name) or _rebuild(name, form) for name, form in stated["policies"].items()}
-        ask_again = _question(stated, rebuilt)
+        ask_again = _question(stated, rebuilt, control)
     answer = ask_again(logs, progress=progress)
     repeated = Certificate.of(answer).content
     with damage_told():
@@ -90,6 +95,13 @@ def _rebuild(name: str, description: Mapping[str, Any]) -> Policy:
         ) from error
 
 
+def _rebuild_model(description: Mapping[str, Any]) -> RewardModel:
+    try:
+        return models.from_description(description)
+    except UsageError as error:
+        raise UsageError(f"the control cannot be read from the certificate ({error}); give it in control=.") from error
+
+
 def _load(certificate: Certificate | Mapping[str, Any] | str | Path) -> Certificate:
     if isinstance(certificate, Certificate):
         return certificate
@@ -98,14 +110,18 @@ def _load(certificate: Certificate | Mapping[str, Any] | str | Path) -> Certific
     return Certificate.load(certificate)
 
 
-def _question(stated: Mapping[str, Any], policies: dict[str, Policy]) -> Callable[..., Answer]:
+def _question(stated: Mapping[str, Any], policies: dict[str, Policy], control: Any) -> Callable[..., Answer]:
     """The same question of the same policies with the same options, to be asked of logs."""
     options = dict(stated["options"])
-    questions: dict[str, Callable[..., Answer]] = {"evaluate": evaluate, "compare": compare, "select": select}
+    questions: dict[str, Callable[..., Answer]] = {
+        "evaluate": evaluate, "compare": compare, "select": select, "gate": gate,
+    }  # fmt: skip
     question = questions[stated["question"]]
     if "over" in options:
         over = options.pop("over")
         options["over"] = {over: policies.pop(over)}
+    if isinstance(options["control"], Mapping):
+        options["control"] = _rebuild_model(options["control"]) if control is None else control
     unknown = options.keys() - inspect.signature(question).parameters.keys()
     if unknown:
         raise ValueError(f"unknown options {', '.join(sorted(unknown))}")

@@ -1,26 +1,27 @@
 """The embedded engine: one batch after the other, in this process, in memory that does not grow with the log."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from surelift.logs.batch import Needs
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.policies import Policy
-from surelift.statistics.adding import add_up, read_policies
+from surelift.statistics.adding import add_up
 from surelift.statistics.efron_stein import WholeLog
 from surelift.statistics.plan import Plan
+from surelift.statistics.reading import Reading, read
+from surelift.statistics.segments import positions_of
 from surelift.statistics.sums import Sums
+
+Progress = Callable[[int], None]
 
 
 def known_distributions(logs: Logs, policies: Mapping[str, Policy]) -> frozenset[str]:
     """The policies whose probabilities are known for every action, as production's are: a look at the first batch."""
     if logs.logging is None:
         return frozenset()
-    needs = Needs()
-    for policy in policies.values():
-        needs = needs + policy.needs(logs)
-    for batch in logs.batches(needs):
+    for batch in logs.batches(_needs_of(logs, Plan(policies))):
         rounds = Rounds(logs, batch)
         found = {name: policy.probabilities(rounds, f"policy {name!r}") for name, policy in policies.items()}
         if rounds.faults.tallies:
@@ -29,22 +30,65 @@ def known_distributions(logs: Logs, policies: Mapping[str, Policy]) -> frozenset
     return frozenset(policies)  # the log will be refused, for a better reason
 
 
-def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = None) -> Sums:
+def collect(logs: Logs, plan: Plan, *, progress: Progress | None = None) -> Sums:
     """Add up the plan over all rounds; ``progress`` is told the rows read so far."""
-    needs = Needs()
+    adding = _Adding(plan)
+    for reading in _readings(logs, plan, Needs(), progress):
+        adding.add(reading)
+    return adding.total()
+
+
+def collect_by(logs: Logs, plans: Mapping[str, Plan], by: str, *, progress: Progress | None = None) -> dict[str, Sums]:
+    """Add up over the rounds of each segment, a plan to each; all plans have the same policies and the same model."""
+    everyone = next(iter(plans.values()))
+    segments = {name: _Adding(plan) for name, plan in plans.items()}
+    for reading in _readings(logs, everyone, Needs(read=(by,)), progress):
+        if not reading.fit:
+            # The log will be refused: it does not matter which segment says so.
+            next(iter(segments.values())).add(reading)
+            continue
+        for name, chosen in positions_of(reading.rounds, by).items():
+            segments[name].add(reading.only(chosen))
+    return {name: adding.total() for name, adding in segments.items()}
+
+
+def _readings(logs: Logs, plan: Plan, besides: Needs, progress: Progress | None) -> Iterator[Reading]:
+    predictor = None if plan.model is None else plan.model.start(logs)
+    rows = 0
+    for batch in logs.batches(_needs_of(logs, plan) + besides):
+        reading = read(Rounds(logs, batch), plan, predictor)
+        yield reading
+        rows += reading.rounds.size
+        if progress is not None:
+            progress(rows)
+
+
+def _needs_of(logs: Logs, plan: Plan) -> Needs:
+    needs = Needs() if plan.model is None else plan.model.needs(logs)
     for policy in plan.policies.values():
         needs = needs + policy.needs(logs)
-    sums = Sums()
-    whole = {term.candidate: WholeLog() for term in plan.terms if term.needed.efron_stein is not None}
-    for batch in logs.batches(needs):
-        rounds = Rounds(logs, batch)
-        probabilities = read_policies(rounds, plan)
-        sums = sums + add_up(rounds, plan, probabilities)
-        for name, kept in whole.items():
-            kept.add(rounds, probabilities[name], name)
-        if progress is not None:
-            progress(sums.rows)
-    if not whole or sums.invalid or sums.rows == 0:
-        return sums
-    asked = {term.candidate: one for term in plan.terms if (one := term.needed.efron_stein) is not None}
-    return replace(sums, proxies={name: kept.proxies(asked[name]) for name, kept in whole.items()})
+    return needs
+
+
+class _Adding:
+    """The sums of one plan so far, and of what does not add up all that it needs."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._sums = Sums()
+        self._asked = {
+            term.candidate: term.needed.efron_stein for term in plan.terms if term.needed.efron_stein is not None
+        }
+        self._whole = {name: WholeLog() for name in self._asked}
+
+    def add(self, reading: Reading) -> None:
+        self._sums = self._sums + add_up(reading, self._plan)
+        for name, kept in self._whole.items():
+            kept.add(reading.rounds, reading.probabilities[name], name)
+
+    def total(self) -> Sums:
+        if not self._whole or self._sums.invalid or self._sums.rows == 0:
+            return self._sums
+        return replace(
+            self._sums, proxies={name: kept.proxies(self._asked[name]) for name, kept in self._whole.items()}
+        )

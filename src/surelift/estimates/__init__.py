@@ -1,5 +1,13 @@
 """Sums become a point estimate: one line each in ``ESTIMATES``."""
 
+from surelift.estimates.doubly_robust import (
+    DirectMethod,
+    DoublyRobust,
+    OptimisticShrinkage,
+    Surprise,
+    SwitchDoublyRobust,
+    self_normalised_doubly_robust,
+)
 from surelift.estimates.estimate import Estimate
 from surelift.estimates.ips import plain_mean
 from surelift.estimates.plug_ins import (
@@ -74,5 +82,30 @@ ESTIMATES: dict[str, Estimate] = {
         says="The sum of w r over the sum of w: stays in the range, slightly biased, and steadier than IPS.",
         seen="Swaminathan and Joachims (2015)",
         value=self_normalised,
+    ),
+    "dm": Estimate(
+        says="The direct method: what a reward model expects of the policy. As good or as biased as the model.",
+        seen="Beygelzimer and Langford (2009)",
+        regularizer=DirectMethod,
+    ),
+    "dr": Estimate(
+        says="Doubly robust: what the model expects, and w (r - expected) for what it got wrong.",
+        seen="Dudik, Langford and Li (2011)",
+        regularizer=DoublyRobust,
+    ),
+    "sndr": Estimate(
+        says="Doubly robust, with the correction divided by the sum of the weights: steadier, slightly biased.",
+        seen="Thomas and Brunskill (2016)",
+        regularizer=DirectMethod, besides=(Surprise(),), value=self_normalised_doubly_robust,
+    ),
+    "switch-dr": Estimate(
+        says="Doubly robust where the weight is at most clip, the model alone where it is larger.",
+        seen="Wang, Agarwal and Dudik (2017)",
+        parameter="clip", regularizer=SwitchDoublyRobust,
+    ),
+    "dr-os": Estimate(
+        says="Doubly robust with optimistic shrinkage: w t/(w^2 + t) with strength t in the place of w.",
+        seen="Su et al. (2020)",
+        parameter="strength", regularizer=OptimisticShrinkage,
     ),
 }  # fmt: skip

@@ -23,4 +23,10 @@ class Estimate:
     regularizer: Callable[..., Regularizer] = Plain
     parameter: Literal["", "clip", "alpha", "strength", "smoothing"] = ""
     """The hyper-parameter the regularizer takes."""
+    besides: tuple[Regularizer, ...] = ()
+    """What else its value is made from."""
     value: Callable[[TermSums, Moment], float] = mean
+
+    @property
+    def asks_model(self) -> bool:
+        return bool(getattr(self.regularizer, "asks_model", False))

@@ -84,6 +84,19 @@ MAX_WEIGHT = Reason(
     "give a weight above the declared max_weight",
     "The declared bound is false. Declare one that follows from how the policies are built, never the largest seen.",
 )
+ACTIONS_VARY = Reason(
+    "are other numbers of actions than in the first round",
+    "A reward model fitted here needs the same actions in every round; give its predictions in a list column instead.",
+)
+SEGMENT = Reason(
+    "belong to no segment (null)",
+    "Every round belongs to a segment that was known before its action; give those without one a name of their own.",
+)
+TIME_ORDER = Reason(
+    "are earlier than the round before",
+    "A reward model that learns along the way needs the rounds in the order of their decisions: sort the log by time, or "
+    "give a model fitted apart. Times that are text are compared letter by letter.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +128,11 @@ class FaultCounter:
         self.usable: BoolArray = np.ones(rows, dtype=np.bool_)
         self.tallies: dict[Fault, Tally] = {}
         self._start, self._place, self._place_start = start, place, place_start
+
+    def only(self, chosen: BoolArray) -> "FaultCounter":
+        """The counter of some of the rows, once all are known to be free of faults."""
+        assert not self.tallies
+        return FaultCounter(int(chosen.sum()), start=self._start, place=self._place, place_start=self._place_start)
 
     def count(self, subject: str, reason: Reason, bad: BoolArray, shown: object) -> None:
         """Count the rows marked in ``bad``; ``shown`` is an array of the values to show, or the first of them."""

@@ -63,6 +63,11 @@ class RoundHashes:
             folded = vectors.fold(np.add, entries, empty=0)
             self._lanes[lane] = _scramble(self._lanes[lane] * seed + folded + vectors.lengths.astype(np.uint64))
 
+    def only(self, chosen: BoolArray) -> "RoundHashes":
+        part = RoundHashes(0)
+        part._lanes = [lane[chosen] for lane in self._lanes]
+        return part
+
     def fingerprint(self, usable: BoolArray) -> Fingerprint:
         low, high = (_sum_words(lane[usable]) for lane in self._lanes)
         return Fingerprint(int(usable.sum()), (low + (high << 64)) % _MODULUS)

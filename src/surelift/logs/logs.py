@@ -1,5 +1,6 @@
 """``Logs``: where the rounds are, and what their columns mean."""
 
+import copy
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -90,6 +91,14 @@ class Logs:
 
     def column_names(self) -> list[str]:
         return list(self._names)
+
+    def with_reward(self, column: str, reward_range: tuple[float, float]) -> "Logs":
+        """The same decisions, judged by another column."""
+        self.require_columns(column, role="a guardrail", single=True)
+        other = copy.copy(self)
+        other.reward, other.cost = column, None
+        other.scale = Scale(*_two_numbers(reward_range), is_cost=False)
+        return other
 
     def count(self) -> int:
         return self.source.count()

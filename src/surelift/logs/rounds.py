@@ -1,16 +1,18 @@
 """The rounds of one batch as checked numbers: rewards in [0, 1], propensities, actions, logging vectors."""
 
+import copy
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from surelift.arrays import BoolArray, FloatArray, IntArray
 from surelift.logs import faults
 from surelift.logs.actions import NOWHERE, find_positions
 from surelift.logs.batch import Batch
-from surelift.logs.columns import decode, is_absent, is_list, list_to_vectors, to_numbers
+from surelift.logs.columns import decode, is_absent, is_list, is_text, list_to_vectors, to_numbers
 from surelift.logs.faults import FaultCounter, Reason
 from surelift.logs.fingerprint import RoundHashes
 from surelift.logs.vectors import Vectors
@@ -27,6 +29,7 @@ class Rounds:
         self.table = batch.table
         self.start = batch.start
         self.size: int = batch.table.num_rows
+        self.rows: IntArray = batch.start + np.arange(self.size, dtype=np.int64)
         self.faults = FaultCounter(self.size, start=batch.start, place=batch.place, place_start=batch.place_start)
         self.hashes = RoundHashes(self.size)
         self._as_text = batch.as_text
@@ -46,6 +49,19 @@ class Rounds:
     @property
     def usable(self) -> BoolArray:
         return self.faults.usable
+
+    def only(self, chosen: BoolArray) -> "Rounds":
+        """Some of the rounds of a batch without faults; what was read of them stays read."""
+        part = copy.copy(self)
+        part.table = self.table.filter(pa.array(chosen))
+        part.size = int(chosen.sum())
+        part.rows, part.reward, part.propensity = self.rows[chosen], self.reward[chosen], self.propensity[chosen]
+        part.action = None if self.action is None else self.action[chosen]
+        part.action_counts = None if self.action_counts is None else self.action_counts[chosen]
+        part.logging = None if self.logging is None else self.logging.only(chosen)
+        part.logging_shares = None if self.logging_shares is None else self.logging_shares.only(chosen)
+        part.faults, part.hashes = self.faults.only(chosen), self.hashes.only(chosen)
+        return part
 
     def refuse(self, subject: str, reason: Reason, bad: BoolArray, shown: Any) -> None:
         self.faults.count(subject, reason, bad, shown)
@@ -139,6 +155,25 @@ class Rounds:
     def check_positions(self, positions: IntArray, subject: str, *, limit: FloatArray | IntArray) -> None:
         outside = (positions < 0) | (positions >= limit)
         self.refuse(subject, faults.ACTION_POSITION, self.usable & outside, positions)
+
+    def features(self, names: Sequence[str]) -> FloatArray:
+        """Columns of numbers for a model, (rounds, columns); what is missing is NaN, what is no number is refused."""
+        found = [to_numbers(self.table[name], as_text=name in self._as_text) for name in names]
+        for name, numbers in zip(names, found, strict=True):
+            if numbers.not_numeric.any():
+                first = numbers.shown[int(np.argmax(numbers.not_numeric))].as_py()
+                self.refuse(f"context {name!r} of the reward model", faults.NOT_NUMERIC, numbers.not_numeric, first)
+        return np.column_stack([numbers.values for numbers in found]) if found else np.zeros((self.size, 0))
+
+    def times(self) -> npt.NDArray[Any]:
+        """The times of the decisions, in a form that can be put in order."""
+        assert self.logs.time is not None
+        column = decode(self.table[self.logs.time])
+        if is_text(column):
+            numbers = to_numbers(column, as_text=self.logs.time in self._as_text)
+            return numbers.values if not numbers.not_numeric.any() else np.asarray(column.to_pylist(), dtype=np.str_)
+        found: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
+        return found
 
     def handed_on(self, columns: Sequence[str]) -> pa.Table:
         """Columns for the user's own code: those read as text become numbers where all of their entries are."""

@@ -11,7 +11,7 @@ from surelift.logs.batch import Needs
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
-from surelift.policies.policy import Probabilities, action_counts, require_action, require_action_count
+from surelift.policies.policy import Limits, Probabilities, action_counts, require_action, require_action_count
 from surelift.policies.readers import Reader
 
 
@@ -20,7 +20,7 @@ class Chosen:
     """A deterministic candidate: it takes the action its column names, and no other."""
 
     column: str
-    largest_drop: float = 1.0
+    limits: Limits = Limits()
 
     def needs(self, logs: Logs) -> Needs:
         require_action(logs, f"chosen({self.column!r})")
@@ -43,7 +43,7 @@ class EpsilonGreedy:
 
     greedy: Chosen | Reader
     epsilon: float
-    largest_drop: float = 1.0
+    limits: Limits = Limits()
 
     def needs(self, logs: Logs) -> Needs:
         require_action(logs, "epsilon_greedy")
@@ -75,7 +75,7 @@ class EpsilonGreedy:
 class Uniform:
     """Every action alike."""
 
-    largest_drop: float = 1.0
+    limits: Limits = Limits()
 
     def needs(self, logs: Logs) -> Needs:
         require_action_count(logs, "uniform()")

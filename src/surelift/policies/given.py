@@ -9,7 +9,7 @@ from surelift.logs.batch import Needs
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
-from surelift.policies.policy import Probabilities, single_probabilities, vector_probabilities
+from surelift.policies.policy import Limits, Probabilities, single_probabilities, vector_probabilities
 from surelift.policies.readers import Reader
 
 
@@ -17,7 +17,7 @@ from surelift.policies.readers import Reader
 class Production:
     """The policy that made the log; every weight is 1."""
 
-    largest_drop: float = 0.0
+    limits: Limits = Limits(0.0, 0.0)
 
     def needs(self, logs: Logs) -> Needs:
         return Needs()
@@ -34,7 +34,7 @@ class Given:
     """Probabilities as they were read."""
 
     reader: Reader
-    largest_drop: float = 1.0
+    limits: Limits = Limits()
 
     def needs(self, logs: Logs) -> Needs:
         return self.reader.needs(logs)

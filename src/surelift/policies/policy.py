@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from surelift.arrays import FloatArray
+from surelift.arrays import BoolArray, FloatArray
 from surelift.errors import UsageError
 from surelift.logs import faults
 from surelift.logs.batch import Needs
@@ -23,6 +23,14 @@ class Probabilities:
     known_excess: FloatArray | None = None
     """The weights minus 1, where they are known more exactly than by division."""
 
+    def only(self, chosen: BoolArray) -> "Probabilities":
+        """Of some of the rounds."""
+        return Probabilities(
+            self.logged[chosen],
+            None if self.vectors is None else self.vectors.only(chosen),
+            None if self.known_excess is None else self.known_excess[chosen],
+        )
+
     def excess(self, propensity: FloatArray) -> FloatArray:
         """The weights minus 1."""
         if self.known_excess is not None:
@@ -31,12 +39,20 @@ class Probabilities:
             return (self.logged - propensity) / propensity
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How far weights can fall below 1 and rise above it, whatever the context and the action production takes."""
+
+    drop: float = 1.0
+    rise: float = float("inf")
+
+
 class Policy(Protocol):
     """A candidate, or production."""
 
     @property
-    def largest_drop(self) -> float:
-        """How far below 1 its weights can fall: alpha for a mixture, so that they are at least 1 - alpha; else 1."""
+    def limits(self) -> Limits:
+        """What is known of its weights from how it is built."""
         ...
 
     def needs(self, logs: Logs) -> Needs:

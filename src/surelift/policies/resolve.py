@@ -42,8 +42,14 @@ def mixture(policy: Any, alpha: float) -> Policy:
 
 
 def bounded(policy: Any, max_weight: float) -> Policy:
-    """A policy whose weights cannot exceed ``max_weight``, by how it was built; a round that breaks this is refused."""
-    return Bounded(as_policy(policy), positive("max_weight", max_weight))
+    """A policy that gives no action more than ``max_weight`` times the chance production gives it, by how it was built.
+
+    So production can take every action it takes. A round that breaks the promise is refused; the largest weight seen is
+    no such promise.
+    """
+    if positive("max_weight", max_weight) < 1.0:
+        raise UsageError(f"max_weight must be at least 1, since weights average to 1, but is {max_weight}.")
+    return Bounded(as_policy(policy), float(max_weight))
 
 
 def as_policy(form: Any) -> Policy:
@@ -125,10 +131,10 @@ def from_description(description: Mapping[str, Any]) -> Policy:
         case "uniform":
             return uniform()
         case "softmax":
-            return Softmax(_reader_from(description["of"]), positive("temperature", description["temperature"]))
+            return Softmax(reader_from(description["of"]), positive("temperature", description["temperature"]))
         case "epsilon_greedy":
             of = description["of"]
-            greedy = Chosen(of["column"]) if of["kind"] == "chosen" else _reader_from(of)
+            greedy = Chosen(of["column"]) if of["kind"] == "chosen" else reader_from(of)
             return EpsilonGreedy(greedy, share("epsilon", description["epsilon"]))
         case "mixture":
             return mixture(from_description(description["of"]), description["alpha"])
@@ -137,7 +143,7 @@ def from_description(description: Mapping[str, Any]) -> Policy:
     raise ValueError(f"unknown kind of policy {kind!r}")
 
 
-def _reader_from(description: Mapping[str, Any]) -> Reader:
+def reader_from(description: Mapping[str, Any]) -> Reader:
     policy = from_description(description)
     if not isinstance(policy, Given):
         raise ValueError(f"scores cannot come from a policy of kind {description['kind']!r}")

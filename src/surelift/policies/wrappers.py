@@ -11,7 +11,7 @@ from surelift.logs.batch import Needs
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
-from surelift.policies.policy import Policy, Probabilities, require_action, vector_probabilities
+from surelift.policies.policy import Limits, Policy, Probabilities, require_action, vector_probabilities
 from surelift.policies.readers import Reader
 
 
@@ -21,7 +21,7 @@ class Softmax:
 
     scores: Reader
     temperature: float
-    largest_drop: float = 1.0
+    limits: Limits = Limits()
 
     def needs(self, logs: Logs) -> Needs:
         require_action(logs, "softmax")
@@ -52,8 +52,9 @@ class Mixture:
     alpha: float
 
     @property
-    def largest_drop(self) -> float:
-        return self.alpha * self.policy.largest_drop
+    def limits(self) -> Limits:
+        other = self.policy.limits
+        return Limits(self.alpha * other.drop, self.alpha * other.rise if self.alpha else 0.0)
 
     def needs(self, logs: Logs) -> Needs:
         return self.policy.needs(logs)
@@ -76,14 +77,15 @@ class Mixture:
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    """A policy whose weights are known, from how it was built, never to exceed ``max_weight``."""
+    """A policy that, by how it was built, gives no action more than ``max_weight`` times its chance in production."""
 
     policy: Policy
     max_weight: float
 
     @property
-    def largest_drop(self) -> float:
-        return self.policy.largest_drop
+    def limits(self) -> Limits:
+        other = self.policy.limits
+        return Limits(other.drop, min(other.rise, self.max_weight - 1.0))
 
     def needs(self, logs: Logs) -> Needs:
         return self.policy.needs(logs)
@@ -91,9 +93,18 @@ class Bounded:
     def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
         probabilities = self.policy.probabilities(rounds, subject)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            weights = 1.0 + probabilities.excess(rounds.propensity)
-        above = rounds.usable & (weights > self.max_weight * (1.0 + 1e-9))
-        rounds.refuse(f"{subject}, declared at most {self.max_weight:g}", faults.MAX_WEIGHT, above, weights)
+            largest = 1.0 + probabilities.excess(rounds.propensity)
+        above = largest > self.max_weight * (1.0 + 1e-9)
+        shares, vectors = rounds.logging_shares, probabilities.vectors
+        if shares is not None and vectors is not None and len(shares.values) == len(vectors.values):
+            # Also the actions that were not taken: one out of production's reach would make a controlled bound false.
+            with np.errstate(divide="ignore", invalid="ignore"):
+                weights = np.where(vectors.values > 0.0, vectors.values / shares.values, 0.0)
+            largest = np.fmax(largest, vectors.fold(np.fmax, weights, empty=0.0))
+            above |= largest > self.max_weight * (1.0 + max(shares.tolerance, vectors.tolerance))
+        rounds.refuse(
+            f"{subject}, declared at most {self.max_weight:g}", faults.MAX_WEIGHT, rounds.usable & above, largest
+        )
         return probabilities
 
     def describe(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from surelift.quantities.difference import Difference
 from surelift.quantities.improvement import Decline, Improvement
-from surelift.quantities.quantity import Quantity, Weights
+from surelift.quantities.quantity import Predicted, Quantity, Weights
 from surelift.quantities.value import Shortfall, Value
 
-__all__ = ["Decline", "Difference", "Improvement", "Quantity", "Shortfall", "Value", "Weights"]
+__all__ = ["Decline", "Difference", "Improvement", "Predicted", "Quantity", "Shortfall", "Value", "Weights"]

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from surelift.arrays import FloatArray
-from surelift.quantities.quantity import Weights
+from surelift.policies.policy import Limits
+from surelift.quantities.quantity import Predicted, Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +23,23 @@ class Difference:
     def earned(self, reward: FloatArray) -> FloatArray:
         return reward
 
-    def controlled(self, candidate: str, share: float) -> Mapping[str, float]:
-        return {candidate: share, self.over: 1.0 - share}
-
-    def control_caps(self, cap: float, share: float, offset: float) -> tuple[float, float]:
-        return cap, 1.0 + cap
-
-    def offset(self, candidate: str, largest_drops: Mapping[str, float]) -> float:
+    def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
         # A share r of one excess and 1 - r of the other is never below the lower of the two.
-        return max(largest_drops[candidate], largest_drops[self.over])
+        return max(limits[candidate].drop, limits[self.over].drop)
+
+    def taken_off(self, candidate: str, share: float, predicted: Predicted) -> Mapping[str, float | FloatArray]:
+        if predicted is None:
+            return {candidate: share, self.over: 1.0 - share}
+        return {candidate: share * predicted, self.over: share * (1.0 - predicted)}
+
+    def counted_from(self, limits: Limits) -> float:
+        return 1.0 - limits.drop
+
+    def control_caps(self, cap: float, offset: float) -> tuple[float, float]:
+        return cap, offset + cap
+
+    def offset_without(self, candidate: str, taken_off: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
+        # At r = 1 the candidate's smallest weight with the other's largest is worst, at r = 0 the other way round.
+        own, other = limits[candidate], limits[self.over]
+        share, rest = taken_off[candidate], taken_off[self.over]
+        return max((1.0 - share) * own.drop + rest * other.rise, share * own.rise + (1.0 - rest) * other.drop)

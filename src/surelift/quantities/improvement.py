@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from surelift.arrays import FloatArray
-from surelift.quantities.quantity import Weights
+from surelift.policies.policy import Limits
+from surelift.quantities.quantity import Predicted, Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,16 +22,23 @@ class Improvement:
     def earned(self, reward: FloatArray) -> FloatArray:
         return reward
 
-    def controlled(self, candidate: str, share: float) -> Mapping[str, float]:
-        return {candidate: share}
+    def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
+        return limits[candidate].drop
 
-    def control_caps(self, cap: float, share: float, offset: float) -> tuple[float, float]:
-        # At least a share of the smallest weight is always given back, so the cap may be as much larger.
-        floor = max(cap, offset)
-        return floor + share * (1.0 - offset), floor
+    def taken_off(self, candidate: str, share: float, predicted: Predicted) -> Mapping[str, float | FloatArray]:
+        return {candidate: share if predicted is None else share * self.earned(predicted)}
 
-    def offset(self, candidate: str, largest_drops: Mapping[str, float]) -> float:
-        return largest_drops[candidate]
+    def counted_from(self, limits: Limits) -> float:
+        return 1.0 - limits.drop
+
+    def control_caps(self, cap: float, offset: float) -> tuple[float, float]:
+        # With t at most w - w_min taken off, (w - 1) r - t is at least -(1 - w_min) at r = 1, and at least -t at r = 0.
+        return max(cap, offset), max(cap, offset)
+
+    def offset_without(self, candidate: str, taken_off: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
+        # (w - 1)(r - share): the smallest weight is worst at r = 1, the largest at r = 0.
+        share, own = taken_off[candidate], limits[candidate]
+        return max((1.0 - share) * own.drop, share * own.rise)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from surelift.arrays import FloatArray
+from surelift.policies.policy import Limits
+
+Predicted = FloatArray | None
+"""What a reward model says of some actions, on [0, 1]; None where there is no model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +37,22 @@ class Quantity(Protocol):
         """What of the reward the quantity is about: the reward, or what it falls short of 1."""
         ...
 
-    def controlled(self, candidate: str, share: float) -> Mapping[str, float]:
-        """Whose weights a control of this share takes off, and how much of each."""
+    def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
+        """How far below zero a term can be."""
         ...
 
-    def control_caps(self, cap: float, share: float, offset: float) -> tuple[float, float]:
+    def taken_off(self, candidate: str, share: float, predicted: Predicted) -> Mapping[str, float | FloatArray]:
+        """Whose weights a control takes off, and how much of each: a share, or a share of the predicted reward."""
+        ...
+
+    def counted_from(self, limits: Limits) -> float:
+        """From where up a control takes off a weight: from 0, or from the smallest it can be."""
+        ...
+
+    def control_caps(self, cap: float, offset: float) -> tuple[float, float]:
         """From a wanted cap to the cap used, and the offset that a controlled term then needs."""
         ...
 
-    def offset(self, candidate: str, largest_drops: Mapping[str, float]) -> float:
-        """How far below zero a term can be, given how far below 1 the weights can fall."""
+    def offset_without(self, candidate: str, taken_off: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
+        """How far below zero a term can be once these shares of the weights minus 1 are taken off."""
         ...

@@ -24,6 +24,10 @@ class PolicyRounds:
     """The reward, or what it falls short of 1."""
     terms: FloatArray
     """The quantity itself: w r for a value."""
+    predicted: FloatArray | None = None
+    """What a reward model expects of the logged action."""
+    expected: FloatArray | None = None
+    """What it expects of the policy's own choice."""
 
     def terms_per(self, divisor: FloatArray) -> FloatArray:
         quotient: FloatArray = self.terms / divisor
@@ -37,6 +41,8 @@ class Regularizer(Protocol):
     """Whether it has the paper's condition C1: between 0 and w r for every round."""
     for_densities: ClassVar[bool]
     """Whether it makes sense where a propensity may exceed 1."""
+    asks_model: ClassVar[bool]
+    """Whether it needs what a reward model expects."""
 
     def values(self, rounds: PolicyRounds) -> FloatArray: ...
 
@@ -47,6 +53,7 @@ class Plain:
 
     shrinks: ClassVar[bool] = True
     for_densities: ClassVar[bool] = True
+    asks_model: ClassVar[bool] = False
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
         return rounds.terms
@@ -59,6 +66,7 @@ class Clipping:
     clip: float
     shrinks: ClassVar[bool] = True
     for_densities: ClassVar[bool] = True
+    asks_model: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         positive("clip", self.clip)
@@ -74,6 +82,7 @@ class ExponentialSmoothing:
     alpha: float
     shrinks: ClassVar[bool] = True
     for_densities: ClassVar[bool] = False
+    asks_model: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         share("alpha", self.alpha)
@@ -89,6 +98,7 @@ class ImplicitExploration:
     smoothing: float
     shrinks: ClassVar[bool] = True
     for_densities: ClassVar[bool] = False
+    asks_model: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         positive("smoothing", self.smoothing)
@@ -104,6 +114,7 @@ class Shrinkage:
     strength: float
     shrinks: ClassVar[bool] = True
     for_densities: ClassVar[bool] = True
+    asks_model: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         positive("strength", self.strength)
@@ -120,6 +131,7 @@ class Harmonic:
     strength: float
     shrinks: ClassVar[bool] = False
     for_densities: ClassVar[bool] = True
+    asks_model: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         share("strength", positive("strength", self.strength))
@@ -135,6 +147,7 @@ class RepairedHarmonic:
     strength: float
     shrinks: ClassVar[bool] = True
     for_densities: ClassVar[bool] = True
+    asks_model: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         share("strength", positive("strength", self.strength))
@@ -150,6 +163,7 @@ class GlobalClipping:
     smoothing: float
     shrinks: ClassVar[bool] = True
     for_densities: ClassVar[bool] = True
+    asks_model: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         positive("smoothing", self.smoothing)
@@ -165,6 +179,7 @@ class Custom:
     function: Callable[[FloatArray, FloatArray, FloatArray, FloatArray], Any]
     shrinks: ClassVar[bool] = True
     for_densities: ClassVar[bool] = True
+    asks_model: ClassVar[bool] = False
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
         given = self.function(rounds.weight, rounds.probability, rounds.propensity, rounds.earned)

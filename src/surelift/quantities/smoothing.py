@@ -16,6 +16,7 @@ class LogarithmicSmoothing:
     smoothing: float
     shrinks: ClassVar[bool] = True
     for_densities: ClassVar[bool] = True
+    asks_model: ClassVar[bool] = False
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
         if self.smoothing == 0.0:
@@ -30,6 +31,7 @@ class LinearSmoothing:
     smoothing: float
     shrinks: ClassVar[bool] = True
     for_densities: ClassVar[bool] = False
+    asks_model: ClassVar[bool] = False
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
         return rounds.probability * np.log1p(self.smoothing * rounds.earned / rounds.propensity) / self.smoothing
@@ -42,6 +44,7 @@ class Discrepancy:
     smoothing: float
     shrinks: ClassVar[bool] = False
     for_densities: ClassVar[bool] = True
+    asks_model: ClassVar[bool] = False
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
         return rounds.terms * (rounds.terms / (1.0 + self.smoothing * rounds.terms))
@@ -54,6 +57,7 @@ class LinearDiscrepancy:
     smoothing: float
     shrinks: ClassVar[bool] = False
     for_densities: ClassVar[bool] = False
+    asks_model: ClassVar[bool] = False
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
         q, r = rounds.propensity, rounds.earned

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from surelift.arrays import FloatArray
-from surelift.quantities.quantity import Weights
+from surelift.policies.policy import Limits
+from surelift.quantities.quantity import Predicted, Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +22,20 @@ class Value:
     def earned(self, reward: FloatArray) -> FloatArray:
         return reward
 
-    def controlled(self, candidate: str, share: float) -> Mapping[str, float]:
-        return {candidate: share}
+    def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
+        return 0.0
 
-    def control_caps(self, cap: float, share: float, offset: float) -> tuple[float, float]:
+    def taken_off(self, candidate: str, share: float, predicted: Predicted) -> Mapping[str, float | FloatArray]:
+        return {candidate: share if predicted is None else share * self.earned(predicted)}
+
+    def counted_from(self, limits: Limits) -> float:
+        return 0.0
+
+    def control_caps(self, cap: float, offset: float) -> tuple[float, float]:
         return cap, cap
 
-    def offset(self, candidate: str, largest_drops: Mapping[str, float]) -> float:
-        return 0.0
+    def offset_without(self, candidate: str, taken_off: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
+        return taken_off[candidate] * limits[candidate].rise
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from surelift.decisions.compare import Improvement
+from surelift.decisions.improvement import Improvement
 from surelift.report.numbers import rounded
 from surelift.report.text import aligned
 

@@ -5,9 +5,11 @@ from functools import singledispatch
 from typing import Any
 
 from surelift.decisions.check import Health
-from surelift.decisions.compare import Improvement
 from surelift.decisions.estimate import Estimation, PolicyEstimate
 from surelift.decisions.evaluate import Evaluation, PolicyValue
+from surelift.decisions.gate import Gate
+from surelift.decisions.improvement import Improvement
+from surelift.decisions.segments import Segments
 from surelift.decisions.select import Selection
 from surelift.decisions.verify import Verification
 from surelift.report.numbers import decimals_for, rounded
@@ -114,15 +116,92 @@ def _(result: Selection) -> str:
     ]
     chosen = None if result.chosen is None else result.improvements[result.chosen]
     say = (
-        f"Keep {over}: no candidate is certified better."
-        if chosen is None
-        else f"Choose {chosen.policy!r}: better than {over} by at least "
-        f"{rounded(chosen.lower, decimals, towards='down')}."
+        _discovered(result)
+        if result.many == "e-bh"
+        else (
+            f"Keep {over}: no candidate is certified better."
+            if chosen is None
+            else f"Choose {chosen.policy!r}: better than {over} by at least "
+            f"{rounded(chosen.lower, decimals, towards='down')}."
+        )
     )
     head = f"Improvements over {over}, {result.rounds:,} rounds"
     promise = PROMISES[found[0].promise].format(f"{1 - result.delta:g}")
     all_hold = f"Together, all lower bounds {promise.replace('holds', 'hold', 1).replace('aims', 'aim', 1)}."
     return "\n".join([head, *aligned(rows), all_hold, *_doubts(result.doubts), say])
+
+
+def _discovered(result: Selection) -> str:
+    over = _over(result.over)
+    if not result.discoveries:
+        return f"No discovery: no candidate is found better than {over}."
+    names = ", ".join(map(repr, result.discoveries))
+    return (
+        f"Found better than {over}: {names}; on average at most {result.delta:g} of such a list is not (e-BH). "
+        "No single one is certified by this."
+    )
+
+
+@describe.register
+def _(result: Gate) -> str:
+    if result.improvement is None:
+        return describe(result.health)
+    if not result.guardrails:
+        return describe(result.improvement)
+    claims, over = 1 + len(result.guardrails), _over(result.improvement.over)
+    lines = [
+        f"{claims} claims, each at delta {result.delta / claims:g}: all hold together with probability {1 - result.delta:g}",
+        describe(result.improvement),
+        *(_guardrail_line(column, one) for column, one in result.guardrails.items()),
+    ]
+    name = repr(result.improvement.policy)
+    say = f"Certified: {name} is better than {over}, and no guardrail gets worse."
+    return "\n".join(
+        [*lines, say if result.certified else f"Not certified: {name} may not be launched on this evidence."]
+    )
+
+
+def _guardrail_line(column: str, result: Improvement) -> str:
+    decimals = decimals_for(result.upper - result.lower)
+    low, high = rounded(result.lower, decimals, towards="down", sign=True), rounded(result.upper, decimals, sign=True)
+    holds = "holds" if result.certified else "is not shown to hold"
+    return f"Guardrail {column!r}: change between {low} and {high}, to exceed {result.margin + 0.0:g}: {holds}"
+
+
+@describe.register
+def _(result: Segments) -> str:  # type: ignore[type-arg]
+    found: list[tuple[str, PolicyValue | Improvement]] = [
+        (segment, one)
+        for segment, answer in result.items()
+        for one in (answer.values() if isinstance(answer, Evaluation) else [answer])
+    ]
+    rows = [("segment", "policy", "rounds", "estimate", "lower", "upper", "")]
+    rows += [(segment, repr(one.policy), f"{one.rounds:,}", *_cells(one)) for segment, one in found]
+    first = found[0][1]
+    promise = PROMISES[first.promise].format(f"{1 - result.delta:g}").replace("holds", "hold", 1)
+    which = "lower bounds" if isinstance(first, Improvement) else "bounds"
+    return "\n".join(
+        [
+            f"By {result.by!r}: {len(result)} segments, {result.rounds:,} rounds, delta {result.delta:g} split evenly",
+            *aligned(rows),
+            f"Together, all {which} {promise}.",
+            *_doubts(first.doubts),
+        ]
+    )
+
+
+def _cells(one: PolicyValue | Improvement) -> tuple[str, str, str, str]:
+    """Estimate, bounds and verdict."""
+    low, high = one.value_range if isinstance(one, PolicyValue) else one.improvement_range
+    decimals = decimals_for((high if one.upper is None else one.upper) - (low if one.lower is None else one.lower))
+    sign = isinstance(one, Improvement)
+    verdict = "" if isinstance(one, PolicyValue) else "certified" if one.certified else "not certified"
+    return (
+        rounded(one.estimate, decimals, sign=sign),
+        "-" if one.lower is None else rounded(one.lower, decimals, towards="down", sign=sign),
+        "-" if one.upper is None else rounded(one.upper, decimals, towards="up", sign=sign),
+        verdict,
+    )
 
 
 @describe.register

@@ -1,5 +1,8 @@
 """The words of an answer, each in a few lines, and a certificate retold in them."""
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from surelift.decisions.certificate import Certificate
 from surelift.report.numbers import rounded
 
@@ -46,7 +49,26 @@ WORDS = {
     "control": (
         "What narrows a bound without voiding it. With weights, where the whole distributions of production and candidate "
         "are known, the size of a weight is no surprise any more: only its reward is. It narrows most where rewards are "
-        "frequent and costs a few per cent where they are rare; auto uses it where it can, none never."
+        "frequent and costs a few per cent where they are rare; auto uses it where it can, none never. A policy with a "
+        "declared largest weight (bounded) needs no distributions for it. With a model, even the reward is a surprise only "
+        "as far as the model did not foresee it."
+    ),
+    "reward model": (
+        "What each action is expected to earn, in each context. It may be as wrong as it likes, and narrows the more the "
+        "better it is; it only has to be known before the round it speaks of. So it is refitted along the way on earlier "
+        "rounds (control=model, in the order of --time), fitted on another log, or given as a column of predictions."
+    ),
+    "segment": (
+        "A group of rounds told apart before the action, such as a country (--by COLUMN). Each is judged at delta divided by "
+        "their number, so that all answers hold together."
+    ),
+    "guardrail": (
+        "A second reward that must not get worse by more than its margin (gate --guardrail COL:MARGIN). Improvement and "
+        "guardrails share delta evenly."
+    ),
+    "false discovery rate": (
+        "Of the candidates listed as better (select --many e-bh), the expected share that is not. It finds more among dozens "
+        "of candidates than demanding that all bounds hold at once, and certifies no single one."
     ),
     "grid": (
         "The smoothings that are tried at once, fixed beforehand. anytime is the same whatever the number of rounds; "
@@ -84,18 +106,38 @@ def explain_certificate(certificate: Certificate) -> str:
         f"method {options['method']}.",
         "",
     ]
-    found = answer.get("improvements") or answer.get("policies") or {answer.get("policy"): answer}
-    for name, result in found.items():
+    for name, result in _results_in(answer):
         bounds = [
             f"{words} {rounded(result[side], 6, towards=towards)}"
             for side, words, towards in (("lower", "at least", "down"), ("upper", "at most", "up"))
             if result.get(side) is not None
         ]
         verdict = {True: ", certified", False: ", not certified"}.get(result.get("certified"), "")
-        lines.append(f"  {name!r}: {', '.join(bounds)}{verdict}")
-    if content["question"] == "select":
+        lines.append(f"  {name}: {', '.join(bounds)}{verdict}")
+    if answer.get("many") == "e-bh":
+        lines.append(
+            f"  found better, at a false discovery rate of {options['delta']:g}: {answer['discoveries'] or 'none'}"
+        )
+    elif content["question"] == "select":
         lines.append(f"  chosen: {answer['chosen']!r}" if answer["chosen"] else "  chosen: none, keep production")
-    assumptions = answer.get("assumptions") or next(iter(found.values()))["assumptions"]
+    if content["question"] == "gate":
+        lines.append(f"  {'may' if answer['certified'] else 'may not'} be launched")
+    assumptions = next(result["assumptions"] for _, result in _results_in(answer))
     lines += ["", "It holds if", *(f"- {assumption}" for assumption in assumptions)]
     lines += ["", f"Confirm it with: surelift verify CERTIFICATE SOURCE (fingerprint {content['fingerprint']})"]
     return "\n".join(lines)
+
+
+def _results_in(answer: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every bounded result of an answer, with what it is about."""
+    for segment, inner in answer.get("segments", {}).items():
+        for name, result in _results_in(inner):
+            yield f"{answer['by']} {segment!r}, {name}", result
+    if "guardrails" in answer:
+        yield from _results_in(answer["improvement"])
+        for column, result in answer["guardrails"].items():
+            yield f"guardrail {column!r}", result
+    for name, result in (answer.get("improvements") or answer.get("policies") or {}).items():
+        yield repr(name), result
+    if "lower" in answer:
+        yield repr(answer["policy"]), answer

@@ -1,24 +1,23 @@
 """From the rounds of one batch to their sums, in plain NumPy: the reference for every faster way."""
 
 from collections.abc import Mapping
+from itertools import groupby
 
 import numpy as np
 
 from surelift.arrays import BoolArray, FloatArray
-from surelift.controls.weights import KnownDistributions
+from surelift.controls import MaxWeightControl, WeightControl
+from surelift.controls.weights import KnownDistributions, overstated
 from surelift.errors import LogsError, UsageError
-from surelift.logs import faults
 from surelift.logs.logs import Logs
-from surelift.logs.rounds import Rounds
-from surelift.policies.policy import Probabilities
+from surelift.policies.policy import Policy
 from surelift.quantities import Weights
 from surelift.quantities.regularizers import PolicyRounds
-from surelift.statistics.plan import MEAN, SQUARES, Moment, Plan, Term
-from surelift.statistics.resampling import resample, row_numbers
+from surelift.statistics.plan import MEAN, SQUARES, Component, Moment, Plan, Term
+from surelift.statistics.reading import Reading
+from surelift.statistics.resampling import resample
 from surelift.statistics.sums import LoggingSums, LogSumKey, MomentKey, ResampleKey, Sums, WeightSums
 
-# Beyond this the square of a weight could overflow; no propensity that was ever drawn from is so small.
-LARGEST_WEIGHT = 1e150
 # A term below its floor by more than rounding shows that an assumption is false.
 ROUNDING = 1e-9
 
@@ -37,58 +36,57 @@ def log_terms(quantity: FloatArray, *, smoothing: float) -> FloatArray:
     return logarithms
 
 
-def read_policies(rounds: Rounds, plan: Plan) -> dict[str, Probabilities]:
-    """In the order of their names, so that the fingerprint does not depend on the order in which they were given."""
-    return {name: plan.policies[name].probabilities(rounds, f"policy {name!r}") for name in sorted(plan.policies)}
-
-
-def add_up(rounds: Rounds, plan: Plan, probabilities: Mapping[str, Probabilities]) -> Sums:
+def add_up(reading: Reading, plan: Plan) -> Sums:
     """Add up over the rounds that are fit; the others are counted by reason."""
-    weights = {name: _weights(rounds, name, found) for name, found in probabilities.items()}
-    usable = rounds.usable
-    reward = rounds.reward[usable]
-    propensity = rounds.propensity[usable]
-    kept = {name: Weights(both.weight[usable], both.excess[usable]) for name, both in weights.items()}
+    rounds, usable = reading.rounds, reading.rounds.usable
+    reward, propensity = rounds.reward[usable], rounds.propensity[usable]
+    kept = {name: Weights(both.weight[usable], both.excess[usable]) for name, both in reading.weights.items()}
     log_sums: dict[LogSumKey, float] = {}
     moments: dict[MomentKey, float] = {}
     resamples: dict[ResampleKey, FloatArray] = {}
     known: KnownDistributions | None = None
     for term in plan.terms:
         values = term.quantity.terms(term.candidate, kept, reward)
-        seen = PolicyRounds(
-            weight=kept[term.candidate].weight,
-            probability=probabilities[term.candidate].logged[usable],
-            propensity=propensity,
-            earned=term.quantity.earned(reward),
-            terms=values,
-        )
+        seen = _seen_by(term, reading, kept[term.candidate], reward, values)
         for moment in {MEAN, SQUARES, *term.needed.moments}:
             moments[MomentKey(term.candidate, term.quantity, moment)] = _moment(moment, seen, rounds.logs)
         if term.needed.resamples:
-            rows = row_numbers(rounds.start, usable)
-            resamples[ResampleKey(term.candidate, term.quantity)] = resample(values, rows, term.needed.resamples)
-        log_sums.update(_plain_log_sums(term, values))
-        controlled = [component for component in term.needed.components if component.control is not None]
-        if controlled and rounds.faults.tallies:
+            key = ResampleKey(term.candidate, term.quantity)
+            resamples[key] = resample(values, rounds.rows[usable], term.needed.resamples)
+        log_sums.update(_log_sums(term, values, kept))
+        controlled = [component for component in term.needed.components if _capped(component)]
+        if controlled and not reading.fit:
             # Vectors that are not fit cannot be laid side by side; the log will be refused.
             log_sums.update({LogSumKey(term.candidate, term.quantity, component): 0.0 for component in controlled})
         elif controlled:
-            known = KnownDistributions(rounds, probabilities) if known is None else known
-            log_sums.update(_controlled_log_sums(term, known, reward))
+            if known is None:
+                known = KnownDistributions(rounds, reading.probabilities, reading.predicted)
+            log_sums.update(_capped_log_sums(term, known, reward, plan.policies))
     return Sums(
         rows=rounds.size,
         units=int(usable.sum()),
         log_sums=log_sums,
         moments=moments,
         resamples=resamples,
-        weights={name: _weight_sums(rounds, probabilities[name], kept[name].weight, usable) for name in weights},
-        logging=LoggingSums(
-            float(reward.sum()),
-            float(propensity.min(initial=np.inf)),
-            0.0 if known is None else float(known.overstated.max(initial=0.0)),
-        ),
+        weights={name: _weight_sums(reading, name, kept[name].weight, usable) for name in reading.weights},
+        logging=LoggingSums(float(reward.sum()), float(propensity.min(initial=np.inf)), _largest_slack(reading, plan)),
         invalid=rounds.faults.tallies,
         fingerprint=rounds.hashes.fingerprint(usable),
+    )
+
+
+def _seen_by(term: Term, reading: Reading, weights: Weights, reward: FloatArray, values: FloatArray) -> PolicyRounds:
+    usable = reading.rounds.usable
+    by_model = any(moment.regularizer.asks_model for moment in term.needed.moments)
+    predicted = reading.predictions_for(term.candidate) if by_model else None
+    return PolicyRounds(
+        weight=weights.weight,
+        probability=reading.probabilities[term.candidate].logged[usable],
+        propensity=reading.rounds.propensity[usable],
+        earned=term.quantity.earned(reward),
+        terms=values,
+        predicted=None if predicted is None else predicted[0][usable],
+        expected=None if predicted is None else predicted[1][usable],
     )
 
 
@@ -99,37 +97,53 @@ def _moment(moment: Moment, rounds: PolicyRounds, logs: Logs) -> float:
         return float((moment.regularizer.values(rounds) ** moment.power).sum())
 
 
-def _weights(rounds: Rounds, name: str, probabilities: Probabilities) -> Weights:
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        weight: FloatArray = probabilities.logged / rounds.propensity
-    beyond = rounds.usable & ~(weight <= LARGEST_WEIGHT)
-    rounds.refuse(f"policy {name!r}", faults.WEIGHT_OVERFLOW, beyond, weight)
-    return Weights(weight, probabilities.excess(rounds.propensity))
+def _largest_slack(reading: Reading, plan: Plan) -> float:
+    """By how much a propensity exceeded its entry in production's vector, where a control relies on them to be one."""
+    controlled = any(part.control is not None for term in plan.terms for part in term.needed.components)
+    if not controlled or not reading.fit or reading.rounds.logging_shares is None:
+        return 0.0
+    return float(overstated(reading.rounds).max(initial=0.0))
 
 
-def _plain_log_sums(term: Term, values: FloatArray) -> Mapping[LogSumKey, float]:
-    plain = [component for component in term.needed.components if component.control is None]
-    if not plain:
-        return {}
-    shifted = _nonnegative(term, values, term.needed.offset)
-    return {
-        LogSumKey(term.candidate, term.quantity, component): float(
-            log_terms(shifted, smoothing=component.smoothing).sum()
-        )
-        for component in plain
-    }
+def _capped(component: Component) -> bool:
+    return isinstance(component.control, WeightControl)
 
 
-def _controlled_log_sums(term: Term, known: KnownDistributions, reward: FloatArray) -> Mapping[LogSumKey, float]:
-    weights = {name: known.weights(name) for name in term.quantity.controlled(term.candidate, 0.5)}
-    values = term.quantity.terms(term.candidate, weights, reward)
-    taken_off = float(np.log1p(known.overstated).sum())
+def _log_sums(term: Term, values: FloatArray, weights: Mapping[str, Weights]) -> Mapping[LogSumKey, float]:
+    """Of the components that need the logged probabilities only."""
     sums = {}
-    for share in term.quantity.control_shares:
-        parts = [part for part in term.needed.components if part.control is not None and part.control.share == share]
-        caps = [part.control.cap for part in parts if part.control is not None]
-        adjustments = known.adjustments(caps, term.quantity.controlled(term.candidate, share))
-        for component, adjustment in zip(parts, adjustments, strict=True):
+    plain: FloatArray | None = None
+    for component in term.needed.components:
+        if component.control is None:
+            plain = _nonnegative(term, values, component.offset) if plain is None else plain
+            shifted = plain
+        elif isinstance(component.control, MaxWeightControl):
+            shifted = _nonnegative(term, values + component.control.adjustment(weights), component.offset)
+        else:
+            continue
+        key = LogSumKey(term.candidate, term.quantity, component)
+        sums[key] = float(log_terms(shifted, smoothing=component.smoothing).sum())
+    return sums
+
+
+def _capped_log_sums(
+    term: Term, known: KnownDistributions, reward: FloatArray, policies: Mapping[str, Policy]
+) -> Mapping[LogSumKey, float]:
+    """Of the components that take off a capped share of the weights, and give back its mean over all actions."""
+    names = term.quantity.taken_off(term.candidate, 0.5, None)
+    values = term.quantity.terms(term.candidate, {name: known.weights(name) for name in names}, reward)
+    smallest = {name: term.quantity.counted_from(policies[name].limits) for name in names}
+    taken_off = float(np.log1p(known.overstated).sum())
+    capped = [(part, part.control) for part in term.needed.components if isinstance(part.control, WeightControl)]
+    capped.sort(key=lambda pair: (pair[1].by_model, pair[1].share))
+    sums = {}
+    for (by_model, share), group in groupby(capped, key=lambda pair: (pair[1].by_model, pair[1].share)):
+        parts = list(group)
+        adjustments = known.adjustments(
+            [control.cap for _, control in parts], term.quantity, term.candidate,
+            share=share, by_model=by_model, smallest=smallest,
+        )  # fmt: skip
+        for (component, _), adjustment in zip(parts, adjustments, strict=True):
             shifted = _nonnegative(term, values + adjustment, component.offset)
             total = float(log_terms(shifted, smoothing=component.smoothing).sum())
             sums[LogSumKey(term.candidate, term.quantity, component)] = total - taken_off
@@ -142,18 +156,18 @@ def _nonnegative(term: Term, values: FloatArray, offset: float) -> FloatArray:
     lowest = shifted.min(initial=0.0)
     if lowest < -ROUNDING * (1.0 + offset):
         raise LogsError(
-            f"policy {term.candidate!r}: a weight is smaller than was declared possible (a term of {lowest - offset:.6g} "
-            f"lies below its floor of {-offset:.6g}).\nA smallest weight must follow from how the policy is built, as in "
-            "mixture(policy, alpha); with a false one nothing can be certified."
+            f"policy {term.candidate!r}: a weight lies outside what was declared possible (a term of {lowest - offset:.6g} "
+            f"lies below its floor of {-offset:.6g}).\nA smallest or largest weight must follow from how the policy is "
+            "built, as in mixture(policy, alpha); with a false one nothing can be certified."
         )
     return shifted[shifted > 0.0]
 
 
-def _weight_sums(rounds: Rounds, found: Probabilities, weights: FloatArray, usable: BoolArray) -> WeightSums:
+def _weight_sums(reading: Reading, name: str, weights: FloatArray, usable: BoolArray) -> WeightSums:
     unsupported = None
-    if rounds.logging is not None and found.vectors is not None and usable.all():
-        beyond = np.where(rounds.logging.values == 0.0, found.vectors.values, 0.0)
-        unsupported = float(beyond.sum())
+    logging, vectors = reading.rounds.logging, reading.probabilities[name].vectors
+    if logging is not None and vectors is not None and usable.all():
+        unsupported = float(np.where(logging.values == 0.0, vectors.values, 0.0).sum())
     return WeightSums(
         float(weights.sum()), float((weights * weights).sum()), float(weights.max(initial=0.0)), unsupported
     )

@@ -1,9 +1,11 @@
 """The plan: which policies, which quantities of them, and what of these is to be added up."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from surelift.controls.weights import CAP, GROWTH, WeightControl
+from surelift.controls import MaxWeightControl, WeightControl
+from surelift.controls.model import CROSS_FITTED, RewardModel
+from surelift.errors import UsageError
 from surelift.grids import Grid
 from surelift.policies import Policy
 from surelift.quantities import Quantity
@@ -18,7 +20,8 @@ class Component:
     smoothing: float
     offset: float
     prior: float
-    control: WeightControl | None = None
+    control: WeightControl | MaxWeightControl | None = None
+    """What is taken off the term before it enters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,12 @@ class Term:
 class Plan:
     policies: Mapping[str, Policy]
     terms: tuple[Term, ...] = ()
+    model: RewardModel | None = None
+
+    def __post_init__(self) -> None:
+        certifies = any(term.needed.components for term in self.terms)
+        if certifies and self.model is not None and not self.model.predictable:
+            raise UsageError(CROSS_FITTED)
 
 
 def on_grid(grid: Grid, *, offset: float) -> Needed:
@@ -71,17 +80,5 @@ def on_grid(grid: Grid, *, offset: float) -> Needed:
     return Needed(offset=offset, components=components, any_looks=grid.any_looks)
 
 
-def with_weight_control(plain: Needed, grid: Grid, quantity: Quantity) -> Needed:
-    """Half of the prior on the plain components, half on the same grid with control, its shares alike."""
-    components = [replace(component, prior=component.prior / 2.0) for component in plain.components]
-    shares = quantity.control_shares
-    for beta, prior in zip(grid.smoothings, grid.prior, strict=True):
-        for share in shares:
-            cap, offset = quantity.control_caps(CAP / beta, share, plain.offset)
-            control = WeightControl(share, cap)
-            components.append(Component(GROWTH * beta, offset, prior / (2.0 * len(shares)), control))
-    return replace(plain, components=tuple(components))
-
-
 def offset_of(candidate: str, quantity: Quantity, policies: Mapping[str, Policy]) -> float:
-    return quantity.offset(candidate, {name: policy.largest_drop for name, policy in policies.items()})
+    return quantity.offset(candidate, {name: policy.limits for name, policy in policies.items()})

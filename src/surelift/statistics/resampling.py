@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from surelift.arrays import BoolArray, FloatArray
+from surelift.arrays import FloatArray
 
 # The chances of at most 0, 1, 2, ... copies under a Poisson law of mean 1, as 32-bit fixed point.
 _POISSON = np.cumsum([np.exp(-1.0) / np.prod(np.arange(1, k + 1)) for k in range(12)])
@@ -18,10 +18,6 @@ def resample(terms: FloatArray, rows: npt.NDArray[np.int64], resamples: int) -> 
     totals = np.zeros((2, resamples))
     _kernel()(terms, rows, _EDGES, totals)
     return totals
-
-
-def row_numbers(start: int, usable: BoolArray) -> npt.NDArray[np.int64]:
-    return (start + np.flatnonzero(usable)).astype(np.int64)
 
 
 def _kernel() -> Any:

@@ -1,0 +1,76 @@
+"""A reward model fitted on another log."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from surelift.controls.fitting import Fitted, Training, actions_of, name_of, training_needs, training_of
+from surelift.errors import LogsError, UsageError
+from surelift.logs.batch import Needs
+from surelift.logs.faults import refuse_faults
+from surelift.logs.logs import Logs
+from surelift.logs.rounds import Rounds
+from surelift.logs.vectors import Vectors
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedOn:
+    logs: Logs
+    estimator: Any
+    predictable: ClassVar[bool] = True
+    assumes: ClassVar[str] = "the reward model was fitted on other rounds than these"
+
+    def needs(self, logs: Logs) -> Needs:
+        if logs.source is self.logs.source:
+            raise UsageError(
+                "the reward model would be fitted on the rounds it judges, which voids a certificate; fit it on another "
+                "log, or leave it to be refitted along the way: control=models.refitted(estimator)."
+            )
+        if logs.scale != self.logs.scale:
+            raise UsageError("the log of the reward model declares another reward range, or costs for rewards.")
+        training_needs(logs)
+        features = self.logs.contexts or ()
+        logs.require_columns(features, role="a feature of the reward model")
+        return Needs(read=features)
+
+    def start(self, logs: Logs) -> "_Apart":
+        return _Apart(self)
+
+    def describe(self) -> dict[str, Any]:
+        return {"model": "fitted on another log", "estimator": name_of(self.estimator)}
+
+
+class _Apart:
+    def __init__(self, model: FittedOn) -> None:
+        self._contexts = model.logs.contexts or ()
+        training, self._actions = whole_training(model.logs)
+        self._fitted = Fitted(model.estimator, training, self._actions)
+
+    def predictions(self, rounds: Rounds) -> Vectors:
+        features = rounds.features(self._contexts)
+        training_of(rounds)
+        if rounds.faults.tallies or rounds.size == 0:
+            return Vectors(np.zeros(0), np.zeros(rounds.size + 1, dtype=np.int64), 0.0)
+        if actions_of(rounds) != self._actions:
+            raise LogsError(
+                f"the reward model was fitted with {self._actions} actions, but these rounds have {actions_of(rounds)}."
+            )
+        return Vectors.from_matrix(self._fitted.predict(features), tolerance=0.0)
+
+
+def whole_training(logs: Logs) -> tuple[Training, int]:
+    """All rounds of a log to learn from, held in memory, and its number of actions."""
+    parts, rows, actions = [], 0, set()
+    for batch in logs.batches(training_needs(logs)):
+        rounds = Rounds(logs, batch)
+        parts.append(training_of(rounds))
+        rows += rounds.size
+        refuse_faults(rounds.faults.tallies, rows=rows)
+        if rounds.size:
+            actions.add(actions_of(rounds))
+    if not actions:
+        raise LogsError("the log to fit a reward model on is empty.")
+    if len(actions) > 1:
+        raise LogsError(f"a reward model needs the same actions in every round, but their number varies: {actions}.")
+    return Training.joined(parts), actions.pop()

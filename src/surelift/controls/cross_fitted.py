@@ -1,0 +1,46 @@
+"""Cross-fitting: each fold is predicted by a model fitted on the others. For point estimates, never for a certificate."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from surelift.controls.apart import whole_training
+from surelift.controls.fitting import Fitted, name_of, training_needs, training_of
+from surelift.logs.batch import Needs
+from surelift.logs.logs import Logs
+from surelift.logs.rounds import Rounds
+from surelift.logs.vectors import Vectors
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrossFitted:
+    estimator: Any
+    folds: int
+    predictable: ClassVar[bool] = False
+    assumes: ClassVar[str] = "nothing, as it certifies nothing"
+
+    def needs(self, logs: Logs) -> Needs:
+        return training_needs(logs)
+
+    def start(self, logs: Logs) -> "_CrossFitting":
+        return _CrossFitting(self, logs)
+
+    def describe(self) -> dict[str, Any]:
+        return {"model": "cross-fitted", "estimator": name_of(self.estimator), "folds": self.folds}
+
+
+class _CrossFitting:
+    def __init__(self, model: CrossFitted, logs: Logs) -> None:
+        training, actions = whole_training(logs)
+        fold = np.arange(len(training.reward)) % model.folds
+        self._models = [Fitted(model.estimator, training.only(fold != one), actions) for one in range(model.folds)]
+        self._actions = actions
+
+    def predictions(self, rounds: Rounds) -> Vectors:
+        training = training_of(rounds)
+        found = np.empty((rounds.size, self._actions))
+        fold = rounds.rows % len(self._models)
+        for one, model in enumerate(self._models):
+            found[fold == one] = model.predict(training.features[fold == one])
+        return Vectors.from_matrix(found, tolerance=0.0)

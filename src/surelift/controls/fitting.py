@@ -1,0 +1,149 @@
+"""Fitting an estimator on rounds, and asking it about every action.
+
+The estimator is any object with ``fit(X, y)`` and ``predict(X)`` or ``predict_proba(X)``, as in scikit-learn. X holds the
+contexts and then one column per action, 1 for the action taken and 0 for the others; y the rewards scaled to [0, 1].
+"""
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surelift.arrays import FloatArray, IntArray
+from surelift.controls.model import within_range
+from surelift.errors import UsageError
+from surelift.logs import faults
+from surelift.logs.batch import Needs
+from surelift.logs.logs import Logs
+from surelift.logs.rounds import Rounds
+from surelift.policies.policy import action_counts, require_action, require_action_count
+
+SUBJECT = "a reward model"
+_ENTRIES_AT_ONCE = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """Rounds to learn from."""
+
+    features: FloatArray  # (rounds, contexts)
+    action: IntArray
+    reward: FloatArray
+
+    def only(self, chosen: Any) -> "Training":
+        return Training(self.features[chosen], self.action[chosen], self.reward[chosen])
+
+    @classmethod
+    def joined(cls, parts: list["Training"]) -> "Training":
+        return cls(
+            np.concatenate([part.features for part in parts]),
+            np.concatenate([part.action for part in parts]),
+            np.concatenate([part.reward for part in parts]),
+        )
+
+
+class Fitted:
+    """An estimator fitted once, or a constant where there is nothing to fit."""
+
+    def __init__(self, estimator: Any, training: Training | None, actions: int) -> None:
+        self._actions = actions
+        self._constant: float | None = 0.5
+        if training is None or len(training.reward) == 0:
+            return
+        first = float(training.reward[0])
+        if (training.reward == first).all():
+            self._constant = first
+            return
+        self._constant = None
+        self._default = estimator is None
+        self._estimator = _default_estimator(training, actions) if estimator is None else copy.deepcopy(estimator)
+        design = self._design(training.features, training.action)
+        binary = np.isin(training.reward, (0.0, 1.0)).all()
+        target = training.reward.astype(np.int64) if binary and self._classifies else training.reward
+        try:
+            self._estimator.fit(design, target)
+        except Exception as error:
+            raise UsageError(
+                f"the reward model {type(self._estimator).__name__} could not be fitted on {len(design):,} rounds: {error}"
+            ) from error
+
+    def predict(self, features: FloatArray) -> FloatArray:
+        """What every action is expected to earn, (rounds, actions), on [0, 1]."""
+        rounds, actions = len(features), self._actions
+        if self._constant is not None:
+            return np.full((rounds, actions), self._constant)
+        found = np.empty((rounds, actions))
+        step = max(1, _ENTRIES_AT_ONCE // (actions * (features.shape[1] + actions)))
+        for start in range(0, rounds, step):
+            part = features[start : start + step]
+            design = self._design(np.repeat(part, actions, axis=0), np.tile(np.arange(actions), len(part)))
+            found[start : start + step] = self._ask(design).reshape(len(part), actions)
+        return within_range(found)
+
+    def _design(self, features: FloatArray, action: IntArray) -> FloatArray:
+        if self._default:
+            return np.column_stack([features, action])
+        taken = np.zeros((len(action), self._actions))
+        taken[np.arange(len(action)), action] = 1.0
+        return np.column_stack([features, taken])
+
+    @property
+    def _classifies(self) -> bool:
+        return hasattr(self._estimator, "predict_proba")
+
+    def _ask(self, design: FloatArray) -> FloatArray:
+        if not self._classifies:
+            return np.asarray(self._estimator.predict(design), dtype=np.float64)
+        chances = np.asarray(self._estimator.predict_proba(design), dtype=np.float64)
+        expected: FloatArray = chances @ np.asarray(self._estimator.classes_, dtype=np.float64)
+        return expected
+
+
+def _default_estimator(training: Training, actions: int) -> Any:
+    try:
+        from sklearn.ensemble import HistGradientBoostingRegressor
+    except ImportError as error:
+        raise UsageError(
+            "the default reward model needs scikit-learn: pip install 'surelift[sklearn]', or give an object with fit and "
+            "predict."
+        ) from error
+    # The action is the last column; beyond 255 labels it can only be a number.
+    categorical = [training.features.shape[1]] if actions <= 255 else None
+    return HistGradientBoostingRegressor(categorical_features=categorical, random_state=0)
+
+
+def check_estimator(estimator: Any) -> Any:
+    """Refuse, before anything is read, what cannot be fitted and asked."""
+    asks = any(callable(getattr(estimator, name, None)) for name in ("predict", "predict_proba"))
+    if estimator is not None and not (callable(getattr(estimator, "fit", None)) and asks):
+        raise UsageError(
+            f"a reward model needs fit and predict (or predict_proba), but a {type(estimator).__name__} has not both."
+        )
+    if isinstance(estimator, type):
+        raise UsageError(f"give the reward model as an object, {estimator.__name__}(), not as the class.")
+    return estimator
+
+
+def name_of(estimator: Any) -> str:
+    return "HistGradientBoostingRegressor" if estimator is None else type(estimator).__name__
+
+
+def training_needs(logs: Logs) -> Needs:
+    require_action(logs, SUBJECT)
+    require_action_count(logs, SUBJECT)
+    return Needs(read=logs.contexts or ())
+
+
+def training_of(rounds: Rounds) -> Training:
+    """The contexts, actions and rewards of a batch; contexts that are no numbers are counted as faults."""
+    assert rounds.action is not None
+    features = rounds.features(rounds.logs.contexts or ())
+    counts = action_counts(rounds)
+    differ = rounds.usable & (counts != counts[0]) if rounds.size else np.zeros(0, dtype=np.bool_)
+    rounds.refuse(SUBJECT, faults.ACTIONS_VARY, differ, counts)
+    return Training(features, rounds.action, rounds.reward)
+
+
+def actions_of(rounds: Rounds) -> int:
+    return int(action_counts(rounds)[0])

@@ -1,0 +1,106 @@
+"""A reward model that learns from the log it judges, and never from a round it has yet to judge.
+
+It is fitted when 64, 128, 256, ... rounds have passed, on rounds strictly earlier than the one that comes, and speaks of
+the rounds after. So what it says of a round is known before its action, whatever the log, and the certificate holds.
+(K-fold cross-fitting does not: two rounds in two folds know of each other, and the product of their factors has a mean
+above 1.)
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from surelift.controls.fitting import Fitted, Training, actions_of, name_of, training_needs, training_of
+from surelift.errors import LogsError, UsageError
+from surelift.logs import faults
+from surelift.logs.batch import Needs
+from surelift.logs.logs import Logs
+from surelift.logs.rounds import Rounds
+from surelift.logs.vectors import Vectors
+
+FIRST = 64
+# It stops learning here, so that memory does not grow with the log.
+LAST = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Refitted:
+    estimator: Any
+    """None for the default, gradient boosting."""
+    predictable: ClassVar[bool] = True
+    assumes: ClassVar[str] = "the rounds are in the order of their decisions"
+
+    def needs(self, logs: Logs) -> Needs:
+        if logs.time is None:
+            raise UsageError(
+                "a reward model that is refitted along the way must know what came first: name the column of decision "
+                "times in time=, ascending; or give a model fitted apart, models.fitted_on(other_logs) or "
+                "models.given('column')."
+            )
+        return training_needs(logs)
+
+    def start(self, logs: Logs) -> "_Refitting":
+        return _Refitting(self.estimator)
+
+    def describe(self) -> dict[str, Any]:
+        return {"model": "refitted", "estimator": name_of(self.estimator), "default": self.estimator is None}
+
+
+class _Refitting:
+    def __init__(self, estimator: Any) -> None:
+        self._estimator = estimator
+        self._seen = 0
+        self._due = FIRST
+        self._kept: list[Training] = []
+        self._times: list[Any] = []
+        self._latest: Any = None
+        self._fitted: Fitted | None = None
+        self._actions = 0
+
+    def predictions(self, rounds: Rounds) -> Vectors:
+        training, times = training_of(rounds), rounds.times()
+        self._check_order(rounds, times)
+        if rounds.faults.tallies or rounds.size == 0:
+            return Vectors(np.zeros(0), np.zeros(rounds.size + 1, dtype=np.int64), 0.0)
+        actions = actions_of(rounds)
+        if self._fitted is None:
+            self._fitted, self._actions = Fitted(self._estimator, None, actions), actions
+        if actions != self._actions:
+            raise LogsError(
+                f"the number of actions changes from {self._actions} to {actions} in row {rounds.start:,}; a reward model "
+                "fitted here needs the same actions in every round. Give its predictions in a list column instead."
+            )
+        if self._due <= LAST:
+            self._kept.append(training)
+            self._times.append(times)
+        parts, begin = [], 0
+        while (end := self._due - self._seen) < rounds.size and self._due <= LAST:
+            parts.append(self._fitted.predict(training.features[begin:end]))
+            self._refit(before=times[end])
+            begin = end
+            self._due *= 2
+        parts.append(self._fitted.predict(training.features[begin:]))
+        self._seen += rounds.size
+        self._latest = times[-1]
+        return Vectors.from_matrix(np.concatenate(parts), tolerance=0.0)
+
+    def _refit(self, *, before: Any) -> None:
+        """Fit on the rounds that are due and strictly earlier: rounds of one moment may not know of each other."""
+        earlier = int(np.searchsorted(np.concatenate(self._times)[: self._due], before, side="left"))
+        if earlier:
+            self._fitted = Fitted(self._estimator, Training.joined(self._kept).only(slice(earlier)), self._actions)
+        if self._due == LAST:
+            self._kept, self._times = [], []
+
+    def _check_order(self, rounds: Rounds, times: Any) -> None:
+        if rounds.size == 0 or rounds.faults.tallies:
+            return
+        if self._latest is not None and np.asarray(self._latest).dtype.kind != times.dtype.kind:
+            raise LogsError(
+                f"time {rounds.logs.time!r} holds numbers in some rows and text in others; write it in one way."
+            )
+        earlier = np.zeros(rounds.size, dtype=np.bool_)
+        earlier[1:] = ~(times[1:] >= times[:-1])
+        earlier[0] = self._latest is not None and not times[0] >= self._latest
+        rounds.refuse(f"time {rounds.logs.time!r}", faults.TIME_ORDER, earlier, times)

@@ -1,0 +1,42 @@
+"""The segments of a log: groups of rounds that were told apart before their actions, such as countries."""
+
+import numpy as np
+import pyarrow.compute as pc
+
+from surelift.arrays import BoolArray
+from surelift.errors import LogsError
+from surelift.logs import faults
+from surelift.logs.batch import Needs
+from surelift.logs.columns import decode, is_absent
+from surelift.logs.faults import refuse_faults
+from surelift.logs.logs import Logs
+from surelift.logs.rounds import Rounds
+
+MOST = 1000
+
+
+def count_segments(logs: Logs, by: str) -> dict[str, int]:
+    """The rounds of each segment, in the order of their names: they are counted before anything is looked at."""
+    logs.require_columns(by, role="by", single=True)
+    counts: dict[str, int] = {}
+    rows = 0
+    for batch in logs.batches(Needs(read=(by,))):
+        rounds = Rounds(logs, batch)
+        rows += rounds.size
+        rounds.refuse(f"by {by!r}", faults.SEGMENT, is_absent(decode(rounds.table[by])), None)
+        refuse_faults(rounds.faults.tallies, rows=rows)
+        for name, chosen in positions_of(rounds, by).items():
+            counts[name] = counts.get(name, 0) + int(chosen.sum())
+        if len(counts) > MOST:
+            raise LogsError(
+                f"by {by!r} has more than {MOST:,} segments, among which delta would be spread too thinly to certify "
+                "anything; group them beforehand into a column of few."
+            )
+    return dict(sorted(counts.items()))
+
+
+def positions_of(rounds: Rounds, by: str) -> dict[str, BoolArray]:
+    """Which rounds of a batch belong to each of its segments."""
+    encoded = decode(rounds.table[by]).dictionary_encode()
+    codes = np.asarray(pc.fill_null(encoded.indices, -1))
+    return {str(value.as_py()): codes == code for code, value in enumerate(encoded.dictionary)}
