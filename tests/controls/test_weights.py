@@ -1,7 +1,6 @@
 """Weight control: exact on small laws, covered in simulation, never much worse than plain, and refused without vectors."""
 
 import math
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,78 +15,11 @@ from surelift.arrays import FloatArray
 from surelift.bounds import BOUNDS, mixture
 from surelift.engines import collect
 from surelift.policies.resolve import name_policies
-from surelift.quantities import Decline, Difference, Improvement, Quantity, Shortfall, Value
-from surelift.statistics import Component, LogSumKey, Plan, Sums, Term, by_weights, offset_of
+from surelift.quantities import Improvement, Value
+from surelift.statistics import Plan, Sums, Term, by_weights, offset_of
+from tests.controls.exact import cases
 from tests.laws import LAWS, Law
 from tests.strategies import deltas
-
-ALPHAS = (0.05, 0.5, 1.0)
-
-
-def log_of(law: Law) -> tuple[FloatArray, sl.Logs, FloatArray]:
-    """A log that holds every outcome of the law once, and the chance of each."""
-    logging = np.array(law.logging)
-    rows = [
-        (q * chance, action, level)
-        for action, (q, high) in enumerate(zip(law.logging, law.high_chance, strict=True))
-        for level, chance in zip(law.reward_levels, (1 - high, high), strict=True)
-        if q * chance > 0
-    ]
-    chances, action, reward = (np.array(column) for column in zip(*rows, strict=True))
-    logs = sl.Logs(reward=reward, propensity=logging[action], action=action, logging=np.tile(logging, (len(rows), 1)))
-    return chances, logs, action
-
-
-@pytest.mark.parametrize("name, alpha", list(product(LAWS, ALPHAS)))
-def test_every_controlled_factor_is_nonnegative_with_mean_one(name: str, alpha: float) -> None:
-    """Each outcome is a log of its own, so that the library's own sums give the factor of that outcome."""
-    law = LAWS[name]
-    chances, logs, _ = log_of(law)
-    rows = len(chances)
-    policies = name_policies(
-        {
-            "new": sl.mixture(np.tile(law.candidate, (rows, 1)), alpha),
-            "rival": sl.mixture(np.tile(law.rival, (rows, 1)), alpha / 2),
-        }
-    )
-    now = law.value(law.logging)
-    new = now + alpha * (law.value(law.candidate) - now)
-    rival = now + alpha / 2 * (law.value(law.rival) - now)
-    cases: list[tuple[str, Quantity, float]] = [
-        ("new", Value(), new), ("new", Shortfall(), 1 - new), ("new", Improvement(), new - now),
-        ("new", Decline(), now - new), ("new", Difference("rival"), new - rival), ("rival", Difference("new"), rival - new),
-    ]  # fmt: skip
-    for candidate, quantity, target in cases:
-        offset = offset_of(candidate, quantity, policies)
-        needed = mixture.plan(quantity=quantity, offset=offset, count=lambda: 1, narrowing=by_weights(quantity))
-        assert sum(component.prior for component in needed.components) == pytest.approx(1.0)
-        term = Term(candidate, quantity, needed)
-        factors = factors_of(logs, Plan(policies, (term,)), term)
-        for component in needed.components:
-            scaled = factors[component] / (1 + component.smoothing * (target + component.offset))
-            mean = math.fsum(chances * scaled)
-            if law.full_support:
-                assert mean == pytest.approx(1.0, abs=1e-9), (candidate, quantity, component)
-            else:
-                assert mean <= 1.0 + 1e-9, (candidate, quantity, component)
-
-
-def factors_of(logs: sl.Logs, plan: Plan, term: Term) -> dict[Component, FloatArray]:
-    """1 + smoothing (term + offset) of each row, through the library: exp of the log sum of a one-row log."""
-    from surelift.logs.rounds import Rounds
-    from surelift.statistics.adding import add_up
-    from surelift.statistics.reading import read
-
-    (batch,) = logs.batches()
-    found: dict[Component, list[float]] = {component: [] for component in term.needed.components}
-    for row in range(batch.table.num_rows):
-        one = type(batch)(batch.table.slice(row, 1), batch.start + row)
-        rounds = Rounds(logs, one)
-        sums = add_up(read(rounds, plan), plan)
-        assert not sums.invalid
-        for component in term.needed.components:
-            found[component].append(math.exp(sums.log_sums[LogSumKey(term.candidate, term.quantity, component)]))
-    return {component: np.array(values) for component, values in found.items()}
 
 
 def problem(rng: np.random.Generator, rounds: int, law: Law) -> sl.Logs:
@@ -104,16 +36,12 @@ def test_controlled_bounds_hold_as_often_as_they_say(name: str) -> None:
     rng = np.random.default_rng(5)
     policies = name_policies({"new": np.tile(law.candidate, (rounds, 1)), "rival": np.tile(law.rival, (rounds, 1))})
     new, now, other = law.value(law.candidate), law.value(law.logging), law.value(law.rival)
-    cases: list[tuple[str, Quantity, float]] = [
-        ("new", Value(), new), ("new", Shortfall(), 1 - new), ("new", Improvement(), new - now),
-        ("new", Decline(), now - new), ("new", Difference("rival"), new - other), ("rival", Difference("new"), other - new),
-    ]  # fmt: skip
     terms = {
         target: Term(candidate, quantity, mixture.plan(
             quantity=quantity, offset=offset_of(candidate, quantity, policies), count=lambda: rounds,
             narrowing=by_weights(quantity),
         ))
-        for candidate, quantity, target in cases
+        for candidate, quantity, target in cases(new, now, other)
     }  # fmt: skip
     missed = dict.fromkeys(terms, 0)
     for _ in range(runs):

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from surelift.controls.features import Features
 from surelift.controls.fitting import Fitted, Training, actions_of, name_of, training_needs, training_of
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import Needs
@@ -43,28 +44,27 @@ class FittedOn:
 
 class _Apart:
     def __init__(self, model: FittedOn) -> None:
-        self._contexts = model.logs.contexts or ()
-        training, self._actions = whole_training(model.logs)
+        self._features = Features(model.logs.contexts or ())
+        training, self._actions = whole_training(model.logs, self._features)
         self._fitted = Fitted(model.estimator, training, self._actions)
 
     def predictions(self, rounds: Rounds) -> Vectors:
-        features = rounds.features(self._contexts)
-        training_of(rounds)
+        training = training_of(rounds, self._features)
         if rounds.faults.tallies or rounds.size == 0:
             return Vectors(np.zeros(0), np.zeros(rounds.size + 1, dtype=np.int64), 0.0)
         if actions_of(rounds) != self._actions:
             raise LogsError(
                 f"the reward model was fitted with {self._actions} actions, but these rounds have {actions_of(rounds)}."
             )
-        return Vectors.from_matrix(self._fitted.predict(features), tolerance=0.0)
+        return Vectors.from_matrix(self._fitted.predict(training.features), tolerance=0.0)
 
 
-def whole_training(logs: Logs) -> tuple[Training, int]:
+def whole_training(logs: Logs, features: Features) -> tuple[Training, int]:
     """All rounds of a log to learn from, held in memory, and its number of actions."""
     parts, rows, actions = [], 0, set()
     for batch in logs.batches(training_needs(logs)):
         rounds = Rounds(logs, batch)
-        parts.append(training_of(rounds))
+        parts.append(training_of(rounds, features))
         rows += rounds.size
         refuse_faults(rounds.faults.tallies, rows=rows)
         if rounds.size:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surelift.controls.apart import whole_training
+from surelift.controls.features import Features
 from surelift.controls.fitting import Fitted, name_of, training_needs, training_of
 from surelift.logs.batch import Needs
 from surelift.logs.logs import Logs
@@ -32,13 +33,14 @@ class CrossFitted:
 
 class _CrossFitting:
     def __init__(self, model: CrossFitted, logs: Logs) -> None:
-        training, actions = whole_training(logs)
+        self._features = Features(logs.contexts or ())
+        training, actions = whole_training(logs, self._features)
         fold = np.arange(len(training.reward)) % model.folds
         self._models = [Fitted(model.estimator, training.only(fold != one), actions) for one in range(model.folds)]
         self._actions = actions
 
     def predictions(self, rounds: Rounds) -> Vectors:
-        training = training_of(rounds)
+        training = training_of(rounds, self._features)
         found = np.empty((rounds.size, self._actions))
         fold = rounds.rows % len(self._models)
         for one, model in enumerate(self._models):

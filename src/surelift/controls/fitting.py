@@ -1,16 +1,18 @@
 """Fitting an estimator on rounds, and asking it about every action.
 
 The estimator is any object with ``fit(X, y)`` and ``predict(X)`` or ``predict_proba(X)``, as in scikit-learn. X holds the
-contexts and then one column per action, 1 for the action taken and 0 for the others; y the rewards scaled to [0, 1].
+contexts (a column of text becomes one column per text) and then one column per action, 1 for the action taken and 0 for
+the others; y the rewards scaled to [0, 1].
 """
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from surelift.arrays import FloatArray, IntArray
+from surelift.controls.features import MOST_CATEGORIES, Features
 from surelift.controls.model import within_range
 from surelift.errors import UsageError
 from surelift.logs import faults
@@ -28,16 +30,19 @@ class Training:
     """Rounds to learn from."""
 
     features: FloatArray  # (rounds, contexts)
+    categorical: tuple[bool, ...]
+    """Which contexts are codes."""
     action: IntArray
     reward: FloatArray
 
     def only(self, chosen: Any) -> "Training":
-        return Training(self.features[chosen], self.action[chosen], self.reward[chosen])
+        return replace(self, features=self.features[chosen], action=self.action[chosen], reward=self.reward[chosen])
 
     @classmethod
     def joined(cls, parts: list["Training"]) -> "Training":
         return cls(
             np.concatenate([part.features for part in parts]),
+            parts[-1].categorical,
             np.concatenate([part.action for part in parts]),
             np.concatenate([part.reward for part in parts]),
         )
@@ -57,6 +62,11 @@ class Fitted:
             return
         self._constant = None
         self._default = estimator is None
+        # Counted in the rounds to learn from: a code that comes later is not known yet.
+        self._codes = [
+            int(np.nanmax(column, initial=-1.0)) + 1 if codes else 0
+            for column, codes in zip(training.features.T, training.categorical, strict=True)
+        ]
         self._estimator = _default_estimator(training, actions) if estimator is None else copy.deepcopy(estimator)
         design = self._design(training.features, training.action)
         binary = np.isin(training.reward, (0.0, 1.0)).all()
@@ -74,7 +84,7 @@ class Fitted:
         if self._constant is not None:
             return np.full((rounds, actions), self._constant)
         found = np.empty((rounds, actions))
-        step = max(1, _ENTRIES_AT_ONCE // (actions * (features.shape[1] + actions)))
+        step = max(1, _ENTRIES_AT_ONCE // (actions * (features.shape[1] + sum(self._codes) + actions)))
         for start in range(0, rounds, step):
             part = features[start : start + step]
             design = self._design(np.repeat(part, actions, axis=0), np.tile(np.arange(actions), len(part)))
@@ -84,9 +94,11 @@ class Fitted:
     def _design(self, features: FloatArray, action: IntArray) -> FloatArray:
         if self._default:
             return np.column_stack([features, action])
-        taken = np.zeros((len(action), self._actions))
-        taken[np.arange(len(action)), action] = 1.0
-        return np.column_stack([features, taken])
+        columns = [
+            _indicators(column, codes) if codes else column
+            for column, codes in zip(features.T, self._codes, strict=True)
+        ]
+        return np.column_stack([*columns, _indicators(action, self._actions)])
 
     @property
     def _classifies(self) -> bool:
@@ -108,9 +120,15 @@ def _default_estimator(training: Training, actions: int) -> Any:
             "the default reward model needs scikit-learn: pip install 'surelift[sklearn]', or give an object with fit and "
             "predict."
         ) from error
-    # The action is the last column; beyond 255 labels it can only be a number.
-    categorical = [training.features.shape[1]] if actions <= 255 else None
+    # The action is the last column; too many of them can only be a number.
+    categorical = [*training.categorical, actions <= MOST_CATEGORIES]
     return HistGradientBoostingRegressor(categorical_features=categorical, random_state=0)
+
+
+def _indicators(codes: FloatArray | IntArray, count: int) -> FloatArray:
+    """A column per code, 1 where it is the one; none is 1 for a code not seen when fitted."""
+    found: FloatArray = (codes[:, None] == np.arange(count)).astype(np.float64)
+    return found
 
 
 def check_estimator(estimator: Any) -> Any:
@@ -135,14 +153,14 @@ def training_needs(logs: Logs) -> Needs:
     return Needs(read=logs.contexts or ())
 
 
-def training_of(rounds: Rounds) -> Training:
+def training_of(rounds: Rounds, features: Features) -> Training:
     """The contexts, actions and rewards of a batch; contexts that are no numbers are counted as faults."""
     assert rounds.action is not None
-    features = rounds.features(rounds.logs.contexts or ())
+    values = features.read(rounds)
     counts = action_counts(rounds)
     differ = rounds.usable & (counts != counts[0]) if rounds.size else np.zeros(0, dtype=np.bool_)
     rounds.refuse(SUBJECT, faults.ACTIONS_VARY, differ, counts)
-    return Training(features, rounds.action, rounds.reward)
+    return Training(values, features.categorical, rounds.action, rounds.reward)
 
 
 def actions_of(rounds: Rounds) -> int:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from surelift.controls.features import Features
 from surelift.controls.fitting import Fitted, Training, actions_of, name_of, training_needs, training_of
 from surelift.errors import LogsError, UsageError
 from surelift.logs import faults
@@ -41,15 +42,15 @@ class Refitted:
         return training_needs(logs)
 
     def start(self, logs: Logs) -> "_Refitting":
-        return _Refitting(self.estimator)
+        return _Refitting(self.estimator, Features(logs.contexts or ()))
 
     def describe(self) -> dict[str, Any]:
         return {"model": "refitted", "estimator": name_of(self.estimator), "default": self.estimator is None}
 
 
 class _Refitting:
-    def __init__(self, estimator: Any) -> None:
-        self._estimator = estimator
+    def __init__(self, estimator: Any, features: Features) -> None:
+        self._estimator, self._features = estimator, features
         self._seen = 0
         self._due = FIRST
         self._kept: list[Training] = []
@@ -59,7 +60,7 @@ class _Refitting:
         self._actions = 0
 
     def predictions(self, rounds: Rounds) -> Vectors:
-        training, times = training_of(rounds), rounds.times()
+        training, times = training_of(rounds, self._features), rounds.times()
         self._check_order(rounds, times)
         if rounds.faults.tallies or rounds.size == 0:
             return Vectors(np.zeros(0), np.zeros(rounds.size + 1, dtype=np.int64), 0.0)

@@ -12,7 +12,7 @@ from surelift.arrays import BoolArray, FloatArray, IntArray
 from surelift.logs import faults
 from surelift.logs.actions import NOWHERE, find_positions
 from surelift.logs.batch import Batch
-from surelift.logs.columns import decode, is_absent, is_list, is_text, list_to_vectors, to_numbers
+from surelift.logs.columns import Numbers, decode, is_absent, is_list, is_text, list_to_vectors, to_numbers
 from surelift.logs.faults import FaultCounter, Reason
 from surelift.logs.fingerprint import RoundHashes
 from surelift.logs.vectors import Vectors
@@ -156,21 +156,16 @@ class Rounds:
         outside = (positions < 0) | (positions >= limit)
         self.refuse(subject, faults.ACTION_POSITION, self.usable & outside, positions)
 
-    def features(self, names: Sequence[str]) -> FloatArray:
-        """Columns of numbers for a model, (rounds, columns); what is missing is NaN, what is no number is refused."""
-        found = [to_numbers(self.table[name], as_text=name in self._as_text) for name in names]
-        for name, numbers in zip(names, found, strict=True):
-            if numbers.not_numeric.any():
-                first = numbers.shown[int(np.argmax(numbers.not_numeric))].as_py()
-                self.refuse(f"context {name!r} of the reward model", faults.NOT_NUMERIC, numbers.not_numeric, first)
-        return np.column_stack([numbers.values for numbers in found]) if found else np.zeros((self.size, 0))
+    def plain_numbers(self, name: str) -> Numbers:
+        """A column as numbers where it holds any, neither checked nor hashed: for models, which a bound need not trust."""
+        return to_numbers(self.table[name], as_text=name in self._as_text)
 
     def times(self) -> npt.NDArray[Any]:
         """The times of the decisions, in a form that can be put in order."""
         assert self.logs.time is not None
         column = decode(self.table[self.logs.time])
         if is_text(column):
-            numbers = to_numbers(column, as_text=self.logs.time in self._as_text)
+            numbers = self.plain_numbers(self.logs.time)
             return numbers.values if not numbers.not_numeric.any() else np.asarray(column.to_pylist(), dtype=np.str_)
         found: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
         return found

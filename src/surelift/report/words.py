@@ -59,16 +59,16 @@ WORDS = {
         "rounds (control=model, in the order of --time), fitted on another log, or given as a column of predictions."
     ),
     "segment": (
-        "A group of rounds told apart before the action, such as a country (--by COLUMN). Each is judged at delta divided by "
-        "their number, so that all answers hold together."
+        "A group of rounds told apart before the action, such as a country (--by COLUMN). Each is judged at delta divided "
+        "by their number, so that all answers hold together."
     ),
     "guardrail": (
         "A second reward that must not get worse by more than its margin (gate --guardrail COL:MARGIN). Improvement and "
         "guardrails share delta evenly."
     ),
     "false discovery rate": (
-        "Of the candidates listed as better (select --many e-bh), the expected share that is not. It finds more among dozens "
-        "of candidates than demanding that all bounds hold at once, and certifies no single one."
+        "Of the candidates listed as better (select --many e-bh), the expected share that is not. It finds more among "
+        "dozens of candidates than demanding that all bounds hold at once, and certifies no single one."
     ),
     "grid": (
         "The smoothings that are tried at once, fixed beforehand. anytime is the same whatever the number of rounds; "
@@ -112,7 +112,7 @@ def explain_certificate(certificate: Certificate) -> str:
             for side, words, towards in (("lower", "at least", "down"), ("upper", "at most", "up"))
             if result.get(side) is not None
         ]
-        verdict = {True: ", certified", False: ", not certified"}.get(result.get("certified"), "")
+        verdict = "" if "certified" not in result else ", certified" if result["certified"] else ", not certified"
         lines.append(f"  {name}: {', '.join(bounds)}{verdict}")
     if answer.get("many") == "e-bh":
         lines.append(

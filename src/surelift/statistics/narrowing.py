@@ -52,7 +52,16 @@ def by_max_weight(quantity: Quantity, candidate: str, limits: Mapping[str, Limit
                 control = MaxWeightControl(tuple(scaled.items()))
                 yield Component(smoothing, offset, 0.5 * prior / len(quantity.control_shares), control)
 
-    return lambda plain, grid: _beside(plain, components(plain, grid))
+    return lambda plain, grid: _beside(plain, _merged(components(plain, grid)))
+
+
+def _merged(components: Iterator[Component]) -> Iterator[Component]:
+    """Shares that were cut to the same are one component, with the prior of both."""
+    merged: dict[Component, float] = {}
+    for component in components:
+        alike = replace(component, prior=0.0)
+        merged[alike] = merged.get(alike, 0.0) + component.prior
+    return (replace(alike, prior=prior) for alike, prior in merged.items())
 
 
 def _constants(quantity: Quantity, plain: Needed, grid: Grid, *, mass: float) -> Iterator[Component]:

@@ -1,0 +1,65 @@
+"""Every outcome of a small law as a log of its own, so that the library's own sums give the factor of that outcome."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+import surelift as sl
+from surelift.arrays import FloatArray
+from surelift.logs.rounds import Rounds
+from surelift.policies import Policy
+from surelift.quantities import Decline, Difference, Improvement, Quantity, Shortfall, Value
+from surelift.statistics import Component, LogSumKey, Plan, Term
+from surelift.statistics.adding import add_up
+from surelift.statistics.reading import read
+from tests.laws import Law
+
+
+def log_of(law: Law, **columns: Any) -> tuple[FloatArray, sl.Logs]:
+    """A log that holds every outcome of the law once, and the chance of each."""
+    logging = np.array(law.logging)
+    rows = [
+        (q * chance, action, level)
+        for action, (q, high) in enumerate(zip(law.logging, law.high_chance, strict=True))
+        for level, chance in zip(law.reward_levels, (1 - high, high), strict=True)
+        if q * chance > 0
+    ]
+    chances, action, reward = (np.array(column) for column in zip(*rows, strict=True))
+    return chances, sl.Logs(
+        reward=reward, propensity=logging[action], action=action, logging=np.tile(logging, (len(rows), 1)), **columns
+    )
+
+
+def cases(new: float, now: float, rival: float) -> list[tuple[str, Quantity, float]]:
+    """Each quantity of the candidate, with what it is bounded by."""
+    return [
+        ("new", Value(), new), ("new", Shortfall(), 1 - new), ("new", Improvement(), new - now),
+        ("new", Decline(), now - new), ("new", Difference("rival"), new - rival), ("rival", Difference("new"), rival - new),
+    ]  # fmt: skip
+
+
+def factors_of(logs: sl.Logs, plan: Plan, term: Term) -> dict[Component, FloatArray]:
+    """1 + smoothing (term + offset) of each row, through the library: exp of the log sum of a one-row log."""
+    (batch,) = logs.batches()
+    predictor = None if plan.model is None else plan.model.start(logs)
+    found: dict[Component, list[float]] = {component: [] for component in term.needed.components}
+    for row in range(batch.table.num_rows):
+        rounds = Rounds(logs, type(batch)(batch.table.slice(row, 1), batch.start + row))
+        sums = add_up(read(rounds, plan, predictor), plan)
+        assert not sums.invalid
+        for component in term.needed.components:
+            found[component].append(math.exp(sums.log_sums[LogSumKey(term.candidate, term.quantity, component)]))
+    return {component: np.array(values) for component, values in found.items()}
+
+
+def means_of_factors(
+    law: Law, policies: dict[str, Policy], term: Term, target: float, model: Any = None
+) -> dict[Component, float]:
+    """For each component the mean of its factor, divided by what it is if the target is the truth: 1, or less."""
+    chances, logs = log_of(law)
+    factors = factors_of(logs, Plan(policies, (term,), model), term)
+    return {
+        component: math.fsum(chances * factor) / (1 + component.smoothing * (target + component.offset))
+        for component, factor in factors.items()
+    }
