@@ -262,6 +262,17 @@ def test_help_for_newcomers(folder: Path) -> None:
         done = run(command, "--help", folder=folder)
         assert done.returncode == 0
         assert "Usage: surelift " + command in done.stdout
+        if command in ("evaluate", "compare", "select", "gate"):
+            flags = (
+                "--reward ",
+                "--propensity ",
+                "--policy ",
+                "--logging ",
+                "--delta ",
+                "--control ",
+                "--certificate ",
+            )
+            assert all(flag in done.stdout for flag in flags), command
     assert run("--version", folder=folder).stdout.strip() == sl.__version__
     assert run("divine", folder=folder).returncode == 2
 
@@ -298,3 +309,74 @@ def test_a_crash_is_never_a_verdict(folder: Path, monkeypatch: pytest.MonkeyPatc
 def test_commands_are_those_of_the_design() -> None:
     names = {name for name in app if not name.startswith("-")}
     assert names == {"check", "evaluate", "compare", "select", "gate", "verify", "explain", "demo"}
+
+
+def test_segments_guardrails_and_discoveries(folder: Path) -> None:
+    policy = ["--policy", "p_better"]
+    done = run("compare", "shop.parquet", *COLUMNS, *policy, "--by", "visitor", "--json", folder=folder)
+    assert done.returncode == 0
+    assert set(json.loads(done.stdout)["segments"]) == {"new", "returning", "loyal"}
+    assert "Together, all lower bounds hold with probability 0.95" in done.stderr
+    done = run("compare", "shop.parquet", *COLUMNS, "--policy", "p_slight", "--by", "visitor", folder=folder)
+    assert done.returncode == 3
+    rail = ["--guardrail", "click:0.01"]
+    done = run("gate", "shop.parquet", *COLUMNS, *policy, *rail, "--certificate", "gate.json", folder=folder)
+    assert done.returncode == 0
+    assert "2 claims, each at delta 0.025" in done.stderr
+    assert run("verify", "gate.json", "shop.parquet", folder=folder).returncode == 0
+    assert "guardrail 'click'" in run("explain", "gate.json", folder=folder).stdout
+    done = run("gate", "shop.parquet", *COLUMNS, "--policy", "p_worse", *rail, folder=folder)
+    assert done.returncode == 3
+    assert "is not shown to hold" in done.stderr
+    three = ["--policy", "p_better", "--policy", "p_slight", "--policy", "p_worse"]
+    done = run("select", "shop.parquet", *COLUMNS, *three, "--many", "e-bh", "--json", folder=folder)
+    assert done.returncode == 0
+    assert (json.loads(done.stdout)["discoveries"], json.loads(done.stdout)["chosen"]) == (["p_better"], None)
+
+
+def test_a_reward_model_from_the_command_line(folder: Path, tmp_path: Path) -> None:
+    rng, rounds = np.random.default_rng(0), 600
+    logging, new = rng.dirichlet(np.ones(3), rounds), rng.dirichlet(np.ones(3), rounds)
+    action = (rng.random(rounds)[:, None] > np.cumsum(logging, axis=1)[:, :-1]).sum(axis=1)
+    reward = (rng.random(rounds) < 0.2 + 0.3 * action).astype(float)
+    table = pa.table(
+        {
+            "r": reward, "p": logging[np.arange(rounds), action], "a": action, "l": list(logging), "new": list(new),
+            "q": list(np.tile([0.2, 0.5, 0.8], (rounds, 1))), "t": np.arange(rounds), "x": rng.random(rounds),
+        }
+    )  # fmt: skip
+    pq.write_table(table, tmp_path / "log.parquet")
+    flags = ["--reward", "r", "--propensity", "p", "--action", "a", "--logging", "l", "--policy", "new"]
+    for control in (["model:q"], ["model", "--time", "t", "--contexts", "x"]):
+        done = run(
+            "evaluate",
+            "log.parquet",
+            *flags,
+            "--json",
+            "--certificate",
+            "c.json",
+            "--control",
+            *control,
+            folder=tmp_path,
+        )
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["control"] == "model"
+        assert run("verify", "c.json", "log.parquet", folder=tmp_path).returncode == 0
+    assert run("evaluate", "log.parquet", *flags, "--control", "model:", folder=tmp_path).returncode == 2
+    done = run("evaluate", "log.parquet", *flags, "--control", "model", folder=tmp_path)
+    assert done.returncode == 2
+    assert "time=" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("click", "COL:MARGIN"), ("click:x", "'x' is not a number"), ("click:-1", "at least 0"),
+        ("nope:0.1", "no column 'nope'"), ("click:0.1:0", "LOW,HIGH"),
+    ],
+)  # fmt: skip
+def test_a_guardrail_that_makes_no_sense(folder: Path, text: str, says: str) -> None:
+    done = run("gate", "shop.parquet", *COLUMNS, "--policy", "p_better", "--guardrail", text, folder=folder)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert_clean(done)

@@ -2,6 +2,8 @@
 
 from typing import Annotated
 
+from cyclopts import Parameter
+
 from surelift.cli.compare import one
 from surelift.cli.options import (
     QUESTION,
@@ -11,7 +13,6 @@ from surelift.cli.options import (
     OverFlags,
     PolicyFlags,
     Sources,
-    flag,
     number,
 )
 from surelift.cli.output import deliver, progress, say, show
@@ -29,10 +30,11 @@ def gate(
     question: OverFlags = OverFlags(),
     guardrail: Annotated[
         list[str] | None,
-        flag(
-            "COL:MARGIN, or COL:MARGIN:LOW,HIGH where its range is not 0,1: a second reward that must not get worse by more "
+        Parameter(
+            help="COL:MARGIN, or COL:MARGIN:LOW,HIGH where its range is not 0,1: a second reward that must not get worse by more "
             "than MARGIN. Delta is split evenly over improvement and guardrails. Repeatable.",
-            QUESTION,
+            show_default=False,
+            group=QUESTION,
         ),
     ] = None,
     method: MethodFlags = MethodFlags(),

@@ -28,8 +28,8 @@ Sources = Annotated[
 ]
 
 
-def flag(text: str, group: Group | None = None) -> Parameter:
-    return Parameter(help=text, show_default=False, group=group)
+def flag(text: str) -> Parameter:
+    return Parameter(help=text, show_default=False)
 
 
 @Parameter(name="*", group=LOG)

@@ -110,7 +110,7 @@ def _(result: Selection) -> str:
             rounded(one.estimate, decimals, sign=True),
             rounded(one.lower, decimals, towards="down", sign=True),
             rounded(one.upper, decimals, towards="up", sign=True),
-            "certified" if one.certified else "not certified",
+            _verdict_of(one, result),
         )
         for one in found
     ]
@@ -129,6 +129,12 @@ def _(result: Selection) -> str:
     promise = PROMISES[found[0].promise].format(f"{1 - result.delta:g}")
     all_hold = f"Together, all lower bounds {promise.replace('holds', 'hold', 1).replace('aims', 'aim', 1)}."
     return "\n".join([head, *aligned(rows), all_hold, *_doubts(result.doubts), say])
+
+
+def _verdict_of(one: Improvement, result: Selection) -> str:
+    if result.many == "e-bh":
+        return "found better" if one.policy in result.discoveries else "not found"
+    return "certified" if one.certified else "not certified"
 
 
 def _discovered(result: Selection) -> str:

@@ -1,0 +1,83 @@
+"""How often is "better than production" certified: paired on the same rounds, or by comparing two separate intervals?
+
+A candidate that is truly better replaces production in 100%, 20%, 5% and 1% of the decisions, so that its improvement is
+as much smaller. Separate intervals certify when the lower bound of the candidate exceeds the upper bound of production,
+each at delta/2 = 0.025, with the same bound and the same control. Where every action earns alike nothing is better, and
+whatever is certified is false: python benchmarks/power.py
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import surelift as sl
+from surelift.arrays import FloatArray
+
+DELTA, LOGS, ACTIONS, CONTEXTS = 0.05, 100, 5, 8
+SHARES = (1.0, 0.2, 0.05, 0.01)
+ROUNDS = (1_000, 4_000, 16_000)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What each action earns in each context, what production does and what the candidate would do."""
+
+    expected: FloatArray
+    production: FloatArray
+    candidate: FloatArray
+
+    @property
+    def improvement(self) -> float:
+        return float(((self.candidate - self.production) * self.expected).sum(axis=1).mean())
+
+    def log(self, rounds: int, rng: np.random.Generator) -> tuple[sl.Logs, FloatArray]:
+        context = rng.integers(0, CONTEXTS, rounds)
+        logging = self.production[context]
+        action = (rng.random(rounds)[:, None] > np.cumsum(logging, axis=1)[:, :-1]).sum(axis=1)
+        reward = (rng.random(rounds) < self.expected[context, action]).astype(float)
+        logs = sl.Logs(reward=reward, propensity=logging[np.arange(rounds), action], action=action, logging=logging)
+        return logs, self.candidate[context]
+
+
+def problem(*, better: bool) -> Problem:
+    rng = np.random.default_rng(20240523)
+    expected = rng.uniform(0.05, 0.35, (CONTEXTS, ACTIONS))
+    candidate, production = (
+        softmax(scale * expected + noise) for scale, noise in ((15.0, 0.0), (0.0, rng.normal(size=expected.shape)))
+    )
+    return Problem(expected if better else np.full_like(expected, 0.2), production, candidate)
+
+
+def softmax(scores: FloatArray) -> FloatArray:
+    exponentials = np.exp(scores)
+    shares: FloatArray = exponentials / exponentials.sum(axis=1, keepdims=True)
+    return shares
+
+
+def certified(asked: Problem, share: float, rounds: int) -> tuple[float, float]:
+    """How often paired, and how often by separate intervals."""
+    paired = separate = 0
+    for seed in range(LOGS):
+        logs, candidate = asked.log(rounds, np.random.default_rng(seed))
+        new = sl.mixture(candidate, share)
+        paired += sl.compare(logs, {"new": new}, delta=DELTA).certified
+        lower = sl.evaluate(logs, {"new": new}, sides="lower", delta=DELTA / 2)["new"].lower
+        upper = sl.evaluate(logs, {"now": "logging"}, sides="upper", delta=DELTA / 2)["now"].upper
+        assert lower is not None
+        assert upper is not None
+        separate += lower > upper
+    return paired / LOGS, separate / LOGS
+
+
+def main() -> None:
+    for title, asked in (("a better candidate", problem(better=True)), ("no improvement", problem(better=False))):
+        print(f"\n{title}: share certified, of {LOGS} logs (delta {DELTA})")
+        print("  new share  improvement  " + "".join(f"{rounds:>10,} rounds: paired separate" for rounds in ROUNDS))
+        for share in SHARES:
+            found = [certified(asked, share, rounds) for rounds in ROUNDS]
+            cells = "".join(f"{paired:>24.2f}{separate:>9.2f}" for paired, separate in found)
+            print(f"  {share:>9.0%}  {share * asked.improvement:>11.5f}{cells}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

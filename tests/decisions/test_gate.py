@@ -1,0 +1,73 @@
+"""The gate: fit logs, a certified improvement, and guardrails that hold, with delta split over the claims."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surelift as sl
+
+ROUNDS = 2_000
+RNG = np.random.default_rng(0)
+NEW = np.tile([0.8, 0.2], ROUNDS // 2)
+# The reward follows the candidate's favourite; revenue, in [0, 10], falls a little with it; clicks do not care.
+REWARD = np.tile([1.0, 0.0], ROUNDS // 2)
+SOURCE: dict[str, Any] = {
+    "r": REWARD, "p": np.full(ROUNDS, 0.5), "new": NEW, "revenue": 5.0 - 0.1 * REWARD,
+    "clicks": (RNG.random(ROUNDS) < 0.5).astype(float), "cost": 1 - REWARD,
+}  # fmt: skip
+
+
+def logs(**changed: Any) -> sl.Logs:
+    return sl.Logs(SOURCE, **{"reward": "r", "propensity": "p", **changed})
+
+
+def test_delta_is_split_over_the_claims() -> None:
+    rails = [sl.Guardrail("revenue", 0.5, (0, 10)), sl.Guardrail("clicks", 0.2)]
+    answer = sl.gate(logs(), "new", guardrails=rails, delta=0.06)
+    alone = sl.compare(logs(), "new", delta=0.02)
+    assert answer.improvement is not None
+    assert answer.improvement.lower == alone.lower
+    revenue = sl.compare(logs(reward="revenue", reward_range=(0, 10)), "new", delta=0.02, margin=-0.5)
+    assert answer.guardrails["revenue"].lower == revenue.lower
+    assert answer.certified
+    assert "3 claims, each at delta 0.02" in str(answer)
+    assert sl.verify(sl.Certificate.of(answer), logs()).same
+
+
+def test_a_guardrail_that_does_not_hold_keeps_the_gate_shut() -> None:
+    answer = sl.gate(logs(), "new", guardrails=[sl.Guardrail("revenue", 0.001, (0, 10))])
+    assert answer.improvement is not None
+    assert answer.improvement.certified
+    assert not answer.guardrails["revenue"].certified
+    assert not answer.certified
+    assert "may not be launched" in str(answer)
+
+
+def test_without_guardrails_it_is_compare_after_check() -> None:
+    answer = sl.gate(logs(), "new")
+    assert answer.certified
+    assert answer.improvement is not None
+    assert str(answer) == str(answer.improvement)
+    by_cost = sl.gate(logs(reward=None, cost="cost"), "new", guardrails=[sl.Guardrail("clicks", 0.2)])
+    assert by_cost.certified
+
+
+def test_logs_that_are_not_fit() -> None:
+    broken = sl.Logs({**SOURCE, "p": np.full(ROUNDS, 1.5)}, reward="r", propensity="p")
+    answer = sl.gate(broken, "new")
+    assert not answer.certified
+    assert answer.improvement is None
+    with pytest.raises(sl.UsageError, match="nothing to certify"):
+        sl.Certificate.of(answer)
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(sl.UsageError, match=r"at least 0, not -0\.1"):
+        sl.Guardrail("clicks", -0.1)
+    with pytest.raises(sl.UsageError, match=r"no column 'click' for a guardrail\. Did you mean 'clicks'"):
+        sl.gate(logs(), "new", guardrails=[sl.Guardrail("click", 0.1)])
+    with pytest.raises(sl.UsageError, match="two guardrails name one column"):
+        sl.gate(logs(), "new", guardrails=[sl.Guardrail("clicks", 0.1)] * 2)
+    with pytest.raises(sl.LogsError, match=r"reward 'revenue', declared in \[0, 1\]"):
+        sl.gate(logs(), "new", guardrails=[sl.Guardrail("revenue", 0.1)])

@@ -1,0 +1,91 @@
+"""By segment: what each segment's own log would say at its share of delta, in one pass."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surelift as sl
+from surelift.datasets import shop
+from tests.controls.test_models import columns, logs_of
+
+DATA = shop(4_000, seed=3)
+
+
+def part(segment: str) -> sl.Logs:
+    import pyarrow.compute as pc
+
+    return sl.Logs(DATA.table.filter(pc.equal(DATA.table["visitor"], segment)), **DATA.columns())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"grid": "planned"}, {"method": "logarithmic-smoothing"}, {"method": "normal"}, {"method": "bootstrap"}],
+)
+def test_each_segment_is_a_log_of_its_own(options: dict[str, Any]) -> None:
+    found = sl.evaluate(DATA.logs(), DATA.policies(), by="visitor", delta=0.09, **options)
+    compared = sl.compare(DATA.logs(), {"better": "p_better"}, by="visitor", delta=0.09, **options)
+    assert list(found) == list(compared) == ["loyal", "new", "returning"]
+    for segment, evaluation in found.items():
+        alone = sl.evaluate(part(segment), DATA.policies(), delta=0.03, **options)
+        for name, value in evaluation.items():
+            if options.get("method") == "bootstrap":  # resamples go by row number
+                assert value.lower == pytest.approx(alone[name].lower, abs=0.02)
+            else:
+                assert value.lower == pytest.approx(alone[name].lower)
+                assert value.upper == pytest.approx(alone[name].upper)
+            assert value.rounds == alone[name].rounds
+        if options.get("method") != "bootstrap":
+            single = sl.compare(part(segment), {"better": "p_better"}, delta=0.03, **options)
+            assert compared[segment].lower == pytest.approx(single.lower)
+            assert compared[segment].e_value == pytest.approx(single.e_value)
+    assert found.rounds == 4_000
+
+
+def test_arrays_vectors_and_models_are_split_with_their_rounds() -> None:
+    table = columns(3, 600)
+    logs = logs_of(table)
+    whole = sl.compare(logs, {"new": table["new"]}, by="name", control=sl.models.given(table["q"]))
+    for segment, answer in whole.items():
+        chosen = table["name"] == segment
+        own = {name: column[chosen] for name, column in table.items()}
+        alone = sl.compare(logs_of(own), {"new": own["new"]}, delta=0.05 / 3, control=sl.models.given(own["q"]))
+        assert answer.lower == pytest.approx(alone.lower)
+        assert answer.control == "model"
+        assert any("segment" in assumption for assumption in answer.assumptions)
+    redrawn = sl.evaluate(logs, {"new": "new"}, by="name", method="efron-stein", draws=50)
+    assert all(value["new"].promise == "none" for value in redrawn.values())
+
+
+def test_certified_segments_certificates_and_frames() -> None:
+    answer = sl.compare(DATA.logs(), {"better": "p_better"}, by="visitor")
+    assert answer.certified == tuple(name for name, one in answer.items() if one.lower > 0)
+    certificate = sl.Certificate.of(answer)
+    assert certificate.content["options"]["by"] == "visitor"
+    assert sl.verify(certificate, DATA.logs()).same
+    with pytest.raises(sl.UsageError, match="one segment cannot be certified apart"):
+        sl.Certificate.of(answer["new"])
+    assert list(answer.to_frame()["visitor"]) == ["loyal", "new", "returning"]
+    assert "By 'visitor': 3 segments, 4,000 rounds" in str(answer)
+    assert set(answer.to_dict()["segments"]) == {"loyal", "new", "returning"}
+
+
+def test_what_is_refused() -> None:
+    arrays: dict[str, Any] = {"r": [0.0, 1.0], "p": [0.5, 0.5], "n": [0.5, 0.5]}
+    declared: dict[str, Any] = {"reward": "r", "propensity": "p"}
+    with pytest.raises(sl.UsageError, match="no column 'country' for by"):
+        sl.evaluate(sl.Logs(arrays, **declared), "n", by="country")
+    with pytest.raises(
+        sl.LogsError, match=r"by 's': 1 of 2 values belong to no segment \(null\); the first is null in row 1"
+    ):
+        sl.evaluate(sl.Logs({**arrays, "s": ["a", None]}, **declared), "n", by="s")
+    with pytest.raises(sl.LogsError, match="empty"):
+        sl.evaluate(sl.Logs({"r": [], "p": [], "n": [], "s": []}, **declared), "n", by="s")
+    with pytest.raises(sl.LogsError, match="policy 'n': 1 of 2 values lie outside"):
+        sl.evaluate(sl.Logs({**arrays, "n": [0.5, 1.5], "s": ["a", "b"]}, **declared), "n", by="s")
+    many = {"r": np.zeros(1200), "p": np.ones(1200), "n": np.ones(1200), "s": np.arange(1200)}
+    with pytest.raises(sl.LogsError, match="more than 1,000 segments"):
+        sl.evaluate(sl.Logs(many, **declared), "n", by="s")
+    wrong = {"r": np.ones(400), "p": np.full(400, 0.1), "n": np.ones(400), "s": ["a", "b"] * 200}
+    with pytest.raises(sl.LogsError, match=r"policy 'n' in segment 'a', .* contradict"):
+        sl.evaluate(sl.Logs(wrong, **declared), "n", by="s")
