@@ -40,7 +40,8 @@ BY_HAND: dict[str, tuple[dict[str, Any], float]] = {
 
 
 def test_every_estimate_has_a_value_by_hand() -> None:
-    assert BY_HAND.keys() == sl.ESTIMATES.keys()
+    """Those that ask a reward model have theirs in test_doubly_robust."""
+    assert BY_HAND.keys() == {name for name, line in sl.ESTIMATES.items() if not line.asks_model}
 
 
 @pytest.mark.parametrize("name", BY_HAND)

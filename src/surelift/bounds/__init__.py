@@ -25,7 +25,7 @@ BOUNDS: dict[str, Bound] = {
         "chosen and no number of rounds known. On its default grid it holds at every number of rounds at once, under "
         "adaptive logging, and whatever the weights.",
         proved="Theorem 1: a nonnegative supermartingale and Ville's inequality",
-        needs=COLUMNS, options=("grid",), controls=("weights", "model"), paired=True, plan=mixture.plan,
+        needs=COLUMNS, options=("grid",), controls=("weights", "model"), paired=True, any_units=True, plan=mixture.plan,
         lower_bound=mixture.lower_bound,
     ),
     "logarithmic-smoothing": Bound(
@@ -34,7 +34,7 @@ BOUNDS: dict[str, Bound] = {
         "It holds at any number of looks for a smoothing you name, and at one look for the default 1/sqrt(rounds), which "
         "is vacuous where rewards are rare.",
         proved="Sakhi et al. (2024), Corollary 5",
-        needs=COLUMNS, options=("smoothing",), paired=True, plan=logarithmic_smoothing.plan,
+        needs=COLUMNS, options=("smoothing",), paired=True, any_units=True, plan=logarithmic_smoothing.plan,
         lower_bound=logarithmic_smoothing.lower_bound,
     ),
     "second-moment": Bound(

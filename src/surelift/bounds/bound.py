@@ -35,6 +35,8 @@ class Bound:
     """What may narrow it, where the whole distributions are known."""
     paired: bool
     """Whether it can bound an improvement too, or values only."""
+    any_units: bool = False
+    """Whether it can count clusters, and rounds that stand for others that were dropped."""
     plan: Callable[..., Needed]
     """From its options, and what is known of the quantity, to what is added up."""
     lower_bound: FromSums

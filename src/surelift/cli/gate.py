@@ -31,8 +31,8 @@ def gate(
     guardrail: Annotated[
         list[str] | None,
         Parameter(
-            help="COL:MARGIN, or COL:MARGIN:LOW,HIGH where its range is not 0,1: a second reward that must not get worse by more "
-            "than MARGIN. Delta is split evenly over improvement and guardrails. Repeatable.",
+            help="COL:MARGIN, or COL:MARGIN:LOW,HIGH where its range is not 0,1: a second reward that must not get worse "
+            "by more than MARGIN. Delta is split evenly over improvement and guardrails. Repeatable.",
             show_default=False,
             group=QUESTION,
         ),

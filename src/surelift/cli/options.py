@@ -48,6 +48,19 @@ class LogFlags:
     ] = None
     contexts: Annotated[str | None, flag("Columns known before the action, with commas.")] = None
     time: Annotated[str | None, flag("Column of the time of the decision.")] = None
+    cluster: Annotated[
+        str | None, flag("Column of the user, session or slate whose rounds count as one; they must follow each other.")
+    ] = None
+    cluster_size: Annotated[
+        str | None, flag("How many rounds a cluster has, known before its first action: a number or a column.")
+    ] = None
+    cluster_max: Annotated[
+        int | None, flag("The most rounds a cluster can have, where sizes are not known before.")
+    ] = None
+    keep_probability: Annotated[
+        str | None, flag("Column of the probability with which a round was kept, where the log was sampled.")
+    ] = None
+    rounds_before_sampling: Annotated[int | None, flag("How many rounds there were before sampling.")] = None
     action_count: Annotated[str | None, flag("How many actions there were to choose from: a number or a column.")] = (
         None
     )
@@ -62,7 +75,6 @@ class LogFlags:
     def logs(self, sources: list[str]) -> Logs:
         if not sources:
             raise UsageError("no log was named; give the path of a Parquet, CSV or Arrow file.")
-        count: Any = self.action_count
         return Logs(
             sources,
             reward=self.reward,
@@ -74,7 +86,12 @@ class LogFlags:
             logging=columns(self.logging),
             contexts=None if self.contexts is None else self.contexts.split(","),
             time=self.time,
-            action_count=int(count) if count is not None and count.isascii() and count.isdigit() else count,
+            cluster=self.cluster,
+            cluster_size=number_or_column(self.cluster_size),
+            cluster_max=self.cluster_max,
+            keep_probability=self.keep_probability,
+            rounds_before_sampling=self.rounds_before_sampling,
+            action_count=number_or_column(self.action_count),
             reward_range=self.reward_range,
             density=self.density,
             propensity_is_estimated=self.propensity_is_estimated,
@@ -217,6 +234,10 @@ def control(text: str) -> Any:
 def columns(text: str | None) -> Any:
     """A column, or several with commas that stand for a vector over actions."""
     return text.split(",") if text is not None and "," in text else text
+
+
+def number_or_column(text: str | None) -> int | str | None:
+    return int(text) if text is not None and text.isascii() and text.isdigit() else text
 
 
 def number(text: str, subject: str) -> float:

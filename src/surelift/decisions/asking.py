@@ -1,10 +1,13 @@
 """One pass over the logs for one plan, refused where the rounds, or the answer, are not fit."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from surelift.engines import collect
 from surelift.errors import LogsError, UsageError
+from surelift.logs.batch import Batch
+from surelift.logs.clusters import cluster_starts
 from surelift.logs.faults import refuse_faults
 from surelift.logs.logs import Logs
 from surelift.statistics import Plan, Sums
@@ -22,8 +25,10 @@ def require_logs(logs: Any) -> None:
 
 
 def count_rounds(logs: Logs) -> int:
-    """The number of rounds, for what depends on it beforehand."""
-    rounds = logs.count()
+    """The number of rounds (or clusters), for what depends on it beforehand."""
+    if logs.rounds_before_sampling is not None:
+        return logs.rounds_before_sampling
+    rounds = logs.count() if logs.cluster is None else sum(_clusters(batch, logs.cluster) for batch in logs.batches())
     if rounds == 0:
         raise LogsError(EMPTY)
     return rounds
@@ -34,7 +39,35 @@ def ask(logs: Logs, plan: Plan, *, progress: Progress | None = None) -> Sums:
     if sums.rows == 0:
         raise LogsError(EMPTY)
     refuse_faults(sums.invalid, rows=sums.rows)
+    return before_sampling(logs, sums)
+
+
+def before_sampling(logs: Logs, sums: Sums) -> Sums:
+    """The sums of the rounds that were kept, with the number of those there were."""
+    if logs.keep_probability is None:
+        return sums
+    before = logs.rounds_before_sampling
+    if before is not None:
+        if before < sums.units:
+            raise LogsError(
+                f"rounds_before_sampling is {before:,}, but {sums.units:,} rounds were kept: it must count them all, also "
+                "those that were dropped."
+            )
+        return replace(sums, units=before)
+    kept = sums.logging
+    if kept.smallest_keep != kept.largest_keep:
+        raise LogsError(
+            f"keep_probability {logs.keep_probability!r} varies from {kept.smallest_keep:.4g} to {kept.largest_keep:.4g}, "
+            "and rounds_before_sampling is not known.\nIf it depended on the reward or the action (all clicks, 1% of the "
+            "rest), nothing can be certified from these rounds alone: find the number of rounds before sampling. If it "
+            "depended only on what was known before the action, leave keep_probability out: the rounds that were kept are "
+            "then a log as they stand, of the kept population."
+        )
     return sums
+
+
+def _clusters(batch: Batch, column: str) -> int:
+    return len(cluster_starts(batch.table[column])) - 1
 
 
 def refuse_contradiction(

@@ -1,6 +1,6 @@
 """What an answer rests on: what was asked, of which rounds, under which assumptions."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,8 +54,29 @@ def assumptions_of(
         "no policy was fitted on these rounds",
         looks,
         *besides,
+        *_about_units(logs),
         *(() if segment is None else (SEGMENTS_FIXED,)),
     )
+
+
+def _about_units(logs: Logs) -> Iterator[str]:
+    if logs.cluster is not None:
+        if logs.cluster_max is None:
+            yield "the size of every cluster was known before its first action"
+            yield (
+                f"every cluster of {logs.cluster!r} counts once: values are means over clusters of their average round, the "
+                "other rounds of the cluster being as production played them"
+            )
+        else:
+            yield f"no cluster can have more than {logs.cluster_max} rounds"
+            yield (
+                f"every cluster of {logs.cluster!r} counts once, filled up to {logs.cluster_max} rounds that earn nothing: "
+                f"{logs.cluster_max} times the value is what a cluster earns"
+            )
+    if logs.rounds_before_sampling is not None:
+        yield "every round was kept by its own coin, with the probability recorded, out of rounds_before_sampling"
+    elif logs.keep_probability is not None:
+        yield "answers are about the rounds that were kept, all with the same probability"
 
 
 def doubts_of(logs: Logs) -> tuple[str, ...]:

@@ -96,6 +96,7 @@ class Comparison:
             p_value=p_value(evidence),
             delta=delta,
             rounds=sums.units,
+            counted=self.logs.counted,
             method=method.name,
             control=control_of(gain, loss),
             promise=method.promise,

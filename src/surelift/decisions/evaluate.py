@@ -35,6 +35,8 @@ class PolicyValue(Result):
     delta: float
     """The chance that any bound of the whole evaluation fails."""
     rounds: int
+    counted: Literal["rounds", "clusters"]
+    """What ``rounds`` counts."""
     method: str
     control: str
     promise: Promise
@@ -49,7 +51,8 @@ class PolicyValue(Result):
     def to_dict(self) -> dict[str, Any]:
         return {
             "policy": self.policy, "estimate": self.estimate, "lower": self.lower, "upper": self.upper,
-            "delta": self.delta, "rounds": self.rounds, "method": self.method, "control": self.control,
+            "delta": self.delta, "rounds": self.rounds,
+            "counted": self.counted, "method": self.method, "control": self.control,
             "promise": self.promise, "mean_weight": self.mean_weight, "kind": self.kind,
             "value_range": list(self.value_range), "assumptions": list(self.assumptions), "doubts": list(self.doubts),
         }  # fmt: skip
@@ -212,6 +215,7 @@ def _in_units(
         upper=upper,
         delta=delta,
         rounds=sums.units,
+        counted=logs.counted,
         method=method.name,
         control=control_of(*terms),
         promise=method.promise,

@@ -1,7 +1,7 @@
 """An answer to "is it better, and by how much?"."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from surelift.bounds.bound import Promise
 from surelift.decisions.basis import Basis
@@ -27,6 +27,8 @@ class Improvement(Result):
     p_value: float
     delta: float
     rounds: int
+    counted: Literal["rounds", "clusters"]
+    """What ``rounds`` counts."""
     method: str
     control: str
     promise: Promise
@@ -42,6 +44,7 @@ class Improvement(Result):
             "policy": self.policy, "over": self.over, "estimate": self.estimate,
             "lower": self.lower, "upper": self.upper, "margin": self.margin, "certified": self.certified,
             "e_value": self.e_value, "p_value": self.p_value, "delta": self.delta, "rounds": self.rounds,
+            "counted": self.counted,
             "method": self.method, "control": self.control, "promise": self.promise, "mean_weight": self.mean_weight,
             "improvement_range": list(self.improvement_range), "assumptions": list(self.assumptions),
             "doubts": list(self.doubts),

@@ -73,6 +73,11 @@ def _ask_by(
     """Count the rounds of each segment, plan for each with its own number, and add up in one pass."""
     if not isinstance(by, str):
         raise UsageError(f"by must name a column of segments, but is a {type(by).__name__}.")
+    if logs.keep_probability is not None:
+        raise UsageError(
+            "by= needs the number of rounds of each segment before sampling, which these logs do not say; leave "
+            "keep_probability out if it depended on the segment alone."
+        )
     counts = count_segments(logs, by)
     if not counts:
         raise LogsError(EMPTY)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from surelift.arrays import ArrowTable
+from surelift.arrays import ArrowTable, BoolArray
 
 ROWS_PER_BATCH = 1 << 16
 
@@ -20,6 +20,8 @@ class Batch:
     """The number, in the whole source, of the first row of that file."""
     as_text: frozenset[str] = frozenset()
     """Columns whose numbers arrive as text, as they do from CSV."""
+    again: BoolArray | None = None
+    """Rows of a cluster that had ended before, where there are clusters."""
 
 
 @dataclass(frozen=True, slots=True)

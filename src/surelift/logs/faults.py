@@ -88,6 +88,26 @@ ACTIONS_VARY = Reason(
     "are other numbers of actions than in the first round",
     "A reward model fitted here needs the same actions in every round; give its predictions in a list column instead.",
 )
+CLUSTER_AGAIN = Reason(
+    "belong to a cluster that had ended before",
+    "The rounds of a cluster must follow each other, in one shard: sort the log by cluster.",
+)
+CLUSTER_SIZE = Reason(
+    "belong to a cluster of another size than was declared",
+    "Every round of a cluster must be in the log, and its size known before its first action.",
+)
+CLUSTER_MAX = Reason(
+    "belong to a cluster of more rounds than cluster_max",
+    "Declare a maximum that no cluster can exceed, from how they come about, never the largest seen.",
+)
+CLUSTER_VARIES = Reason(
+    "differ within their cluster",
+    "What is said of a cluster must be the same in all of its rounds: clusters are kept or dropped whole.",
+)
+KEEP_PROBABILITY = Reason(
+    "lie outside (0, 1]",
+    "Give the probability with which a round of its kind was kept, 1 where all were.",
+)
 SEGMENT = Reason(
     "belong to no segment (null)",
     "Every round belongs to a segment that was known before its action; give those without one a name of their own.",

@@ -68,9 +68,9 @@ class RoundHashes:
         part._lanes = [lane[chosen] for lane in self._lanes]
         return part
 
-    def fingerprint(self, usable: BoolArray) -> Fingerprint:
-        low, high = (_sum_words(lane[usable]) for lane in self._lanes)
-        return Fingerprint(int(usable.sum()), (low + (high << 64)) % _MODULUS)
+    def fingerprint(self) -> Fingerprint:
+        low, high = (_sum_words(lane) for lane in self._lanes)
+        return Fingerprint(len(self._lanes[0]), (low + (high << 64)) % _MODULUS)
 
 
 def _sum_words(words: _WordArray) -> int:

@@ -3,12 +3,13 @@
 import copy
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from surelift.errors import UsageError
 from surelift.logs.batch import Batch, Needs, Source
+from surelift.logs.clusters import whole_clusters
 from surelift.logs.scale import Scale
 from surelift.logs.sources import open_source
 
@@ -18,6 +19,7 @@ It has to be logged when the decision is made: store, beside each action, the pr
 epsilon-greedy choice among K: epsilon/K, plus 1 - epsilon for the greedy action). It cannot be recovered afterwards; if
 you fitted a model of it, say propensity='your_column', propensity_is_estimated=True, and every answer will be
 conditional on that model and never certified."""
+_NUMBERS = ("action_count", "cluster_size")
 
 
 class Logs:
@@ -48,6 +50,11 @@ class Logs:
         logging: Any = None,
         contexts: Any = None,
         time: Any = None,
+        cluster: Any = None,
+        cluster_size: Any = None,
+        cluster_max: int | None = None,
+        keep_probability: Any = None,
+        rounds_before_sampling: int | None = None,
         action_count: Any = None,
         reward_range: tuple[float, float] = (0, 1),
         density: bool = False,
@@ -55,7 +62,8 @@ class Logs:
     ) -> None:
         given = {
             "reward": reward, "cost": cost, "propensity": propensity, "log_propensity": log_propensity,
-            "action": action, "logging": logging, "contexts": contexts, "time": time, "action_count": action_count,
+            "action": action, "logging": logging, "contexts": contexts, "time": time, "cluster": cluster,
+            "cluster_size": cluster_size, "keep_probability": keep_probability, "action_count": action_count,
         }  # fmt: skip
         given = {role: column for role, column in given.items() if column is not None}
         _exactly_one(given, "reward", "cost", "the column that holds what each decision earned")
@@ -73,12 +81,16 @@ class Logs:
         self.action, self.time = given.get("action"), given.get("time")
         self.logging: str | tuple[str, ...] | None = _one_or_many(given.get("logging"), "logging")
         self.contexts: tuple[str, ...] | None = _many(given.get("contexts"))
-        self.action_count: int | str | None = _count(given.get("action_count"))
+        self.action_count: int | str | None = _count(given.get("action_count"), "action_count")
+        self.cluster, self.keep_probability = given.get("cluster"), given.get("keep_probability")
+        self.cluster_size: int | str | None = _count(given.get("cluster_size"), "cluster_size")
+        self.cluster_max = _whole(cluster_max, "cluster_max")
+        self.rounds_before_sampling = _whole(rounds_before_sampling, "rounds_before_sampling")
         self.actions = _labels(actions)
         self.density, self.propensity_is_estimated = density, propensity_is_estimated
 
         for role, columns in given.items():
-            if role != "action_count" or isinstance(columns, str):
+            if role not in _NUMBERS or isinstance(columns, str):
                 self.require_columns(columns, role=role, single=role not in ("logging", "contexts"))
         self._check_declarations()
 
@@ -88,6 +100,11 @@ class Logs:
         name = self.reward if self.reward is not None else self.cost
         assert isinstance(name, str)
         return name
+
+    @property
+    def counted(self) -> Literal["rounds", "clusters"]:
+        """What a bound counts in these logs."""
+        return "rounds" if self.cluster is None else "clusters"
 
     def column_names(self) -> list[str]:
         return list(self._names)
@@ -105,11 +122,15 @@ class Logs:
 
     def batches(self, needs: Needs = Needs()) -> Iterator[Batch]:
         """The rounds, with their own columns and the others asked for, a batch at a time."""
-        return self.source.batches(self.needs() + needs)
+        batches = self.source.batches(self.needs() + needs)
+        return batches if self.cluster is None else whole_clusters(batches, self.cluster)
 
     def needs(self) -> Needs:
-        counts = self.action_count if isinstance(self.action_count, str) else None
-        single = [self.outcome, self.propensity, self.log_propensity, self.action, self.time, counts]
+        counts = [count for count in (self.action_count, self.cluster_size) if isinstance(count, str)]
+        single = [
+            self.outcome, self.propensity, self.log_propensity, self.action, self.time, self.cluster,
+            self.keep_probability, *counts,
+        ]  # fmt: skip
         logging = [self.logging] if isinstance(self.logging, str) else list(self.logging or ())
         return Needs(read=tuple(name for name in [*single, *logging] if name is not None))
 
@@ -139,6 +160,8 @@ class Logs:
             "reward": self.reward, "cost": self.cost, "propensity": self.propensity,
             "log_propensity": self.log_propensity, "action": self.action, "actions": self.actions,
             "logging": self.logging, "contexts": self.contexts, "time": self.time, "action_count": self.action_count,
+            "cluster": self.cluster, "cluster_size": self.cluster_size, "cluster_max": self.cluster_max,
+            "keep_probability": self.keep_probability, "rounds_before_sampling": self.rounds_before_sampling,
             "reward_range": (self.scale.low, self.scale.high), "density": self.density,
             "propensity_is_estimated": self.propensity_is_estimated,
         }  # fmt: skip
@@ -159,9 +182,27 @@ class Logs:
             raise UsageError("density=True is for single densities; a vector over actions holds probabilities.")
         if self.actions is not None and self.action_count not in (None, len(self.actions)):
             raise UsageError("give actions= or action_count=, not both: the labels say how many there are.")
+        self._check_clusters()
+        if self.rounds_before_sampling is not None and self.keep_probability is None:
+            raise UsageError(
+                "rounds_before_sampling= says that rounds were dropped, so keep_probability= must name the column of the "
+                "probability with which each one was kept."
+            )
         if self.actions is not None and isinstance(self.logging, tuple) and len(self.logging) != len(self.actions):
             raise UsageError(
                 f"logging= names {len(self.logging)} columns, but actions= lists {len(self.actions)} labels."
+            )
+
+    def _check_clusters(self) -> None:
+        if self.cluster is None:
+            if self.cluster_size is not None or self.cluster_max is not None:
+                raise UsageError("cluster_size= and cluster_max= speak of clusters; name their column in cluster=.")
+            return
+        if (self.cluster_size is None) == (self.cluster_max is None):
+            raise UsageError(
+                "cluster= needs exactly one of cluster_size= (how many rounds each cluster has, known before its first "
+                "action: a number or a column) and cluster_max= (the most that any can have, declared). A size that came "
+                "about along the way, as when users retry until they succeed, would void the guarantee."
             )
 
 
@@ -178,12 +219,16 @@ def _labels(actions: Iterable[Any] | None) -> tuple[Any, ...] | None:
     return labels
 
 
-def _count(action_count: Any) -> int | str | None:
-    if action_count is None or isinstance(action_count, str):
-        return action_count
-    if isinstance(action_count, bool) or not isinstance(action_count, int | np.integer) or action_count < 1:
-        raise UsageError(f"action_count must be a whole number of at least 1, or a column, but is {action_count!r}.")
-    return int(action_count)
+def _count(number: Any, role: str) -> int | str | None:
+    return number if isinstance(number, str) else _whole(number, role, besides=", or a column")
+
+
+def _whole(number: Any, role: str, besides: str = "") -> int | None:
+    if number is None:
+        return None
+    if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
+        raise UsageError(f"{role} must be a whole number of at least 1{besides}, but is {number!r}.")
+    return int(number)
 
 
 def _exactly_one(given: dict[str, Any], first: str, second: str, meaning: str) -> None:
@@ -223,7 +268,7 @@ def _name_arrays(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]
     for role, array in given.items():
         if isinstance(array, str):
             raise UsageError(f"{role}={array!r} names a column, but no source was given; start with Logs(source, ...).")
-        if role == "action_count" and np.ndim(array) == 0:
+        if role in _NUMBERS and np.ndim(array) == 0:
             names[role] = array
         elif role == "contexts":
             matrix = np.asarray(array)

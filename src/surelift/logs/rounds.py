@@ -12,6 +12,7 @@ from surelift.arrays import BoolArray, FloatArray, IntArray
 from surelift.logs import faults
 from surelift.logs.actions import NOWHERE, find_positions
 from surelift.logs.batch import Batch
+from surelift.logs.clusters import Clusters, cluster_starts
 from surelift.logs.columns import Numbers, decode, is_absent, is_list, is_text, list_to_vectors, to_numbers
 from surelift.logs.faults import FaultCounter, Reason
 from surelift.logs.fingerprint import RoundHashes
@@ -43,6 +44,8 @@ class Rounds:
             self.logging = self.check_probability_vectors(self.vectors(logs.logging, subject), subject)
         self.propensity = self._read_propensity()
         self.logging_shares = None if self.logging is None else self.logging.normalised(only_down=False)
+        self.clusters = None if logs.cluster is None else self._read_clusters(batch.again)
+        self.keep_probability = self._read_keep_probability()
         if logs.time is not None:
             self.refuse(f"time {logs.time!r}", faults.NULL, is_absent(decode(self.table[logs.time])), None)
 
@@ -60,6 +63,8 @@ class Rounds:
         part.action_counts = None if self.action_counts is None else self.action_counts[chosen]
         part.logging = None if self.logging is None else self.logging.only(chosen)
         part.logging_shares = None if self.logging_shares is None else self.logging_shares.only(chosen)
+        part.clusters = None if self.clusters is None else self.clusters.only(chosen)
+        part.keep_probability = None if self.keep_probability is None else self.keep_probability[chosen]
         part.faults, part.hashes = self.faults.only(chosen), self.hashes.only(chosen)
         return part
 
@@ -218,6 +223,41 @@ class Rounds:
         self.refuse(subject, faults.VECTOR_PROPENSITY, self.usable & differs, propensity)
         # A vector that sums to less than 1 may understate its entries by as much.
         return np.fmax(propensity, held) / np.clip(self.logging.sums(), 0.5, 1.0)
+
+    def _read_clusters(self, again: BoolArray | None) -> Clusters:
+        logs = self.logs
+        assert logs.cluster is not None
+        subject = f"cluster {logs.cluster!r}"
+        column = decode(self.table[logs.cluster])
+        self.refuse(subject, faults.NULL, is_absent(column), None)
+        if again is not None and again.any():
+            self.refuse(subject, faults.CLUSTER_AGAIN, again, column[int(np.argmax(again))].as_py())
+        starts = cluster_starts(column)
+        sizes = np.diff(starts)
+        if logs.cluster_max is not None:
+            above = np.repeat(sizes > logs.cluster_max, sizes)
+            self.refuse(
+                f"{subject}, declared at most {logs.cluster_max}", faults.CLUSTER_MAX, above, np.repeat(sizes, sizes)
+            )
+            return Clusters(starts, np.full(len(sizes), float(logs.cluster_max)))
+        if isinstance(logs.cluster_size, str):
+            declared, _ = self.numbers(logs.cluster_size, f"cluster_size {logs.cluster_size!r}")
+        else:
+            declared = np.full(self.size, float(logs.cluster_size or 0))
+        self.refuse(f"{subject}, its size", faults.CLUSTER_SIZE, declared != np.repeat(sizes, sizes), declared)
+        return Clusters(starts, sizes.astype(np.float64))
+
+    def _read_keep_probability(self) -> FloatArray | None:
+        name = self.logs.keep_probability
+        if name is None:
+            return None
+        subject = f"keep_probability {name!r}"
+        kept, tolerance = self.numbers(name, subject)
+        self.refuse(subject, faults.KEEP_PROBABILITY, (kept <= 0) | (kept > 1.0 + tolerance), kept)
+        if self.clusters is not None:
+            first = np.repeat(kept[self.clusters.starts[:-1]], self.clusters.sizes)
+            self.refuse(subject, faults.CLUSTER_VARIES, self.usable & (kept != first), kept)
+        return np.minimum(kept, 1.0)
 
     def _read_action_counts(self) -> FloatArray | None:
         declared = self.logs.action_count

@@ -14,6 +14,7 @@ class Difference:
     """w r + w' (1 - r) - 1, whose mean is at most V(candidate) - V(over); swap the two to bound it from above."""
 
     paired: ClassVar[bool] = True
+    padding: ClassVar[float] = 0.0
     control_shares: ClassVar[tuple[float, ...]] = (0.0, 0.5, 1.0)
     over: str
 

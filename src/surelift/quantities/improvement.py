@@ -14,6 +14,7 @@ class Improvement:
     """(w - 1) r, whose mean is at most V(candidate) - V(production)."""
 
     paired: ClassVar[bool] = True
+    padding: ClassVar[float] = 0.0
     control_shares: ClassVar[tuple[float, ...]] = (0.5, 1.0)
 
     def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:

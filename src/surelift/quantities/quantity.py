@@ -29,6 +29,9 @@ class Quantity(Protocol):
     control_shares: ClassVar[tuple[float, ...]]
     """The shares of the weight that control may take off."""
 
+    padding: ClassVar[float]
+    """Its number for a round that a cluster never had: there every policy does as production does, and nothing is earned."""
+
     def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
         """The number of each round; given the past, its mean is at most what is to be bounded."""
         ...

@@ -15,6 +15,7 @@ class Value:
 
     paired: ClassVar[bool] = False
     control_shares: ClassVar[tuple[float, ...]] = (0.5, 1.0)
+    padding: ClassVar[float] = 0.0
 
     def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
         return weights[candidate].weight * self.earned(reward)
@@ -41,6 +42,8 @@ class Value:
 @dataclass(frozen=True, slots=True)
 class Shortfall(Value):
     """w (1 - r), whose mean is at most 1 - V: a lower bound on it is an upper bound on V."""
+
+    padding: ClassVar[float] = 1.0
 
     def earned(self, reward: FloatArray) -> FloatArray:
         return 1.0 - reward

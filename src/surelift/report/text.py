@@ -32,7 +32,7 @@ def _(result: Improvement) -> str:
     over = _over(result.over)
     decimals = decimals_for(result.upper - result.lower)
     lines = [
-        f"Improvement of {result.policy!r} over {over}, {result.rounds:,} rounds",
+        f"Improvement of {result.policy!r} over {over}, {result.rounds:,} {result.counted}",
         f"  estimate      {rounded(result.estimate, decimals, sign=True)}",
         f"  lower bound   {rounded(result.lower, decimals, towards='down', sign=True)}   {_holds(result)}",
         f"  upper bound   {rounded(result.upper, decimals, towards='up', sign=True)}   likewise, on its own",
@@ -125,7 +125,7 @@ def _(result: Selection) -> str:
             f"{rounded(chosen.lower, decimals, towards='down')}."
         )
     )
-    head = f"Improvements over {over}, {result.rounds:,} rounds"
+    head = f"Improvements over {over}, {result.rounds:,} {found[0].counted}"
     promise = PROMISES[found[0].promise].format(f"{1 - result.delta:g}")
     all_hold = f"Together, all lower bounds {promise.replace('holds', 'hold', 1).replace('aims', 'aim', 1)}."
     return "\n".join([head, *aligned(rows), all_hold, *_doubts(result.doubts), say])
@@ -181,14 +181,15 @@ def _(result: Segments) -> str:  # type: ignore[type-arg]
         for segment, answer in result.items()
         for one in (answer.values() if isinstance(answer, Evaluation) else [answer])
     ]
-    rows = [("segment", "policy", "rounds", "estimate", "lower", "upper", "")]
-    rows += [(segment, repr(one.policy), f"{one.rounds:,}", *_cells(one)) for segment, one in found]
     first = found[0][1]
+    counted: str = first.counted
+    rows = [("segment", "policy", counted, "estimate", "lower", "upper", "")]
+    rows += [(segment, repr(one.policy), f"{one.rounds:,}", *_cells(one)) for segment, one in found]
     promise = PROMISES[first.promise].format(f"{1 - result.delta:g}").replace("holds", "hold", 1)
     which = "lower bounds" if isinstance(first, Improvement) else "bounds"
     return "\n".join(
         [
-            f"By {result.by!r}: {len(result)} segments, {result.rounds:,} rounds, delta {result.delta:g} split evenly",
+            f"By {result.by!r}: {len(result)} segments, {result.rounds:,} {counted}, delta {result.delta:g} split evenly",
             *aligned(rows),
             f"Together, all {which} {promise}.",
             *_doubts(first.doubts),
@@ -270,7 +271,7 @@ def _value_lines(values: list[PolicyValue]) -> list[str]:
         if not one.value_range[0] <= one.estimate <= one.value_range[1]
     ]
     what = "Expected cost" if first.kind == "cost" else "Value"
-    return [f"{what}, {first.rounds:,} rounds; {_holds(first)}", *aligned(rows), *notes]
+    return [f"{what}, {first.rounds:,} {first.counted}; {_holds(first)}", *aligned(rows), *notes]
 
 
 def _holds(result: Improvement | PolicyValue) -> str:

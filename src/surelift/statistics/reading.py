@@ -44,8 +44,6 @@ class Reading:
         """What the model expects of the logged action, and of the candidate's own choice."""
         if self.predicted is None:
             return None
-        if not self.fit:  # the log will be refused
-            return np.zeros(self.rounds.size), np.zeros(self.rounds.size)
         vectors = self.probabilities[candidate].vectors
         if vectors is None:
             raise UsageError(

@@ -39,4 +39,11 @@ def positions_of(rounds: Rounds, by: str) -> dict[str, BoolArray]:
     """Which rounds of a batch belong to each of its segments."""
     encoded = decode(rounds.table[by]).dictionary_encode()
     codes = np.asarray(pc.fill_null(encoded.indices, -1))
+    if rounds.clusters is not None:
+        first = np.repeat(codes[rounds.clusters.starts[:-1]], rounds.clusters.sizes)
+        if (codes != first).any():
+            raise LogsError(
+                f"by {by!r} changes within a cluster, first in row {int(rounds.rows[np.argmax(codes != first)]):,}; a "
+                "cluster belongs to one segment."
+            )
     return {str(value.as_py()): codes == code for code, value in enumerate(encoded.dictionary)}

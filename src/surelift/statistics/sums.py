@@ -11,7 +11,7 @@ from surelift.logs.faults import Fault, Tally, merge_tallies
 from surelift.logs.fingerprint import Fingerprint
 from surelift.quantities import Quantity
 from surelift.statistics.efron_stein import Proxies
-from surelift.statistics.plan import Component, Moment, Needed, Term
+from surelift.statistics.plan import MEAN, SQUARES, Component, Moment, Needed, Plan, Term
 
 
 class LogSumKey(NamedTuple):
@@ -59,12 +59,17 @@ class LoggingSums:
     smallest_propensity: float = float("inf")
     largest_slack: float = 0.0
     """By how much, relatively, a propensity exceeded its entry in the vector, where control used the vectors."""
+    smallest_keep: float = float("inf")
+    """Of the probabilities with which rounds were kept, where there are any; so is the next."""
+    largest_keep: float = 0.0
 
     def __add__(self, other: "LoggingSums") -> "LoggingSums":
         return LoggingSums(
             self.rewards + other.rewards,
             min(self.smallest_propensity, other.smallest_propensity),
             max(self.largest_slack, other.largest_slack),
+            min(self.smallest_keep, other.smallest_keep),
+            max(self.largest_keep, other.largest_keep),
         )
 
 
@@ -136,3 +141,25 @@ class Sums:
             weights=self.weights[candidate],
             proxies=self.proxies.get(candidate),
         )
+
+
+def nothing(plan: Plan) -> Sums:
+    """The sums of a plan over no round at all."""
+    return Sums(
+        log_sums={
+            LogSumKey(term.candidate, term.quantity, component): 0.0
+            for term in plan.terms
+            for component in term.needed.components
+        },
+        moments={
+            MomentKey(term.candidate, term.quantity, moment): 0.0
+            for term in plan.terms
+            for moment in {MEAN, SQUARES, *term.needed.moments}
+        },
+        resamples={
+            ResampleKey(term.candidate, term.quantity): np.zeros((2, term.needed.resamples))
+            for term in plan.terms
+            if term.needed.resamples
+        },
+        weights={name: WeightSums() for name in plan.policies},
+    )

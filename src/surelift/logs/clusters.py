@@ -1,0 +1,96 @@
+"""Rounds that belong together: of one user, one session, one slate. They enter a bound as one."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from surelift.arrays import ArrowColumn, BoolArray, FloatArray, IntArray
+from surelift.logs.batch import Batch
+from surelift.logs.columns import decode
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """Cluster c of a batch is its rounds ``starts[c]`` to ``starts[c + 1]``, in the order of the log."""
+
+    starts: IntArray
+    divisor: FloatArray
+    """What the sum over a cluster is divided by: its size known beforehand, or the declared maximum."""
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def sizes(self) -> IntArray:
+        return np.diff(self.starts)
+
+    @property
+    def padding(self) -> FloatArray:
+        """How many rounds are missing to the size a cluster is divided by."""
+        padding: FloatArray = self.divisor - self.sizes
+        return padding
+
+    def mean(self, values: FloatArray, *, padded_with: float) -> FloatArray:
+        """One number a cluster: the mean of its rounds, and of what stands for those it never had."""
+        if len(self) == 0:
+            return np.zeros(0)
+        sums: FloatArray = np.add.reduceat(values, self.starts[:-1]) + padded_with * self.padding
+        return sums / self.divisor
+
+    def largest(self, values: FloatArray) -> FloatArray:
+        return np.zeros(0) if len(self) == 0 else np.maximum.reduceat(values, self.starts[:-1])
+
+    def only(self, chosen: BoolArray) -> "Clusters":
+        """The clusters of some of the rounds: each is taken whole, or not at all."""
+        first = chosen[self.starts[:-1]]
+        sizes = self.sizes[first]
+        return Clusters(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), self.divisor[first])
+
+
+def cluster_starts(column: ArrowColumn) -> IntArray:
+    """Where each run of equal entries starts, and the end."""
+    codes = np.asarray(decode(column).dictionary_encode().indices.fill_null(-1))
+    changes = np.flatnonzero(codes[1:] != codes[:-1]) + 1
+    return np.concatenate([[0], changes, [len(codes)]]).astype(np.int64) if len(codes) else np.zeros(1, dtype=np.int64)
+
+
+def whole_clusters(batches: Iterator[Batch], column: str) -> Iterator[Batch]:
+    """The same rounds, cut anew so that no cluster is torn apart; rounds of a cluster that had ended are marked."""
+    seen: set[int] = set()
+    held: Batch | None = None
+    for batch in batches:
+        joined = batch if held is None else _joined(held, batch)
+        starts = cluster_starts(joined.table[column])
+        last = int(starts[-2]) if len(starts) > 1 else 0
+        held = _part(joined, last, joined.table.num_rows)
+        if last:
+            yield _marked(_part(joined, 0, last), column, seen)
+    if held is not None and held.table.num_rows:
+        yield _marked(held, column, seen)
+
+
+def _joined(first: Batch, second: Batch) -> Batch:
+    if first.table.num_rows == 0:
+        return second
+    if first.place != second.place:
+        # Rows of two files: only their number in the whole log is told.
+        second = replace(second, place="", place_start=0)
+    return replace(second, table=pa.concat_tables([first.table, second.table]), start=first.start)
+
+
+def _part(batch: Batch, start: int, stop: int) -> Batch:
+    return replace(batch, table=batch.table.slice(start, stop - start), start=batch.start + start)
+
+
+def _marked(batch: Batch, column: str, seen: set[int]) -> Batch:
+    starts = cluster_starts(batch.table[column])
+    names = decode(batch.table[column]).take(pa.array(starts[:-1])).to_pylist()
+    again = np.zeros(batch.table.num_rows, dtype=np.bool_)
+    for start, stop, name in zip(starts[:-1], starts[1:], names, strict=True):
+        mark = hash(name)
+        if mark in seen:
+            again[start:stop] = True
+        seen.add(mark)
+    return replace(batch, again=again)
