@@ -1,5 +1,6 @@
 """Reward models: never ahead of their rounds, wrong as they like, narrow when right, and refused where they would lie."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -96,12 +97,27 @@ def test_rounds_of_one_moment_do_not_know_of_each_other() -> None:
     table = columns(0, 300)
     table["t"] = np.repeat([1, 2, 3], 100)
     found = predictions(sl.models.refitted(Means(3)), table, [300])
-    # 64 rounds have no earlier one; from 128 on, the 100 rounds of moment 1 are earlier; from 256 on, 200.
-    assert (found[:128] == 0.5).all()
+    # A refit is due at 64, and done when moment 2 begins, on the 100 rounds of moment 1; so with 128 and 200.
+    steps = np.flatnonzero((found[1:] != found[:-1]).any(axis=1)) + 1
+    assert steps.tolist() == [100, 200]
     first = np.eye(3)[table["a"][:100]]
-    assert found[128] == pytest.approx((table["r"][:100] @ first + 0.5) / (first.sum(axis=0) + 1))
+    assert found[100] == pytest.approx((table["r"][:100] @ first + 0.5) / (first.sum(axis=0) + 1))
     table["t"] = np.zeros(300)
     assert (predictions(sl.models.refitted(Means(3)), table, [300]) == 0.5).all()
+
+
+@given(
+    seed=st.integers(0, 10_000), size=st.integers(1, 90), sizes=st.lists(st.integers(1, 150), min_size=1, max_size=4)
+)
+def test_the_order_within_a_moment_changes_nothing(seed: int, size: int, sizes: list[int]) -> None:
+    """An export may sort the rounds of a day by what they earned: no model may learn of a reward from that."""
+    table = columns(seed, 300)
+    table["t"] = np.arange(300) // size
+    order = np.lexsort([table["r"], table["t"]])
+    sorted_table = {name: column[order] for name, column in table.items()}
+    model = sl.models.refitted(Means(3))
+    first, second = predictions(model, table, [300]), predictions(model, sorted_table, sizes)
+    assert first[order] == pytest.approx(second, abs=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["numbers", "text", "timestamps"])
@@ -252,6 +268,32 @@ def test_the_default_model_learns_from_numbers_and_text() -> None:
     assert np.abs(text_only[2_100:] - table["q"][2_100:]).mean() < 0.1
 
 
+def test_contexts_that_are_missing_at_first() -> None:
+    table = columns(4, 400)
+    table["x"] = np.where(np.arange(400) < 150, np.nan, table["x"])
+    found = predictions(sl.models.refitted(), table, [400], contexts=["x"])
+    assert np.isfinite(found).all()
+
+
+def test_a_text_context_does_not_tell_of_later_ones(tmp_path: Path) -> None:
+    """In a CSV a column is of numbers or of text by its first entry, not by what comes later."""
+    table = columns(4, 200)
+    lines = [
+        f"{r},{p},{a},{x:g},{t}"
+        for r, p, a, x, t in zip(*(table[name] for name in ("r", "p", "a", "x", "t")), strict=True)
+    ]
+    broken = lines[-1].split(",")
+    broken[3] = "zzz"
+    (tmp_path / "log.csv").write_text("\n".join(["r,p,a,x,t", *lines[:-1], ",".join(broken)]))
+    logs = sl.Logs(
+        tmp_path / "log.csv", reward="r", propensity="p", action="a", action_count=3, contexts=["x"], time="t"
+    )
+    with pytest.raises(
+        sl.LogsError, match="context 'x' of the reward model: 1 of 200 values are not numbers; the first is 'zzz'"
+    ):
+        sl.estimate(logs, {"u": sl.uniform()}, estimator="dm", model=sl.models.refitted(Means(3)))
+
+
 def test_a_classifier_and_costs() -> None:
     table = columns(5, 500)
     given = predictions(sl.models.refitted(Chances(3)), table, [500])
@@ -279,8 +321,11 @@ def test_a_model_fitted_apart() -> None:
     with pytest.raises(sl.UsageError, match="give it in control="):
         sl.verify(certificate, logs)
     assert sl.verify(certificate, logs, control=model).same
-    with pytest.raises(sl.UsageError, match="fitted on the rounds it judges"):
-        sl.compare(logs, {"new": "new"}, control=sl.models.fitted_on(logs))
+    for same in (logs, logs_of(judged)):  # the same log, and the same rounds opened once more
+        with pytest.raises(sl.UsageError, match="fitted on the rounds it judges"):
+            sl.compare(logs, {"new": "new"}, control=sl.models.fitted_on(same))
+    with pytest.raises(sl.UsageError, match="no reward model narrowed this certificate"):
+        sl.verify(sl.Certificate.of(sl.compare(logs, {"new": "new"})), logs, control=model)
     other = logs_of(apart, reward_range=(0, 2))
     with pytest.raises(sl.UsageError, match="another reward range"):
         sl.compare(logs, {"new": "new"}, control=sl.models.fitted_on(other))
@@ -318,8 +363,24 @@ def test_what_is_refused() -> None:
         def fit(self, features: FloatArray, reward: FloatArray) -> "Broken":
             raise RuntimeError("out of order")
 
-    with pytest.raises(sl.UsageError, match="Broken could not be fitted on 64 rounds: out of order"):
+    with pytest.raises(sl.UsageError, match=r"Broken could not be copied and fitted, after 64 rounds .*: out of order"):
         sl.compare(logs, {"new": "new"}, control=Broken(3))
+
+    class Misshapen(Means):
+        def predict(self, features: FloatArray) -> FloatArray:
+            return np.zeros((len(features), 2))
+
+    class Unclassified(Means):
+        def predict_proba(self, features: FloatArray) -> FloatArray:
+            return np.full((len(features), 2), 0.5)
+
+    class Uncopied(Means):
+        def __deepcopy__(self, memo: Any) -> "Uncopied":
+            raise TypeError("one of a kind")
+
+    for estimator, says in ((Misshapen, "could not be asked"), (Unclassified, "classes_"), (Uncopied, "one of a kind")):
+        with pytest.raises(sl.UsageError, match=says):
+            sl.compare(logs, {"new": "new"}, control=estimator(3))
     ragged = {**table, "l": [[0.5, 0.5] if i else [0.5, 0.3, 0.2] for i in range(100)], "p": np.full(100, 0.5),
               "a": np.zeros(100, dtype=int)}  # fmt: skip
     del ragged["new"], ragged["q"]

@@ -216,3 +216,28 @@ def test_a_log_that_is_not_fit_is_refused_for_the_right_reason() -> None:
     uneven = sl.Logs({"r": [1.0], "p": [0.5], "a": [0], "l": [[0.5, 0.5]], "n": [[0.5, 0.3, 0.2]]}, **declared)
     with pytest.raises(sl.LogsError, match="differ in length"):
         sl.evaluate(uneven, {"new": sl.mixture("n", 0.5)}, control="weights")
+
+
+def test_vectors_short_of_one_are_taken_off_where_weights_are_said_to_average_to_one() -> None:
+    rounds = 400_000
+    logs = sl.Logs(
+        reward=np.zeros(rounds), propensity=np.full(rounds, 0.5), action=np.tile([0, 1], rounds // 2), action_count=2
+    )
+    short = np.tile(np.array([0.499996, 0.499995], dtype=np.float32), (rounds, 1))
+    found = sl.evaluate(logs, {"new": sl.bounded(short, 1.0)}, sides="lower", delta=0.9)["new"]
+    assert found.control == "max-weight"
+    assert found.lower == 0.0
+
+
+def test_a_largest_weight_that_is_false_is_refused() -> None:
+    logs, new = random_log(5)
+    logged = new[np.arange(200), np.asarray(logs.source._columns["action"])]  # type: ignore[attr-defined]
+    plain = sl.Logs(reward=np.zeros(200), propensity=np.full(200, 0.01))
+    with pytest.raises(sl.LogsError, match=r"declared at most 2: .* give a weight above the declared max_weight"):
+        sl.evaluate(plain, {"new": sl.bounded(logged, 2.0)})
+    # Also where only an action that was not taken breaks it.
+    one = sl.Logs(reward=[0.0], propensity=[0.9], action=[0], logging=[[0.9, 0.1]])
+    with pytest.raises(sl.LogsError, match="give a weight above the declared max_weight; the first is 5"):
+        sl.evaluate(one, {"new": sl.bounded([[0.5, 0.5]], 2.0)})
+    with pytest.raises(sl.UsageError, match="at least 1"):
+        sl.bounded("p", 0.5)

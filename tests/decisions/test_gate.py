@@ -62,7 +62,42 @@ def test_logs_that_are_not_fit() -> None:
         sl.Certificate.of(answer)
 
 
+def test_a_cost_as_guardrail() -> None:
+    """Complaints fall: as a reward that is a loss, as a cost a gain."""
+    as_reward = sl.gate(logs(), "new", guardrails=[sl.Guardrail("cost", 0.05)])
+    as_cost = sl.gate(logs(), "new", guardrails=[sl.Guardrail("cost", 0.05, cost=True)])
+    assert not as_reward.certified
+    assert as_cost.certified
+    assert sl.verify(sl.Certificate.of(as_cost), logs()).same
+
+
+def test_what_cannot_change_does_not_get_worse() -> None:
+    same = sl.gate(logs(), {"same": sl.mixture("new", 0.0)}, guardrails=[sl.Guardrail("clicks", 0.0)])
+    assert same.guardrails["clicks"].certified
+    assert not same.certified
+
+
+def test_a_reward_model_speaks_of_the_reward_alone() -> None:
+    from tests.controls.estimators import Means
+    from tests.controls.test_models import columns, logs_of
+
+    table = columns(2, 300)
+    table["g"] = np.ones(300)
+    log = logs_of(table)
+    for control in ("model", Means(3), sl.models.given("q")):
+        answer = sl.gate(log, "new", guardrails=[sl.Guardrail("g", 0.5)], control=control)
+        assert answer.improvement is not None
+        assert (answer.improvement.control, answer.guardrails["g"].control) == ("model", "weights")
+        again = control if isinstance(control, Means) else None
+        assert sl.verify(sl.Certificate.of(answer), log, control=again).same
+
+
 def test_what_is_refused() -> None:
+    for wrong in (["clicks"], sl.Guardrail("clicks"), [{"column": "clicks"}]):
+        with pytest.raises(sl.UsageError, match="must be a list of Guardrail"):
+            sl.gate(logs(), "new", guardrails=wrong)  # type: ignore[arg-type]
+    with pytest.raises(sl.UsageError, match="names a column"):
+        sl.Guardrail(["clicks"])  # type: ignore[arg-type]
     with pytest.raises(sl.UsageError, match=r"at least 0, not -0\.1"):
         sl.Guardrail("clicks", -0.1)
     with pytest.raises(sl.UsageError, match=r"no column 'click' for a guardrail\. Did you mean 'clicks'"):

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import surelift as sl
@@ -68,6 +69,47 @@ def test_certified_segments_certificates_and_frames() -> None:
     assert list(answer.to_frame()["visitor"]) == ["loyal", "new", "returning"]
     assert "By 'visitor': 3 segments, 4,000 rounds" in str(answer)
     assert set(answer.to_dict()["segments"]) == {"loyal", "new", "returning"}
+
+
+def test_how_often_one_may_look() -> None:
+    """delta is divided by the segments seen so far, so that a growing list allows one look; a declared one any number."""
+    logs = DATA.logs()
+    seen = sl.compare(logs, {"better": "p_better"}, by="visitor")
+    assert {one.promise for one in seen.values()} == {"one look"}
+    assert any("this is the only look" in text for text in seen["new"].assumptions)
+    listed = ["new", "returning", "loyal", "lapsed"]
+    declared = sl.compare(logs, {"better": "p_better"}, by="visitor", segments=listed)
+    assert {one.promise for one in declared.values()} == {"any number of looks"}
+    assert declared["new"].delta == pytest.approx(0.05 / 4)
+    assert sl.verify(sl.Certificate.of(declared), logs).same
+    assert sl.evaluate(logs, "p_better", by="visitor", segments=listed)["new"].delta == pytest.approx(0.05 / 4)
+    with pytest.raises(sl.LogsError, match=r"segment 'loyal' in row .* is not among those declared"):
+        sl.compare(logs, {"better": "p_better"}, by="visitor", segments=["new", "returning"])
+    with pytest.raises(sl.UsageError, match="name it in by="):
+        sl.compare(logs, {"better": "p_better"}, segments=["new"])  # type: ignore[call-overload]
+    with pytest.raises(sl.UsageError, match="lists a name twice"):
+        sl.compare(logs, {"better": "p_better"}, by="visitor", segments=["new", "new"])
+
+
+@pytest.mark.parametrize("column", ["click", "item", "propensity", "p_better"])
+def test_a_segment_is_known_before_the_action(column: str) -> None:
+    for ask in (sl.evaluate, sl.compare):
+        with pytest.raises(sl.UsageError, match="must have been known before the action"):
+            ask(DATA.logs(), {"better": "p_better"}, by=column)
+    assert sl.evaluate(sl.Logs(DATA.table.slice(0, 50), **DATA.columns()), "p_better", by="daypart")
+
+
+def test_odd_segments() -> None:
+    arrays: dict[str, Any] = {"r": [0.0, 1.0] * 20, "p": [0.5] * 40, "n": [0.5] * 40}
+    declared: dict[str, Any] = {"reward": "r", "propensity": "p"}
+    times = pa.array([1, 2] * 20, pa.time64("ns"))
+    found = sl.evaluate(sl.Logs({**arrays, "s": times}, **declared), "n", by="s")
+    assert found.rounds == 40
+    assert sum(one.rounds for one in found.values()) == 40
+    with pytest.raises(sl.UsageError, match="a segment has a name"):
+        sl.evaluate(sl.Logs({**arrays, "s": [[1]] * 40}, **declared), "n", by="s")
+    with pytest.raises(sl.LogsError, match="belong to no segment"):
+        sl.evaluate(sl.Logs({**arrays, "s": [1.0, float("nan")] * 20}, **declared), "n", by="s")
 
 
 def test_what_is_refused() -> None:

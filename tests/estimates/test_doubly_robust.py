@@ -79,6 +79,17 @@ def test_dr_is_nearer_the_truth_than_ips() -> None:
     assert np.mean(errors["dr"]) < np.mean(errors["ips"])
 
 
+def test_predictions_for_other_actions_than_the_policy() -> None:
+    logs = sl.Logs(reward=[0.0, 1.0], propensity=[0.5, 0.5], action=[0, 1])
+    with pytest.raises(sl.LogsError, match="predicts for 3 actions where policy 'new' has 2, first in row 0"):
+        sl.estimate(
+            logs,
+            {"new": [[0.5, 0.5], [0.2, 0.3, 0.5]]},
+            estimator="dm",
+            model=sl.models.given([[0.1, 0.2, 0.3], [0.9, 0.8]]),
+        )
+
+
 def test_what_is_refused() -> None:
     with pytest.raises(sl.UsageError, match="does not use model="):
         sl.estimate(LOGS, "new", estimator="ips", model="q")

@@ -66,3 +66,19 @@ def test_what_is_refused() -> None:
         sl.select(logs, {"new": [0.5, 0.5]}, many="e-bh", method="normal")
     doubted = sl.Logs(reward=[0.0, 1.0] * 300, propensity=[0.5, 0.5] * 300, propensity_is_estimated=True)
     assert sl.select(doubted, {"new": [0.1, 0.9] * 300}, many="e-bh").discoveries == ()
+
+
+def test_a_margin_below_what_is_possible_is_no_riddle() -> None:
+    """With a largest weight of 1.04 no policy can be worse by 0.15: the evidence is as large as it gets, and a number."""
+    rng = np.random.default_rng(0)
+    action = rng.integers(0, 2, 2_000)
+    reward = (rng.random(2_000) < np.where(action == 0, 0.8, 0.2)).astype(float)
+    logs = sl.Logs(reward=reward, propensity=np.full(2_000, 0.5))
+    policies = {
+        "bad": np.where(action == 0, 0.1, 0.9), "near": sl.bounded(np.where(action == 0, 0.52, 0.48), 1.04),
+        "good": np.where(action == 0, 0.9, 0.1),
+    }  # fmt: skip
+    found = sl.select(logs, policies, margin=-0.15, many="e-bh")
+    assert set(found.discoveries) == {"near", "good"}
+    assert all(np.isfinite(one.e_value) for one in found.improvements.values())
+    found.to_json()

@@ -1,6 +1,14 @@
 """surelift compare: is the new policy better than production?"""
 
-from surelift.cli.options import ByFlag, LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources
+from surelift.cli.options import (
+    LogFlags,
+    MethodFlags,
+    OutputFlags,
+    OverFlags,
+    PolicyFlags,
+    SegmentFlags,
+    Sources,
+)
 from surelift.cli.output import deliver, progress
 from surelift.decisions.compare import compare as ask
 from surelift.decisions.segments import Segments
@@ -16,7 +24,7 @@ def compare(
     policies: PolicyFlags = PolicyFlags(),
     question: OverFlags = OverFlags(),
     method: MethodFlags = MethodFlags(),
-    by: ByFlag = None,
+    segments: SegmentFlags = SegmentFlags(),
     output: OutputFlags = OutputFlags(),
 ) -> int:
     """Is the candidate better than production, or than another policy, and how sure is that?
@@ -26,7 +34,14 @@ def compare(
     candidate = one(policies)
     logs = log.logs(sources)
     with progress() as tell:
-        answer = ask(logs, candidate, **question.arguments(), **method.arguments(), by=by, progress=tell)
+        answer = ask(
+            logs,
+            candidate,
+            **question.arguments(),
+            **method.arguments(),
+            **segments.arguments(),
+            progress=tell,
+        )
     deliver(answer, output)
     certified = len(answer.certified) == len(answer) if isinstance(answer, Segments) else answer.certified
     return 0 if certified else 3

@@ -1,12 +1,12 @@
 """surelift evaluate: what is each policy worth?"""
 
 from surelift.cli.options import (
-    ByFlag,
     LogFlags,
     MethodFlags,
     MomentFlags,
     OutputFlags,
     PolicyFlags,
+    SegmentFlags,
     SidesFlag,
     Sources,
 )
@@ -23,13 +23,21 @@ def evaluate(
     method: MethodFlags = MethodFlags(),
     moments: MomentFlags = MomentFlags(),
     sides: SidesFlag = "both",
-    by: ByFlag = None,
+    segments: SegmentFlags = SegmentFlags(),
     output: OutputFlags = OutputFlags(),
 ) -> int:
     """What is each policy worth? An estimate, a lower and an upper bound, all holding at once."""
     named = policies.required()
     logs = log.logs(sources)
     with progress() as tell:
-        answer = ask(logs, named, sides=sides, by=by, **method.arguments(), **moments.arguments(), progress=tell)
+        answer = ask(
+            logs,
+            named,
+            sides=sides,
+            **segments.arguments(),
+            **method.arguments(),
+            **moments.arguments(),
+            progress=tell,
+        )
     deliver(answer, output)
     return 0

@@ -32,7 +32,8 @@ def gate(
         list[str] | None,
         Parameter(
             help="COL:MARGIN, or COL:MARGIN:LOW,HIGH where its range is not 0,1: a second reward that must not get worse "
-            "by more than MARGIN. Delta is split evenly over improvement and guardrails. Repeatable.",
+            "by more than MARGIN; with :cost at the end, less of it is better. Delta is split evenly over improvement and "
+            "guardrails. Repeatable.",
             show_default=False,
             group=QUESTION,
         ),
@@ -59,18 +60,19 @@ def gate(
 
 
 def parse_guardrail(text: str) -> Guardrail:
-    """A guardrail from COL:MARGIN or COL:MARGIN:LOW,HIGH.
+    """A guardrail from COL:MARGIN, COL:MARGIN:LOW,HIGH, and either with :cost at its end.
 
-    >>> parse_guardrail("revenue:0.5:0,100")
-    Guardrail(column='revenue', margin=0.5, reward_range=(0.0, 100.0))
+    >>> parse_guardrail("complaints:0.5:0,100:cost")
+    Guardrail(column='complaints', margin=0.5, reward_range=(0.0, 100.0), cost=True)
     """
-    column, *rest = text.split(":")
+    plain = text.removesuffix(":cost")
+    column, *rest = plain.split(":")
     if not column or len(rest) not in (1, 2):
         raise UsageError(f"--guardrail takes COL:MARGIN or COL:MARGIN:LOW,HIGH, not {text!r}.")
-    margin = number(rest[0], f"--guardrail {text}")
+    margin, cost = number(rest[0], f"--guardrail {text}"), plain != text
     if len(rest) == 1:
-        return Guardrail(column, margin)
+        return Guardrail(column, margin, cost=cost)
     limits = [number(limit, f"--guardrail {text}") for limit in rest[1].split(",")]
     if len(limits) != 2:
         raise UsageError(f"--guardrail {text}: the range is LOW,HIGH, two numbers.")
-    return Guardrail(column, margin, (limits[0], limits[1]))
+    return Guardrail(column, margin, (limits[0], limits[1]), cost)

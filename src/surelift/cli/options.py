@@ -75,27 +75,21 @@ class LogFlags:
     def logs(self, sources: list[str]) -> Logs:
         if not sources:
             raise UsageError("no log was named; give the path of a Parquet, CSV or Arrow file.")
-        return Logs(
-            sources,
-            reward=self.reward,
-            cost=self.cost,
-            propensity=self.propensity,
-            log_propensity=self.log_propensity,
-            action=self.action,
-            actions=None if self.actions is None else self.actions.split(","),
-            logging=columns(self.logging),
-            contexts=None if self.contexts is None else self.contexts.split(","),
-            time=self.time,
-            cluster=self.cluster,
-            cluster_size=number_or_column(self.cluster_size),
-            cluster_max=self.cluster_max,
-            keep_probability=self.keep_probability,
-            rounds_before_sampling=self.rounds_before_sampling,
-            action_count=number_or_column(self.action_count),
-            reward_range=self.reward_range,
-            density=self.density,
-            propensity_is_estimated=self.propensity_is_estimated,
-        )
+        return Logs(sources, **self.declared())
+
+    def declared(self) -> dict[str, Any]:
+        """The arguments of ``Logs`` that were given."""
+        given: dict[str, Any] = {
+            "reward": self.reward, "cost": self.cost, "propensity": self.propensity,
+            "log_propensity": self.log_propensity, "action": self.action, "actions": split(self.actions),
+            "logging": columns(self.logging), "contexts": split(self.contexts), "time": self.time,
+            "cluster": self.cluster, "cluster_size": number_or_column(self.cluster_size),
+            "cluster_max": self.cluster_max, "keep_probability": self.keep_probability,
+            "rounds_before_sampling": self.rounds_before_sampling, "action_count": number_or_column(self.action_count),
+            "reward_range": self.reward_range, "density": self.density,
+            "propensity_is_estimated": self.propensity_is_estimated,
+        }  # fmt: skip
+        return {role: value for role, value in given.items() if value is not None}
 
 
 @Parameter(name="*", group=POLICIES)
@@ -198,6 +192,21 @@ class OverFlags:
         return {"over": columns(self.over), "margin": self.margin}
 
 
+@Parameter(name="*", group=QUESTION)
+@dataclass(frozen=True, kw_only=True)
+class SegmentFlags:
+    by: Annotated[
+        str | None,
+        flag("Column of segments known before the action: an answer for each, at delta divided by their number."),
+    ] = None
+    segments: Annotated[
+        str | None, flag("All segments, with commas, listed beforehand; without it the answer is good for one look.")
+    ] = None
+
+    def arguments(self) -> dict[str, Any]:
+        return {"by": self.by, "segments": split(self.segments)}
+
+
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True, kw_only=True)
 class OutputFlags:
@@ -211,16 +220,6 @@ SidesFlag = Annotated[
 ]
 
 
-ByFlag = Annotated[
-    str | None,
-    Parameter(
-        help="Column of segments known before the action: an answer for each, at delta divided by their number.",
-        show_default=False,
-        group=QUESTION,
-    ),
-]
-
-
 def control(text: str) -> Any:
     """The name of a control, or the predictions of a reward model."""
     kind, colon, column = text.partition(":")
@@ -229,6 +228,10 @@ def control(text: str) -> Any:
     if not column:
         raise UsageError("--control model:COL names the column of expected rewards after the colon.")
     return models.given(columns(column))
+
+
+def split(text: str | None) -> list[str] | None:
+    return None if text is None else text.split(",")
 
 
 def columns(text: str | None) -> Any:

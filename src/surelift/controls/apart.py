@@ -8,11 +8,18 @@ import numpy as np
 from surelift.controls.features import Features
 from surelift.controls.fitting import Fitted, Training, actions_of, name_of, training_needs, training_of
 from surelift.errors import LogsError, UsageError
-from surelift.logs.batch import Needs
+from surelift.logs.batch import Needs, Source
 from surelift.logs.faults import refuse_faults
+from surelift.logs.files import Files
+from surelift.logs.fingerprint import Fingerprint, RoundHashes
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
+
+SAME_ROUNDS = (
+    "the reward model would be fitted on the rounds it judges, which voids a certificate; fit it on another log, or leave "
+    "it to be refitted along the way: control=models.refitted(estimator)."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,11 +30,8 @@ class FittedOn:
     assumes: ClassVar[str] = "the reward model was fitted on other rounds than these"
 
     def needs(self, logs: Logs) -> Needs:
-        if logs.source is self.logs.source:
-            raise UsageError(
-                "the reward model would be fitted on the rounds it judges, which voids a certificate; fit it on another "
-                "log, or leave it to be refitted along the way: control=models.refitted(estimator)."
-            )
+        if _share_files(logs.source, self.logs.source):
+            raise UsageError(SAME_ROUNDS)
         if logs.scale != self.logs.scale:
             raise UsageError("the log of the reward model declares another reward range, or costs for rewards.")
         training_needs(logs)
@@ -46,10 +50,12 @@ class _Apart:
     def __init__(self, model: FittedOn) -> None:
         self._features = Features(model.logs.contexts or ())
         training, self._actions = whole_training(model.logs, self._features)
+        self._learned, self._judged = fingerprint_of(training), Fingerprint()
         self._fitted = Fitted(model.estimator, training, self._actions)
 
     def predictions(self, rounds: Rounds) -> Vectors:
         training = training_of(rounds, self._features)
+        self._judged = self._judged + fingerprint_of(training)
         if rounds.faults.tallies or rounds.size == 0:
             return Vectors(np.zeros(0), np.zeros(rounds.size + 1, dtype=np.int64), 0.0)
         if actions_of(rounds) != self._actions:
@@ -57,6 +63,24 @@ class _Apart:
                 f"the reward model was fitted with {self._actions} actions, but these rounds have {actions_of(rounds)}."
             )
         return Vectors.from_matrix(self._fitted.predict(training.features), tolerance=0.0)
+
+    def finish(self) -> None:
+        if self._learned == self._judged:
+            raise UsageError(SAME_ROUNDS)
+
+
+def fingerprint_of(training: Training) -> Fingerprint:
+    """Of the contexts, actions and rewards, in any order."""
+    hashes = RoundHashes(len(training.reward))
+    for column in (*training.features.T, training.action.astype(np.float64), training.reward):
+        hashes.mix(np.ascontiguousarray(column))
+    return hashes.fingerprint()
+
+
+def _share_files(first: Source, second: Source) -> bool:
+    if isinstance(first, Files) and isinstance(second, Files):
+        return bool(first.resolved & second.resolved)
+    return first is second
 
 
 def whole_training(logs: Logs, features: Features) -> tuple[Training, int]:

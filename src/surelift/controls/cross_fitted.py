@@ -46,3 +46,6 @@ class _CrossFitting:
         for one, model in enumerate(self._models):
             found[fold == one] = model.predict(training.features[fold == one])
         return Vectors.from_matrix(found, tolerance=0.0)
+
+    def finish(self) -> None:
+        pass

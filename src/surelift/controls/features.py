@@ -34,8 +34,12 @@ class Features:
 
     def _read(self, rounds: Rounds, name: str) -> FloatArray:
         numbers = rounds.plain_numbers(name)
-        if name not in self._codes and not numbers.not_numeric.any():
-            self._numeric.add(name)
+        if name not in self._codes and name not in self._numeric:
+            # By its first entry, which is known before any other: what comes later must not change what was said before.
+            entries = np.flatnonzero(~numbers.null)
+            if len(entries) and not numbers.not_numeric[entries[0]]:
+                self._numeric.add(name)
+        if (name in self._numeric and not numbers.not_numeric.any()) or numbers.null.all():
             return numbers.values
         if name in self._numeric or not is_text(decode(rounds.table[name])):
             first = numbers.shown[int(np.argmax(numbers.not_numeric))].as_py()

@@ -6,6 +6,8 @@ the others; y the rewards scaled to [0, 1].
 """
 
 import copy
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +25,7 @@ from surelift.policies.policy import action_counts, require_action, require_acti
 
 SUBJECT = "a reward model"
 _ENTRIES_AT_ONCE = 1 << 22
+_WORTH_THREADS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +70,13 @@ class Fitted:
             int(np.nanmax(column, initial=-1.0)) + 1 if codes else 0
             for column, codes in zip(training.features.T, training.categorical, strict=True)
         ]
-        self._estimator = _default_estimator(training, actions) if estimator is None else copy.deepcopy(estimator)
-        design = self._design(training.features, training.action)
-        binary = np.isin(training.reward, (0.0, 1.0)).all()
-        target = training.reward.astype(np.int64) if binary and self._classifies else training.reward
-        try:
-            self._estimator.fit(design, target)
-        except Exception as error:
-            raise UsageError(
-                f"the reward model {type(self._estimator).__name__} could not be fitted on {len(design):,} rounds: {error}"
-            ) from error
+        self._unknown = np.isnan(training.features).all(axis=0)
+        self._rounds = len(training.reward)
+        with self._blamed("copied and fitted"):
+            self._estimator = _default_estimator(training, actions) if estimator is None else copy.deepcopy(estimator)
+            binary = np.isin(training.reward, (0.0, 1.0)).all()
+            target = training.reward.astype(np.int64) if binary and self._classifies else training.reward
+            self._estimator.fit(self._design(training.features, training.action), target)
 
     def predict(self, features: FloatArray) -> FloatArray:
         """What every action is expected to earn, (rounds, actions), on [0, 1]."""
@@ -88,10 +88,27 @@ class Fitted:
         for start in range(0, rounds, step):
             part = features[start : start + step]
             design = self._design(np.repeat(part, actions, axis=0), np.tile(np.arange(actions), len(part)))
-            found[start : start + step] = self._ask(design).reshape(len(part), actions)
+            with self._blamed("asked"):
+                found[start : start + step] = self._ask(design).reshape(len(part), actions)
         return within_range(found)
 
+    @contextmanager
+    def _blamed(self, doing: str) -> Iterator[None]:
+        """Whatever goes wrong in an estimator is told as its fault; small ones are not worth several threads."""
+        try:
+            with _one_thread() if self._default and self._rounds < _WORTH_THREADS else nullcontext():
+                yield
+        except UsageError:
+            raise
+        except Exception as error:
+            name = name_of(None) if self._default else type(getattr(self, "_estimator", None)).__name__
+            raise UsageError(
+                f"the reward model {name} could not be {doing}, after {self._rounds:,} rounds to learn from: {error}"
+            ) from error
+
     def _design(self, features: FloatArray, action: IntArray) -> FloatArray:
+        # A context that was never known says nothing yet, and trips some estimators.
+        features = np.where(self._unknown, 0.0, features)
         if self._default:
             return np.column_stack([features, action])
         columns = [
@@ -123,6 +140,13 @@ def _default_estimator(training: Training, actions: int) -> Any:
     # The action is the last column; too many of them can only be a number.
     categorical = [*training.categorical, actions <= MOST_CATEGORIES]
     return HistGradientBoostingRegressor(categorical_features=categorical, random_state=0)
+
+
+def _one_thread() -> AbstractContextManager[Any]:
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn
+
+    limits: AbstractContextManager[Any] = threadpool_limits(1)
+    return limits
 
 
 def _indicators(codes: FloatArray | IntArray, count: int) -> FloatArray:

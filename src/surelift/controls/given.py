@@ -41,5 +41,8 @@ class GivenPredictions:
             return found.replace_values(np.zeros(len(found.values)))
         return found.replace_values(within_range(rounds.logs.scale.unit(found.values)))
 
+    def finish(self) -> None:
+        pass
+
     def describe(self) -> dict[str, Any]:
         return {"model": "given", "of": self.reader.describe()}

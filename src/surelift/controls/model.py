@@ -28,6 +28,10 @@ class Predictor(Protocol):
         """What each action of each round is expected to earn, on [0, 1], laid out as production's vectors are."""
         ...
 
+    def finish(self) -> None:
+        """Called after the last round; raises if the model had no right to speak of them."""
+        ...
+
 
 class RewardModel(Protocol):
     predictable: ClassVar[bool]

@@ -1,11 +1,12 @@
 """A reward model that learns from the log it judges, and never from a round it has yet to judge.
 
-It is fitted when 64, 128, 256, ... rounds have passed, on rounds strictly earlier than the one that comes, and speaks of
-the rounds after. So what it says of a round is known before its action, whatever the log, and the certificate holds.
+It is fitted when 64, 128, 256, ... rounds have passed and a new moment begins, on the rounds before it, and speaks of the
+rounds after. So what it says of a round is known before its action, whatever the log, and the certificate holds.
 (K-fold cross-fitting does not: two rounds in two folds know of each other, and the product of their factors has a mean
 above 1.)
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -54,7 +55,6 @@ class _Refitting:
         self._seen = 0
         self._due = FIRST
         self._kept: list[Training] = []
-        self._times: list[Any] = []
         self._latest: Any = None
         self._fitted: Fitted | None = None
         self._actions = 0
@@ -74,25 +74,36 @@ class _Refitting:
             )
         if self._due <= LAST:
             self._kept.append(training)
-            self._times.append(times)
         parts, begin = [], 0
-        while (end := self._due - self._seen) < rounds.size and self._due <= LAST:
+        for end in self._refits(times):
             parts.append(self._fitted.predict(training.features[begin:end]))
-            self._refit(before=times[end])
+            self._fitted = Fitted(
+                self._estimator, Training.joined(self._kept).only(slice(self._seen + end)), self._actions
+            )
             begin = end
-            self._due *= 2
         parts.append(self._fitted.predict(training.features[begin:]))
         self._seen += rounds.size
         self._latest = times[-1]
+        if self._due > LAST:
+            self._kept = []
         return Vectors.from_matrix(np.concatenate(parts), tolerance=0.0)
 
-    def _refit(self, *, before: Any) -> None:
-        """Fit on the rounds that are due and strictly earlier: rounds of one moment may not know of each other."""
-        earlier = int(np.searchsorted(np.concatenate(self._times)[: self._due], before, side="left"))
-        if earlier:
-            self._fitted = Fitted(self._estimator, Training.joined(self._kept).only(slice(earlier)), self._actions)
-        if self._due == LAST:
-            self._kept, self._times = [], []
+    def finish(self) -> None:
+        pass
+
+    def _refits(self, times: Any) -> Iterator[int]:
+        """Where in the batch a refit is due: at the first round of a moment, so that rounds of one moment share a model.
+
+        How they lie within their moment may depend on their rewards.
+        """
+        later = np.ones(len(times), dtype=np.bool_)
+        later[1:] = times[1:] > times[:-1]
+        later[0] = self._latest is not None and times[0] > self._latest
+        for place in np.flatnonzero(later):
+            if self._seen + int(place) >= self._due and self._due <= LAST:
+                yield int(place)
+                while self._due <= self._seen + place:
+                    self._due *= 2
 
     def _check_order(self, rounds: Rounds, times: Any) -> None:
         if rounds.size == 0 or rounds.faults.tallies:

@@ -4,15 +4,17 @@ from surelift.decisions.certificate import Certificate
 from surelift.decisions.check import Finding, Health, WeightHealth, check
 from surelift.decisions.compare import compare
 from surelift.decisions.estimate import Estimation, PolicyEstimate, estimate
-from surelift.decisions.evaluate import Evaluation, PolicyValue, evaluate
+from surelift.decisions.evaluate import evaluate
+from surelift.decisions.evaluation import Evaluation, PolicyValue
 from surelift.decisions.gate import Gate, Guardrail, gate
 from surelift.decisions.improvement import Improvement
+from surelift.decisions.monitor import Monitor
 from surelift.decisions.segments import Segments
 from surelift.decisions.select import Selection, select
 from surelift.decisions.verify import Verification, verify
 
 __all__ = [
-    "Certificate", "Estimation", "Evaluation", "Finding", "Gate", "Guardrail", "Health", "Improvement", "PolicyEstimate",
-    "PolicyValue", "Segments", "Selection", "Verification", "WeightHealth", "check", "compare", "estimate", "evaluate",
-    "gate", "select", "verify",
+    "Certificate", "Estimation", "Evaluation", "Finding", "Gate", "Guardrail", "Health", "Improvement", "Monitor",
+    "PolicyEstimate", "PolicyValue", "Segments", "Selection", "Verification", "WeightHealth", "check", "compare",
+    "estimate", "evaluate", "gate", "select", "verify",
 ]  # fmt: skip

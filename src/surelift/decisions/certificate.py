@@ -1,20 +1,19 @@
 """A certificate: an answer with all it takes to compute it again, as versioned JSON."""
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from surelift.bounds import BOUNDS
-from surelift.decisions.evaluate import Evaluation
+from surelift.decisions.evaluation import Evaluation
 from surelift.decisions.gate import Gate
 from surelift.decisions.improvement import Improvement
 from surelift.decisions.segments import Segments
 from surelift.decisions.select import Selection
 from surelift.errors import LogsError, SureliftError, UsageError
+from surelift.saving import write_beside
 
 FORMAT = "surelift certificate"
 VERSION = 1
@@ -71,19 +70,7 @@ class Certificate:
         target = Path(path).resolve()
         if target.exists() and not _is_certificate(target):
             raise UsageError(f"{path} exists and is no certificate, so it was not overwritten; name another file.")
-        beside = None
-        try:
-            handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(self.content, file, indent=2, allow_nan=False)
-                file.write("\n")
-            os.chmod(beside, 0o644)
-            os.replace(beside, target)
-        except OSError as error:
-            raise UsageError(f"the certificate cannot be written to {path}: {error.strerror}.") from error
-        finally:
-            if beside is not None:
-                Path(beside).unlink(missing_ok=True)
+        write_beside(target, json.dumps(self.content, indent=2, allow_nan=False) + "\n", what="the certificate")
 
     @classmethod
     def load(cls, path: str | Path) -> "Certificate":

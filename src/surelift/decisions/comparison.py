@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from surelift.bounds.bound import Promise
 from surelift.decisions.asking import Progress, ask, count_rounds, refuse_contradiction, require_logs
 from surelift.decisions.basis import Basis, assumptions_of, basis_of, doubts_of, within
 from surelift.decisions.improvement import Improvement
@@ -33,6 +34,13 @@ class Comparison:
     known: frozenset[str]
     question: str
     options: Mapping[str, Any]
+    one_look: bool = False
+    """Whether the answer may be looked at only once, whatever the method promises."""
+
+    @property
+    def promise(self) -> Promise:
+        promised = self.method.promise
+        return "one look" if self.one_look and promised == "any number of looks" else promised
 
     @property
     def everyone(self) -> dict[str, Policy]:
@@ -99,10 +107,10 @@ class Comparison:
             counted=self.logs.counted,
             method=method.name,
             control=control_of(gain, loss),
-            promise=method.promise,
+            promise=self.promise,
             mean_weight=mean_weight,
             improvement_range=(-scale.improvement(most), scale.improvement(most)),
-            assumptions=(*assumptions_of(self.logs, method.promise, method.assumes(gain, loss), segment), *doubts),
+            assumptions=(*assumptions_of(self.logs, self.promise, method.assumes(gain, loss), segment), *doubts),
             doubts=doubts,
             basis=basis,
         )
@@ -110,7 +118,7 @@ class Comparison:
 
 def comparison_of(
     logs: Logs, policies: Mapping[str, Policy], *, over: Any, margin: float, method: Method, question: str,
-    options: Mapping[str, Any],
+    options: Mapping[str, Any], one_look: bool = False,
 ) -> Comparison:  # fmt: skip
     """Check the question, and look which policies can be controlled."""
     require_logs(logs)
@@ -120,7 +128,7 @@ def comparison_of(
         raise UsageError(f"{name!r} would be compared with itself; name another policy in over=, or give both names.")
     comparison = Comparison(
         logs=logs, policies=policies, over=name, baseline=baseline, margin=margin, method=method, known=frozenset(),
-        question=question, options=options,
+        question=question, options=options, one_look=one_look,
     )  # fmt: skip
     return replace(comparison, known=method.known(logs, comparison.everyone))
 

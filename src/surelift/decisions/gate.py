@@ -1,16 +1,15 @@
 """May the candidate be launched? The logs are checked, the improvement certified, and the guardrails held."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from surelift.controls import models
 from surelift.decisions.asking import Progress, require_logs
 from surelift.decisions.basis import Basis
 from surelift.decisions.check import Health, check
 from surelift.decisions.compare import compare
 from surelift.decisions.improvement import Improvement
-from surelift.decisions.method import check_delta
+from surelift.decisions.method import check_delta, choose_control
 from surelift.decisions.result import Result
 from surelift.errors import UsageError, is_number
 from surelift.grids import Grid
@@ -20,18 +19,33 @@ from surelift.policies.resolve import PRODUCTION
 
 @dataclass(frozen=True, slots=True)
 class Guardrail:
-    """A second reward that must not get worse by more than ``margin``, in the units of its column."""
+    """A second reward (or cost) that must not get worse by more than ``margin``, in the units of its column."""
 
     column: str
     margin: float = 0.0
     reward_range: tuple[float, float] = (0.0, 1.0)
+    cost: bool = False
+    """Whether less of it is better."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.column, str):
+            raise UsageError(f"a guardrail names a column, but is given a {type(self.column).__name__}.")
         if not (is_number(self.margin) and 0.0 <= self.margin < float("inf")):
             raise UsageError(
                 f"guardrail {self.column!r}: the margin is how much worse it may get, a number of at least 0, not "
                 f"{self.margin!r}."
             )
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "column": self.column, "margin": self.margin, "reward_range": list(self.reward_range), "cost": self.cost,
+        }  # fmt: skip
+
+
+def guardrail_from(description: Mapping[str, Any]) -> Guardrail:
+    return Guardrail(
+        description["column"], description["margin"], tuple(description["reward_range"]), description["cost"]
+    )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -68,7 +82,7 @@ def gate(
     over: Any = PRODUCTION,
     delta: float = 0.05,
     margin: float = 0.0,
-    guardrails: Iterable[Guardrail | Mapping[str, Any]] = (),
+    guardrails: Sequence[Guardrail] = (),
     method: str = "mixture",
     control: Any = "auto",
     grid: str | Grid = "anytime",
@@ -85,9 +99,9 @@ def gate(
     True
     """
     require_logs(logs)
-    rails = _named([one if isinstance(one, Guardrail) else _from_description(one) for one in guardrails])
+    rails = _named(guardrails)
     share = check_delta(delta) / (1 + len(rails))
-    logs_of = {column: logs.with_reward(column, rail.reward_range) for column, rail in rails.items()}
+    logs_of = {column: logs.with_reward(column, rail.reward_range, is_cost=rail.cost) for column, rail in rails.items()}
     health = check(logs, policy, progress=progress)
     if not health.ok:
         return Gate(False, health, None, {}, delta, None)
@@ -96,13 +110,18 @@ def gate(
         "progress": progress,
     }  # fmt: skip
     improvement = compare(logs, policy, margin=margin, control=control, **options)
-    unmodelled = "auto" if models.is_model(control) else control
+    unmodelled = control if choose_control(control)[1] is None else "auto"
     held = {
-        column: compare(logs_of[column], policy, margin=-rail.margin, control=unmodelled, **options)
+        column: _held(compare(logs_of[column], policy, margin=-rail.margin, control=unmodelled, **options))
         for column, rail in rails.items()
     }
     certified = improvement.certified and all(result.certified for result in held.values())
     return Gate(certified, health, improvement, held, delta, _basis(improvement, held, rails, delta))
+
+
+def _held(result: Improvement) -> Improvement:
+    """Not worse is enough: unlike an improvement, a change of exactly minus the margin holds."""
+    return replace(result, certified=result.lower >= result.margin and not result.doubts)
 
 
 def _basis(
@@ -111,19 +130,14 @@ def _basis(
     fingerprint = improvement.basis.fingerprint
     for result in held.values():
         fingerprint = fingerprint + result.basis.fingerprint
-    described = [
-        {"column": rail.column, "margin": rail.margin, "reward_range": list(rail.reward_range)}
-        for rail in rails.values()
-    ]
+    described = [rail.describe() for rail in rails.values()]
     options = {**improvement.basis.options, "delta": delta, "guardrails": described}
     return replace(improvement.basis, question="gate", options=options, fingerprint=fingerprint)
 
 
-def _from_description(description: Mapping[str, Any]) -> Guardrail:
-    return Guardrail(description["column"], description["margin"], tuple(description["reward_range"]))
-
-
-def _named(rails: list[Guardrail]) -> dict[str, Guardrail]:
+def _named(rails: Sequence[Guardrail]) -> dict[str, Guardrail]:
+    if not isinstance(rails, Sequence) or not all(isinstance(rail, Guardrail) for rail in rails):
+        raise UsageError("guardrails must be a list of Guardrail(column, margin).")
     named = {rail.column: rail for rail in rails}
     if len(named) != len(rails):
         raise UsageError("two guardrails name one column; give each column one margin.")

@@ -171,9 +171,9 @@ def _describe(option: Any) -> Any:
 
 def choose_method(name: str, *, control: Any, **options: Any) -> Method:
     """Check the options against the method: one that it does not use is an error, not a silence."""
-    if name not in BOUNDS:
+    if not isinstance(name, str) or name not in BOUNDS:
         raise UsageError(f"no method {name!r}; the methods are {', '.join(BOUNDS)}.")
-    control, model = _choose_control(control)
+    control, model = choose_control(control)
     options = {option: value.item() if isinstance(value, np.generic) else value for option, value in options.items()}
     used = BOUNDS[name].options
     for option, value in options.items():
@@ -190,7 +190,7 @@ def choose_method(name: str, *, control: Any, **options: Any) -> Method:
     return chosen
 
 
-def _choose_control(control: Any) -> tuple[str, RewardModel | None]:
+def choose_control(control: Any) -> tuple[str, RewardModel | None]:
     """The name of a control, and the reward model where it is one."""
     if isinstance(control, str) and control in CONTROLS:
         return control, models.refitted() if control == "model" else None

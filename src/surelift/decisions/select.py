@@ -101,7 +101,11 @@ def select(
         logs, named, over=over, margin=margin, method=chosen_method, question="select", options=options
     )
     # The winner is chosen by looking, so every candidate is bounded at delta / candidates: all bounds hold at once.
-    found = asked.improvements(delta=delta / len(named), progress=progress)
+    return selection_of(asked.improvements(delta=delta / len(named), progress=progress), many=many, delta=delta)
+
+
+def selection_of(found: Mapping[str, Improvement], *, many: Many, delta: float) -> Selection:
+    """Choose among improvements that were bounded at delta divided by their number."""
     first = next(iter(found.values()))
     if many == "e-bh":
         evidence = {name: result.e_value for name, result in found.items()}

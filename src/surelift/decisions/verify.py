@@ -14,7 +14,7 @@ from surelift.decisions.asking import Progress, require_logs
 from surelift.decisions.certificate import Answer, Certificate
 from surelift.decisions.compare import compare
 from surelift.decisions.evaluate import evaluate
-from surelift.decisions.gate import gate
+from surelift.decisions.gate import gate, guardrail_from
 from surelift.decisions.result import Result
 from surelift.decisions.select import select
 from surelift.errors import LogsError, SureliftError, UsageError, is_number
@@ -120,8 +120,12 @@ def _question(stated: Mapping[str, Any], policies: dict[str, Policy], control: A
     if "over" in options:
         over = options.pop("over")
         options["over"] = {over: policies.pop(over)}
+    if control is not None and not isinstance(options["control"], Mapping):
+        raise UsageError("control= was given again, but no reward model narrowed this certificate; leave it out.")
     if isinstance(options["control"], Mapping):
         options["control"] = _rebuild_model(options["control"]) if control is None else control
+    if "guardrails" in options:
+        options["guardrails"] = [guardrail_from(one) for one in options["guardrails"]]
     unknown = options.keys() - inspect.signature(question).parameters.keys()
     if unknown:
         raise ValueError(f"unknown options {', '.join(sorted(unknown))}")

@@ -61,6 +61,8 @@ def _readings(logs: Logs, plan: Plan, besides: Needs, progress: Progress | None)
         rows += reading.rounds.size
         if progress is not None:
             progress(rows)
+    if predictor is not None:
+        predictor.finish()
 
 
 def _needs_of(logs: Logs, plan: Plan) -> Needs:

@@ -13,7 +13,8 @@ def e_value(mean: float, sums: TermSums) -> float:
 
     It is rounded down to the largest float where it would overflow, which understates the evidence.
     """
-    if mean < 0.0 - sums.needed.offset:
+    offsets = [component.offset for component in sums.needed.components] or [sums.needed.offset]
+    if mean < 0.0 - min(offsets):
         return math.exp(_LARGEST_LOG)  # it cannot be: no mean is so small
     if not sums.needed.components:
         return 1.0

@@ -14,6 +14,7 @@ def discoveries(e_values: Mapping[str, float], *, rate: float) -> tuple[str, ...
     >>> discoveries({"a": 16.0, "b": 15.0, "c": 1.0}, rate=0.1)
     ('a', 'b')
     """
+    assert all(value >= 0.0 for value in e_values.values()), "an e-value is never negative, and always a number"
     ordered = sorted(e_values, key=lambda name: -e_values[name])
     enough = [k for k, name in enumerate(ordered, start=1) if e_values[name] * k * rate >= len(ordered)]
     return tuple(ordered[: max(enough, default=0)])

@@ -23,8 +23,9 @@ class Files:
 
     def __init__(self, paths: Sequence[str | Path]) -> None:
         # By what they resolve to: a file named twice, by a link or another path, would count its rounds twice.
-        found = {Path(file).resolve(): file for path in paths for file in _expand(str(path))}
+        found = {Path(file).resolve(): file for path in paths for file in expand(str(path))}
         self._paths = sorted(found.values())
+        self.resolved = frozenset(found)
         if not self._paths:
             raise UsageError("no file was named; give a path, a glob such as 'logs/*.parquet', or a list of paths.")
         kinds = {_format(path) for path in self._paths}
@@ -109,7 +110,7 @@ def _check_lines(path: str, rows: int) -> None:
         )
 
 
-def _expand(path: str) -> list[str]:
+def expand(path: str) -> list[str]:
     if Path(path).is_dir():
         inside = (file.relative_to(path) for file in Path(path).rglob("*") if file.is_file())
         # Folders such as _temporary and .ipynb_checkpoints hold copies.

@@ -109,12 +109,12 @@ class Logs:
     def column_names(self) -> list[str]:
         return list(self._names)
 
-    def with_reward(self, column: str, reward_range: tuple[float, float]) -> "Logs":
+    def with_reward(self, column: str, reward_range: tuple[float, float], *, is_cost: bool) -> "Logs":
         """The same decisions, judged by another column."""
         self.require_columns(column, role="a guardrail", single=True)
         other = copy.copy(self)
-        other.reward, other.cost = column, None
-        other.scale = Scale(*_two_numbers(reward_range), is_cost=False)
+        other.reward, other.cost = (None, column) if is_cost else (column, None)
+        other.scale = Scale(*_two_numbers(reward_range), is_cost=is_cost)
         return other
 
     def count(self) -> int:

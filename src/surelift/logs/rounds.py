@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from surelift.arrays import BoolArray, FloatArray, IntArray
+from surelift.errors import UsageError
 from surelift.logs import faults
 from surelift.logs.actions import NOWHERE, find_positions
 from surelift.logs.batch import Batch
@@ -169,6 +170,8 @@ class Rounds:
         """The times of the decisions, in a form that can be put in order."""
         assert self.logs.time is not None
         column = decode(self.table[self.logs.time])
+        if pa.types.is_nested(column.type):
+            raise UsageError(f"time {self.logs.time!r} holds {column.type}; a time is a timestamp, a date or a number.")
         if is_text(column):
             numbers = self.plain_numbers(self.logs.time)
             return numbers.values if not numbers.not_numeric.any() else np.asarray(column.to_pylist(), dtype=np.str_)

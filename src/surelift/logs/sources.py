@@ -8,11 +8,14 @@ from surelift.errors import UsageError
 from surelift.logs.batch import Source
 from surelift.logs.files import Files
 from surelift.logs.frames import Arrays, Frame, Query
+from surelift.logs.streams import Chunk
 
 STREAMED_QUERIES = {"duckdb", "polars"}
 
 
 def open_source(source: Any) -> Source:
+    if isinstance(source, Chunk):
+        return source
     if isinstance(source, str | Path):
         return Files([source])
     if isinstance(source, Mapping):

@@ -22,6 +22,8 @@ class Probabilities:
     """Of every action, likewise never overstated."""
     known_excess: FloatArray | None = None
     """The weights minus 1, where they are known more exactly than by division."""
+    short_of_one: float = 0.0
+    """By how much, at most, its vectors fall short of summing to 1."""
 
     def only(self, chosen: BoolArray) -> "Probabilities":
         """Of some of the rounds."""
@@ -29,6 +31,7 @@ class Probabilities:
             self.logged[chosen],
             None if self.vectors is None else self.vectors.only(chosen),
             None if self.known_excess is None else self.known_excess[chosen],
+            self.short_of_one,
         )
 
     def excess(self, propensity: FloatArray) -> FloatArray:
@@ -79,7 +82,8 @@ def vector_probabilities(rounds: Rounds, vectors: Vectors, subject: str) -> Prob
     assert rounds.action is not None
     # A vector that sums to a little more than 1 overstates its entries by as much.
     shares = rounds.check_probability_vectors(vectors, subject).normalised(only_down=True)
-    return Probabilities(shares.at(rounds.action), shares)
+    short = float(np.maximum(1.0 - shares.sums(), 0.0).max(initial=0.0))
+    return Probabilities(shares.at(rounds.action), shares, short_of_one=short)
 
 
 def require_action(logs: Logs, subject: str) -> None:

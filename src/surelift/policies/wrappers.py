@@ -66,10 +66,10 @@ class Mixture:
         excess = self.alpha * other.excess(rounds.propensity)
         shares = rounds.logging_shares
         if shares is None or other.vectors is None or len(shares.values) != len(other.vectors.values):
-            return Probabilities(logged, None, excess)
+            return Probabilities(logged, None, excess, self.alpha * other.short_of_one)
         # From production's shares as control sees them, so that no weight falls below 1 - alpha by rounding.
         values = (1.0 - self.alpha) * shares.values + self.alpha * other.vectors.values
-        return Probabilities(logged, shares.replace_values(values), excess)
+        return Probabilities(logged, shares.replace_values(values), excess, self.alpha * other.short_of_one)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "mixture", "alpha": self.alpha, "of": self.policy.describe()}

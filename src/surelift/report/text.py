@@ -6,7 +6,7 @@ from typing import Any
 
 from surelift.decisions.check import Health
 from surelift.decisions.estimate import Estimation, PolicyEstimate
-from surelift.decisions.evaluate import Evaluation, PolicyValue
+from surelift.decisions.evaluation import Evaluation, PolicyValue
 from surelift.decisions.gate import Gate
 from surelift.decisions.improvement import Improvement
 from surelift.decisions.segments import Segments

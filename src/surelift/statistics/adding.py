@@ -107,10 +107,16 @@ def _moment(moment: Moment, term: Term, rounds: PolicyRounds, units: Units, logs
 
 def _largest_slack(reading: Reading, plan: Plan) -> float:
     """By how much a propensity exceeded its entry in production's vector, where a control relies on them to be one."""
-    controlled = any(part.control is not None for term in plan.terms for part in term.needed.components)
-    if not controlled or reading.rounds.logging_shares is None:
-        return 0.0
-    return float(overstated(reading.rounds).max(initial=0.0))
+    controls = {
+        type(part.control) for term in plan.terms for part in term.needed.components if part.control is not None
+    }
+    slack = 0.0
+    if controls and reading.rounds.logging_shares is not None:
+        slack = float(overstated(reading.rounds).max(initial=0.0))
+    if MaxWeightControl in controls:
+        # Weights that average to a little less than 1 overstate what is given back.
+        slack += max(found.short_of_one for found in reading.probabilities.values())
+    return slack
 
 
 def _log_sums(

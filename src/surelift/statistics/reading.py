@@ -7,7 +7,7 @@ import numpy as np
 
 from surelift.arrays import BoolArray, FloatArray
 from surelift.controls.model import Predictor
-from surelift.errors import UsageError
+from surelift.errors import LogsError, UsageError
 from surelift.logs import faults
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
@@ -51,6 +51,12 @@ class Reading:
                 "it would have done, not only how likely the logged action was."
             )
         assert self.rounds.action is not None
+        differ = vectors.lengths != self.predicted.lengths
+        if differ.any():
+            raise LogsError(
+                f"the reward model predicts for {self.predicted.lengths[differ][0]} actions where policy {candidate!r} has "
+                f"{vectors.lengths[differ][0]}, first in row {self.rounds.rows[differ][0]:,}; they must list the same."
+            )
         chosen = vectors.fold(np.add, vectors.values * self.predicted.values, empty=0.0)
         return self.predicted.at(self.rounds.action), chosen
 

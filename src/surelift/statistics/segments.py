@@ -1,10 +1,11 @@
 """The segments of a log: groups of rounds that were told apart before their actions, such as countries."""
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from surelift.arrays import BoolArray
-from surelift.errors import LogsError
+from surelift.arrays import ArrowColumn, BoolArray
+from surelift.errors import LogsError, UsageError
 from surelift.logs import faults
 from surelift.logs.batch import Needs
 from surelift.logs.columns import decode, is_absent
@@ -15,17 +16,25 @@ from surelift.logs.rounds import Rounds
 MOST = 1000
 
 
-def count_segments(logs: Logs, by: str) -> dict[str, int]:
+def count_segments(logs: Logs, by: str, declared: tuple[str, ...] | None) -> dict[str, int]:
     """The rounds of each segment, in the order of their names: they are counted before anything is looked at."""
-    logs.require_columns(by, role="by", single=True)
     counts: dict[str, int] = {}
     rows = 0
     for batch in logs.batches(Needs(read=(by,))):
         rounds = Rounds(logs, batch)
         rows += rounds.size
-        rounds.refuse(f"by {by!r}", faults.SEGMENT, is_absent(decode(rounds.table[by])), None)
+        column = _plain(rounds, by)
+        missing = is_absent(column)
+        if pa.types.is_floating(column.type):
+            missing = missing | np.asarray(pc.fill_null(pc.is_nan(column), True))
+        rounds.refuse(f"by {by!r}", faults.SEGMENT, missing, None)
         refuse_faults(rounds.faults.tallies, rows=rows)
         for name, chosen in positions_of(rounds, by).items():
+            if declared is not None and name not in declared:
+                row = int(rounds.rows[np.argmax(chosen)])
+                raise LogsError(
+                    f"by {by!r}: segment {name!r} in row {row:,} is not among those declared, {', '.join(declared[:10])}."
+                )
             counts[name] = counts.get(name, 0) + int(chosen.sum())
         if len(counts) > MOST:
             raise LogsError(
@@ -37,7 +46,7 @@ def count_segments(logs: Logs, by: str) -> dict[str, int]:
 
 def positions_of(rounds: Rounds, by: str) -> dict[str, BoolArray]:
     """Which rounds of a batch belong to each of its segments."""
-    encoded = decode(rounds.table[by]).dictionary_encode()
+    encoded = _plain(rounds, by).dictionary_encode()
     codes = np.asarray(pc.fill_null(encoded.indices, -1))
     if rounds.clusters is not None:
         first = np.repeat(codes[rounds.clusters.starts[:-1]], rounds.clusters.sizes)
@@ -46,4 +55,15 @@ def positions_of(rounds: Rounds, by: str) -> dict[str, BoolArray]:
                 f"by {by!r} changes within a cluster, first in row {int(rounds.rows[np.argmax(codes != first)]):,}; a "
                 "cluster belongs to one segment."
             )
-    return {str(value.as_py()): codes == code for code, value in enumerate(encoded.dictionary)}
+    found: dict[str, BoolArray] = {}
+    for code, value in enumerate(encoded.dictionary):
+        # Values that read the same are one segment.
+        found[str(value.as_py())] = (codes == code) | found.get(str(value.as_py()), False)
+    return found
+
+
+def _plain(rounds: Rounds, by: str) -> ArrowColumn:
+    column = decode(rounds.table[by])
+    if pa.types.is_nested(column.type):
+        raise UsageError(f"by {by!r} holds {column.type}; a segment has a name: text, a number or a date.")
+    return column

@@ -1,0 +1,327 @@
+"""The same question, answered again as rounds arrive, from a state of a few kilobytes."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from surelift.controls import models
+from surelift.controls.refitted import Refitted
+from surelift.decisions.asking import Progress, ask
+from surelift.decisions.comparison import Comparison, comparison_of
+from surelift.decisions.evaluation import Evaluation
+from surelift.decisions.improvement import Improvement
+from surelift.decisions.method import Method, check_delta, choose_method
+from surelift.decisions.select import Selection, selection_of
+from surelift.decisions.valuation import Valuation
+from surelift.errors import LogsError, UsageError
+from surelift.grids import Grid
+from surelift.logs.logs import Logs
+from surelift.policies import Policy
+from surelift.policies.resolve import PRODUCTION, from_description, name_policies
+from surelift.saving import write_beside
+from surelift.statistics import Sums
+from surelift.statistics.state import from_state, to_state
+from surelift.version import __version__
+
+FORMAT, VERSION = "surelift monitor", 1
+MOST_POINTS = 256
+Question = Literal["compare", "evaluate"]
+_SINGLE, _PER_BATCH = ("action_count", "cluster_size"), ("rounds_before_sampling",)
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """What was counted of one stream of batches."""
+
+    sequence: int = 0
+    """The number of its last batch."""
+    rows: int = 0
+    files: tuple[str, ...] = ()
+    """The names of the latest files, in their order, where batches are files."""
+    count: int = 0
+    """How many files there were in all."""
+
+
+class Monitor:
+    """Watch a log that grows: ``update`` with what arrived, ask for ``answer()`` at any time, ``save`` in between.
+
+    ``declared`` are the arguments of ``Logs`` that say what the columns mean. The bound holds at any number of looks, so it
+    may be read after every batch. ``question`` is "compare" (several policies are compared at once, as in ``select``) or
+    "evaluate". ``name`` is that of the shard, where several monitors watch parts of one log and are added up later.
+
+    >>> watch = Monitor({"new": "p_new"}, reward="click", propensity="p")
+    >>> batch = {"click": [0, 1] * 500, "p": [0.5] * 1000, "p_new": [0.4, 0.6] * 500}
+    >>> watch.update(batch, sequence=1), watch.update(batch, sequence=1)  # the second is known already
+    (True, False)
+    >>> watch.answer().certified
+    True
+    """
+
+    def __init__(
+        self,
+        policies: Any,
+        *,
+        question: Question = "compare",
+        over: Any = PRODUCTION,
+        delta: float = 0.05,
+        margin: float = 0.0,
+        method: str = "mixture",
+        control: Any = "auto",
+        grid: str | Grid = "anytime",
+        smoothing: float | None = None,
+        name: str = "",
+        **declared: Any,
+    ) -> None:
+        if question not in ("compare", "evaluate"):
+            raise UsageError(f"a monitor answers 'compare' or 'evaluate', not {question!r}.")
+        self._policies = name_policies(policies)
+        self._question, self._over, self._delta, self._margin = question, over, check_delta(delta), margin
+        self._method = _growing(choose_method(method, control=control, grid=grid, smoothing=smoothing, draws=None))
+        self._declared = declared
+        self._declaration = _without_rounds(declared)
+        self._known: frozenset[str] | None = None
+        self._asked = self._ask_of(self._declaration, frozenset())
+        self.name = name
+        self.shards: dict[str, Shard] = {name: Shard()}
+        self._sums = Sums()
+        self.history: list[dict[str, Any]] = []
+
+    @property
+    def rounds(self) -> int:
+        return self._sums.units
+
+    def asks_the_same(self, other: "Monitor") -> bool:
+        return self._identity() == other._identity()
+
+    def update(
+        self,
+        batch: Any,
+        *,
+        sequence: int | None = None,
+        file: str | None = None,
+        rounds_before_sampling: int | None = None,
+        progress: Progress | None = None,
+    ) -> bool:
+        """Count a batch, anything that ``Logs`` reads; False if its ``sequence`` number was counted before.
+
+        Nothing is counted of a batch with a fault in it. Clusters must lie whole in a batch.
+        """
+        done = self.shards[self.name].sequence
+        if sequence is not None and sequence <= done:
+            return False
+        if sequence is not None and sequence > done + 1:
+            raise UsageError(f"batch {sequence} came, but {done + 1} is next: a batch in between is missing.")
+        declared = {
+            **self._declared,
+            **({} if rounds_before_sampling is None else {"rounds_before_sampling": rounds_before_sampling}),
+        }
+        logs = Logs(batch, **declared)
+        known = self._method.known(logs, self._asked.everyone) if self._known is None else self._known
+        asked = self._ask_of(logs, known)
+        sums = ask(logs, asked.plan(_no_count), progress=progress)
+        self._known, self._asked = known, self._ask_of(self._declaration, known)
+        self._sums = self._sums + sums
+        shard = self.shards[self.name]
+        files = shard.files if file is None else (*shard.files, file)[-MOST_POINTS:]
+        self.shards[self.name] = Shard(done + 1, shard.rows + sums.rows, files, shard.count + (file is not None))
+        self._remember()
+        return True
+
+    def new_files(self, paths: Sequence[str | Path]) -> list[str]:
+        """Those of the files that were not counted yet, in the order of their names."""
+        shard = self.shards[self.name]
+        ordered = sorted({str(path) for path in paths}, key=lambda path: (Path(path).name, path))
+        names = [Path(path).name for path in ordered]
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise UsageError(f"two files are called {twice!r}; files are told apart by their names.")
+        if not shard.files:
+            return ordered
+        late = [name for name in names if shard.files[0] <= name <= shard.files[-1] and name not in shard.files]
+        older = sum(name < shard.files[0] for name in names)
+        if late or older > shard.count - len(shard.files):
+            first = late[0] if late else names[0]
+            raise LogsError(
+                f"{first} was not counted, but {shard.files[-1]}, which sorts after it, was: it came late, and rounds must "
+                "enter in order.\nRename it so that it sorts after the last one; nothing was counted."
+            )
+        return [path for path, name in zip(ordered, names, strict=True) if name > shard.files[-1]]
+
+    def answer(self) -> Improvement | Selection | Evaluation:
+        """What all rounds so far say."""
+        if self._sums.units == 0:
+            raise LogsError("no round has been counted yet; update the monitor first.")
+        return self._answer_from(self._asked)
+
+    def _answer_from(self, asked: "Comparison | Valuation") -> Improvement | Selection | Evaluation:
+        plan = asked.plan(_no_count)
+        if isinstance(asked, Valuation):
+            return asked.answer(plan, self._sums, self._delta)
+        found = asked.answer(plan, self._sums, delta=self._delta / len(asked.policies))
+        if len(found) == 1:
+            return next(iter(found.values()))
+        return selection_of(found, many="simultaneous", delta=self._delta)
+
+    def _remember(self) -> None:
+        """Keep the course of the bounds; when it gets long, every second point of it."""
+        try:
+            found = self.answer()
+        except LogsError:
+            bounds = None  # they contradict each other: whoever asks will be told
+        else:
+            results: Mapping[str, Any] = (
+                {found.policy: found} if isinstance(found, Improvement)
+                else found.improvements if isinstance(found, Selection) else found
+            )  # fmt: skip
+            bounds = {name: [one.lower, one.upper] for name, one in results.items()}
+        self.history.append({"rounds": self._sums.units, "bounds": bounds})
+        if len(self.history) > MOST_POINTS:
+            self.history = self.history[1::2]
+
+    def __add__(self, other: "Monitor") -> "Monitor":
+        """The monitor of two shards of one log together."""
+        if not self.asks_the_same(other):
+            raise UsageError("these monitors do not ask the same question of the same policies, so they do not add up.")
+        twice = sorted(self.shards.keys() & other.shards.keys())
+        if twice:
+            raise UsageError(
+                f"shard {twice[0]!r} is in both, and would count twice; give each monitor a name of its own, name=."
+            )
+        if None not in (self._known, other._known) and self._known != other._known:
+            raise UsageError("one shard knows the whole distributions and the other does not, so they do not add up.")
+        # A copy of one with the sums of both; it speaks for all shards and is updated no more.
+        both = Monitor.__new__(Monitor)
+        both.__dict__.update(self.__dict__)
+        both._known = self._known if other._known is None else other._known
+        both._asked = both._ask_of(both._declaration, both._known or frozenset())
+        both.shards = {**self.shards, **other.shards}
+        both._sums = self._sums + other._sums
+        both.history = []
+        if both._sums.units:
+            both._remember()
+        return both
+
+    def save(self, path: str | Path) -> None:
+        """Write the state beside and rename it: it is never half written."""
+        write_beside(path, json.dumps(self.state(), allow_nan=False) + "\n", what="the state of the monitor")
+
+    def state(self) -> dict[str, Any]:
+        plan = self._asked.plan(_no_count)
+        return {
+            "format": FORMAT, "version": VERSION, "surelift": __version__, "name": self.name, **self._identity(),
+            "known": None if self._known is None else sorted(self._known),
+            "shards": {
+                name: {"sequence": one.sequence, "rows": one.rows, "files": list(one.files), "count": one.count}
+                for name, one in self.shards.items()
+            },
+            "sums": None if self._sums.rows == 0 else to_state(self._sums, plan),
+            "history": self.history,
+        }  # fmt: skip
+
+    @classmethod
+    def load(cls, path: str | Path, *, policies: Any = None, over: Any = None, control: Any = None) -> "Monitor":
+        """Go on from a saved state; what a file cannot hold (functions, models) is given again."""
+        try:
+            state = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise UsageError(f"the state {path} cannot be read: {error.strerror}.") from error
+        except ValueError as error:
+            raise LogsError(f"{path} is no state of a monitor: it is not valid JSON ({error}).") from error
+        if not isinstance(state, dict) or state.get("format") != FORMAT or state.get("version") != VERSION:
+            raise LogsError(f"{path} is no state of a monitor that this surelift ({__version__}) can read.")
+        try:
+            return cls._from_state(state, policies, over, control)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise LogsError(f"{path} is damaged and cannot be read as the state of a monitor ({error}).") from error
+
+    @classmethod
+    def _from_state(cls, state: Mapping[str, Any], policies: Any, over: Any, control: Any) -> "Monitor":
+        given = {} if policies is None else name_policies(policies)
+        options = dict(state["options"])
+        stated = options.pop("control")
+        if control is None:
+            control = models.from_description(stated) if isinstance(stated, Mapping) else stated
+        baseline = {state["over"]: from_description(state["baseline"])} if over is None else over
+        watch = cls(
+            {name: given.get(name) or from_description(form) for name, form in state["policies"].items()},
+            question=state["question"], over=baseline, delta=state["delta"], margin=state["margin"], control=control,
+            name=state["name"], **options, **state["logs"],
+        )  # fmt: skip
+        if watch._identity() != {name: state[name] for name in watch._identity()}:
+            raise UsageError("what was given again is not what the monitor began with.")
+        watch._known = None if state["known"] is None else frozenset(state["known"])
+        watch._asked = watch._ask_of(watch._declaration, watch._known or frozenset())
+        watch.shards = {
+            name: Shard(one["sequence"], one["rows"], tuple(one["files"]), one["count"])
+            for name, one in state["shards"].items()
+        }
+        watch._sums = Sums() if state["sums"] is None else from_state(state["sums"], watch._asked.plan(_no_count))
+        watch.history = list(state["history"])
+        return watch
+
+    def _identity(self) -> dict[str, Any]:
+        """What makes two monitors ask the same."""
+        described: Mapping[str, Policy] = self._policies
+        baseline = self._compared()
+        content = {
+            "question": self._question, "delta": self._delta, "margin": float(self._margin), "over": baseline.over,
+            "baseline": baseline.baseline.describe(), "options": self._method.describe(),
+            "logs": {
+                role: value for role, value in self._declaration.describe().items() if role not in _PER_BATCH
+            },
+            "policies": {name: policy.describe() for name, policy in described.items()},
+        }  # fmt: skip
+        return dict(json.loads(json.dumps(content)))
+
+    def _compared(self, logs: Logs | None = None) -> Comparison:
+        question = "compare" if len(self._policies) == 1 else "select"
+        many = {} if question == "compare" else {"many": "simultaneous"}
+        return comparison_of(
+            self._declaration if logs is None else logs, self._policies, over=self._over, margin=self._margin,
+            method=replace(self._method, control="none"), question=question, options={"delta": self._delta, **many},
+        )  # fmt: skip
+
+    def _ask_of(self, logs: Logs, known: frozenset[str]) -> "Comparison | Valuation":
+        if self._question == "evaluate":
+            return Valuation(
+                logs=logs, policies=self._policies, sides="both", method=self._method, known=known,
+                options={"delta": self._delta},
+            )  # fmt: skip
+        return replace(self._compared(logs), method=self._method, known=known)
+
+
+def _no_count() -> int:
+    raise UsageError("a growing log has no number of rounds to plan for; leave grid= and smoothing= to any looks.")
+
+
+def _growing(method: Method) -> Method:
+    if method.promise != "any number of looks":
+        raise UsageError(
+            f"a monitor looks again and again, and method {method.name!r} with these options promises {method.promise}; "
+            "leave them at their defaults, or name a smoothing."
+        )
+    if isinstance(method.model, Refitted):
+        raise UsageError(
+            "a monitor keeps sums and no rounds, so it cannot refit a reward model; give one that is fitted: "
+            "models.fitted_on(other_logs) or models.given('column')."
+        )
+    return method
+
+
+def _without_rounds(declared: Mapping[str, Any]) -> Logs:
+    """The declaration alone: a log with these columns and no round."""
+    names: list[str] = []
+    for role, columns in declared.items():
+        if role in ("actions", "reward_range", "density", "propensity_is_estimated", "cluster_max", *_PER_BATCH):
+            continue
+        if isinstance(columns, str):
+            names.append(columns)
+        elif role not in _SINGLE and columns is not None:
+            names.extend(columns)
+    return Logs(
+        pa.table({name: pa.nulls(0) for name in dict.fromkeys(map(str, names))} or {"": pa.nulls(0)}), **declared
+    )

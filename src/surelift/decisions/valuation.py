@@ -1,0 +1,108 @@
+"""The values of several policies on the same rounds: the machinery of evaluate."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from surelift.bounds.bound import Promise
+from surelift.decisions.asking import refuse_contradiction
+from surelift.decisions.basis import Basis, assumptions_of, basis_of, doubts_of, within
+from surelift.decisions.evaluation import Evaluation, PolicyValue, Sides
+from surelift.decisions.method import Method, control_of
+from surelift.estimates import plain_mean
+from surelift.logs.logs import Logs
+from surelift.policies import Policy
+from surelift.quantities import Shortfall, Value
+from surelift.statistics import Needed, Plan, Sums, Term
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Valuation:
+    logs: Logs
+    policies: Mapping[str, Policy]
+    sides: Sides
+    method: Method
+    known: frozenset[str]
+    options: Mapping[str, Any]
+    one_look: bool = False
+    """Whether the answer may be looked at only once, whatever the method promises."""
+
+    @property
+    def promise(self) -> Promise:
+        promised = self.method.promise
+        return "one look" if self.one_look and promised == "any number of looks" else promised
+
+    @property
+    def everyone(self) -> Mapping[str, Policy]:
+        return self.policies
+
+    @property
+    def _bounded(self) -> tuple[bool, bool]:
+        """From below and from above, as a reward: a lower bound on a cost is an upper bound on its reward."""
+        below, above = self.sides in ("both", "lower"), self.sides in ("both", "upper")
+        return (above, below) if self.logs.scale.is_cost else (below, above)
+
+    def plan(self, count: Callable[[], int]) -> Plan:
+        return Plan(self.policies, tuple(self._terms(count)), self.method.model)
+
+    def _terms(self, count: Callable[[], int]) -> Iterator[Term]:
+        """For each policy its value and its shortfall, empty where they are not needed."""
+        below, above = self._bounded
+        for name in self.policies:
+            for quantity, wanted in ((Value(), below), (Shortfall(), above)):
+                term = self.method.plan(name, quantity, policies=self.policies, count=count, known=self.known)
+                needed = wanted or (self.method.bound.upper_bound is not None and type(quantity) is Value)
+                yield term if needed else Term(name, quantity)
+
+    def basis(self, sums: Sums, **place: str) -> Basis:
+        options = {"sides": self.sides, **self.method.describe(), **self.options, **place}
+        return basis_of("evaluate", self.logs, self.policies, sums, options)
+
+    def answer(self, plan: Plan, sums: Sums, delta: float, segment: str | None = None) -> Evaluation:
+        method, (below, above) = self.method, self._bounded
+        each = delta / (len(self.policies) * (2 if self.sides == "both" else 1))
+        results = {}
+        for value, shortfall in zip(plan.terms[::2], plan.terms[1::2], strict=True):
+            low = method.lower_bound(sums, value, delta=each) if below else None
+            high = method.upper_bound(sums, value, shortfall, most=1.0, delta=each) if above else None
+            asked = value if value.needed != Needed() else shortfall
+            doubts = (*doubts_of(self.logs), *method.doubts(sums, asked, delta=each))
+            results[value.candidate] = self._in_units(
+                sums, (value, shortfall), low, high, delta=delta, doubts=doubts, segment=segment
+            )
+        used = {result.control for result in results.values()}
+        basis = self.basis(sums, **({} if segment is None else {"segment": segment}))
+        control = used.pop() if len(used) == 1 else "mixed"
+        return Evaluation(results, delta, sums.units, method.name, control, self.sides, basis)
+
+    def _in_units(
+        self, sums: Sums, terms: tuple[Term, Term], low: float | None, high: float | None, *, delta: float,
+        doubts: tuple[str, ...], segment: str | None,
+    ) -> PolicyValue:  # fmt: skip
+        """The answer on [0, 1], checked and turned into the units of the column."""
+        name, method, scale = terms[0].candidate, self.method, self.logs.scale
+        mean_weight = sums.weights[name].total / sums.units
+        if method.believes_contradictions:
+            refuse_contradiction(
+                0.0 if low is None else low, 1.0 if high is None else high, possible=(0.0, 1.0),
+                subject=f"policy {name!r}{within(segment)}, reward on [0, 1]", mean_weight=mean_weight,
+            )  # fmt: skip
+        if scale.is_cost:
+            low, high = high, low
+        return PolicyValue(
+            policy=name,
+            estimate=scale.value(plain_mean(sums, name, Value())),
+            lower=None if low is None else scale.lower(low),
+            upper=None if high is None else scale.upper(high),
+            delta=delta,
+            rounds=sums.units,
+            counted=self.logs.counted,
+            method=method.name,
+            control=control_of(*terms),
+            promise=self.promise,
+            mean_weight=mean_weight,
+            kind="cost" if scale.is_cost else "reward",
+            value_range=(scale.low, scale.high),
+            assumptions=(*assumptions_of(self.logs, self.promise, method.assumes(*terms), segment), *doubts),
+            doubts=doubts,
+        )

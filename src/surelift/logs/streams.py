@@ -1,0 +1,89 @@
+"""Rounds from a stream that can be read once: CSV, JSON lines or Arrow, in chunks that are sources of their own."""
+
+import io
+import itertools
+from collections.abc import Iterator
+from typing import IO, Any, Literal, get_args
+
+import pyarrow as pa
+
+from surelift.errors import LogsError, UsageError
+from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
+
+StreamKind = Literal["csv", "jsonl", "arrow"]
+
+
+class Chunk:
+    """A table that was read from a stream."""
+
+    ordered = True
+
+    def __init__(self, table: Any, *, start: int, as_text: bool) -> None:
+        self.table, self._start, self._as_text = table, start, as_text
+
+    def column_names(self) -> list[str]:
+        return list(self.table.column_names)
+
+    def count(self) -> int:
+        return int(self.table.num_rows)
+
+    def batches(self, needs: Needs) -> Iterator[Batch]:
+        as_text = frozenset(needs.read) if self._as_text else frozenset()
+        yield Batch(self.table.select(needs.columns()), self._start, as_text=as_text)
+
+
+def read_stream(file: IO[bytes], kind: StreamKind, *, skip: int = 0, rows: int = ROWS_PER_BATCH) -> Iterator[Chunk]:
+    """The rows of a stream in chunks, without the first ``skip``; row numbers count from the start of the stream."""
+    if kind not in get_args(StreamKind):
+        raise UsageError(f"no stream of kind {kind!r}; the kinds are {', '.join(get_args(StreamKind))}.")
+    start = 0
+    try:
+        for table in {"csv": _csv, "jsonl": _json_lines, "arrow": _arrow}[kind](file, rows):
+            dropped = min(max(skip - start, 0), table.num_rows)
+            kept = table.slice(dropped)
+            if kept.num_rows:
+                yield Chunk(kept, start=start + dropped, as_text=kind == "csv")
+            start += table.num_rows
+    except pa.ArrowException as error:
+        raise LogsError(
+            f"the stream cannot be read as {kind} after row {start:,}: {str(error).splitlines()[0]}\n"
+            "What came before is counted; mend the stream and go on with --skip."
+        ) from error
+    if start < skip:
+        raise LogsError(f"the stream has {start:,} rows, but {skip:,} were counted before: it is not the same stream.")
+
+
+def _lines(file: IO[bytes], rows: int) -> Iterator[bytes]:
+    while chunk := b"".join(itertools.islice(file, rows)):
+        yield chunk
+
+
+def _csv(file: IO[bytes], rows: int) -> Iterator[Any]:
+    from pyarrow import csv
+
+    header = file.readline()
+    names = csv.read_csv(io.BytesIO(header)).column_names
+    text = csv.ConvertOptions(column_types={name: pa.string() for name in names})
+    for chunk in _lines(file, rows):
+        table = csv.read_csv(io.BytesIO(header.rstrip(b"\r\n") + b"\n" + chunk), convert_options=text)
+        lines = sum(1 for line in chunk.splitlines() if line.strip())
+        if table.num_rows != lines:
+            raise LogsError(
+                f"{lines:,} lines of the stream make {table.num_rows:,} rows: a quote that is never closed, or a cell with "
+                "a line break, joins lines. Nothing was counted of them."
+            )
+        yield table
+
+
+def _json_lines(file: IO[bytes], rows: int) -> Iterator[Any]:
+    from pyarrow import json
+
+    for chunk in _lines(file, rows):
+        yield json.read_json(io.BytesIO(chunk))
+
+
+def _arrow(file: IO[bytes], rows: int) -> Iterator[Any]:
+    with pa.ipc.open_stream(file) as reader:
+        for batch in reader:
+            for start in range(0, batch.num_rows, rows):
+                yield pa.Table.from_batches([batch.slice(start, rows)])

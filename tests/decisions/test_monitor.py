@@ -1,0 +1,310 @@
+"""The monitor: the same answer as the whole log, however it was cut, killed, sharded or streamed."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import surelift as sl
+from tests.controls.test_models import DECLARED, columns
+
+SHOP = sl.datasets.shop(6_000, seed=1)
+FLAGS: dict[str, Any] = {"reward": "click", "propensity": "propensity"}
+
+
+def watching(**options: Any) -> sl.Monitor:
+    return sl.Monitor({"better": "p_better"}, **FLAGS, **options)
+
+
+@given(st.lists(st.integers(1, 2_999), min_size=1, max_size=6, unique=True))
+def test_it_says_what_the_whole_log_says(cuts: list[int]) -> None:
+    watch = watching()
+    edges = [0, *sorted(cuts), 3_000]
+    for number, (start, stop) in enumerate(pairwise(edges), start=1):
+        assert watch.update(SHOP.table.slice(start, stop - start), sequence=number)
+    whole = sl.compare(sl.Logs(SHOP.table.slice(0, 3_000), **FLAGS), {"better": "p_better"})
+    answer = watch.answer()
+    assert isinstance(answer, sl.Improvement)
+    assert answer.lower == pytest.approx(whole.lower, rel=1e-12)
+    assert answer.upper == pytest.approx(whole.upper, rel=1e-12)
+    assert answer.rounds == 3_000
+    certificate = sl.Certificate.of(answer)
+    assert sl.verify(certificate, sl.Logs(SHOP.table.slice(0, 3_000), **FLAGS)).same
+    assert [point["rounds"] for point in watch.history] == edges[1:]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"question": "evaluate"}, {"over": {"worse": "p_worse"}}, {"margin": 0.02, "delta": 0.2},
+        {"method": "logarithmic-smoothing", "smoothing": 0.1}, {"grid": sl.grids.anytime()},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_every_question_survives_a_save(options: dict[str, Any], tmp_path: Path) -> None:
+    watch = watching(**options)
+    watch.update(SHOP.table.slice(0, 2_000), sequence=1)
+    watch.save(tmp_path / "state.json")
+    again = sl.Monitor.load(tmp_path / "state.json")
+    for one in (watch, again):
+        one.update(SHOP.table.slice(2_000), sequence=2)
+    assert again.answer() == watch.answer()
+    assert again.state() == watch.state()
+    question = options.pop("question", "compare")
+    logs = sl.Logs(SHOP.table, **FLAGS)
+    if question == "evaluate":
+        values = again.answer()
+        assert isinstance(values, sl.Evaluation)
+        whole = sl.evaluate(logs, {"better": "p_better"}, **options)
+        assert values["better"].lower == pytest.approx(whole["better"].lower, rel=1e-12)
+    else:
+        found = again.answer()
+        assert isinstance(found, sl.Improvement)
+        assert found.lower == pytest.approx(sl.compare(logs, {"better": "p_better"}, **options).lower, rel=1e-12)
+
+
+def test_vectors_and_a_fitted_model(tmp_path: Path) -> None:
+    table = columns(1, 900)
+    frame = {name: list(column) if getattr(column, "ndim", 1) == 2 else column for name, column in table.items()}
+    model = sl.models.given("q")
+    watch = sl.Monitor("new", control=model, **DECLARED)
+    for number, part in enumerate((slice(0, 300), slice(300, 900)), start=1):
+        watch.update({name: column[part] for name, column in frame.items()}, sequence=number)
+        watch.save(tmp_path / "state.json")
+        watch = sl.Monitor.load(tmp_path / "state.json")
+    answer = watch.answer()
+    assert isinstance(answer, sl.Improvement)
+    assert answer.control == "model"
+    assert answer.lower == pytest.approx(sl.compare(sl.Logs(frame, **DECLARED), "new", control=model).lower)
+    with pytest.raises(sl.UsageError, match="cannot refit a reward model"):
+        sl.Monitor("new", control="model", **DECLARED)
+
+
+def test_batches_are_counted_once_and_in_order() -> None:
+    watch = watching()
+    assert watch.update(SHOP.table.slice(0, 10), sequence=1)
+    assert not watch.update(SHOP.table.slice(0, 10), sequence=1)
+    with pytest.raises(sl.UsageError, match="batch 3 came, but 2 is next"):
+        watch.update(SHOP.table.slice(20, 10), sequence=3)
+    before = json.dumps(watch.state())
+    bad = SHOP.table.slice(0, 5).set_column(SHOP.table.column_names.index("propensity"), "propensity", [[0.0] * 5])
+    with pytest.raises(sl.LogsError, match="5 of 5 values lie outside"):
+        watch.update(bad, sequence=2)
+    assert json.dumps(watch.state()) == before
+    assert watch.update(SHOP.table.slice(10, 10), sequence=2)
+    assert watch.rounds == 20
+
+
+def test_shards_add_up_by_name() -> None:
+    north, south, again = (watching(name=name) for name in ("north", "south", "north"))
+    north.update(SHOP.table.slice(0, 2_500))
+    south.update(SHOP.table.slice(2_500))
+    both = north + south
+    whole = sl.compare(sl.Logs(SHOP.table, **FLAGS), {"better": "p_better"})
+    answer = both.answer()
+    assert isinstance(answer, sl.Improvement)
+    assert answer.lower == pytest.approx(whole.lower, rel=1e-12)
+    with pytest.raises(sl.UsageError, match="shard 'north' is in both"):
+        both + again
+    with pytest.raises(sl.UsageError, match="do not ask the same question"):
+        north + watching(name="west", delta=0.1)
+
+
+def test_clusters_and_sampled_batches() -> None:
+    table = {
+        "u": np.repeat(np.arange(40), 5),
+        "r": np.tile([1.0, 0.0], 100),
+        "p": np.full(200, 0.5),
+        "n": np.tile([0.8, 0.2], 100),
+    }
+    declared: dict[str, Any] = {"reward": "r", "propensity": "p"}
+    watch = sl.Monitor("n", cluster="u", cluster_size=5, **declared)
+    for start in (0, 100):
+        watch.update({name: column[start : start + 100] for name, column in table.items()})
+    whole = sl.compare(sl.Logs(table, cluster="u", cluster_size=5, **declared), "n")
+    found = watch.answer()
+    assert isinstance(found, sl.Improvement)
+    assert found.lower == pytest.approx(whole.lower)
+    assert found.rounds == 40
+    kept = {**table, "k": np.where(table["r"] == 1.0, 1.0, 0.5)}
+    sampled = sl.Monitor("n", keep_probability="k", **declared)
+    for start in (0, 100):
+        sampled.update({name: column[start : start + 100] for name, column in kept.items()}, rounds_before_sampling=150)
+    logs = sl.Logs(kept, keep_probability="k", rounds_before_sampling=300, **declared)
+    answer = sampled.answer()
+    assert isinstance(answer, sl.Improvement)
+    assert answer.lower == pytest.approx(sl.compare(logs, "n").lower)
+
+
+def test_the_history_stays_short() -> None:
+    watch = watching()
+    for start in range(600):
+        watch.update(SHOP.table.slice(start, 1))
+    assert len(watch.history) <= 256
+    assert watch.history[-1]["rounds"] == 600
+    rounds = [point["rounds"] for point in watch.history]
+    assert rounds == sorted(rounds)
+
+
+@pytest.mark.slow
+def test_ten_million_rounds_leave_a_small_state(tmp_path: Path) -> None:
+    watch = sl.Monitor(["p_better", "p_slight", "p_worse"], **FLAGS)
+    big = pa.concat_tables([sl.datasets.shop(500_000).table] * 2)
+    for number in range(10):
+        watch.update(big, sequence=number + 1)
+        watch.save(tmp_path / "state.json")
+    assert watch.rounds == 10_000_000
+    assert (tmp_path / "state.json").stat().st_size < 100_000
+
+
+def test_late_files_are_refused(tmp_path: Path) -> None:
+    watch = watching()
+    paths = [tmp_path / f"day{number}.parquet" for number in (1, 2, 4)]
+    for number, path in enumerate(paths):
+        pq.write_table(SHOP.table.slice(100 * number, 100), path)
+    for new in watch.new_files(paths):
+        watch.update(new, file=Path(new).name)
+    assert watch.new_files(paths) == []
+    assert watch.new_files(paths[1:]) == []  # an old file may have been put away
+    with pytest.raises(sl.LogsError, match=r"day3\.parquet was not counted, but day4\.parquet"):
+        watch.new_files([*paths, tmp_path / "day3.parquet"])
+    with pytest.raises(sl.LogsError, match=r"day0\.parquet was not counted"):
+        watch.new_files([*paths, tmp_path / "day0.parquet"])
+    assert watch.new_files([*paths, tmp_path / "day5.parquet"]) == [str(tmp_path / "day5.parquet")]
+    with pytest.raises(sl.UsageError, match="two files are called"):
+        watch.new_files([tmp_path / "a" / "x.parquet", tmp_path / "b" / "x.parquet"])
+
+
+def command(*arguments: Any) -> list[str]:
+    return [sys.executable, "-m", "surelift", "monitor", *map(str, arguments)]
+
+
+ASKED = ["--reward", "click", "--propensity", "propensity", "--policy", "better=p_better"]
+
+
+@pytest.mark.slow
+def test_killed_anywhere_it_ends_where_the_uninterrupted_one_does(tmp_path: Path) -> None:
+    """SIGKILL at random moments, over and over, until it gets through."""
+    folder = tmp_path / "days"
+    folder.mkdir()
+    table = sl.datasets.shop(60_000, seed=5).table
+    for number in range(60):
+        pq.write_table(table.slice(1_000 * number, 1_000), folder / f"day{number:02}.parquet")
+    whole = tmp_path / "whole.json"
+    assert subprocess.run(command(folder, "--state", whole, *ASKED), capture_output=True, check=False).returncode == 0
+    state, kills, rng = tmp_path / "killed.json", 0, random.Random(0)
+    for _ in range(60):
+        running = subprocess.Popen(
+            command(folder, "--state", state, *ASKED), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        # Wait for it to begin writing, then strike within a few files of work.
+        seen = state.stat().st_mtime_ns if state.exists() else 0
+        while running.poll() is None and (not state.exists() or state.stat().st_mtime_ns == seen):
+            time.sleep(0.002)
+        time.sleep(rng.uniform(0.0, 0.05))
+        if running.poll() is not None:
+            break
+        os.kill(running.pid, signal.SIGKILL)
+        running.wait()
+        kills += 1
+        json.loads(state.read_text())
+    else:
+        subprocess.run(command(folder, "--state", state, *ASKED), capture_output=True, check=False)
+    assert kills >= 5
+    left, right = (json.loads(path.read_text()) for path in (state, whole))
+    assert left["sums"] == right["sums"]
+    assert left["shards"] == right["shards"]
+    assert left["history"] == right["history"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "arrow"])
+def test_a_stream_is_resumed_where_it_was_left(kind: str, tmp_path: Path) -> None:
+    table = SHOP.table.select(["click", "propensity", "p_better"])
+
+    def stream(rows: Any) -> bytes:
+        if kind == "jsonl":
+            return "".join(json.dumps(row) + "\n" for row in rows.to_pylist()).encode()
+        sink = pa.BufferOutputStream()
+        if kind == "csv":
+            pa.csv.write_csv(rows, sink)
+        else:
+            with pa.ipc.new_stream(sink, rows.schema) as writer:
+                writer.write_table(rows)
+        return bytes(sink.getvalue())
+
+    state = tmp_path / "state.json"
+    first = subprocess.run(
+        command("--stdin", kind, "--state", state, *ASKED), input=stream(table.slice(0, 2_000)), capture_output=True,
+        check=False,
+    )  # fmt: skip
+    assert first.returncode == 0, first.stderr
+    second = subprocess.run(
+        command("--stdin", kind, "--skip", "--state", state), input=stream(table), capture_output=True, check=False
+    )
+    assert second.returncode == 0, second.stderr
+    answer = sl.Monitor.load(state).answer()
+    whole = sl.compare(sl.Logs(SHOP.table, **FLAGS), {"better": "p_better"})
+    assert isinstance(answer, sl.Improvement)
+    assert answer.lower == pytest.approx(whole.lower, rel=1e-12)
+    other = subprocess.run(
+        command("--stdin", kind, "--skip", "--state", state), input=stream(table.slice(0, 10)), capture_output=True,
+        text=False, check=False,
+    )  # fmt: skip
+    assert other.returncode == 4
+    assert b"not the same stream" in other.stderr
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    pq.write_table(SHOP.table, tmp_path / "a.parquet")
+
+    def run(*arguments: Any) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(command(*arguments), capture_output=True, text=True, cwd=tmp_path, check=False)
+
+    assert "must be asked" in run("a.parquet", "--state", "s.json").stderr
+    assert "say --state FILE" in run("a.parquet", *ASKED).stderr
+    assert "name the sources" in run("--state", "s.json", *ASKED).stderr
+    assert not (tmp_path / "s.json").exists()
+    done = run("a.parquet", "--state", "s.json", *ASKED, "--json", "--name", "north")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["certified"]
+    assert "another question" in run("a.parquet", "--state", "s.json", *ASKED, "--delta", "0.1").stderr
+    assert "is of shard 'north'" in run("a.parquet", "--state", "s.json", "--name", "south").stderr
+    (tmp_path / "b").mkdir()
+    pq.write_table(SHOP.table, tmp_path / "b" / "a.parquet")
+    assert run("b/a.parquet", "--state", "t.json", *ASKED, "--name", "south").returncode == 0
+    merged = run("--merge", "s.json", "--merge", "t.json", "--json")
+    assert json.loads(merged.stdout)["rounds"] == 12_000
+    assert run("--merge", "s.json", "--merge", "s.json").returncode == 2
+    (tmp_path / "broken.json").write_text("{")
+    assert run("a.parquet", "--state", "broken.json").returncode == 4
+    (tmp_path / "other.json").write_text('{"format": "surelift monitor", "version": 1}')
+    assert "damaged" in run("a.parquet", "--state", "other.json").stderr
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(sl.UsageError, match="answers 'compare' or 'evaluate'"):
+        watching(question="select")
+    with pytest.raises(sl.UsageError, match="promises one look"):
+        watching(grid="planned")
+    with pytest.raises(sl.UsageError, match="promises one look"):
+        watching(method="logarithmic-smoothing")
+    with pytest.raises(sl.UsageError, match="promises asymptotic"):
+        watching(method="normal")
+    with pytest.raises(sl.LogsError, match="no round has been counted yet"):
+        watching().answer()
+    with pytest.raises(sl.UsageError, match="no propensity"):
+        sl.Monitor("p_better", reward="click")
