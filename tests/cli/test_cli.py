@@ -57,7 +57,7 @@ def assert_clean(done: subprocess.CompletedProcess[str]) -> None:
         (["shop.parquet", *COLUMNS, "--policy", "p_better", "--margin", "0.09"], 3, "Not certified"),
         (["shop.parquet", *COLUMNS, "--policy", "p_better", "--propensity-is-estimated"], 3, "propensity model"),
         (["bad.parquet", *COLUMNS, "--policy", "p_better"], 4, "the first is 0.0 in row 417"),
-        (["wrong.parquet", *COLUMNS, "--policy", "p_better"], 4, "suspect the propensities first"),
+        (["wrong.parquet", *COLUMNS, "--policy", "p_better"], 4, "propensities"),
         (["truncated.parquet", *COLUMNS, "--policy", "p_better"], 4, "truncated.parquet cannot be read"),
         (["empty.parquet", *COLUMNS, "--policy", "p_better"], 4, "empty.parquet cannot be read"),
         (["none.parquet", *COLUMNS, "--policy", "p_better"], 4, "empty"),
@@ -308,7 +308,7 @@ def test_a_crash_is_never_a_verdict(folder: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_commands_are_those_of_the_design() -> None:
     names = {name for name in app if not name.startswith("-")}
-    assert names == {"check", "evaluate", "compare", "select", "gate", "verify", "explain", "demo"}
+    assert names == {"check", "evaluate", "compare", "select", "gate", "monitor", "verify", "explain", "demo"}
 
 
 def test_segments_guardrails_and_discoveries(folder: Path) -> None:

@@ -58,7 +58,7 @@ def test_logs_that_are_not_fit() -> None:
     answer = sl.gate(broken, "new")
     assert not answer.certified
     assert answer.improvement is None
-    with pytest.raises(sl.UsageError, match="nothing to certify"):
+    with pytest.raises(sl.LogsError, match="nothing to certify"):
         sl.Certificate.of(answer)
 
 

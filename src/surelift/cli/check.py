@@ -1,19 +1,35 @@
 """surelift check: are these logs fit for a guarantee?"""
 
-from surelift.cli.options import JsonFlag, LogFlags, PolicyFlags, Sources
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from surelift.cli.options import QUESTION, JsonFlag, LogFlags, PolicyFlags, Sources, split
 from surelift.cli.output import progress, show
 from surelift.decisions.check import check as ask
 
 
 def check(
-    sources: Sources, /, *, log: LogFlags = LogFlags(), policies: PolicyFlags = PolicyFlags(), json: JsonFlag = False
+    sources: Sources,
+    /,
+    *,
+    log: LogFlags = LogFlags(),
+    policies: PolicyFlags = PolicyFlags(),
+    by: Annotated[
+        str | None,
+        Parameter(
+            help="Columns known before the action, with commas: the propensities are tested in each of their segments.",
+            show_default=False,
+            group=QUESTION,
+        ),
+    ] = None,
+    level: Annotated[float, Parameter(help="The chance that right propensities are refused.", group=QUESTION)] = 0.001,
+    json: JsonFlag = False,
 ) -> int:
-    """Are these logs fit for a guarantee, and what do the candidates' weights look like?
-
-    Exit code 0 when fit, 4 when not.
-    """
+    """Are these logs fit for a guarantee, are their propensities right, how much can they say? Exit code 4 when not fit."""
+    named = policies.policies()
     logs = log.logs(sources)
     with progress() as tell:
-        health = ask(logs, policies.policies() or None, progress=tell)
+        health = ask(logs, named or None, by=split(by), level=level, progress=tell)
     show(health, json=json)
     return 0 if health.ok else 4

@@ -1,11 +1,12 @@
 """Bounds become answers: check, evaluate, compare, select, and certificates of them."""
 
 from surelift.decisions.certificate import Certificate
-from surelift.decisions.check import Finding, Health, WeightHealth, check
+from surelift.decisions.check import Health, check
 from surelift.decisions.compare import compare
 from surelift.decisions.estimate import Estimation, PolicyEstimate, estimate
 from surelift.decisions.evaluate import evaluate
 from surelift.decisions.evaluation import Evaluation, PolicyValue
+from surelift.decisions.findings import Finding, WeightHealth
 from surelift.decisions.gate import Gate, Guardrail, gate
 from surelift.decisions.improvement import Improvement
 from surelift.decisions.monitor import Monitor

@@ -35,7 +35,7 @@ class Certificate:
     def of(cls, answer: Answer) -> "Certificate":
         basis = answer.basis
         if basis is None:
-            raise UsageError("these logs are not fit for a guarantee, so there is nothing to certify.")
+            raise LogsError("these logs are not fit for a guarantee, so there is nothing to certify.")
         if "segment" in basis.options:
             raise UsageError(
                 "one segment cannot be certified apart; make the certificate of the whole answer by segment."
@@ -70,7 +70,7 @@ class Certificate:
         target = Path(path).resolve()
         if target.exists() and not _is_certificate(target):
             raise UsageError(f"{path} exists and is no certificate, so it was not overwritten; name another file.")
-        write_beside(target, json.dumps(self.content, indent=2, allow_nan=False) + "\n", what="the certificate")
+        write_beside(path, json.dumps(self.content, indent=2, allow_nan=False) + "\n", what="the certificate")
 
     @classmethod
     def load(cls, path: str | Path) -> "Certificate":

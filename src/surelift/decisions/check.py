@@ -1,55 +1,33 @@
-"""Are these logs fit for a guarantee, and how much can they say about each policy?"""
+"""Are these logs fit for a guarantee, are their propensities right, and how much can they say about each policy?"""
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from surelift.decisions.asking import Progress, require_logs
-from surelift.decisions.basis import doubts_of
+from surelift.decisions.asking import Progress, before_sampling, require_logs
+from surelift.decisions.findings import (
+    Finding,
+    WeightHealth,
+    about_copies,
+    about_drift,
+    about_propensities,
+    about_rounding,
+    about_rounds,
+    all_about_weights,
+    weight_health,
+)
 from surelift.decisions.result import Result
+from surelift.decisions.segments import check_by
 from surelift.engines import collect
-from surelift.logs.faults import describe_faults
+from surelift.errors import UsageError, is_number
+from surelift.evidence.oddities import Copies, Course, Rounding, Tails
+from surelift.evidence.propensities import Evidence, PropensityTests
+from surelift.logs.batch import Needs
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import name_policies
-from surelift.statistics import Plan, Sums, WeightSums
-
-# Below so many effective rounds, or such a share of them, a bound is wide; above such a share one round decides.
-FEW_ROUNDS = 100
-SMALL_SHARE = 0.01
-LARGE_SHARE = 0.1
-STANDARD_ERRORS = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    severity: Literal["refuse", "warn"]
-    subject: str
-    says: str
-    remedy: str
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"severity": self.severity, "subject": self.subject, "says": self.says, "remedy": self.remedy}
-
-
-@dataclass(frozen=True, slots=True)
-class WeightHealth:
-    """How the weights of one policy are spread over the rounds."""
-
-    policy: str
-    mean: float
-    """Near 1 where production could take every action of the policy."""
-    largest: float
-    effective_rounds: float
-    """As many equally weighted rounds would say about as much."""
-    missing_support: float | None
-    """The share of the policy's decisions that production could never take; None where the vectors are not known."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "policy": self.policy, "mean": self.mean, "largest": self.largest,
-            "effective_rounds": self.effective_rounds, "missing_support": self.missing_support,
-        }  # fmt: skip
+from surelift.statistics import Plan
+from surelift.statistics.reading import Reading
+from surelift.statistics.segments import codes_of, day_codes
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -59,6 +37,8 @@ class Health(Result):
     rounds: int
     findings: tuple[Finding, ...]
     weights: Mapping[str, WeightHealth]
+    evidence: tuple[Evidence, ...]
+    """Against the propensities, of every segment that was tested."""
     mean_reward: float | None
     """What production earned in a round, in the units of the column."""
     smallest_propensity: float | None
@@ -80,76 +60,78 @@ class Health(Result):
         return [finding.to_dict() for finding in self.findings]
 
 
-def check(logs: Logs, policies: Any = None, *, progress: Progress | None = None) -> Health:
+def check(
+    logs: Logs,
+    policies: Any = None,
+    *,
+    level: float = 0.001,
+    by: str | Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> Health:
     """Read every round once and say what is wrong with the logs, and what the weights of each policy look like.
+
+    The propensities are tested overall, by action, by day where ``time`` says it, and by the columns in ``by``, known
+    before the action. If they are right, the chance of any refusal by these tests is at most ``level``, however often one
+    looks. With production's whole distribution (``logging``) they are tested in both directions, else only for being too
+    small, by the candidates' weights and the number of actions where it is declared.
 
     >>> check(Logs(reward=[0, 1], propensity=[0.5, 1.2])).ok
     False
     """
     require_logs(logs)
+    if not (is_number(level) and 0.0 < level < 1.0):
+        raise UsageError(f"level, the chance of a false alarm, must lie strictly between 0 and 1, but is {level!r}.")
     named = {} if policies is None else name_policies(policies)
-    sums = collect(logs, Plan(named), progress=progress)
+    columns = [by] if isinstance(by, str) else list(by or ())
+    for column in columns:
+        check_by(logs, column, None, named)
+    look = _Look(logs, columns, list(named))
+    sums = collect(logs, Plan(named), besides=Needs(read=tuple(columns)), look=look, progress=progress)
     fit = sums.units > 0 and not sums.invalid
-    weights = {name: _weight_health(name, sums.weights[name], sums.units) for name in named} if fit else {}
-    findings = [*_about_rounds(logs, sums)]
-    for name, health in weights.items():
-        findings += _about_weights(health, sums.weights[name], sums.units)
+    findings = list(about_rounds(logs, sums))
+    weights: dict[str, WeightHealth] = {}
+    if fit:
+        sums = before_sampling(logs, sums)
+        weights = {name: weight_health(name, sums.weights[name], sums.units, look.tails[name]) for name in named}
+        findings += [
+            *about_propensities(look.tests.found(level=level), look.tests.evidence()),
+            *about_rounding(look.rounding, sums.logging.smallest_propensity),
+            *about_copies(look.copies),
+            *about_drift(look.course),
+            *all_about_weights(weights, sums),
+        ]
     return Health(
         rounds=sums.rows,
         findings=tuple(findings),
         weights=weights,
+        evidence=tuple(look.tests.evidence()) if fit else (),
         mean_reward=logs.scale.value(sums.logging.rewards / sums.units) if fit else None,
         smallest_propensity=sums.logging.smallest_propensity if fit else None,
         kind="cost" if logs.scale.is_cost else "reward",
     )
 
 
-def _about_rounds(logs: Logs, sums: Sums) -> Iterator[Finding]:
-    if sums.rows == 0:
-        yield Finding("refuse", "rounds", "the logs are empty", "Check the path or the filter.")
-    ordered = sorted(sums.invalid.items(), key=lambda item: -item[1].count)
-    for (fault, _), line in zip(ordered, describe_faults(sums.invalid, rows=sums.rows), strict=True):
-        yield Finding("refuse", fault.subject, line, fault.reason.remedy)
-    for doubt in doubts_of(logs):
-        yield Finding("warn", "propensity", doubt, "Log the propensity when the decision is made; see the README.")
+class _Look:
+    """All that an examination keeps of the batches it is shown."""
 
+    def __init__(self, logs: Logs, columns: Sequence[str], policies: Sequence[str]) -> None:
+        self._columns = columns
+        # Rounds that were kept by what happened in them say nothing about the propensities.
+        self._sampled = logs.keep_probability is not None
+        self.tests = PropensityTests(logs.actions)
+        self.copies, self.course, self.rounding = Copies(), Course(), Rounding()
+        self.tails = {name: Tails() for name in policies}
 
-def _weight_health(name: str, sums: WeightSums, rounds: int) -> WeightHealth:
-    effective = sums.total * sums.total / sums.squares if sums.squares > 0.0 else 0.0
-    missing = None if sums.unsupported is None else sums.unsupported / rounds
-    return WeightHealth(name, sums.total / rounds, sums.largest, effective, missing)
-
-
-def _about_weights(health: WeightHealth, sums: WeightSums, rounds: int) -> Iterator[Finding]:
-    subject = f"policy {health.policy!r}"
-    if health.missing_support:
-        yield Finding(
-            "warn", subject,
-            f"{health.missing_support:.2%} of its decisions are actions that production could not take",
-            "What they would earn is counted as nothing; every bound stays true, the lower ones are loose by as much.",
-        )  # fmt: skip
-    variance = sums.squares / rounds - health.mean**2
-    error = math.sqrt(max(variance, 0.0) / rounds)
-    if abs(health.mean - 1.0) > STANDARD_ERRORS * error + 1e-6:
-        low = health.mean < 1.0
-        yield Finding(
-            "warn", subject,
-            f"its mean weight is {health.mean:.4g}, where 1 is expected",
-            (
-                "Either its propensities were logged too large, or it prefers actions that production never takes: up to "
-                f"{1 - health.mean:.1%} of its decisions are then not in the log."
-                if low
-                else "Weights that are too large on average say that propensities were logged too small: check them first."
-            ),
-        )  # fmt: skip
-    share = sums.largest / sums.total if sums.total > 0 else 0.0
-    if share > LARGE_SHARE:
-        yield Finding(
-            "warn", subject, f"one round carries {share:.0%} of its weight (a weight of {health.largest:.4g})",
-            "A point estimate hangs on that round; the bounds do not, but they will be wide.",
-        )  # fmt: skip
-    if health.effective_rounds < max(FEW_ROUNDS, SMALL_SHARE * rounds):
-        yield Finding(
-            "warn", subject, f"{rounds:,} rounds are worth only {health.effective_rounds:,.0f} of its own",
-            "Try a cautious mixture, mixture(policy, 0.1), or collect more rounds.",
-        )  # fmt: skip
+    def __call__(self, reading: Reading) -> None:
+        rounds = reading.rounds
+        days = day_codes(rounds)
+        if not self._sampled:
+            families = {column: codes_of(rounds, column) for column in self._columns}
+            self.tests.add(reading, families if days is None else {**families, "day": days})
+            if not rounds.logs.density:
+                self.rounding.add(rounds.propensity)
+        if days is not None:
+            self.course.add(rounds.reward, *days)
+        self.copies.add(reading)
+        for name, tails in self.tails.items():
+            tails.add(reading.weights[name].weight)

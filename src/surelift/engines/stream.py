@@ -30,11 +30,23 @@ def known_distributions(logs: Logs, policies: Mapping[str, Policy]) -> frozenset
     return frozenset(policies)  # the log will be refused, for a better reason
 
 
-def collect(logs: Logs, plan: Plan, *, progress: Progress | None = None) -> Sums:
-    """Add up the plan over all rounds; ``progress`` is told the rows read so far."""
+def collect(
+    logs: Logs,
+    plan: Plan,
+    *,
+    besides: Needs = Needs(),
+    look: Callable[[Reading], None] | None = None,
+    progress: Progress | None = None,
+) -> Sums:
+    """Add up the plan over all rounds; ``progress`` is told the rows read so far.
+
+    ``look`` is shown every batch that is fit, with the columns ``besides``, for what sums do not hold.
+    """
     adding = _Adding(plan)
-    for reading in _readings(logs, plan, Needs(), progress):
+    for reading in _readings(logs, plan, besides, progress):
         adding.add(reading)
+        if look is not None and reading.fit:
+            look(reading)
     return adding.total()
 
 

@@ -68,6 +68,10 @@ class RoundHashes:
         part._lanes = [lane[chosen] for lane in self._lanes]
         return part
 
+    def words(self) -> _WordArray:
+        """A hash of 64 bits for each round, of all that was read so far."""
+        return self._lanes[0].copy()
+
     def fingerprint(self) -> Fingerprint:
         low, high = (_sum_words(lane) for lane in self._lanes)
         return Fingerprint(len(self._lanes[0]), (low + (high << 64)) % _MODULUS)

@@ -4,11 +4,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from surelift.arrays import ArrowColumn, BoolArray
+from surelift.arrays import ArrowColumn, BoolArray, IntArray
 from surelift.errors import LogsError, UsageError
 from surelift.logs import faults
 from surelift.logs.batch import Needs
-from surelift.logs.columns import decode, is_absent
+from surelift.logs.columns import decode, is_absent, is_text
 from surelift.logs.faults import refuse_faults
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
@@ -42,6 +42,29 @@ def count_segments(logs: Logs, by: str, declared: tuple[str, ...] | None) -> dic
                 "anything; group them beforehand into a column of few."
             )
     return dict(sorted(counts.items()))
+
+
+def codes_of(rounds: Rounds, by: str) -> tuple[IntArray, list[str]]:
+    """A code a round and the names of the codes; what is missing is a segment of its own."""
+    encoded = _plain(rounds, by).dictionary_encode()
+    names = [str(value.as_py()) for value in encoded.dictionary]
+    codes = np.asarray(pc.fill_null(encoded.indices, len(names))).astype(np.int64)
+    return (codes, [*names, "missing"]) if encoded.null_count else (codes, names)
+
+
+def day_codes(rounds: Rounds) -> tuple[IntArray, list[str]] | None:
+    """The days of the decisions, where the time says them: a timestamp, a date, or text that begins with one."""
+    if rounds.logs.time is None or rounds.size == 0:
+        return None
+    column = decode(rounds.table[rounds.logs.time])
+    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
+        days = column.cast(pa.timestamp("us")).cast(pa.date32()) if pa.types.is_timestamp(column.type) else column
+    elif is_text(column) and pc.all(pc.match_substring_regex(column, r"^\d{4}-\d{2}-\d{2}")).as_py():
+        days = pc.utf8_slice_codeunits(column, 0, 10)
+    else:
+        return None
+    encoded = days.dictionary_encode()
+    return np.asarray(encoded.indices).astype(np.int64), [str(day) for day in encoded.dictionary.to_pylist()]
 
 
 def positions_of(rounds: Rounds, by: str) -> dict[str, BoolArray]:
