@@ -19,9 +19,11 @@ def test_the_first_lines_of_python_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["demo"]) == 0
-    (block,) = python_blocks()
+    block, *others = python_blocks()
     assert len([line for line in block.splitlines() if line.strip()]) <= 10
-    exec(compile(block, "README.md", "exec"), {})
+    names: dict[str, object] = {}
+    for one in (block, *others):
+        exec(compile(one, "README.md", "exec"), names)
     shown = capsys.readouterr().out
     assert "Certified: '10% p_better' is better than production." in shown
     assert "Choose 'new'" in shown

@@ -308,7 +308,19 @@ def test_a_crash_is_never_a_verdict(folder: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_commands_are_those_of_the_design() -> None:
     names = {name for name in app if not name.startswith("-")}
-    assert names == {"check", "evaluate", "compare", "select", "gate", "monitor", "verify", "explain", "demo"}
+    assert names == {
+        "check",
+        "evaluate",
+        "compare",
+        "select",
+        "gate",
+        "monitor",
+        "power",
+        "simulate",
+        "verify",
+        "explain",
+        "demo",
+    }
 
 
 def test_segments_guardrails_and_discoveries(folder: Path) -> None:
@@ -380,3 +392,46 @@ def test_a_guardrail_that_makes_no_sense(folder: Path, text: str, says: str) -> 
     assert done.returncode == 2
     assert says in done.stderr
     assert_clean(done)
+
+
+def test_power_and_simulate(folder: Path) -> None:
+    done = run("power", "shop.parquet", *COLUMNS, "--policy", "p_slight", "--json", folder=folder)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["more_rounds"] > 0
+    assert "more rounds like these would certify an improvement of" in done.stderr
+    assert (
+        "no more rounds are needed"
+        in run("power", "shop.parquet", *COLUMNS, "--policy", "p_better", folder=folder).stderr
+    )
+    assert "no number of rounds" in run("power", "shop.parquet", *COLUMNS, "--policy", "p_worse", folder=folder).stderr
+    done = run(
+        "simulate",
+        "shop.parquet",
+        *COLUMNS,
+        "--policy",
+        "p_better",
+        "--runs",
+        3,
+        "--rounds",
+        500,
+        "--json",
+        folder=folder,
+    )
+    assert done.returncode == 0
+    assert {row["method"] for row in json.loads(done.stdout)["outcomes"]} >= {"mixture", "normal"}
+    assert run("simulate", "shop.parquet", *COLUMNS, "--policy", "p_better", "--runs", 0, folder=folder).returncode == 2
+
+
+def test_check_names_the_day(folder: Path, tmp_path: Path) -> None:
+    table = sl.datasets.shop().table
+    late = table["time"].to_numpy() >= np.datetime64("2024-03-25")
+    p = np.where(late, table["propensity"].to_numpy() / 3, table["propensity"].to_numpy())
+    pq.write_table(
+        table.set_column(table.column_names.index("propensity"), "propensity", [p]), tmp_path / "late.parquet"
+    )
+    flags = [*COLUMNS, "--time", "time", "--policy", "p_better", "--by", "device", "--json"]
+    done = run("check", "late.parquet", *flags, folder=tmp_path)
+    assert done.returncode == 4
+    segments = [finding["segment"] or "" for finding in json.loads(done.stdout)["findings"]]
+    assert any("day 2024-03-2" in segment for segment in segments)
+    assert run("check", folder / "shop.parquet", *flags, folder=tmp_path).returncode == 0

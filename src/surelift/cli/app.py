@@ -15,7 +15,9 @@ from surelift.cli.explain import explain
 from surelift.cli.gate import gate
 from surelift.cli.monitor import monitor
 from surelift.cli.output import say
+from surelift.cli.power import power
 from surelift.cli.select import select
+from surelift.cli.simulate import simulate
 from surelift.cli.verify import verify
 from surelift.errors import SureliftError
 from surelift.version import __version__
@@ -41,7 +43,7 @@ app = App(
     suppress_keyboard_interrupt=False,
     default_parameter=Parameter(negative=(), negative_iterable=()),
 )
-for command in (check, evaluate, compare, select, gate, monitor, verify, explain, demo):
+for command in (check, evaluate, compare, select, gate, monitor, power, simulate, verify, explain, demo):
     app.command(command)
 
 

@@ -10,12 +10,14 @@ from surelift.decisions.findings import Finding, WeightHealth
 from surelift.decisions.gate import Gate, Guardrail, gate
 from surelift.decisions.improvement import Improvement
 from surelift.decisions.monitor import Monitor
+from surelift.decisions.power import Forecast, power
 from surelift.decisions.segments import Segments
 from surelift.decisions.select import Selection, select
+from surelift.decisions.simulate import Simulation, simulate
 from surelift.decisions.verify import Verification, verify
 
 __all__ = [
-    "Certificate", "Estimation", "Evaluation", "Finding", "Gate", "Guardrail", "Health", "Improvement", "Monitor",
-    "PolicyEstimate", "PolicyValue", "Segments", "Selection", "Verification", "WeightHealth", "check", "compare",
-    "estimate", "evaluate", "gate", "select", "verify",
+    "Certificate", "Estimation", "Evaluation", "Finding", "Forecast", "Gate", "Guardrail", "Health", "Improvement",
+    "Monitor", "PolicyEstimate", "PolicyValue", "Segments", "Selection", "Simulation", "Verification", "WeightHealth",
+    "check", "compare", "estimate", "evaluate", "gate", "power", "select", "simulate", "verify",
 ]  # fmt: skip

@@ -3,7 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from surelift.logs.batch import Needs
+from surelift.logs.faults import refuse_faults
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.policies import Policy
@@ -62,6 +65,22 @@ def collect_by(logs: Logs, plans: Mapping[str, Plan], by: str, *, progress: Prog
         for name, chosen in positions_of(reading.rounds, by).items():
             segments[name].add(reading.only(chosen))
     return {name: adding.total() for name, adding in segments.items()}
+
+
+def collect_blocks(logs: Logs, plan: Plan, count: int, *, progress: Progress | None = None) -> list[Sums]:
+    """Add up over the rounds of each of several blocks, dealt out in turn: to see how much sums vary."""
+    blocks = [_Adding(plan) for _ in range(count)]
+    dealt = 0
+    for reading in _readings(logs, plan, Needs(), progress):
+        rounds = reading.rounds
+        if not reading.fit:
+            refuse_faults(rounds.faults.tallies, rows=rounds.start + rounds.size)
+        sizes = np.ones(rounds.size, dtype=np.int64) if rounds.clusters is None else rounds.clusters.sizes
+        turns = np.repeat((dealt + np.arange(len(sizes))) % count, sizes)
+        dealt += len(sizes)
+        for turn in np.unique(turns):
+            blocks[turn].add(reading.only(turns == turn))
+    return [block.total() for block in blocks]
 
 
 def _readings(logs: Logs, plan: Plan, besides: Needs, progress: Progress | None) -> Iterator[Reading]:

@@ -9,8 +9,10 @@ from surelift.decisions.estimate import Estimation, PolicyEstimate
 from surelift.decisions.evaluation import Evaluation, PolicyValue
 from surelift.decisions.gate import Gate
 from surelift.decisions.improvement import Improvement
+from surelift.decisions.power import Forecast
 from surelift.decisions.segments import Segments
 from surelift.decisions.select import Selection
+from surelift.decisions.simulate import Simulation
 from surelift.decisions.verify import Verification
 from surelift.report.numbers import decimals_for, rounded
 
@@ -208,6 +210,45 @@ def _cells(one: PolicyValue | Improvement) -> tuple[str, str, str, str]:
         "-" if one.lower is None else rounded(one.lower, decimals, towards="down", sign=sign),
         "-" if one.upper is None else rounded(one.upper, decimals, towards="up", sign=sign),
         verdict,
+    )
+
+
+@describe.register
+def _(result: Forecast) -> str:
+    over, name = _over(result.over), repr(result.policy)
+    more, by = result.more_rounds, f" by more than {result.margin:g}" if result.margin else ""
+    head = f"{name} over {over}: {result.rounds:,} rounds, estimate {result.estimate:+.4g}, lower bound {result.lower:+.4g}"
+    if result.certified:
+        return f"{head}\nCertified: {name} is better than {over}{by}; no more rounds are needed."
+    if more is None:
+        return (
+            f"{head}\nNot certified, and no number of rounds like these would: an improvement of {result.improvement:.4g} "
+            f"does not exceed {result.margin:g}."
+        )
+    return (
+        f"{head}\nNot certified: about {_about(more)} more rounds like these would certify an improvement of "
+        f"{result.improvement:.4g}{by} with power {result.power:g}. A forecast, not a promise."
+    )
+
+
+def _about(number: int) -> str:
+    """Two digits are all a forecast is worth."""
+    return f"{number:,}" if number < 100 else f"{round(number, 2 - len(str(number))):,}"
+
+
+@describe.register
+def _(result: Simulation) -> str:
+    rows = [("policy", "method", "held", "width", "said nothing", "promise")]
+    rows += [
+        (repr(one.policy), one.method, f"{one.coverage:.1%}", f"{one.width:.4g}", f"{one.empty:.0%}", one.promise)
+        for one in result.outcomes
+    ]
+    return "\n".join(
+        [
+            f"{result.runs:,} simulated logs of {result.rounds:,} rounds with these weights; "
+            f"{1 - result.delta:.0%} of them should hold",
+            *aligned(rows),
+        ]
     )
 
 

@@ -1,0 +1,40 @@
+"""surelift power: how many more rounds would certify it?"""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from surelift.cli.compare import one
+from surelift.cli.options import QUESTION, JsonFlag, LogFlags, OverFlags, PolicyFlags, Sources, control
+from surelift.cli.output import progress, show
+from surelift.decisions.power import power as ask
+
+
+def power(
+    sources: Sources,
+    /,
+    *,
+    log: LogFlags = LogFlags(),
+    policies: PolicyFlags = PolicyFlags(),
+    question: OverFlags = OverFlags(),
+    improvement: Annotated[
+        float | None,
+        Parameter(help="The true improvement to assume; default the estimate.", show_default=False, group=QUESTION),
+    ] = None,
+    power: Annotated[float, Parameter(help="The chance to certify it.", group=QUESTION)] = 0.8,
+    delta: Annotated[float, Parameter(help="The chance of being wrong.", group=QUESTION)] = 0.05,
+    narrowed_by: Annotated[
+        str, Parameter(name="--control", help="What narrows the bound: auto, none, weights or model.", group=QUESTION)
+    ] = "auto",
+    json: JsonFlag = False,
+) -> int:
+    """How many more rounds like these would certify the candidate? A forecast, without a promise."""
+    candidate = one(policies)
+    logs = log.logs(sources)
+    with progress() as tell:
+        forecast = ask(
+            logs, candidate, **question.arguments(), improvement=improvement, power=power, delta=delta,
+            control=control(narrowed_by), progress=tell,
+        )  # fmt: skip
+    show(forecast, json=json)
+    return 0

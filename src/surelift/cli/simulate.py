@@ -1,0 +1,31 @@
+"""surelift simulate: how would each method do on weights like these?"""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from surelift.cli.options import QUESTION, JsonFlag, LogFlags, PolicyFlags, Sources, flag
+from surelift.cli.output import progress, show
+from surelift.decisions.simulate import SEED
+from surelift.decisions.simulate import simulate as ask
+
+
+def simulate(
+    sources: Sources,
+    /,
+    *,
+    log: LogFlags = LogFlags(),
+    policies: PolicyFlags = PolicyFlags(),
+    delta: Annotated[float, Parameter(help="The chance of being wrong.", group=QUESTION)] = 0.05,
+    rounds: Annotated[int | None, flag("Rounds of a simulated log; default those of this one, 10,000 at most.")] = None,
+    runs: Annotated[int, Parameter(help="How many logs to simulate.", group=QUESTION)] = 100,
+    seed: Annotated[int, Parameter(help="Seed of the simulation.", group=QUESTION)] = SEED,
+    json: JsonFlag = False,
+) -> int:
+    """How often does each method hold, and how wide is it, on these weights with rewards of a known truth?"""
+    named = policies.required()
+    logs = log.logs(sources)
+    with progress() as tell:
+        found = ask(logs, named, delta=delta, rounds=rounds, runs=runs, seed=seed, progress=tell)
+    show(found, json=json)
+    return 0

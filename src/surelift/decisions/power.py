@@ -1,0 +1,167 @@
+"""How many more rounds like these would certify it?"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surelift.arrays import FloatArray
+from surelift.decisions.asking import Progress, count_rounds
+from surelift.decisions.comparison import comparison_of, one_policy
+from surelift.decisions.method import check_delta, choose_method
+from surelift.decisions.result import Result
+from surelift.engines import collect_blocks
+from surelift.errors import LogsError, UsageError, is_number
+from surelift.grids import Grid
+from surelift.logs.logs import Logs
+from surelift.policies.resolve import PRODUCTION
+from surelift.statistics import Sums, Term
+
+BLOCKS = 64
+MOST_ROUNDS = 10**15
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """How the evidence of each component grows: its prior, and mean and standard deviation of its logarithm a round."""
+
+    prior: FloatArray
+    mean: FloatArray
+    deviation: FloatArray
+
+    def log_wealth(self, rounds: float, quantile: float) -> float:
+        """The evidence after so many rounds, at a quantile of the normal distribution that it nears."""
+        grown = rounds * self.mean + quantile * math.sqrt(rounds) * self.deviation
+        return float(np.logaddexp.reduce(np.log(self.prior) + grown))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Forecast(Result):
+    """What it would take to certify an improvement, if rounds go on as they did: a forecast, without a promise."""
+
+    policy: str
+    over: str
+    estimate: float
+    lower: float
+    certified: bool
+    """Whether the rounds at hand certify it already."""
+    improvement: float
+    """The true improvement that is assumed: the one asked for, or the estimate."""
+    margin: float
+    delta: float
+    power: float
+    rounds: int
+    rounds_needed: int | None
+    """In all, to certify with probability ``power``; None where the assumed improvement does not exceed the margin."""
+    method: str
+    control: str
+    growth: Growth
+
+    @property
+    def more_rounds(self) -> int | None:
+        return None if self.rounds_needed is None else max(0, self.rounds_needed - self.rounds)
+
+    def power_at(self, rounds: int) -> float:
+        """The chance that so many rounds certify it."""
+        target = math.log(1.0 / self.delta)
+        low, high = -8.0, 8.0
+        for _ in range(60):
+            middle = (low + high) / 2.0
+            low, high = (low, middle) if self.growth.log_wealth(rounds, middle) >= target else (middle, high)
+        return 0.5 * math.erfc(low / math.sqrt(2.0))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "policy": self.policy, "over": self.over, "estimate": self.estimate, "lower": self.lower,
+            "certified": self.certified, "improvement": self.improvement, "margin": self.margin, "delta": self.delta,
+            "power": self.power, "rounds": self.rounds, "rounds_needed": self.rounds_needed,
+            "more_rounds": self.more_rounds, "method": self.method, "control": self.control,
+        }  # fmt: skip
+
+    def records(self) -> list[dict[str, Any]]:
+        return [self.to_dict()]
+
+
+def power(
+    logs: Logs,
+    policy: Any,
+    *,
+    over: Any = PRODUCTION,
+    delta: float = 0.05,
+    margin: float = 0.0,
+    improvement: float | None = None,
+    power: float = 0.8,
+    control: Any = "auto",
+    grid: str | Grid = "anytime",
+    progress: Progress | None = None,
+) -> Forecast:
+    """Forecast how many rounds like these certify an improvement over the margin, with probability ``power``.
+
+    ``improvement`` is the true one to assume; without it the estimate, which is as uncertain as the rounds are few.
+
+    >>> logs = Logs(reward=[0, 1, 1, 0] * 20, propensity=[0.5] * 80)
+    >>> forecast = power(logs, {"new": [0.4, 0.6, 0.45, 0.55] * 20})
+    >>> forecast.certified, forecast.more_rounds > 0
+    (False, True)
+    """
+    name, candidate = one_policy(policy)
+    if not (is_number(power) and 0.0 < power < 1.0):
+        raise UsageError(f"power, the chance to certify, must lie strictly between 0 and 1, but is {power!r}.")
+    if improvement is not None and not (is_number(improvement) and math.isfinite(improvement)):
+        raise UsageError(f"improvement must be a finite number, but is {improvement!r}.")
+    method = choose_method("mixture", control=control, grid=grid)
+    asked = comparison_of(
+        logs, {name: candidate}, over=over, margin=margin, method=method, question="compare",
+        options={"delta": check_delta(delta)},
+    )  # fmt: skip
+    if logs.keep_probability is not None:
+        raise UsageError("power forecasts rounds like these, and sampled ones are not like those to come; ask without.")
+    plan = asked.plan(lambda: count_rounds(logs))
+    blocks = collect_blocks(logs, plan, BLOCKS, progress=progress)
+    whole = Sums()
+    for block in blocks:
+        whole = whole + block
+    if whole.units < 2:
+        raise LogsError("these logs have fewer than 2 rounds, which forecast nothing.")
+    answer = asked.answer(plan, whole, delta=delta)[name]
+    assumed = answer.estimate if improvement is None else float(improvement)
+    scale = logs.scale
+    shift = scale.unit_margin(assumed), scale.unit_margin(answer.estimate), scale.unit_margin(answer.margin)
+    growth = _growth(blocks, plan.terms[0], *shift)
+    needed = _rounds_needed(growth, delta=delta, power=power) if assumed > answer.margin else None
+    return Forecast(
+        policy=name, over=answer.over, estimate=answer.estimate, lower=answer.lower, certified=answer.certified,
+        improvement=assumed, margin=answer.margin, delta=float(delta), power=float(power), rounds=answer.rounds,
+        rounds_needed=needed, method=answer.method, control=answer.control, growth=growth,
+    )  # fmt: skip
+
+
+def _growth(blocks: list[Sums], term: Term, assumed: float, estimate: float, margin: float) -> Growth:
+    """From the log sums of many blocks: their mean a round, and how much they vary from block to block."""
+    filled = [block for block in blocks if block.units]
+    rounds = np.array([block.units for block in filled], dtype=np.float64)
+    sums = np.stack([block.of(term).log_sums for block in filled])
+    mean = sums.sum(axis=0) / rounds.sum()
+    variance = ((sums - rounds[:, None] * mean) ** 2 / rounds[:, None]).sum(axis=0) / max(len(filled) - 1, 1)
+    parts = term.needed.components
+    smoothing, offset = np.array([part.smoothing for part in parts]), np.array([part.offset for part in parts])
+    # As if every factor were larger, or smaller, by what the assumed improvement makes of its mean.
+    shifted = mean + np.log1p(smoothing * (assumed + offset)) - np.log1p(smoothing * np.maximum(estimate + offset, 0.0))
+    against = np.log1p(smoothing * np.maximum(margin + offset, 0.0))
+    return Growth(np.array([part.prior for part in parts]), shifted - against, np.sqrt(variance))
+
+
+def _rounds_needed(growth: Growth, *, delta: float, power: float) -> int | None:
+    from scipy.special import ndtri
+
+    quantile, target = -float(ndtri(power)), math.log(1.0 / delta)
+    low, high = 0.0, 1.0
+    while growth.log_wealth(high, quantile) < target:
+        low, high = high, 2.0 * high
+        if high > MOST_ROUNDS:
+            return None
+    for _ in range(60):
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if growth.log_wealth(middle, quantile) >= target else (middle, high)
+    return math.ceil(high)

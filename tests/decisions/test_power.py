@@ -1,0 +1,109 @@
+"""The forecast of rounds, held against what simulation needs; and simulate, held against what it knows."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surelift as sl
+from surelift.arrays import FloatArray
+from tests.laws import Law, draw_index
+
+# Improvements small enough to take hundreds to thousands of rounds, in five kinds of weights and rewards.
+LAWS = {
+    "even": (Law((0.5, 0.5), (0.7, 0.3), (0.5, 0.5), (0.0, 1.0), (0.55, 0.35)), 1.0),
+    "rare rewards": (Law((0.3, 0.7), (0.8, 0.2), (0.5, 0.5), (0.0, 1.0), (0.03, 0.01)), 1.0),
+    "heavy weights": (Law((0.05, 0.95), (0.5, 0.5), (0.5, 0.5), (0.0, 1.0), (0.6, 0.3)), 1.0),
+    "graded": (Law((0.2, 0.3, 0.5), (0.5, 0.3, 0.2), (0.3, 0.3, 0.4), (0.25, 0.75), (0.7, 0.4, 0.5)), 1.0),
+    "cautious": (Law((0.4, 0.6), (0.9, 0.1), (0.5, 0.5), (0.0, 1.0), (0.5, 0.3)), 0.1),
+}
+
+
+def draw(law: Law, rounds: int, rng: np.random.Generator) -> tuple[dict[str, Any], FloatArray]:
+    action = draw_index(rng, list(law.logging), (rounds,))
+    high = rng.random(rounds) < np.array(law.high_chance)[action]
+    arrays = {
+        "reward": np.where(high, law.reward_levels[1], law.reward_levels[0]), "propensity": np.array(law.logging)[action],
+    }  # fmt: skip
+    return arrays, np.array(law.candidate)[action]
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_the_forecast_is_within_a_factor_of_one_and_a_half(name: str) -> None:
+    """With 1/1.5 of the rounds forecast the power is below 0.8, with 1.5 times as many above."""
+    law, alpha = LAWS[name]
+    truth = alpha * (law.value(law.candidate) - law.value(law.logging))
+    rng, runs = np.random.default_rng(0), 120
+    arrays, candidate = draw(law, 4_000, rng)
+    forecast = sl.power(sl.Logs(**arrays), {"new": sl.mixture(candidate, alpha)}, improvement=truth)
+    assert forecast.rounds_needed is not None
+
+    def certified(rounds: int) -> float:
+        found = 0
+        for _ in range(runs):
+            drawn, probability = draw(law, rounds, rng)
+            found += sl.compare(sl.Logs(**drawn), {"new": sl.mixture(probability, alpha)}).certified
+        return found / runs
+
+    # Three standard errors of a share of 0.8 in these runs.
+    noise = 3 * np.sqrt(0.8 * 0.2 / runs)
+    assert certified(int(forecast.rounds_needed / 1.5)) <= 0.8 + noise
+    assert certified(int(forecast.rounds_needed * 1.5)) >= 0.8 - noise
+    assert forecast.power_at(forecast.rounds_needed) == pytest.approx(0.8, abs=0.01)
+    assert forecast.power_at(forecast.rounds_needed // 4) < 0.5 < forecast.power_at(4 * forecast.rounds_needed)
+
+
+def test_what_it_says() -> None:
+    law, _ = LAWS["even"]
+    arrays, candidate = draw(law, 150, np.random.default_rng(1))
+    logs = sl.Logs(**arrays)
+    forecast = sl.power(logs, {"new": candidate}, improvement=0.04)
+    assert "more rounds like these would certify an improvement of 0.04 with power 0.8" in str(forecast)
+    assert forecast.more_rounds == forecast.rounds_needed - 150  # type: ignore[operator]
+    assert sl.power(logs, {"new": candidate}, improvement=0.04, power=0.95).rounds_needed > forecast.rounds_needed  # type: ignore[operator]
+    hopeless = sl.power(logs, {"new": candidate}, improvement=0.04, margin=0.05)
+    assert hopeless.rounds_needed is None
+    assert hopeless.more_rounds is None
+    same = sl.compare(logs, {"new": candidate})
+    assert forecast.lower == pytest.approx(same.lower)
+    assert forecast.estimate == pytest.approx(same.estimate)
+    cost = sl.Logs(cost=100 * (1 - arrays["reward"]), propensity=arrays["propensity"], reward_range=(0, 100))
+    in_cents = sl.power(cost, {"new": candidate}, improvement=4.0)
+    assert in_cents.rounds_needed == pytest.approx(forecast.rounds_needed, rel=1e-6)
+
+
+def test_what_is_refused() -> None:
+    logs = sl.Logs(reward=[0.0, 1.0], propensity=[0.5, 0.5])
+    for options, says in (
+        ({"power": 1.0}, "power, the chance"), ({"improvement": "big"}, "finite number"), ({"delta": 0}, "delta"),
+    ):  # fmt: skip
+        with pytest.raises(sl.UsageError, match=says):
+            sl.power(logs, {"new": [0.4, 0.6]}, **options)
+    with pytest.raises(sl.LogsError, match="fewer than 2"):
+        sl.power(sl.Logs(reward=[1.0], propensity=[0.5]), {"new": [0.4]})
+    with pytest.raises(sl.LogsError, match="1 of 2 values lie outside"):
+        sl.power(sl.Logs(reward=[1.0, 0.0], propensity=[0.5, 2.0]), {"new": [0.4, 0.4]})
+
+
+def test_simulate_knows_which_methods_hold() -> None:
+    """Weights of up to a hundred in one round of two hundred: the certified hold, the usual interval does not."""
+    rng = np.random.default_rng(0)
+    rare = rng.random(3_000) < 0.003
+    logs = sl.Logs(reward=rng.integers(0, 2, 3_000), propensity=np.where(rare, 0.003, 0.997))
+    found = sl.simulate(logs, {"new": np.where(rare, 0.5, 0.5)}, rounds=400, runs=60)
+    coverage = {one.method: one.coverage for one in found.outcomes}
+    assert coverage["mixture"] >= 0.95
+    assert coverage["logarithmic-smoothing"] >= 0.95
+    assert coverage["normal"] < 0.8
+    assert found.truth["new"] == pytest.approx(float(np.mean(
+        np.where(rare, 0.5 / 0.003, 0.5 / 0.997) * _chances(np.where(rare, 0.5 / 0.003, 0.5 / 0.997), logs))))  # fmt: skip
+    again = sl.simulate(logs, {"new": np.where(rare, 0.5, 0.5)}, rounds=400, runs=60)
+    assert again.outcomes == found.outcomes
+    assert "simulated logs of 400 rounds" in str(found)
+
+
+def _chances(weights: FloatArray, logs: sl.Logs) -> FloatArray:
+    rate = float(np.mean(np.asarray(logs.source._columns["reward"])))  # type: ignore[attr-defined]
+    rising = 0.5 + weights / (1 + weights)
+    chances: FloatArray = np.clip(rate * rising / rising.mean(), 0, 1)
+    return chances
