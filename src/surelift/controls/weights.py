@@ -9,7 +9,7 @@ Where two policies are compared, what is taken off is counted from the smallest 
 shifts g and its mean alike for a constant, and keeps a cautious mixture's certificate in proportion with a model too.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +33,21 @@ class WeightControl:
     cap: float
     by_model: bool = False
     """Whether the share is of the weight times the predicted reward."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakenOff:
+    """In every round, of the logged action; and of every action times its share, laid out as ``logging`` is."""
+
+    taken: FloatArray
+    expected: FloatArray
+    logging: Vectors
+
+    def adjustment(self, cap: float) -> FloatArray:
+        """What is added to a term: minus what is taken off, capped, plus its mean over all actions."""
+        mean = self.logging.fold(np.add, np.minimum(self.expected, cap * self.logging.values), empty=0.0)
+        adjustment: FloatArray = mean - np.minimum(self.taken, cap)
+        return adjustment
 
 
 class KnownDistributions:
@@ -62,28 +77,19 @@ class KnownDistributions:
             )
         return vectors
 
-    def adjustments(
-        self,
-        caps: Sequence[float],
-        quantity: Quantity,
-        candidate: str,
-        *,
-        share: float,
-        by_model: bool,
-        smallest: Mapping[str, float],
-    ) -> Iterator[FloatArray]:
-        """For each cap, what is added to a term: minus what is taken off, capped, plus its mean over all actions."""
+    def taken_off(
+        self, quantity: Quantity, candidate: str, *, share: float, by_model: bool, smallest: Mapping[str, float]
+    ) -> TakenOff:
+        """What a control takes off a term before it is capped."""
         everywhere, logged = (None, None) if not by_model else self._predictions()
-        expected = np.zeros(1)
+        expected = np.zeros(len(self._logging.values))
         for name, part in quantity.taken_off(candidate, share, everywhere).items():
-            expected = expected + part * (self._of(name).values - smallest[name] * self._logging.values)
-        taken = np.zeros(1)
+            expected += part * (self._of(name).values - smallest[name] * self._logging.values)
+        taken = np.zeros(len(self._logging))
         for name, part in quantity.taken_off(candidate, share, logged).items():
             # From the excess: a smallest weight near 1 would drown in the rounding of the weight.
-            taken = taken + part * (self.weights(name).excess + (1.0 - smallest[name]))
-        for cap in caps:
-            mean = self._logging.fold(np.add, np.minimum(expected, cap * self._logging.values), empty=0.0)
-            yield mean - np.minimum(taken, cap)
+            taken += part * (self.weights(name).excess + (1.0 - smallest[name]))
+        return TakenOff(taken, expected, self._logging)
 
     def _predictions(self) -> tuple[FloatArray, FloatArray]:
         assert self._predicted is not None

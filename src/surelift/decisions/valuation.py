@@ -46,13 +46,17 @@ class Valuation:
         return Plan(self.policies, tuple(self._terms(count)), self.method.model)
 
     def _terms(self, count: Callable[[], int]) -> Iterator[Term]:
-        """For each policy its value and its shortfall, empty where they are not needed."""
+        """For each policy its value, of which at least the mean is needed, and its shortfall where it is bounded above."""
         below, above = self._bounded
+        both_from_value = self.method.bound.upper_bound is not None
         for name in self.policies:
-            for quantity, wanted in ((Value(), below), (Shortfall(), above)):
-                term = self.method.plan(name, quantity, policies=self.policies, count=count, known=self.known)
-                needed = wanted or (self.method.bound.upper_bound is not None and type(quantity) is Value)
-                yield term if needed else Term(name, quantity)
+            value, shortfall = (
+                self.method.plan(name, quantity, policies=self.policies, count=count, known=self.known)
+                for quantity in (Value(), Shortfall())
+            )
+            yield value if below or both_from_value else Term(name, Value())
+            if above:
+                yield shortfall
 
     def basis(self, sums: Sums, **place: str) -> Basis:
         options = {"sides": self.sides, **self.method.describe(), **self.options, **place}
@@ -62,7 +66,10 @@ class Valuation:
         method, (below, above) = self.method, self._bounded
         each = delta / (len(self.policies) * (2 if self.sides == "both" else 1))
         results = {}
-        for value, shortfall in zip(plan.terms[::2], plan.terms[1::2], strict=True):
+        terms = {(term.candidate, type(term.quantity)): term for term in plan.terms}
+        for name in self.policies:
+            value = terms[name, Value]
+            shortfall = terms.get((name, Shortfall), Term(name, Shortfall()))
             low = method.lower_bound(sums, value, delta=each) if below else None
             high = method.upper_bound(sums, value, shortfall, most=1.0, delta=each) if above else None
             asked = value if value.needed != Needed() else shortfall

@@ -1,17 +1,21 @@
 """The embedded engine: one batch after the other, in this process, in memory that does not grow with the log."""
 
+import os
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 
-from surelift.logs.batch import Needs
+from surelift.logs.batch import Batch, Needs
 from surelift.logs.faults import refuse_faults
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.policies import Policy
-from surelift.statistics.adding import add_up
+from surelift.statistics.adding import WORTH_COMPILING, add_up
 from surelift.statistics.efron_stein import WholeLog
+from surelift.statistics.fused import Fused, Partial
 from surelift.statistics.plan import Plan
 from surelift.statistics.reading import Reading, read
 from surelift.statistics.segments import positions_of
@@ -45,12 +49,43 @@ def collect(
 
     ``look`` is shown every batch that is fit, with the columns ``besides``, for what sums do not hold.
     """
+    fused = Fused.of(logs, plan) if look is None else None
+    if fused is not None:
+        return _collect_fused(logs, plan, fused, progress)
     adding = _Adding(plan)
     for reading in _readings(logs, plan, besides, progress):
         adding.add(reading)
         if look is not None and reading.fit:
             look(reading)
     return adding.total()
+
+
+def _collect_fused(logs: Logs, plan: Plan, fused: Fused, progress: Progress | None) -> Sums:
+    """Compiled loops over batches in several threads; they are added up in the order of the log, so that sums repeat."""
+    odd, plain, rows = Sums(), None, 0
+    waiting, threads = deque[tuple[Batch, Future[Partial | None] | None]](), os.cpu_count() or 1
+
+    def settle() -> None:
+        nonlocal odd, plain, rows
+        batch, future = waiting.popleft()
+        found = None if future is None else future.result()
+        if found is None:
+            odd = odd + add_up(read(Rounds(logs, batch), plan), plan)
+        else:
+            plain = found if plain is None else plain + found
+        rows += batch.table.num_rows
+        if progress is not None:
+            progress(rows)
+
+    with ThreadPoolExecutor(threads) as pool:
+        for batch in logs.batches(_needs_of(logs, plan)):
+            worth = batch.table.num_rows >= WORTH_COMPILING
+            waiting.append((batch, pool.submit(fused.add_up, batch) if worth else None))
+            while len(waiting) > 2 * threads:
+                settle()
+        while waiting:
+            settle()
+    return odd if plain is None else odd + fused.sums(plain)
 
 
 def collect_by(logs: Logs, plans: Mapping[str, Plan], by: str, *, progress: Progress | None = None) -> dict[str, Sums]:

@@ -1,8 +1,10 @@
 """An Arrow column as float64 numbers, with a note of every entry that is none."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -74,6 +76,18 @@ def to_numbers(column: ArrowColumn, *, as_text: bool) -> Numbers:
         values, not_numeric = np.full(len(column), np.nan), ~null
     narrow = pa.types.is_float32(kind) or pa.types.is_float16(kind)
     return Numbers(values, null, not_numeric, column, TOLERANCE_FLOAT32 if narrow else TOLERANCE)
+
+
+def plain_numbers(column: ArrowColumn) -> npt.NDArray[Any] | None:
+    """A column of plain numbers, single or double precision; None where it is anything else, or anything is missing."""
+    column = decode(column)
+    kind = column.type
+    if column.null_count or not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+        return None
+    if pa.types.is_float32(kind) or pa.types.is_float64(kind):
+        found: npt.NDArray[Any] = column.to_numpy()
+        return found
+    return _as_float(column.cast(pa.uint8()) if pa.types.is_boolean(kind) else column)
 
 
 def _as_float(column: ArrowColumn) -> FloatArray:

@@ -83,13 +83,22 @@ def _scan(path: str, data: Any, columns: Sequence[str]) -> Iterator[Any]:
     options = ds.ParquetFragmentScanOptions(pre_buffer=False) if _format(path) == "parquet" else None
     try:
         scanner = data.scanner(
-            columns=list(columns), batch_size=ROWS_PER_BATCH, batch_readahead=4, fragment_scan_options=options
+            columns=list(columns),
+            batch_size=_batch_size(data, columns),
+            batch_readahead=4,
+            fragment_scan_options=options,
         )
         for batch in scanner.to_batches():
             if batch.num_rows:
                 yield pa.Table.from_batches([batch])
     except (pa.ArrowException, OSError) as error:
         raise _unreadable(path, error) from error
+
+
+def _batch_size(data: Any, columns: Sequence[str]) -> int:
+    """Long batches for a few plain columns, shorter ones for vectors and for many columns: about the same memory."""
+    nested = any(pa.types.is_nested(data.schema.field(name).type) for name in columns)
+    return ROWS_PER_BATCH if nested else min(4 * ROWS_PER_BATCH, max(ROWS_PER_BATCH, (1 << 22) // max(len(columns), 1)))
 
 
 def _count(path: str) -> int:

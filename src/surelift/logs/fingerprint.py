@@ -5,19 +5,24 @@ Addition is what lets shards be read apart and in any order. It tells logs apart
 defence against somebody who forges them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from surelift.arrays import BoolArray, FloatArray
+from surelift.arrays import BoolArray, FloatArray, IntArray
 from surelift.logs.vectors import Vectors
 
 _WordArray = npt.NDArray[np.uint64]
 _MODULUS = 1 << 128
-_LANES = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03))
+LANES = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03))
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
+# For fewer entries it is not worth loading the compiler.
+WORTH_COMPILING = 200_000
+_loop: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,12 @@ class Fingerprint:
 
     def __add__(self, other: "Fingerprint") -> "Fingerprint":
         return Fingerprint(self.rounds + other.rounds, (self.total + other.total) % _MODULUS)
+
+    @classmethod
+    def of_halves(cls, rounds: int, halves: Sequence[int]) -> "Fingerprint":
+        """From sums of the lower and the upper 32 bits of both words of every hash."""
+        low, high = halves[0] + (halves[1] << 32), halves[2] + (halves[3] << 32)
+        return cls(rounds, (low + (high << 64)) % _MODULUS)
 
     def __str__(self) -> str:
         return f"{self.rounds}:{self.total:032x}"
@@ -44,24 +55,66 @@ def _scramble(words: _WordArray) -> _WordArray:
     return words ^ (words >> np.uint64(31))
 
 
+def _stir(lane: _WordArray, words: _WordArray, seed: np.uint64) -> _WordArray:
+    """One multiplication a column, and none of its bits lost; the sum needs more, at the end."""
+    stirred = (lane ^ words) * seed
+    return stirred ^ (stirred >> np.uint64(29))
+
+
+def _hash_entries(values: FloatArray, starts: IntArray, seed: np.uint64) -> _WordArray:
+    """For every vector the sum of the hashes of its entries with their positions."""
+    lengths = np.diff(starts)
+    positions = (np.arange(len(values)) - np.repeat(starts[:-1], lengths)).astype(np.uint64)
+    entries = _scramble(_scramble(_bits(values) + seed) + positions * seed)
+    return Vectors(values, starts, 0.0).fold(np.add, entries, empty=0)
+
+
+def _hash_entries_in_a_loop(values: FloatArray, starts: IntArray, seed: np.uint64) -> _WordArray:
+    bits = values.view(np.uint64)
+    first, second = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+    out = np.zeros(len(starts) - 1, np.uint64)
+    for i in range(len(out)):
+        total, shift = np.uint64(0), np.uint64(0)
+        for k in range(starts[i], starts[i + 1]):
+            word = (bits[k] if values[k] != 0.0 else np.uint64(0)) + seed
+            for again in range(2):
+                word = (word ^ (word >> np.uint64(30))) * first
+                word = (word ^ (word >> np.uint64(27))) * second
+                word = word ^ (word >> np.uint64(31))
+                if again == 0:
+                    word += shift
+            total += word
+            shift += seed
+        out[i] = total
+    return out
+
+
+def _compiled() -> Any:
+    """At first use, and kept on disk: numba takes half a second to import."""
+    global _loop
+    if _loop is None:
+        from numba import njit
+
+        _loop = njit(cache=True, nogil=True)(_hash_entries_in_a_loop)
+    return _loop
+
+
 class RoundHashes:
     """The hashes of the rounds of one batch, built up as their columns are read."""
 
     def __init__(self, rounds: int) -> None:
-        self._lanes = [np.full(rounds, seed, dtype=np.uint64) for seed in _LANES]
+        self._lanes = [np.full(rounds, seed, dtype=np.uint64) for seed in LANES]
 
     def mix(self, values: FloatArray) -> None:
         words = _bits(values)
-        self._lanes = [_scramble(lane * seed + words) for lane, seed in zip(self._lanes, _LANES, strict=True)]
+        self._lanes = [_stir(lane, words, seed) for lane, seed in zip(self._lanes, LANES, strict=True)]
 
     def mix_vectors(self, vectors: Vectors) -> None:
         """Mix in one vector per round: each entry is hashed with its position, and the hashes are added."""
-        positions = (np.arange(len(vectors.values)) - np.repeat(vectors.starts[:-1], vectors.lengths)).astype(np.uint64)
-        words = _bits(vectors.values)
-        for lane, seed in enumerate(_LANES):
-            entries = _scramble(_scramble(words + seed) + positions * seed)
-            folded = vectors.fold(np.add, entries, empty=0)
-            self._lanes[lane] = _scramble(self._lanes[lane] * seed + folded + vectors.lengths.astype(np.uint64))
+        hash_entries = _hash_entries if len(vectors.values) < WORTH_COMPILING else _compiled()
+        for lane, seed in enumerate(LANES):
+            folded = hash_entries(vectors.values, vectors.starts, seed)
+            self._lanes[lane] = _stir(self._lanes[lane], folded + vectors.lengths.astype(np.uint64), seed)
 
     def only(self, chosen: BoolArray) -> "RoundHashes":
         part = RoundHashes(0)
@@ -70,11 +123,15 @@ class RoundHashes:
 
     def words(self) -> _WordArray:
         """A hash of 64 bits for each round, of all that was read so far."""
-        return self._lanes[0].copy()
+        return _scramble(self._lanes[0])
 
     def fingerprint(self) -> Fingerprint:
-        low, high = (_sum_words(lane) for lane in self._lanes)
-        return Fingerprint(len(self._lanes[0]), (low + (high << 64)) % _MODULUS)
+        return fingerprint_of_lanes(self._lanes)
+
+
+def fingerprint_of_lanes(lanes: Sequence[_WordArray]) -> Fingerprint:
+    low, high = (_sum_words(_scramble(lane)) for lane in lanes)
+    return Fingerprint(len(lanes[0]), (low + (high << 64)) % _MODULUS)
 
 
 def _sum_words(words: _WordArray) -> int:

@@ -41,6 +41,11 @@ class Scale:
             return rewards
         return (rewards - self.low) / self.width
 
+    @property
+    def affine(self) -> tuple[float, float]:
+        """A zero and a divisor: (reward - zero) / divisor is the reward on [0, 1]."""
+        return (self.high, -self.width) if self.is_cost else (self.low, self.width)
+
     def value(self, unit: float) -> float:
         """A value on [0, 1] in the units of the column: an expected reward, or an expected cost."""
         # Written so that 0 and 1 give the ends of the range exactly.

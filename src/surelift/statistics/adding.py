@@ -1,6 +1,6 @@
 """From the rounds of one batch to their sums, in plain NumPy: the reference for every faster way."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -8,18 +8,20 @@ import numpy as np
 
 from surelift.arrays import FloatArray
 from surelift.controls import MaxWeightControl, WeightControl
-from surelift.controls.weights import KnownDistributions, overstated
+from surelift.controls.weights import KnownDistributions, TakenOff, overstated
 from surelift.errors import LogsError, UsageError
 from surelift.logs.logs import Logs
 from surelift.policies.policy import Policy
 from surelift.quantities import Weights
 from surelift.quantities.regularizers import PolicyRounds
-from surelift.statistics.plan import MEAN, SQUARES, Moment, Plan, Term
+from surelift.statistics.plan import MEAN, SQUARES, Component, Moment, Plan, Term
 from surelift.statistics.reading import Reading
 from surelift.statistics.resampling import resample
 from surelift.statistics.sums import LoggingSums, LogSumKey, MomentKey, ResampleKey, Sums, WeightSums, nothing
 from surelift.statistics.units import Units
 
+# For fewer rounds it is not worth loading the compiler.
+WORTH_COMPILING = 20_000
 # A term below its floor by more than rounding shows that an assumption is false.
 ROUNDING = 1e-9
 
@@ -123,19 +125,28 @@ def _log_sums(
     term: Term, values: FloatArray, weights: Mapping[str, Weights], units: Units
 ) -> Mapping[LogSumKey, float]:
     """Of the components that need the logged probabilities only."""
-    sums = {}
-    plain: FloatArray | None = None
+    sums: dict[LogSumKey, float] = {}
+    plain = [component for component in term.needed.components if component.control is None]
+    if plain:
+        shifted = _shifted(term, values, plain[0].offset, units)
+        totals = _sums_of_logs(shifted, np.array([component.smoothing for component in plain]))
+        sums.update(
+            zip((LogSumKey(term.candidate, term.quantity, part) for part in plain), totals.tolist(), strict=True)
+        )
     for component in term.needed.components:
-        if component.control is None:
-            plain = _shifted(term, values, component.offset, units) if plain is None else plain
-            shifted = plain
-        elif isinstance(component.control, MaxWeightControl):
+        if isinstance(component.control, MaxWeightControl):
             shifted = _shifted(term, values + component.control.adjustment(weights), component.offset, units)
-        else:
-            continue
-        key = LogSumKey(term.candidate, term.quantity, component)
-        sums[key] = float(log_terms(shifted, smoothing=component.smoothing).sum())
+            key = LogSumKey(term.candidate, term.quantity, component)
+            sums[key] = float(log_terms(shifted, smoothing=component.smoothing).sum())
     return sums
+
+
+def _sums_of_logs(shifted: FloatArray, smoothings: FloatArray) -> FloatArray:
+    if len(shifted) < WORTH_COMPILING:
+        return np.array([log_terms(shifted, smoothing=smoothing).sum() for smoothing in smoothings])
+    from surelift.statistics import kernels
+
+    return kernels.log_sums(shifted, smoothings)
 
 
 def _capped_log_sums(
@@ -151,15 +162,39 @@ def _capped_log_sums(
     sums = {}
     for (by_model, share), group in groupby(capped, key=lambda pair: (pair[1].by_model, pair[1].share)):
         parts = list(group)
-        adjustments = known.adjustments(
-            [control.cap for _, control in parts], term.quantity, term.candidate,
-            share=share, by_model=by_model, smallest=smallest,
-        )  # fmt: skip
-        for (component, _), adjustment in zip(parts, adjustments, strict=True):
-            shifted = _shifted(term, values + adjustment, component.offset, units)
-            total = float(log_terms(shifted, smoothing=component.smoothing).sum())
+        off = known.taken_off(term.quantity, term.candidate, share=share, by_model=by_model, smallest=smallest)
+        if units.plain and len(values) >= WORTH_COMPILING:
+            totals = _compiled_control(term, values, off, parts)
+        else:
+            totals = [
+                float(
+                    log_terms(
+                        _shifted(term, values + off.adjustment(control.cap), component.offset, units),
+                        smoothing=component.smoothing,
+                    ).sum()
+                )
+                for component, control in parts
+            ]
+        for (component, _), total in zip(parts, totals, strict=True):
             sums[LogSumKey(term.candidate, term.quantity, component)] = total - taken_off
     return sums
+
+
+def _compiled_control(
+    term: Term, values: FloatArray, off: TakenOff, parts: Sequence[tuple[Component, WeightControl]]
+) -> list[float]:
+    from surelift.statistics import kernels
+
+    totals = np.zeros(len(parts))
+    deepest = kernels.controlled_log_sums(
+        values, off.taken, off.expected, off.logging.values, off.logging.starts,
+        np.array([control.cap for _, control in parts]), np.array([component.offset for component, _ in parts]),
+        np.array([component.smoothing for component, _ in parts]), totals,
+    )  # fmt: skip
+    if deepest > ROUNDING:
+        _refuse_floor(term, deepest)
+    found: list[float] = totals.tolist()
+    return found
 
 
 def _shifted(term: Term, values: FloatArray, offset: float, units: Units) -> FloatArray:
@@ -169,13 +204,17 @@ def _shifted(term: Term, values: FloatArray, offset: float, units: Units) -> Flo
     """
     lowest = values.min(initial=0.0) + offset
     if lowest < -ROUNDING * (1.0 + offset):
-        raise LogsError(
-            f"policy {term.candidate!r}: a weight lies outside what was declared possible (a term of {lowest - offset:.6g} "
-            f"lies below its floor of {-offset:.6g}).\nA smallest or largest weight must follow from how the policy is "
-            "built, as in mixture(policy, alpha); with a false one nothing can be certified."
-        )
+        _refuse_floor(term, -lowest)
     shifted = units.standing_for_all(units.mean(values, padded_with=term.quantity.padding) + offset)
     return shifted[shifted > 0.0]
+
+
+def _refuse_floor(term: Term, below: float) -> None:
+    raise LogsError(
+        f"policy {term.candidate!r}: a weight lies outside what was declared possible: a term lies {below:.6g} below its "
+        "floor.\nA smallest or largest weight must follow from how the policy is built, as in mixture(policy, alpha); with "
+        "a false one nothing can be certified."
+    )
 
 
 def _weight_sums(reading: Reading, name: str, units: Units) -> WeightSums:

@@ -27,6 +27,11 @@ class Units:
             return cls(rounds.size, None, kept)
         return cls(len(clusters), clusters, None if kept is None else kept[clusters.starts[:-1]])
 
+    @property
+    def plain(self) -> bool:
+        """Whether every round is a unit that stands for itself."""
+        return self.clusters is None and self.keep_probability is None
+
     def mean(self, values: FloatArray, *, padded_with: float = 0.0) -> FloatArray:
         """From a number a round to a number a unit."""
         return values if self.clusters is None else self.clusters.mean(values, padded_with=padded_with)

@@ -1,0 +1,442 @@
+"""Compiled loops. Imported at first use: numba takes half a second to load, and small logs do without.
+
+**Log sums.** For factors 1 + y >= 1, q = prod(1 + y) - 1 is kept instead of the product: (1 + a)(1 + b) - 1 = (a + b) + ab
+adds and multiplies numbers that are never negative, so that nothing cancels, however small the y. Of eight rows,
+prod(1 + lam x_i) - 1 is a polynomial in lam whose coefficients, the elementary symmetric sums of the x_i, serve every lam.
+A block of rows then costs one logarithm for each lam, and blocks are added up with compensation.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from surelift.arrays import FloatArray
+
+FAST = {"contract", "nsz", "arcp"}
+BLOCK, GROUPS = 4096, 512
+BIG = 1e300
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _symmetric_sums(x, e):  # type: ignore[no-untyped-def]
+    """Of the eight rows x[j], x[j + 512], ..., the sums e[0][j] of them, e[1][j] of products of two, up to all eight."""
+    a0, a1, a2, a3 = x[:GROUPS], x[GROUPS : 2 * GROUPS], x[2 * GROUPS : 3 * GROUPS], x[3 * GROUPS : 4 * GROUPS]
+    b0, b1 = x[4 * GROUPS : 5 * GROUPS], x[5 * GROUPS : 6 * GROUPS]
+    b2, b3 = x[6 * GROUPS : 7 * GROUPS], x[7 * GROUPS : 8 * GROUPS]
+    e0, e1, e2, e3, e4, e5, e6, e7 = e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7]
+    for j in range(GROUPS):
+        s, p, t, r = a0[j] + a1[j], a0[j] * a1[j], a2[j] + a3[j], a2[j] * a3[j]
+        f1, f2, f3, f4 = s + t, p + r + s * t, p * t + r * s, p * r
+        s, p, t, r = b0[j] + b1[j], b0[j] * b1[j], b2[j] + b3[j], b2[j] * b3[j]
+        g1, g2, g3, g4 = s + t, p + r + s * t, p * t + r * s, p * r
+        e0[j] = f1 + g1
+        e1[j] = f2 + f1 * g1 + g2
+        e2[j] = f3 + f2 * g1 + f1 * g2 + g3
+        e3[j] = f4 + f3 * g1 + f2 * g2 + f1 * g3 + g4
+        e4[j] = f4 * g1 + f3 * g2 + f2 * g3 + f1 * g4
+        e5[j] = f4 * g2 + f3 * g3 + f2 * g4
+        e6[j] = f4 * g3 + f3 * g4
+        e7[j] = f4 * g4
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _two_polynomials(e, u, v, first, second):  # type: ignore[no-untyped-def]
+    """u and v: the products of eight factors, minus 1, for two smoothings at once, which share the loads."""
+    e0, e1, e2, e3, e4, e5, e6, e7 = e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7]
+    for j in range(GROUPS):
+        c0, c1, c2, c3, c4, c5, c6, c7 = e0[j], e1[j], e2[j], e3[j], e4[j], e5[j], e6[j], e7[j]
+        u[j] = first * (
+            c0 + first * (c1 + first * (c2 + first * (c3 + first * (c4 + first * (c5 + first * (c6 + first * c7))))))
+        )
+        v[j] = second * (
+            c0
+            + second
+            * (c1 + second * (c2 + second * (c3 + second * (c4 + second * (c5 + second * (c6 + second * c7))))))
+        )
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _fold(u, width):  # type: ignore[no-untyped-def]
+    """Halve the products in u until ``width`` are left."""
+    half = GROUPS >> 1
+    while half >= width and half >= 8:
+        low, high = u[:half], u[half : 2 * half]
+        for j in range(half):
+            a, b = low[j], high[j]
+            low[j] = (a + b) + a * b
+        half >>= 1
+    if width == 1:
+        q = u[0]
+        for j in range(1, 8):
+            q = (q + u[j]) + q * u[j]
+        u[0] = q
+
+
+@njit(cache=True, nogil=True)
+def _logarithm(u, width):  # type: ignore[no-untyped-def]
+    """The sum of log(1 + u_j), or infinity where a product has grown too large to be one."""
+    if width == 1:
+        return math.log1p(u[0]) if u[0] < BIG else math.inf
+    total, lost = 0.0, 0.0
+    for j in range(width):
+        if not u[j] < BIG:
+            return math.inf
+        total, lost = _added(total, lost, math.log1p(u[j]))
+    return total + lost
+
+
+@njit(cache=True, nogil=True)
+def _added(total, lost, term):  # type: ignore[no-untyped-def]
+    """Neumaier's sum: what the total cannot hold is kept apart."""
+    grown = total + term
+    lost += (total - grown) + term if total >= term else (term - grown) + total
+    return grown, lost
+
+
+@njit(cache=True, nogil=True)
+def _directly(x, smoothing):  # type: ignore[no-untyped-def]
+    """One logarithm a row, also where the product overflows."""
+    total, lost = 0.0, 0.0
+    for i in range(len(x)):
+        y = smoothing * x[i]
+        term = math.log1p(y) if y < math.inf else math.log(smoothing) + math.log(x[i])
+        total, lost = _added(total, lost, term)
+    return total + lost
+
+
+@njit(cache=True, nogil=True)
+def _add_block(block, smoothings, totals, lost, widths, e, u, v):  # type: ignore[no-untyped-def]
+    """Add one block of 4096 rows to the log sums of every smoothing."""
+    _symmetric_sums(block, e)
+    for k in range(0, len(smoothings), 2):
+        other = min(k + 1, len(smoothings) - 1)
+        first, second = smoothings[k], smoothings[other]
+        while True:
+            width = widths[k]
+            _two_polynomials(e, u, v, first, second)
+            _fold(u, width)
+            _fold(v, width)
+            a, b = _logarithm(u, width), _logarithm(v, width)
+            if (a < BIG and b < BIG) or width == GROUPS:
+                break
+            # Where products of a whole block overflow they are split earlier: 32 or 512 logarithms instead of one.
+            widths[k] = 32 if width == 1 else GROUPS
+        if not a < BIG:
+            a = _directly(block, first)
+        if not b < BIG:
+            b = _directly(block, second)
+        totals[k], lost[k] = _added(totals[k], lost[k], a)
+        if other > k:
+            totals[other], lost[other] = _added(totals[other], lost[other], b)
+
+
+@njit(cache=True, nogil=True)
+def add_log_sums(x, smoothings, totals, lost):  # type: ignore[no-untyped-def]
+    """Add sum_i log(1 + smoothing x_i), x >= 0, to ``totals`` for every smoothing; ``lost`` keeps what a sum cannot hold."""
+    e, u, v, padded = np.empty((8, GROUPS)), np.empty(GROUPS), np.empty(GROUPS), np.zeros(BLOCK)
+    widths = np.ones(len(smoothings), np.int64)
+    for start in range(0, len(x), BLOCK):
+        block = x[start : start + BLOCK]
+        if len(block) < BLOCK:
+            padded[: len(block)] = block
+            padded[len(block) :] = 0.0
+            block = padded
+        _add_block(block, smoothings, totals, lost, widths, e, u, v)
+
+
+def log_sums(x: FloatArray, smoothings: FloatArray) -> FloatArray:
+    """sum_i log(1 + smoothing x_i) for every smoothing, x >= 0.
+
+    >>> log_sums(np.array([2.0, 0.0]), np.array([0.5])).round(6).tolist()
+    [0.693147]
+    """
+    totals, lost = np.zeros(len(smoothings)), np.zeros(len(smoothings))
+    add_log_sums(np.ascontiguousarray(x), np.ascontiguousarray(smoothings), totals, lost)
+    return totals + lost
+
+
+# Plain sums of a block may be added in any order, and were looked through for what is no number.
+SUMS = {"contract", "nsz", "arcp", "reassoc", "nnan"}
+SMALLEST_PROPENSITY = 1e-150
+
+
+@njit(cache=True, nogil=True)
+def _mix(bits, values, lane, seed):  # type: ignore[no-untyped-def]
+    """Mix a column into one lane of the hashes of its rounds: what ``RoundHashes.mix`` does."""
+    for i in range(len(values)):
+        word = (lane[i] ^ (bits[i] if values[i] != 0.0 else np.uint64(0))) * seed
+        lane[i] = word ^ (word >> np.uint64(29))
+
+
+@njit(cache=True, nogil=True)
+def _mix_both(values, lanes, seeds, count):  # type: ignore[no-untyped-def]
+    bits = values.view(np.uint64)[:count]
+    _mix(bits, values[:count], lanes[0, :count], seeds[0])
+    _mix(bits, values[:count], lanes[1, :count], seeds[1])
+
+
+@njit(cache=True, nogil=True)
+def _finish(lane, totals, place):  # type: ignore[no-untyped-def]
+    """Scramble every word, and add the lower and the upper 32 bits apart: neither sum can overflow."""
+    first, second = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+    low, high = np.uint64(0), np.uint64(0)
+    for i in range(len(lane)):
+        word = lane[i]
+        word = (word ^ (word >> np.uint64(30))) * first
+        word = (word ^ (word >> np.uint64(27))) * second
+        word = word ^ (word >> np.uint64(31))
+        low += word & np.uint64(0xFFFFFFFF)
+        high += word >> np.uint64(32)
+    totals[place] += low
+    totals[place + 1] += high
+
+
+@njit(cache=True, nogil=True)
+def _copy_within(source, target, least, most, least_excluded):  # type: ignore[no-untyped-def]
+    """Copy numbers as float64, and say whether all lie from ``least`` (itself excluded, or not) to ``most``."""
+    fine = True
+    if least_excluded:
+        for i in range(len(source)):
+            value = np.float64(source[i])
+            target[i] = value
+            fine &= (value > least) & (value <= most)
+    else:
+        for i in range(len(source)):
+            value = np.float64(source[i])
+            target[i] = value
+            fine &= (value >= least) & (value <= most)
+    return fine
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def _weigh(probability, propensity, alpha, weight, excess):  # type: ignore[no-untyped-def]
+    """Weights, and weights minus 1, of a mixture: the sum, and the sum of squares."""
+    total, squares = 0.0, 0.0
+    for i in range(len(propensity)):
+        q = propensity[i]
+        p = min(probability[i], 1.0)
+        inverse = 1.0 / q
+        w = ((1.0 - alpha) * q + alpha * p) * inverse
+        weight[i] = w
+        excess[i] = alpha * ((p - q) * inverse)
+        total += w
+        squares += w * w
+    return total, squares
+
+
+@njit(cache=True, nogil=True)
+def _largest(values):  # type: ignore[no-untyped-def]
+    """Of numbers that are not negative: their bits are in the same order, and integers are compared many at a time."""
+    bits = values.view(np.int64)
+    top = np.int64(0)
+    for i in range(len(bits)):
+        top = bits[i] if bits[i] > top else top
+    found = np.empty(1, np.int64)
+    found[0] = top
+    return found.view(np.float64)[0]
+
+
+@njit(cache=True, nogil=True)
+def _smallest(values):  # type: ignore[no-untyped-def]
+    bits = values.view(np.int64)
+    least = bits[0]
+    for i in range(len(bits)):
+        least = bits[i] if bits[i] < least else least
+    found = np.empty(1, np.int64)
+    found[0] = least
+    return found.view(np.float64)[0]
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def _total(values):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for i in range(len(values)):
+        total += values[i]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _where(values, places):  # type: ignore[no-untyped-def]
+    """Where values are not zero: eight at a time are passed over where all are."""
+    count = 0
+    for start in range(0, len(values), 8):
+        part = values[start : start + 8]
+        some = False
+        for i in range(len(part)):
+            some |= part[i] != 0.0
+        if some:
+            for i in range(len(part)):
+                places[count] = start + i
+                count += part[i] != 0.0
+    return count
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def _all_terms(factor, reward, complement, offset, waiting):  # type: ignore[no-untyped-def]
+    """factor r, or factor (1 - r), plus the offset; the sum of the terms without it, and the sum of their squares."""
+    sign, shift = (-1.0, 1.0) if complement else (1.0, 0.0)
+    total, squares = 0.0, 0.0
+    for i in range(len(reward)):
+        term = factor[i] * (shift + sign * reward[i])
+        # A term may fall below its floor by rounding, never by more: no weight of a mixture is below its smallest.
+        waiting[i] = max(term + offset, 0.0)
+        total += term
+        squares += term * term
+    return total, squares
+
+
+@njit(cache=True, nogil=True)
+def _some_terms(factor, reward, places, offset, waiting):  # type: ignore[no-untyped-def]
+    """The same, for the rounds in ``places`` only: the others earned nothing."""
+    total, squares = 0.0, 0.0
+    for i in range(len(places)):
+        term = factor[places[i]] * reward[places[i]]
+        waiting[i] = max(term + offset, 0.0)
+        total += term
+        squares += term * term
+    return total, squares
+
+
+@njit(cache=True, nogil=True)
+def add_up_batch(  # type: ignore[no-untyped-def]
+    raw_reward, raw_propensity, candidates, alphas, most, reward_from, reward_to, reward_zero, reward_divisor,
+    term_candidate, term_paired, term_complement, term_offset, term_first, smoothings, seeds,
+    totals, lost, zeros, moments, weights, hashes, others,
+):  # fmt: skip
+    """All sums of a batch of plain columns in one pass, block by block; False where a value is out of range.
+
+    A round without a reward adds a constant, log(1 + smoothing offset), to what is about the reward: where most are such,
+    they are only counted.
+    """
+    rows, terms, names = len(raw_reward), len(term_candidate), len(candidates)
+    reward, raw, propensity, probability = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    weight, excess = np.empty((names, BLOCK)), np.empty((names, BLOCK))
+    places = np.empty(BLOCK + 8, np.int64)
+    lanes = np.empty((2, BLOCK), np.uint64)
+    pending, filled = np.zeros((terms, 2 * BLOCK)), np.zeros(terms, np.int64)
+    widths = np.ones(len(smoothings), np.int64)
+    e, u, v = np.empty((8, GROUPS)), np.empty(GROUPS), np.empty(GROUPS)
+    for start in range(0, rows, BLOCK):
+        count = min(BLOCK, rows - start)
+        fine = _copy_within(raw_reward[start : start + count], raw, reward_from, reward_to, False)
+        fine &= _copy_within(raw_propensity[start : start + count], propensity, SMALLEST_PROPENSITY, most[0], True)
+        if not fine:
+            return False
+        if reward_zero == 0.0 and reward_divisor == 1.0:
+            reward[:count] = raw[:count]
+        else:
+            for i in range(count):
+                reward[i] = (raw[i] - reward_zero) / reward_divisor
+        earned = reward[:count]
+        lanes[0, :count] = seeds[0]
+        lanes[1, :count] = seeds[1]
+        _mix_both(raw, lanes, seeds, count)
+        _mix_both(propensity, lanes, seeds, count)
+        others[0] += _total(earned)
+        others[1] = min(others[1], _smallest(propensity[:count]))
+        paying = _where(earned, places)
+        for c in range(names):
+            if not _copy_within(candidates[c][start : start + count], probability, 0.0, most[1 + c], False):
+                return False
+            _mix_both(probability, lanes, seeds, count)
+            total, squares = _weigh(
+                probability[:count], propensity[:count], alphas[c], weight[c, :count], excess[c, :count]
+            )
+            weights[c, 0] += total
+            weights[c, 1] += squares
+            weights[c, 2] = max(weights[c, 2], _largest(weight[c, :count]))
+        _finish(lanes[0, :count], hashes, 0)
+        _finish(lanes[1, :count], hashes, 2)
+        for t in range(terms):
+            c, first, last = term_candidate[t], term_first[t], term_first[t + 1]
+            factor = excess[c, :count] if term_paired[t] else weight[c, :count]
+            if not term_complement[t] and paying < 0.4 * count:
+                waiting = pending[t, filled[t] : filled[t] + paying]
+                total, squares = _some_terms(factor, earned, places[:paying], term_offset[t], waiting)
+                filled[t] += paying
+                zeros[t] += count - paying
+            else:
+                waiting = pending[t, filled[t] : filled[t] + count]
+                total, squares = _all_terms(factor, earned, term_complement[t], term_offset[t], waiting)
+                filled[t] += count
+            moments[t, 0] += total
+            moments[t, 1] += squares
+            if filled[t] >= BLOCK:
+                _add_block(
+                    pending[t, :BLOCK], smoothings[first:last], totals[first:last], lost[first:last], widths[first:last],
+                    e, u, v,
+                )  # fmt: skip
+                filled[t] -= BLOCK
+                for i in range(filled[t]):
+                    pending[t, i] = pending[t, BLOCK + i]
+    for t in range(terms):
+        if filled[t]:
+            pending[t, filled[t] : BLOCK] = 0.0
+            first, last = term_first[t], term_first[t + 1]
+            _add_block(
+                pending[t, :BLOCK], smoothings[first:last], totals[first:last], lost[first:last], widths[first:last],
+                e, u, v,
+            )  # fmt: skip
+    return True
+
+
+@njit(cache=True, nogil=True, fastmath=FAST | {"nnan"})
+def _capped_means(expected, shares, caps, means):  # type: ignore[no-untyped-def]
+    """sum_a min(expected_a, cap share_a) for every cap."""
+    means[:] = 0.0
+    for a in range(len(expected)):
+        whole, share = expected[a], shares[a]
+        for j in range(len(caps)):
+            means[j] += min(whole, caps[j] * share)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST | {"nnan"})
+def _grow(products, means, caps, offsets, smoothings, value, off):  # type: ignore[no-untyped-def]
+    """Multiply every product by its factor; says whether all terms were above their floors and all products small."""
+    above, small = True, True
+    for j in range(len(products)):
+        term = value + means[j] - min(off, caps[j]) + offsets[j]
+        above &= term >= 0.0
+        y = smoothings[j] * max(term, 0.0)
+        product = (products[j] + y) + products[j] * y
+        small &= product < 1e140
+        products[j] = product
+    return above, small
+
+
+@njit(cache=True, nogil=True)
+def controlled_log_sums(values, taken, expected, shares, starts, caps, offsets, smoothings, totals):  # type: ignore[no-untyped-def]
+    """Add sum_i log(1 + smoothing (value_i - min(taken_i, cap) + its mean + offset)) for every cap; the deepest shortfall.
+
+    ``expected`` and ``shares`` hold, for every action of every round laid end to end, what would be taken off and how often
+    production takes it. What is returned says by how much, relative to 1 + offset, a term fell below its floor.
+    """
+    size = len(caps)
+    # Filled up to whole vectors with components that add nothing.
+    padded = (size + 7) // 8 * 8
+    cap, offset, smoothing = np.zeros(padded), np.zeros(padded), np.zeros(padded)
+    cap[:size], offset[:size], smoothing[:size] = caps, offsets, smoothings
+    means, products, lost = np.empty(padded), np.zeros(padded), np.zeros(padded)
+    deepest = 0.0
+    for i in range(len(values)):
+        _capped_means(expected[starts[i] : starts[i + 1]], shares[starts[i] : starts[i + 1]], cap, means)
+        above, small = _grow(products, means, cap, offset, smoothing, values[i], taken[i])
+        if not above:
+            for j in range(size):
+                term = values[i] + means[j] - min(taken[i], cap[j]) + offset[j]
+                deepest = max(deepest, -term / (1.0 + offset[j]))
+        if not small or i % 1024 == 1023:
+            _settle(products[:size], totals, lost)
+    _settle(products[:size], totals, lost)
+    for j in range(size):
+        totals[j] += lost[j]
+    return deepest
+
+
+@njit(cache=True, nogil=True)
+def _settle(products, totals, lost):  # type: ignore[no-untyped-def]
+    """Take the logarithm of the products so far, and begin anew."""
+    for j in range(len(products)):
+        totals[j], lost[j] = _added(totals[j], lost[j], math.log1p(products[j]))
+        products[j] = 0.0
