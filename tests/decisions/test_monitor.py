@@ -177,16 +177,20 @@ def test_late_files_are_refused(tmp_path: Path) -> None:
     for number, path in enumerate(paths):
         pq.write_table(SHOP.table.slice(100 * number, 100), path)
     for new in watch.new_files(paths):
-        watch.update(new, file=Path(new).name)
+        watch.update_from(new)
     assert watch.new_files(paths) == []
     assert watch.new_files(paths[1:]) == []  # an old file may have been put away
-    with pytest.raises(sl.LogsError, match=r"day3\.parquet was not counted, but day4\.parquet"):
+    with pytest.raises(sl.LogsError, match=r"day3\.parquet was not counted, but .*day4\.parquet"):
         watch.new_files([*paths, tmp_path / "day3.parquet"])
     with pytest.raises(sl.LogsError, match=r"day0\.parquet was not counted"):
         watch.new_files([*paths, tmp_path / "day0.parquet"])
     assert watch.new_files([*paths, tmp_path / "day5.parquet"]) == [str(tmp_path / "day5.parquet")]
-    with pytest.raises(sl.UsageError, match="two files are called"):
-        watch.new_files([tmp_path / "a" / "x.parquet", tmp_path / "b" / "x.parquet"])
+    pq.write_table(SHOP.table.slice(0, 100), tmp_path / "day9.parquet")
+    with pytest.raises(sl.LogsError, match=r"holds the same rounds as .*day1\.parquet"):
+        watch.update_from(tmp_path / "day9.parquet")
+    pq.write_table(SHOP.table.slice(0, 150), paths[0])
+    with pytest.raises(sl.LogsError, match=r"day1\.parquet has changed since it was counted"):
+        watch.new_files(paths)
 
 
 def command(*arguments: Any) -> list[str]:
@@ -285,14 +289,119 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert "is of shard 'north'" in run("a.parquet", "--state", "s.json", "--name", "south").stderr
     (tmp_path / "b").mkdir()
     pq.write_table(SHOP.table, tmp_path / "b" / "a.parquet")
+    twice = run("b/a.parquet", "--state", "s.json")
+    assert twice.returncode == 4
+    assert "holds the same rounds as" in twice.stderr
     assert run("b/a.parquet", "--state", "t.json", *ASKED, "--name", "south").returncode == 0
+    assert "says how" not in run("a.parquet", "--state", "s.json").stderr
+    assert "leave the flags about it out" in run("a.parquet", "--state", "s.json", "--margin", "0.1").stderr
+    assert run("--merge", "s.json", "t.json").returncode == 2  # the second is no --merge
+    assert run("--merge", "s.json", "--merge", "t.json", "--state", "s.json").returncode == 2
     merged = run("--merge", "s.json", "--merge", "t.json", "--json")
     assert json.loads(merged.stdout)["rounds"] == 12_000
     assert run("--merge", "s.json", "--merge", "s.json").returncode == 2
     (tmp_path / "broken.json").write_text("{")
     assert run("a.parquet", "--state", "broken.json").returncode == 4
-    (tmp_path / "other.json").write_text('{"format": "surelift monitor", "version": 1}')
-    assert "damaged" in run("a.parquet", "--state", "other.json").stderr
+    state = json.loads((tmp_path / "s.json").read_text())
+    (tmp_path / "other.json").write_text(json.dumps({**state, "delta": 0.5}))
+    assert "its checksum does not fit" in run("a.parquet", "--state", "other.json").stderr
+
+
+def test_a_file_that_is_empty_or_broken_does_not_stop_the_others(tmp_path: Path) -> None:
+    folder = tmp_path / "days"
+    folder.mkdir()
+    lines = ["click,propensity,p_better", *(["1,0.5,0.6", "0,0.5,0.4"] * 50)]
+    (folder / "a.csv").write_text("\n".join(lines))
+    (folder / "b.csv").write_text(lines[0] + "\n")
+    (folder / "c.csv").write_text("\n".join([*lines[:-1], "0,0.0,0.4"]))
+    state = tmp_path / "s.json"
+    done = subprocess.run(command(folder, "--state", state, *ASKED), capture_output=True, text=True, check=False)
+    assert done.returncode == 4
+    assert "c.csv: " in done.stderr
+    assert "It was not counted; the 2 new files before it were." in done.stderr
+    assert sl.Monitor.load(state).rounds == 100
+    (folder / "c.csv").write_text("\n".join([*lines, "1,0.5,0.6"]))
+    done = subprocess.run(command(folder, "--state", state), capture_output=True, text=True, check=False)
+    assert "1 new files, 2 counted before" in done.stderr
+    assert sl.Monitor.load(state).rounds == 201
+
+
+def test_a_stream_that_breaks_is_not_counted_twice(tmp_path: Path) -> None:
+    lines = ["click,propensity,p_better", *(["1,0.5,0.6", "0,0.5,0.4"] * 40_000)]
+    state = tmp_path / "s.json"
+    broken = "\n".join([*lines[:70_000], "1,2,3"]).encode()
+    asked = command("--stdin", "csv", "--state", state, *ASKED)
+    done = subprocess.run(asked, input=broken, capture_output=True, check=False)
+    assert done.returncode == 4
+    assert b"65,536 rows are counted; mend the stream and go on with --skip" in done.stderr
+    whole = "\n".join(lines).encode()
+    assert subprocess.run(asked, input=whole, capture_output=True, check=False).returncode == 2
+    done = subprocess.run([*asked, "--skip"], input=whole, capture_output=True, check=False)
+    assert done.returncode == 0
+    assert sl.Monitor.load(state).rounds == 80_000
+    more = "\n".join([lines[0], "1,0.5,0.6"]).encode()
+    assert subprocess.run([*asked, "--append"], input=more, capture_output=True, check=False).returncode == 0
+    assert sl.Monitor.load(state).rounds == 80_001
+
+
+def test_clusters_are_never_torn(tmp_path: Path) -> None:
+    """Clusters of three across the borders of chunks, and one that goes on in the next batch."""
+    rows = 3 * 30_000
+    table = pa.table({
+        "user": np.repeat(np.arange(rows // 3), 3), "click": np.tile([1.0, 0.0, 0.0], rows // 3),
+        "propensity": np.full(rows, 0.5), "p_better": np.tile([0.6, 0.5, 0.4], rows // 3),
+    })  # fmt: skip
+    sink = pa.BufferOutputStream()
+    pa.csv.write_csv(table, sink)
+    state = tmp_path / "s.json"
+    flags = ["--cluster", "user", "--cluster-size", "3"]
+    done = subprocess.run(
+        command("--stdin", "csv", "--state", state, *ASKED, *flags), input=bytes(sink.getvalue()), capture_output=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert sl.Monitor.load(state).rounds == 30_000
+    assert b"30,000 clusters so far" in done.stderr
+    watch = watching(cluster="user", cluster_max=3)
+    watch.update(table.slice(0, 7))
+    with pytest.raises(sl.LogsError, match="cluster '2' goes on from the batch before"):
+        watch.update(table.slice(7, 5))
+
+
+def test_sampled_batches_are_of_one_kind() -> None:
+    declared: dict[str, Any] = {"reward": "r", "propensity": "p", "keep_probability": "k"}
+    clicks = {"r": [1.0] * 50, "p": [0.5] * 50, "n": [0.5] * 50, "k": [1.0] * 50}
+    rest = {"r": [0.0] * 50, "p": [0.5] * 50, "n": [0.5] * 50, "k": [0.05] * 50}
+    watch = sl.Monitor("n", question="evaluate", **declared)
+    watch.update(clicks)
+    with pytest.raises(sl.LogsError, match="rounds_before_sampling is not known"):
+        watch.update(rest)
+    assert watch.rounds == 50
+    with pytest.raises(sl.UsageError, match="with every batch, or with none"):
+        watch.update(clicks, rounds_before_sampling=50)
+    with pytest.raises(sl.UsageError, match="give each batch its own"):
+        sl.Monitor("n", **declared, rounds_before_sampling=100)
+    known = sl.Monitor("n", question="evaluate", **declared)
+    known.update(clicks, rounds_before_sampling=50)
+    known.update(rest, rounds_before_sampling=1_000)
+    answer = known.answer()
+    assert isinstance(answer, sl.Evaluation)
+    assert any("out of rounds_before_sampling" in text for text in answer["n"].assumptions)
+    both = {name: clicks[name] + rest[name] for name in clicks}
+    logs = sl.Logs(both, **declared, rounds_before_sampling=1_050)
+    assert sl.verify(sl.Certificate.of(answer), logs).same
+
+
+def test_two_at_once_are_refused(tmp_path: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    pq.write_table(SHOP.table, tmp_path / "a.parquet")
+    with open(tmp_path / ".s.json.lock", "w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        done = subprocess.run(
+            command("a.parquet", "--state", "s.json", *ASKED), capture_output=True, text=True, cwd=tmp_path, check=False
+        )
+    assert done.returncode == 2
+    assert "another process is at work" in done.stderr
 
 
 def test_what_is_refused() -> None:
@@ -308,3 +417,19 @@ def test_what_is_refused() -> None:
         watching().answer()
     with pytest.raises(sl.UsageError, match="no propensity"):
         sl.Monitor("p_better", reward="click")
+    with pytest.raises(sl.UsageError, match="is an array, which lies beside one batch only"):
+        sl.Monitor({"new": sl.mixture([0.5, 0.5], 0.1)}, **FLAGS)
+    with pytest.raises(sl.UsageError, match="sequence must be a whole number"):
+        watching().update(SHOP.table, sequence="a")  # type: ignore[arg-type]
+
+
+def test_a_function_is_given_again(tmp_path: Path) -> None:
+    def new(batch: Any) -> Any:
+        return batch["p_better"].to_numpy()
+
+    watch = sl.Monitor({"new": new}, **FLAGS)
+    watch.update(SHOP.table)
+    watch.save(tmp_path / "s.json")
+    with pytest.raises(sl.UsageError, match="give it again in policies="):
+        sl.Monitor.load(tmp_path / "s.json")
+    assert sl.Monitor.load(tmp_path / "s.json", policies={"new": new}).answer() == watch.answer()

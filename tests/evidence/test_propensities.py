@@ -184,6 +184,8 @@ def test_rows_joined_twice() -> None:
     health = sl.check(logs_of(copied))
     assert any("4.8% of the rows are copies" in finding.says for finding in health.findings)
     assert not any("copies" in finding.says for finding in sl.check(logs_of(table)).findings)
+    thrice = {name: np.repeat(column, 3, axis=0) for name, column in table.items()}
+    assert any("66.7% of the rows are copies" in finding.says for finding in sl.check(logs_of(thrice)).findings)
     coarse = {**copied, "t": copied["t"].astype("datetime64[D]")}  # by the day, copies cannot be told from repetition
     assert not any("copies" in finding.says for finding in sl.check(logs_of(coarse)).findings)
 
@@ -209,7 +211,7 @@ def test_missing_support_is_told_apart_from_wrong_propensities() -> None:
         "40.00% of its decisions are actions that production could not take"
     ]
     unknown = sl.check(sl.Logs(**arrays), {"new": np.full(ROUNDS, 0.3)})
-    (finding,) = unknown.findings
+    (finding,) = (one for one in unknown.findings if one.subject == "policy 'new'")
     assert "up to 40.0% of its decisions, or propensities were logged too large" in finding.remedy
 
 
@@ -233,6 +235,7 @@ def test_sampled_logs_are_not_tested() -> None:
     health = sl.check(logs_of(sampled, keep_probability="k", rounds_before_sampling=ROUNDS), {"new": "new"})
     assert health.ok
     assert health.evidence == ()
+    assert any("could not be tested" in finding.says for finding in health.findings)
 
 
 def test_what_is_refused() -> None:
@@ -255,3 +258,26 @@ def test_gate_refuses_wrong_propensities() -> None:
 @pytest.mark.parametrize("seed, kind", list(product(range(3), ["one day of another version", "before business rules"])))
 def test_it_is_found_again_and_again(seed: int, kind: str) -> None:
     assert refusals(sl.check(logs_of(corrupted(kind, seed))))
+
+
+def test_columns_with_the_names_of_families() -> None:
+    table = {**corrupted("one day of another version"), "overall": np.array(["x", "y"] * (ROUNDS // 2))}
+    table["day"], table["action"] = table["overall"], table["overall"]
+    found = sl.check(logs_of(table), by=["overall", "day", "action"])
+    assert any("day 2024-03-04" in (finding.segment or "") for finding in found.findings)
+    with pytest.raises(sl.UsageError, match="by must name a column"):
+        sl.check(logs_of(table), by=5)  # type: ignore[arg-type]
+    with pytest.raises(sl.LogsError, match="more than 1,000 segments"):
+        sl.check(logs_of({**table, "id": np.arange(ROUNDS)}), by="id")
+
+
+def test_timestamps_of_every_unit() -> None:
+    table = good(1, 400)
+    for unit in ("s", "ms", "us", "ns"):
+        times = table["t"].astype(f"datetime64[{unit}]") + np.timedelta64(1, unit)
+        assert sl.check(logs_of({**table, "t": times})).ok
+
+
+def test_silence_is_not_praise() -> None:
+    health = sl.check(sl.Logs(reward=[0.0, 1.0] * 50, propensity=[0.001] * 100))
+    assert any("could not be tested: nothing is known" in finding.says for finding in health.findings)

@@ -2,10 +2,12 @@
 
 import math
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -270,3 +272,21 @@ def test_sampling_that_cannot_be_undone() -> None:
         sl.compare(sl.Logs({**table, "s": ["a", "b"]}, **declared, rounds_before_sampling=9), "n", by="s")
     with pytest.raises(sl.UsageError, match="no sampled rounds"):
         sl.evaluate(sl.Logs(table, **declared, rounds_before_sampling=9), "n", method="second-moment")
+
+
+def test_odd_names_of_clusters(tmp_path: Path) -> None:
+    table = users_log([2, 2, 2], np.random.default_rng(0))
+    negative = {**table, "user": [-1, -1, -2, -2, 3, 3]}  # which Python hashes alike
+    assert sl.evaluate(sl.Logs(negative, **DECLARED, cluster_size=2), "new")["new"].rounds == 3
+    with pytest.raises(sl.LogsError, match=r"cluster 'user': 2 of 6 values are missing"):
+        sl.evaluate(sl.Logs({**table, "user": [1.0, 1.0, np.nan, np.nan, 3.0, 3.0]}, **DECLARED, cluster_size=2), "new")
+    with pytest.raises(sl.UsageError, match="a cluster is named by text or a number"):
+        sl.evaluate(sl.Logs({**table, "user": [[1]] * 6}, **DECLARED, cluster_size=2), "new")
+    # Files that tell the same in other types, with a cluster across their border.
+    plain = pa.table({**table, "user": ["a", "a", "b", "b", "c", "c"], "r": [0, 1, 0, 1, 1, 0]})
+    coded = plain.set_column(0, "user", plain["user"].dictionary_encode())
+    floats = coded.set_column(coded.column_names.index("r"), "r", coded["r"].cast(pa.float64()))
+    pq.write_table(plain.slice(0, 3), tmp_path / "a.parquet")
+    pq.write_table(floats.slice(3), tmp_path / "b.parquet")
+    found = sl.evaluate(sl.Logs(str(tmp_path / "*.parquet"), **DECLARED, cluster_size=2), "new")["new"]
+    assert found.rounds == 3

@@ -1,10 +1,12 @@
 """surelift monitor: the same answer, as the log grows."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -12,9 +14,12 @@ from surelift.cli.options import OUTPUT, QUESTION, LogFlags, MethodFlags, Output
 from surelift.cli.output import deliver, progress, say
 from surelift.decisions.evaluation import Evaluation
 from surelift.decisions.monitor import Monitor
-from surelift.errors import UsageError
+from surelift.errors import LogsError, UsageError
 from surelift.logs.files import expand
 from surelift.logs.streams import StreamKind, read_stream
+from surelift.policies.policy import Policy
+
+Tell = Callable[[int], None] | None
 
 
 def monitor(
@@ -33,6 +38,7 @@ def monitor(
     skip: Annotated[
         bool, Parameter(help="The stream starts anew from its first row: skip those that were counted.")
     ] = False,
+    append: Annotated[bool, Parameter(help="The stream goes on where the last one ended.")] = False,
     merge: Annotated[
         list[str] | None, flag("States of several shards, added up; together with --state they are written there.")
     ] = None,
@@ -52,61 +58,124 @@ def monitor(
     next call goes on with no round lost and none counted twice. Exit code 0 when certified, 3 when not.
     """
     if merge:
+        if sources or stdin is not None or policies != PolicyFlags():
+            raise UsageError("--merge adds up states and reads nothing else: name each with a --merge of its own.")
+        if state in merge:
+            raise UsageError(f"--state {state} is one of the shards, which would be lost; name another file.")
         watch = reduce(Monitor.__add__, [Monitor.load(path) for path in merge])
         if state is not None:
             watch.save(state)
-    else:
+        return _tell(watch, output)
+    if state is None:
+        raise UsageError("say --state FILE, where what was counted is kept from call to call.")
+    if (stdin is None) == (not sources):
+        raise UsageError("name the sources to read, or say --stdin csv, jsonl or arrow.")
+    with _alone(state), progress() as tell:
         watch = _open(state, name, about, log, policies, question, method)
-        if (stdin is None) == (not sources):
-            raise UsageError("name the sources to read, or say --stdin csv, jsonl or arrow.")
-        with progress() as tell:
-            if stdin is None:
-                _count_files(watch, sources or [], state, tell)
-            else:
-                _count_stream(watch, stdin, skip, state, tell)
+        if stdin is None:
+            _count_files(watch, sources or [], state, log.rounds_before_sampling, tell)
+        else:
+            _count_stream(watch, stdin, skip=skip, append=append, state=state, cluster=watch.cluster, tell=tell)
+    return _tell(watch, output)
+
+
+def _tell(watch: Monitor, output: OutputFlags) -> int:
     answer = watch.answer()
-    say(f"{watch.rounds:,} rounds so far, in {sum(shard.sequence for shard in watch.shards.values()):,} batches")
+    batches = sum(shard.sequence for shard in watch.shards.values())
+    say(f"{watch.rounds:,} {watch.counted} so far, in {batches:,} {'batch' if batches == 1 else 'batches'}")
     deliver(answer, output)
     return 0 if isinstance(answer, Evaluation) or answer.certified else 3
 
 
+@contextmanager
+def _alone(state: str) -> Iterator[None]:
+    """Two at once would each write what the other does not know of; the lock goes with the process that holds it."""
+    try:
+        import fcntl
+    except ImportError:  # where there are no such locks
+        yield
+        return
+    path = Path(state).resolve()
+    try:
+        file = open(path.parent / f".{path.name}.lock", "w")  # noqa: SIM115
+    except OSError as error:
+        raise UsageError(f"the state cannot be kept in {state}: {error.strerror}.") from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise UsageError(f"another process is at work on {state}; let it finish first.") from error
+        yield
+
+
 def _open(
-    state: str | None, name: str | None, about: Literal["compare", "evaluate"], log: LogFlags, policies: PolicyFlags,
+    state: str, name: str | None, about: Literal["compare", "evaluate"], log: LogFlags, policies: PolicyFlags,
     question: OverFlags, method: MethodFlags,
 ) -> Monitor:  # fmt: skip
-    if state is None:
-        raise UsageError("say --state FILE, where what was counted is kept from call to call.")
-    named = policies.policies()
-    asked = None
-    if named:
-        options = {key: value for key, value in method.arguments().items() if key != "draws"}
-        asked = Monitor(named, question=about, name=name or "", **question.arguments(), **options, **log.declared())
+    named, declared = policies.policies(), log.declared()
+    declared.pop("rounds_before_sampling", None)
     if not Path(state).exists():
-        if asked is None:
+        if not named:
             raise UsageError(
                 f"{state} does not exist yet, so the question must be asked: --policy, --reward, --propensity."
             )
-        return asked
+        return _asked(named, name, about, declared, question, method)
     kept = Monitor.load(state)
-    if asked is not None and not asked.asks_the_same(kept):
-        raise UsageError(f"{state} keeps the answer to another question; leave the flags out, or name another state.")
+    if named:
+        if not _asked(named, name, about, declared, question, method).asks_the_same(kept):
+            raise UsageError(
+                f"{state} keeps the answer to another question; leave the flags out, or name another state."
+            )
+    elif replace(log, rounds_before_sampling=None) != LogFlags() or (question, method, about) != (
+        OverFlags(), MethodFlags(), "compare",
+    ):  # fmt: skip
+        raise UsageError(
+            f"{state} keeps its question; leave the flags about it out, or repeat them all, --policy included."
+        )
     if name is not None and name != kept.name:
         raise UsageError(f"{state} is of shard {kept.name!r}, not {name!r}.")
     return kept
 
 
-def _count_files(watch: Monitor, sources: list[str], state: str | None, tell: Callable[[int], None] | None) -> None:
-    for path in watch.new_files([path for source in sources for path in expand(source)]):
-        watch.update(path, file=Path(path).name, progress=tell)
-        watch.save(str(state))
+def _asked(
+    named: dict[str, Policy], name: str | None, about: Literal["compare", "evaluate"], declared: dict[str, Any],
+    question: OverFlags, method: MethodFlags,
+) -> Monitor:  # fmt: skip
+    options = method.arguments()
+    if options.pop("draws") is not None:
+        raise UsageError("--draws is for methods that simulate, and a monitor uses none of them.")
+    return Monitor(named, question=about, name=name or "", **question.arguments(), **options, **declared)
+
+
+def _count_files(watch: Monitor, sources: list[str], state: str, before: int | None, tell: Tell) -> None:
+    paths = [path for source in sources for path in expand(source)]
+    new = watch.new_files(paths)
+    say(f"{len(new):,} new files, {len({Path(path).resolve() for path in paths}) - len(new):,} counted before")
+    if before is not None and len(new) > 1:
+        raise UsageError("--rounds-before-sampling is of one file, but several are new; count them one by one.")
+    for done, path in enumerate(new):
+        try:
+            watch.update_from(path, rounds_before_sampling=before, progress=tell)
+        except LogsError as error:
+            raise LogsError(f"{path}: {error}\nIt was not counted; the {done:,} new files before it were.") from error
+        watch.save(state)
 
 
 def _count_stream(
-    watch: Monitor, kind: StreamKind, skip: bool, state: str | None, tell: Callable[[int], None] | None
+    watch: Monitor, kind: StreamKind, *, skip: bool, append: bool, state: str, cluster: str | None, tell: Tell
 ) -> None:
-    done = watch.shards[watch.name].rows if skip else 0
-    for chunk in read_stream(sys.stdin.buffer, kind, skip=done):
-        watch.update(chunk)
-        watch.save(str(state))
-        if tell is not None:
-            tell(watch.shards[watch.name].rows)
+    done = watch.shards[watch.name].rows
+    if done and not skip and not append:
+        raise UsageError(
+            f"{done:,} rows were counted before: say --skip if the stream starts anew from its first row, or --append if it "
+            "goes on where it ended."
+        )
+    try:
+        for chunk in read_stream(sys.stdin.buffer, kind, skip=done if skip else 0, cluster=cluster):
+            watch.update(chunk)
+            watch.save(state)
+            if tell is not None:
+                tell(watch.shards[watch.name].rows)
+    except LogsError as error:
+        counted = watch.shards[watch.name].rows
+        raise LogsError(f"{error}\n{counted:,} rows are counted; mend the stream and go on with --skip.") from error

@@ -13,21 +13,22 @@ from surelift.decisions.findings import (
     about_propensities,
     about_rounding,
     about_rounds,
+    about_tests,
     all_about_weights,
     weight_health,
 )
 from surelift.decisions.result import Result
 from surelift.decisions.segments import check_by
 from surelift.engines import collect
-from surelift.errors import UsageError, is_number
+from surelift.errors import LogsError, UsageError, is_number
 from surelift.evidence.oddities import Copies, Course, Rounding, Tails
-from surelift.evidence.propensities import Evidence, PropensityTests
+from surelift.evidence.propensities import BY_DAY, Evidence, Family, PropensityTests
 from surelift.logs.batch import Needs
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import name_policies
 from surelift.statistics import Plan
 from surelift.statistics.reading import Reading
-from surelift.statistics.segments import codes_of, day_codes
+from surelift.statistics.segments import MOST, codes_of, day_codes
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -72,8 +73,9 @@ def check(
 
     The propensities are tested overall, by action, by day where ``time`` says it, and by the columns in ``by``, known
     before the action. If they are right, the chance of any refusal by these tests is at most ``level``, however often one
-    looks. With production's whole distribution (``logging``) they are tested in both directions, else only for being too
-    small, by the candidates' weights and the number of actions where it is declared.
+    looks at a list of segments that does not grow. With production's whole distribution (``logging``) they are tested in
+    both directions, else only for being too small, by the candidates' weights and by the number of actions where it is
+    declared.
 
     >>> check(Logs(reward=[0, 1], propensity=[0.5, 1.2])).ok
     False
@@ -82,7 +84,9 @@ def check(
     if not (is_number(level) and 0.0 < level < 1.0):
         raise UsageError(f"level, the chance of a false alarm, must lie strictly between 0 and 1, but is {level!r}.")
     named = {} if policies is None else name_policies(policies)
-    columns = [by] if isinstance(by, str) else list(by or ())
+    columns = [by] if isinstance(by, str) else by or ()
+    if not isinstance(columns, Sequence):
+        raise UsageError(f"by must name a column of segments, or list several, but is a {type(by).__name__}.")
     for column in columns:
         check_by(logs, column, None, named)
     look = _Look(logs, columns, list(named))
@@ -98,7 +102,8 @@ def check(
             *about_rounding(look.rounding, sums.logging.smallest_propensity),
             *about_copies(look.copies),
             *about_drift(look.course),
-            *all_about_weights(weights, sums),
+            *all_about_weights(weights, sums, logs.counted),
+            *about_tests(look.tests.evidence(), sampled=logs.keep_probability is not None),
         ]
     return Health(
         rounds=sums.rows,
@@ -116,6 +121,7 @@ class _Look:
 
     def __init__(self, logs: Logs, columns: Sequence[str], policies: Sequence[str]) -> None:
         self._columns = columns
+        self._seen: dict[str, set[str]] = {column: set() for column in columns}
         # Rounds that were kept by what happened in them say nothing about the propensities.
         self._sampled = logs.keep_probability is not None
         self.tests = PropensityTests(logs.actions)
@@ -126,11 +132,15 @@ class _Look:
         rounds = reading.rounds
         days = day_codes(rounds)
         if not self._sampled:
-            families = {column: codes_of(rounds, column) for column in self._columns}
-            self.tests.add(reading, families if days is None else {**families, "day": days})
+            families = {Family("column", column): codes_of(rounds, column) for column in self._columns}
+            self.tests.add(reading, families if days is None else {**families, BY_DAY: days})
+            for column, names in self._seen.items():
+                names.update(families[Family("column", column)][1])
+                if len(names) > MOST:
+                    raise LogsError(f"by {column!r} has more than {MOST:,} segments; group them beforehand into few.")
             if not rounds.logs.density:
                 self.rounding.add(rounds.propensity)
-        if days is not None:
+        if days is not None and rounds.clusters is None:
             self.course.add(rounds.reward, *days)
         self.copies.add(reading)
         for name, tails in self.tails.items():

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from surelift.decisions.basis import doubts_of
 from surelift.evidence.oddities import Copies, Course, Rounding, Tails
-from surelift.evidence.propensities import BY_ACTION, OVERALL, Evidence
+from surelift.evidence.propensities import BY_ACTION, OVERALL, Evidence, Family
 from surelift.logs.faults import describe_faults
 from surelift.logs.logs import Logs
 from surelift.statistics import Sums, WeightSums
@@ -77,7 +77,7 @@ def about_rounds(logs: Logs, sums: Sums) -> Iterator[Finding]:
 
 def about_propensities(found: Sequence[Evidence], everything: Sequence[Evidence]) -> Iterator[Finding]:
     """One finding for each family of segments, which names those that are wrong."""
-    families: dict[str, list[Evidence]] = {}
+    families: dict[Family, list[Evidence]] = {}
     for one in found:
         families.setdefault(one.family, []).append(one)
     for family, wrong in families.items():
@@ -96,7 +96,7 @@ def about_propensities(found: Sequence[Evidence], everything: Sequence[Evidence]
 
 
 def _place(one: Evidence) -> str:
-    return one.segment if one.family == BY_ACTION else f"{one.family} {one.segment}"
+    return one.segment if one.family == BY_ACTION else f"{one.family.name} {one.segment}"
 
 
 def _difference(one: Evidence) -> str:
@@ -115,7 +115,7 @@ def _difference(one: Evidence) -> str:
     )
 
 
-def _usually(family: str, wrong: Sequence[Evidence], among: int) -> str:
+def _usually(family: Family, wrong: Sequence[Evidence], among: int) -> str:
     """What it usually means."""
     first = wrong[0]
     if first.bet.startswith(("weights", "inverse")):
@@ -172,7 +172,7 @@ def weight_health(name: str, sums: WeightSums, rounds: int, tails: Tails) -> Wei
     return WeightHealth(name, sums.total / rounds, sums.largest, effective, missing, tails.heaviest())
 
 
-def about_weights(health: WeightHealth, sums: WeightSums, rounds: int) -> Iterator[Finding]:
+def about_weights(health: WeightHealth, sums: WeightSums, rounds: int, counted: str) -> Iterator[Finding]:
     subject = f"policy {health.policy!r}"
     if health.missing_support:
         yield Finding(
@@ -181,7 +181,7 @@ def about_weights(health: WeightHealth, sums: WeightSums, rounds: int) -> Iterat
             "What they would earn is counted as nothing; every bound stays true, the lower ones are loose by as much.",
         )  # fmt: skip
     yield from _about_mean(health, sums, rounds)
-    share = sums.largest / sums.total if sums.total > 0 else 0.0
+    share = sums.largest / sums.total if sums.total > 0 and counted == "rounds" else 0.0
     few, carried = health.heaviest
     if share > LARGE_SHARE:
         yield Finding(
@@ -195,7 +195,7 @@ def about_weights(health: WeightHealth, sums: WeightSums, rounds: int) -> Iterat
         )  # fmt: skip
     if health.effective_rounds < max(FEW_ROUNDS, SMALL_SHARE * rounds):
         yield Finding(
-            "warn", subject, f"{rounds:,} rounds are worth only {health.effective_rounds:,.0f} of its own",
+            "warn", subject, f"{rounds:,} {counted} are worth only {health.effective_rounds:,.0f} of its own",
             "Try a cautious mixture, mixture(policy, 0.1), or collect more rounds.",
         )  # fmt: skip
 
@@ -210,7 +210,10 @@ def _about_mean(health: WeightHealth, sums: WeightSums, rounds: int) -> Iterator
     if health.mean > expected:
         means = "Weights that are too large on average say that propensities were logged too small: check them first."
     elif health.missing_support is not None:
-        means = "Production could take the rest of its actions, so the propensities were logged too large: check them first."
+        means = (
+            "Production could take the rest of its actions: propensities were logged too large, or large weights are rare "
+            "and none came yet. The tests of the propensities tell."
+        )
     else:
         means = (
             "Either it prefers actions that production never takes, up to "
@@ -225,6 +228,17 @@ def _about_mean(health: WeightHealth, sums: WeightSums, rounds: int) -> Iterator
     )
 
 
-def all_about_weights(healths: Mapping[str, WeightHealth], sums: Sums) -> Iterator[Finding]:
+def all_about_weights(healths: Mapping[str, WeightHealth], sums: Sums, counted: str) -> Iterator[Finding]:
     for name, health in healths.items():
-        yield from about_weights(health, sums.weights[name], sums.units)
+        yield from about_weights(health, sums.weights[name], sums.units, counted)
+
+
+def about_tests(evidence: Sequence[Evidence], *, sampled: bool) -> Iterator[Finding]:
+    """Silence about the propensities must not pass for praise."""
+    if not evidence:
+        why = "the rounds were kept by chances of their own" if sampled else "nothing is known to hold them against"
+        yield Finding(
+            "warn", "propensity", f"the propensities could not be tested: {why}",
+            "Check a log that was not sampled." if sampled
+            else "Give production's whole distribution in logging=, a candidate, or action_count=.",
+        )  # fmt: skip

@@ -1,8 +1,9 @@
 """The same question, answered again as rounds arrive, from a state of a few kilobytes."""
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,15 +11,18 @@ import pyarrow as pa
 
 from surelift.controls import models
 from surelift.controls.refitted import Refitted
-from surelift.decisions.asking import Progress, ask
+from surelift.decisions.asking import Progress, before_sampling
 from surelift.decisions.comparison import Comparison, comparison_of
 from surelift.decisions.evaluation import Evaluation
 from surelift.decisions.improvement import Improvement
 from surelift.decisions.method import Method, check_delta, choose_method
 from surelift.decisions.select import Selection, selection_of
+from surelift.decisions.shards import Counted, Shard, ends_of
 from surelift.decisions.valuation import Valuation
+from surelift.engines import collect
 from surelift.errors import LogsError, UsageError
 from surelift.grids import Grid
+from surelift.logs.faults import refuse_faults
 from surelift.logs.logs import Logs
 from surelift.policies import Policy
 from surelift.policies.resolve import PRODUCTION, from_description, name_policies
@@ -31,19 +35,6 @@ FORMAT, VERSION = "surelift monitor", 1
 MOST_POINTS = 256
 Question = Literal["compare", "evaluate"]
 _SINGLE, _PER_BATCH = ("action_count", "cluster_size"), ("rounds_before_sampling",)
-
-
-@dataclass(frozen=True, slots=True)
-class Shard:
-    """What was counted of one stream of batches."""
-
-    sequence: int = 0
-    """The number of its last batch."""
-    rows: int = 0
-    files: tuple[str, ...] = ()
-    """The names of the latest files, in their order, where batches are files."""
-    count: int = 0
-    """How many files there were in all."""
 
 
 class Monitor:
@@ -81,9 +72,15 @@ class Monitor:
         self._policies = name_policies(policies)
         self._question, self._over, self._delta, self._margin = question, over, check_delta(delta), margin
         self._method = _growing(choose_method(method, control=control, grid=grid, smoothing=smoothing, draws=None))
+        if "rounds_before_sampling" in declared:
+            raise UsageError(
+                "a growing log has no number of rounds before sampling yet; give each batch its own in update."
+            )
         self._declared = declared
         self._declaration = _without_rounds(declared)
+        _refuse_arrays(self._policies, self._method)
         self._known: frozenset[str] | None = None
+        self._sampled: bool | None = None
         self._asked = self._ask_of(self._declaration, frozenset())
         self.name = name
         self.shards: dict[str, Shard] = {name: Shard()}
@@ -94,6 +91,15 @@ class Monitor:
     def rounds(self) -> int:
         return self._sums.units
 
+    @property
+    def counted(self) -> str:
+        """What ``rounds`` counts."""
+        return self._declaration.counted
+
+    @property
+    def cluster(self) -> str | None:
+        return self._declaration.cluster
+
     def asks_the_same(self, other: "Monitor") -> bool:
         return self._identity() == other._identity()
 
@@ -102,54 +108,70 @@ class Monitor:
         batch: Any,
         *,
         sequence: int | None = None,
-        file: str | None = None,
         rounds_before_sampling: int | None = None,
         progress: Progress | None = None,
     ) -> bool:
         """Count a batch, anything that ``Logs`` reads; False if its ``sequence`` number was counted before.
 
-        Nothing is counted of a batch with a fault in it. Clusters must lie whole in a batch.
+        Nothing is counted of a batch with a fault in it. Clusters must lie whole in a batch. Where the log was sampled,
+        ``rounds_before_sampling`` says how many rounds the batch had before.
         """
-        done = self.shards[self.name].sequence
-        if sequence is not None and sequence <= done:
-            return False
-        if sequence is not None and sequence > done + 1:
-            raise UsageError(f"batch {sequence} came, but {done + 1} is next: a batch in between is missing.")
-        declared = {
-            **self._declared,
-            **({} if rounds_before_sampling is None else {"rounds_before_sampling": rounds_before_sampling}),
-        }
-        logs = Logs(batch, **declared)
-        known = self._method.known(logs, self._asked.everyone) if self._known is None else self._known
-        asked = self._ask_of(logs, known)
-        sums = ask(logs, asked.plan(_no_count), progress=progress)
-        self._known, self._asked = known, self._ask_of(self._declaration, known)
-        self._sums = self._sums + sums
+        return self._update(batch, sequence, rounds_before_sampling, progress, None)
+
+    def update_from(
+        self, path: str | Path, *, rounds_before_sampling: int | None = None, progress: Progress | None = None
+    ) -> bool:
+        """Count a file, once: a file that changed, or one with the rounds of another, is refused."""
+        return self._update(path, None, rounds_before_sampling, progress, Path(path).resolve())
+
+    def _update(
+        self, batch: Any, sequence: int | None, before: int | None, progress: Progress | None, file: Path | None
+    ) -> bool:
+        if len(self.shards) > 1:
+            raise UsageError("this monitor is of several shards together; update those, and add them up again.")
         shard = self.shards[self.name]
-        files = shard.files if file is None else (*shard.files, file)[-MOST_POINTS:]
-        self.shards[self.name] = Shard(done + 1, shard.rows + sums.rows, files, shard.count + (file is not None))
-        self._remember()
+        if sequence is not None and (isinstance(sequence, bool) or not isinstance(sequence, int) or sequence < 1):
+            raise UsageError(f"sequence must be a whole number of at least 1, but is {sequence!r}.")
+        if sequence is not None and sequence <= shard.sequence:
+            return False
+        if sequence is not None and sequence > shard.sequence + 1:
+            raise UsageError(f"batch {sequence} came, but {shard.sequence + 1} is next: a batch in between is missing.")
+        if self._sampled is not None and self._sampled != (before is not None):
+            raise UsageError("give rounds_before_sampling with every batch, or with none.")
+        sampled: dict[str, Any] = {} if before is None else {"rounds_before_sampling": before}
+        logs = Logs(batch, **self._declared, **sampled)
+        known = self._method.known(logs, self._asked.everyone) if self._known is None else self._known
+        sums = collect(logs, self._ask_of(logs, known).plan(_no_count), progress=progress)
+        refuse_faults(sums.invalid, rows=sums.rows)
+        files = shard.files
+        if file is not None:
+            twin = next((one for one in files if sums.rows and one.fingerprint == str(sums.fingerprint)), None)
+            if twin is not None:
+                raise LogsError(
+                    f"{file} holds the same rounds as {twin.path}, which was counted; nothing was counted twice."
+                )
+            files = (*files, Counted(str(file), file.stat().st_size, str(sums.fingerprint)))[-MOST_POINTS:]
+        first, last = (None, None) if logs.cluster is None or not sums.rows else ends_of(logs)
+        if first is not None and first == shard.last_cluster:
+            raise LogsError(
+                f"cluster {first!r} goes on from the batch before; the rounds of a cluster must lie whole in one batch."
+            )
+        if sums.rows:
+            together = self._sums + before_sampling(logs, sums)
+            _check_keep(logs, together)
+            self._known, self._sampled, self._sums = known, before is not None, together
+            self._asked = self._ask_of(self._described(), known)
+        self.shards[self.name] = Shard(
+            shard.sequence + 1, shard.rows + sums.rows, files, shard.count + (file is not None),
+            shard.last_cluster if last is None else last,
+        )  # fmt: skip
+        if self._sums.units:
+            self._remember()
         return True
 
     def new_files(self, paths: Sequence[str | Path]) -> list[str]:
-        """Those of the files that were not counted yet, in the order of their names."""
-        shard = self.shards[self.name]
-        ordered = sorted({str(path) for path in paths}, key=lambda path: (Path(path).name, path))
-        names = [Path(path).name for path in ordered]
-        if len(set(names)) != len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise UsageError(f"two files are called {twice!r}; files are told apart by their names.")
-        if not shard.files:
-            return ordered
-        late = [name for name in names if shard.files[0] <= name <= shard.files[-1] and name not in shard.files]
-        older = sum(name < shard.files[0] for name in names)
-        if late or older > shard.count - len(shard.files):
-            first = late[0] if late else names[0]
-            raise LogsError(
-                f"{first} was not counted, but {shard.files[-1]}, which sorts after it, was: it came late, and rounds must "
-                "enter in order.\nRename it so that it sorts after the last one; nothing was counted."
-            )
-        return [path for path, name in zip(ordered, names, strict=True) if name > shard.files[-1]]
+        """Those of the files that were not counted yet, in the order of their paths."""
+        return self.shards[self.name].new_files(paths)
 
     def answer(self) -> Improvement | Selection | Evaluation:
         """What all rounds so far say."""
@@ -197,9 +219,13 @@ class Monitor:
         both = Monitor.__new__(Monitor)
         both.__dict__.update(self.__dict__)
         both._known = self._known if other._known is None else other._known
-        both._asked = both._ask_of(both._declaration, both._known or frozenset())
         both.shards = {**self.shards, **other.shards}
+        if None not in (self._sampled, other._sampled) and self._sampled != other._sampled:
+            raise UsageError("one shard says how many rounds there were before sampling and the other does not.")
+        both._sampled = self._sampled if other._sampled is None else other._sampled
         both._sums = self._sums + other._sums
+        _check_keep(self._declaration, both._sums)
+        both._asked = both._ask_of(both._described(), both._known or frozenset())
         both.history = []
         if both._sums.units:
             both._remember()
@@ -207,17 +233,16 @@ class Monitor:
 
     def save(self, path: str | Path) -> None:
         """Write the state beside and rename it: it is never half written."""
-        write_beside(path, json.dumps(self.state(), allow_nan=False) + "\n", what="the state of the monitor")
+        state = self.state()
+        whole = {**state, "checksum": _checksum(state)}
+        write_beside(path, json.dumps(whole, allow_nan=False) + "\n", what="the state of the monitor")
 
     def state(self) -> dict[str, Any]:
         plan = self._asked.plan(_no_count)
         return {
             "format": FORMAT, "version": VERSION, "surelift": __version__, "name": self.name, **self._identity(),
-            "known": None if self._known is None else sorted(self._known),
-            "shards": {
-                name: {"sequence": one.sequence, "rows": one.rows, "files": list(one.files), "count": one.count}
-                for name, one in self.shards.items()
-            },
+            "known": None if self._known is None else sorted(self._known), "sampled": self._sampled,
+            "shards": {name: asdict(shard) for name, shard in self.shards.items()},
             "sums": None if self._sums.rows == 0 else to_state(self._sums, plan),
             "history": self.history,
         }  # fmt: skip
@@ -233,8 +258,14 @@ class Monitor:
             raise LogsError(f"{path} is no state of a monitor: it is not valid JSON ({error}).") from error
         if not isinstance(state, dict) or state.get("format") != FORMAT or state.get("version") != VERSION:
             raise LogsError(f"{path} is no state of a monitor that this surelift ({__version__}) can read.")
+        if state.pop("checksum", None) != _checksum(state):
+            raise LogsError(
+                f"{path} is damaged, or was changed by hand: its checksum does not fit. Go back to a copy of it."
+            )
         try:
             return cls._from_state(state, policies, over, control)
+        except UsageError:
+            raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise LogsError(f"{path} is damaged and cannot be read as the state of a monitor ({error}).") from error
 
@@ -247,19 +278,21 @@ class Monitor:
             control = models.from_description(stated) if isinstance(stated, Mapping) else stated
         baseline = {state["over"]: from_description(state["baseline"])} if over is None else over
         watch = cls(
-            {name: given.get(name) or from_description(form) for name, form in state["policies"].items()},
+            {name: given.get(name) or _rebuild(name, form) for name, form in state["policies"].items()},
             question=state["question"], over=baseline, delta=state["delta"], margin=state["margin"], control=control,
             name=state["name"], **options, **state["logs"],
         )  # fmt: skip
         if watch._identity() != {name: state[name] for name in watch._identity()}:
             raise UsageError("what was given again is not what the monitor began with.")
         watch._known = None if state["known"] is None else frozenset(state["known"])
-        watch._asked = watch._ask_of(watch._declaration, watch._known or frozenset())
+        watch._sampled = state["sampled"]
         watch.shards = {
-            name: Shard(one["sequence"], one["rows"], tuple(one["files"]), one["count"])
+            name: Shard(**{**one, "files": tuple(Counted(**file) for file in one["files"])})
             for name, one in state["shards"].items()
         }
-        watch._sums = Sums() if state["sums"] is None else from_state(state["sums"], watch._asked.plan(_no_count))
+        plan = watch._ask_of(watch._declaration, watch._known or frozenset()).plan(_no_count)
+        watch._sums = Sums() if state["sums"] is None else from_state(state["sums"], plan)
+        watch._asked = watch._ask_of(watch._described(), watch._known or frozenset())
         watch.history = list(state["history"])
         return watch
 
@@ -277,6 +310,12 @@ class Monitor:
         }  # fmt: skip
         return dict(json.loads(json.dumps(content)))
 
+    def _described(self) -> Logs:
+        """What was declared, with the number of rounds before sampling so far, for the answer to tell."""
+        if not self._sampled or not self._sums.units:
+            return self._declaration
+        return _without_rounds({**self._declared, "rounds_before_sampling": self._sums.units})
+
     def _compared(self, logs: Logs | None = None) -> Comparison:
         question = "compare" if len(self._policies) == 1 else "select"
         many = {} if question == "compare" else {"many": "simultaneous"}
@@ -292,6 +331,36 @@ class Monitor:
                 options={"delta": self._delta},
             )  # fmt: skip
         return replace(self._compared(logs), method=self._method, known=known)
+
+
+def _rebuild(name: str, form: Mapping[str, Any]) -> Policy:
+    try:
+        return from_description(form)
+    except UsageError as error:
+        raise UsageError(
+            f"policy {name!r} cannot be read from the state ({error}); give it again in policies=."
+        ) from error
+
+
+def _checksum(state: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(state, sort_keys=True, allow_nan=False).encode()).hexdigest()
+
+
+def _check_keep(logs: Logs, sums: Sums) -> None:
+    """Without the number of rounds before sampling, all must have been kept with one probability, in every batch."""
+    if logs.keep_probability is not None and logs.rounds_before_sampling is None:
+        before_sampling(logs, sums)
+
+
+def _refuse_arrays(policies: Mapping[str, Policy], method: Method) -> None:
+    described = {f"policy {name!r}": policy.describe() for name, policy in policies.items()}
+    if method.model is not None:
+        described["the reward model"] = method.model.describe()
+    for subject, form in described.items():
+        while "of" in form:
+            form = form["of"]
+        if form.get("kind") == "array":
+            raise UsageError(f"{subject} is an array, which lies beside one batch only; give a column or a function.")
 
 
 def _no_count() -> int:

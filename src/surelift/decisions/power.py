@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.decisions.asking import Progress, count_rounds
+from surelift.decisions.asking import Progress, count_rounds, require_logs
 from surelift.decisions.comparison import comparison_of, one_policy
 from surelift.decisions.method import check_delta, choose_method
 from surelift.decisions.result import Result
@@ -29,11 +29,13 @@ class Growth:
     prior: FloatArray
     mean: FloatArray
     deviation: FloatArray
+    gained: FloatArray
+    """The logarithm that the rounds at hand have brought it to."""
 
-    def log_wealth(self, rounds: float, quantile: float) -> float:
-        """The evidence after so many rounds, at a quantile of the normal distribution that it nears."""
+    def log_wealth(self, rounds: float, quantile: float, *, from_now: bool) -> float:
+        """The evidence after so many rounds, or so many more, at a quantile of the normal distribution that it nears."""
         grown = rounds * self.mean + quantile * math.sqrt(rounds) * self.deviation
-        return float(np.logaddexp.reduce(np.log(self.prior) + grown))
+        return float(np.logaddexp.reduce(np.log(self.prior) + grown + (self.gained if from_now else 0.0)))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -53,22 +55,23 @@ class Forecast(Result):
     power: float
     rounds: int
     rounds_needed: int | None
-    """In all, to certify with probability ``power``; None where the assumed improvement does not exceed the margin."""
+    """Of a log begun anew, to certify with probability ``power``; None where no number of them would."""
+    more_rounds: int | None
+    """Beyond those at hand, with the evidence that these have brought."""
+    counted: str
     method: str
     control: str
     growth: Growth
 
-    @property
-    def more_rounds(self) -> int | None:
-        return None if self.rounds_needed is None else max(0, self.rounds_needed - self.rounds)
-
     def power_at(self, rounds: int) -> float:
-        """The chance that so many rounds certify it."""
+        """The chance that so many rounds of a log begun anew certify it."""
         target = math.log(1.0 / self.delta)
         low, high = -8.0, 8.0
         for _ in range(60):
             middle = (low + high) / 2.0
-            low, high = (low, middle) if self.growth.log_wealth(rounds, middle) >= target else (middle, high)
+            low, high = (
+                (low, middle) if self.growth.log_wealth(rounds, middle, from_now=False) >= target else (middle, high)
+            )
         return 0.5 * math.erfc(low / math.sqrt(2.0))
 
     def to_dict(self) -> dict[str, Any]:
@@ -105,11 +108,16 @@ def power(
     >>> forecast.certified, forecast.more_rounds > 0
     (False, True)
     """
+    require_logs(logs)
     name, candidate = one_policy(policy)
     if not (is_number(power) and 0.0 < power < 1.0):
         raise UsageError(f"power, the chance to certify, must lie strictly between 0 and 1, but is {power!r}.")
     if improvement is not None and not (is_number(improvement) and math.isfinite(improvement)):
         raise UsageError(f"improvement must be a finite number, but is {improvement!r}.")
+    if improvement is not None and not abs(improvement) <= logs.scale.width:
+        raise UsageError(
+            f"an improvement of {improvement:g} is impossible where rewards lie within {logs.scale.width:g}."
+        )
     method = choose_method("mixture", control=control, grid=grid)
     asked = comparison_of(
         logs, {name: candidate}, over=over, margin=margin, method=method, question="compare",
@@ -129,11 +137,14 @@ def power(
     scale = logs.scale
     shift = scale.unit_margin(assumed), scale.unit_margin(answer.estimate), scale.unit_margin(answer.margin)
     growth = _growth(blocks, plan.terms[0], *shift)
-    needed = _rounds_needed(growth, delta=delta, power=power) if assumed > answer.margin else None
+    hope = assumed > answer.margin
+    needed = _rounds_needed(growth, delta=delta, power=power, from_now=False) if hope else None
+    more = 0 if answer.certified else _rounds_needed(growth, delta=delta, power=power, from_now=True) if hope else None
     return Forecast(
         policy=name, over=answer.over, estimate=answer.estimate, lower=answer.lower, certified=answer.certified,
         improvement=assumed, margin=answer.margin, delta=float(delta), power=float(power), rounds=answer.rounds,
-        rounds_needed=needed, method=answer.method, control=answer.control, growth=growth,
+        rounds_needed=needed, more_rounds=more, counted=answer.counted, method=answer.method,
+        control=answer.control, growth=growth,
     )  # fmt: skip
 
 
@@ -147,21 +158,28 @@ def _growth(blocks: list[Sums], term: Term, assumed: float, estimate: float, mar
     parts = term.needed.components
     smoothing, offset = np.array([part.smoothing for part in parts]), np.array([part.offset for part in parts])
     # As if every factor were larger, or smaller, by what the assumed improvement makes of its mean.
-    shifted = mean + np.log1p(smoothing * (assumed + offset)) - np.log1p(smoothing * np.maximum(estimate + offset, 0.0))
+    shifted = (
+        mean
+        + np.log1p(smoothing * np.maximum(assumed + offset, 0.0))
+        - np.log1p(smoothing * np.maximum(estimate + offset, 0.0))
+    )
     against = np.log1p(smoothing * np.maximum(margin + offset, 0.0))
-    return Growth(np.array([part.prior for part in parts]), shifted - against, np.sqrt(variance))
+    prior, gained = np.array([part.prior for part in parts]), sums.sum(axis=0) - rounds.sum() * against
+    return Growth(prior, shifted - against, np.sqrt(variance), gained)
 
 
-def _rounds_needed(growth: Growth, *, delta: float, power: float) -> int | None:
+def _rounds_needed(growth: Growth, *, delta: float, power: float, from_now: bool) -> int | None:
     from scipy.special import ndtri
 
     quantile, target = -float(ndtri(power)), math.log(1.0 / delta)
     low, high = 0.0, 1.0
-    while growth.log_wealth(high, quantile) < target:
+    while growth.log_wealth(high, quantile, from_now=from_now) < target:
         low, high = high, 2.0 * high
         if high > MOST_ROUNDS:
             return None
     for _ in range(60):
         middle = (low + high) / 2.0
-        low, high = (low, middle) if growth.log_wealth(middle, quantile) >= target else (middle, high)
+        low, high = (
+            (low, middle) if growth.log_wealth(middle, quantile, from_now=from_now) >= target else (middle, high)
+        )
     return math.ceil(high)

@@ -23,6 +23,7 @@ from surelift.statistics.reading import Reading
 
 KEPT = 200_000
 SEED = 20240523
+ROUNDING = 1e-12
 # Methods that need no more than a column of probabilities; a smoothing of 1/sqrt(rounds) and the like are theirs.
 METHODS = tuple(name for name, bound in BOUNDS.items() if bound.needs == "three columns")
 
@@ -99,9 +100,9 @@ def simulate(
     if sums.rows == 0:
         raise LogsError("these logs are empty: there is no round to draw.")
     count = min(sums.rows, 10_000) if rounds is None else rounds
-    for name, number in (("rounds", count), ("runs", runs)):
-        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-            raise UsageError(f"{name} must be a whole number of at least 1, but is {number!r}.")
+    for name, number, least in (("rounds", count, 1), ("runs", runs, 1), ("seed", seed, 0)):
+        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
+            raise UsageError(f"{name} must be a whole number of at least {least}, but is {number!r}.")
     rng, rate = np.random.default_rng(seed), sums.logging.rewards / sums.units
     outcomes, truth = [], {}
     for place, name in enumerate(named):
@@ -109,7 +110,9 @@ def simulate(
         # Weights that average to more than 1 by chance would make a world in which no bound could hold.
         probability = probability / max(1.0, float((probability / propensity).mean()))
         chance = _chances(probability / propensity, rate)
-        truth[name] = logs.scale.value(float((probability / propensity * chance).mean()))
+        weights = probability / propensity
+        low, high = float((weights * chance).mean()), 1.0 - float((weights * (1.0 - chance)).mean())
+        truth[name] = logs.scale.value(low)
         found: dict[str, list[tuple[bool, float, bool]]] = {method: [] for method in METHODS}
         for run in range(runs):
             drawn = rng.integers(0, len(propensity), count)
@@ -118,14 +121,7 @@ def simulate(
             for method in METHODS:
                 if logs.density and method == "implicit-exploration":
                     continue
-                bounds = evaluate(one, {name: probability[drawn]}, method=method, delta=delta)[name]
-                assert bounds.lower is not None
-                assert bounds.upper is not None
-                weights = probability / propensity
-                low, high = float((weights * chance).mean()), 1.0 - float((weights * (1.0 - chance)).mean())
-                found[method].append(
-                    (bounds.lower <= low and bounds.upper >= high, bounds.upper - bounds.lower, bounds.lower <= 0.0)
-                )
+                found[method].append(_held(one, name, probability[drawn], method, delta, low, high))
             if progress is not None:
                 progress(place * runs + run + 1)
         width = logs.scale.high - logs.scale.low
@@ -140,6 +136,20 @@ def simulate(
                     )
                 )
     return Simulation(tuple(outcomes), count, runs, delta, truth)
+
+
+def _held(
+    logs: Logs, name: str, probability: FloatArray, method: str, delta: float, low: float, high: float
+) -> tuple[bool, float, bool]:
+    """Whether both bounds hold, how far they are apart, and whether the lower one says nothing."""
+    try:
+        bounds = evaluate(logs, {name: probability}, method=method, delta=delta)[name]
+    except LogsError:
+        return False, 0.0, False  # they contradict each other, as bounds that fail may
+    assert bounds.lower is not None
+    assert bounds.upper is not None
+    held = bounds.lower <= low + ROUNDING and bounds.upper >= high - ROUNDING
+    return held, bounds.upper - bounds.lower, bounds.lower <= 0.0
 
 
 def _chances(weights: FloatArray, rate: float) -> FloatArray:

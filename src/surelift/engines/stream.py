@@ -10,6 +10,7 @@ import numpy as np
 
 from surelift.logs.batch import Batch, Needs
 from surelift.logs.faults import refuse_faults
+from surelift.logs.fingerprint import scramble
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.policies import Policy
@@ -111,7 +112,9 @@ def collect_blocks(logs: Logs, plan: Plan, count: int, *, progress: Progress | N
         if not reading.fit:
             refuse_faults(rounds.faults.tallies, rows=rounds.start + rounds.size)
         sizes = np.ones(rounds.size, dtype=np.int64) if rounds.clusters is None else rounds.clusters.sizes
-        turns = np.repeat((dealt + np.arange(len(sizes))) % count, sizes)
+        # Not simply in turn: a log may have a rhythm of its own.
+        words = scramble((dealt + np.arange(len(sizes))).astype(np.uint64))
+        turns = np.repeat((words % np.uint64(count)).astype(np.int64), sizes)
         dealt += len(sizes)
         for turn in np.unique(turns):
             blocks[turn].add(reading.only(turns == turn))

@@ -24,17 +24,16 @@ class Copies:
     """Rows that share their time with the row before: where most do, copies cannot be told from repetition."""
     _kept: dict[int, int] = field(default_factory=dict)
     _mask: int = 0
-    _latest: int | None = None
 
     def add(self, reading: Reading) -> None:
         if reading.rounds.logs.time is None or reading.rounds.size == 0:
             return
         times = _as_integers(reading.rounds.times())
         self.rows += len(times)
-        before = np.concatenate([[times[0] - 1 if self._latest is None else self._latest], times[:-1]])
-        self.same_time += int(np.count_nonzero(times == before))
-        self._latest = int(times[-1])
-        keys = reading.rounds.hashes.words() ^ (times.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+        words = reading.rounds.hashes.words()
+        # A copy shares its time with its original, which says nothing about how finely time is told.
+        self.same_time += int(np.count_nonzero((times[1:] == times[:-1]) & (words[1:] != words[:-1])))
+        keys = words ^ (times.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
         for key in keys[(keys & np.uint64(self._mask)) == 0].tolist():
             self._kept[key] = self._kept.get(key, 0) + 1
         while len(self._kept) > MOST_KEYS:

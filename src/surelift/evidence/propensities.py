@@ -10,6 +10,7 @@ Inside a segment known before the action all of this stays true.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,15 @@ from surelift.logs.vectors import Vectors
 from surelift.statistics.betting import log_wealth
 from surelift.statistics.reading import Reading
 
-OVERALL, BY_ACTION = "overall", "action"
+
+class Family(NamedTuple):
+    """Segments that belong together: the whole log, actions, days, or those of a column."""
+
+    kind: str
+    name: str
+
+
+OVERALL, BY_ACTION, BY_DAY = Family("overall", ""), Family("action", "action"), Family("day", "day")
 BOTH_WAYS = np.array([sign * 2.0**-j for j in range(1, 11) for sign in (1.0, -1.0)])
 MOST_ACTIONS = 50
 _LARGEST_LOG = 700.0
@@ -49,8 +58,7 @@ class Bet:
 class Evidence:
     """Against the propensities of one segment."""
 
-    family: str
-    """Overall, by action, by day, or the column of segments."""
+    family: Family
     segment: str
     e_value: float
     bet: str
@@ -67,12 +75,12 @@ class PropensityTests:
 
     def __init__(self, labels: Sequence[object] | None) -> None:
         self._labels = labels
-        self._wealth: dict[tuple[str, str, str], FloatArray] = {}
-        self._seen: dict[tuple[str, str, str], FloatArray] = {}
+        self._wealth: dict[tuple[Family, str, str], FloatArray] = {}
+        self._seen: dict[tuple[Family, str, str], FloatArray] = {}
         self._both_ways: dict[str, bool] = {}
         self._on_actions: dict[str, None] = {}
 
-    def add(self, reading: Reading, families: Mapping[str, tuple[IntArray, Sequence[str]]]) -> None:
+    def add(self, reading: Reading, families: Mapping[Family, tuple[IntArray, Sequence[str]]]) -> None:
         """``families`` has for each family a code a round and the names of the codes."""
         everywhere = {OVERALL: (np.zeros(reading.rounds.size, dtype=np.int64), [""]), **families}
         for bet in _bets(reading, self._labels):
@@ -102,13 +110,13 @@ class PropensityTests:
         names = discoveries({name: one.e_value for name, one in everything.items()}, rate=level)
         return [everything[name] for name in names]
 
-    def _segments(self) -> dict[tuple[str, str], list[str]]:
-        segments: dict[tuple[str, str], list[str]] = {}
+    def _segments(self) -> dict[tuple[Family, str], list[str]]:
+        segments: dict[tuple[Family, str], list[str]] = {}
         for family, segment, bet in self._wealth:
             segments.setdefault((family, segment), []).append(bet)
         return segments
 
-    def _of(self, family: str, segment: str, bets: list[str]) -> Evidence:
+    def _of(self, family: Family, segment: str, bets: list[str]) -> Evidence:
         logs = {bet: self._log_e(family, segment, bet) for bet in bets}
         strongest = max(logs, key=lambda bet: logs[bet])
         mean = float(np.logaddexp.reduce(list(logs.values()))) - math.log(len(logs))
@@ -116,7 +124,7 @@ class PropensityTests:
         e_value = math.exp(min(mean, _LARGEST_LOG))
         return Evidence(family, segment, e_value, strongest, int(rounds), observed / rounds, expected / rounds)
 
-    def _log_e(self, family: str, segment: str, bet: str) -> float:
+    def _log_e(self, family: Family, segment: str, bet: str) -> float:
         wealth = self._wealth[family, segment, bet]
         prior = np.full(len(wealth), 1.0 / len(wealth)) if self._both_ways[bet] else np.array(_GRID.prior)
         return float(np.logaddexp.reduce(np.log(prior) + wealth))
@@ -127,7 +135,7 @@ def _bets(reading: Reading, labels: Sequence[object] | None) -> Iterator[Bet]:
     if rounds.logging_shares is None:
         for name, weights in reading.weights.items():
             yield _held_to(f"weights of {name!r}", weights.weight, np.ones(rounds.size))
-        if rounds.action_counts is not None:
+        if rounds.action_counts is not None and not rounds.logs.density:
             yield _held_to("inverse propensities", 1.0 / rounds.propensity, rounds.action_counts)
         return
     assert rounds.action is not None

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from surelift.arrays import ArrowColumn, BoolArray, FloatArray, IntArray
+from surelift.arrays import ArrowColumn, ArrowTable, BoolArray, FloatArray, IntArray
+from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import Batch
 from surelift.logs.columns import decode
 
@@ -51,6 +53,8 @@ class Clusters:
 
 def cluster_starts(column: ArrowColumn) -> IntArray:
     """Where each run of equal entries starts, and the end."""
+    if pa.types.is_nested(column.type):
+        raise UsageError(f"a cluster is named by text or a number, but its column holds {column.type}.")
     codes = np.asarray(decode(column).dictionary_encode().indices.fill_null(-1))
     changes = np.flatnonzero(codes[1:] != codes[:-1]) + 1
     return np.concatenate([[0], changes, [len(codes)]]).astype(np.int64) if len(codes) else np.zeros(1, dtype=np.int64)
@@ -58,7 +62,7 @@ def cluster_starts(column: ArrowColumn) -> IntArray:
 
 def whole_clusters(batches: Iterator[Batch], column: str) -> Iterator[Batch]:
     """The same rounds, cut anew so that no cluster is torn apart; rounds of a cluster that had ended are marked."""
-    seen: set[int] = set()
+    seen: set[Any] = set()
     held: Batch | None = None
     for batch in batches:
         joined = batch if held is None else _joined(held, batch)
@@ -77,20 +81,30 @@ def _joined(first: Batch, second: Batch) -> Batch:
     if first.place != second.place:
         # Rows of two files: only their number in the whole log is told.
         second = replace(second, place="", place_start=0)
-    return replace(second, table=pa.concat_tables([first.table, second.table]), start=first.start)
+    return replace(second, table=_laid_together(first.table, second.table), start=first.start)
+
+
+def _laid_together(first: ArrowTable, second: ArrowTable) -> ArrowTable:
+    """One table of two, whose columns may differ in type as files do: whole numbers beside others, codes beside text."""
+    try:
+        return pa.concat_tables([_plain(first), _plain(second)], promote_options="permissive")
+    except pa.ArrowException as error:
+        raise LogsError(f"files that share a cluster differ in the type of a column: {error}") from error
+
+
+def _plain(table: ArrowTable) -> ArrowTable:
+    return pa.table({name: decode(table[name]) for name in table.column_names})
 
 
 def _part(batch: Batch, start: int, stop: int) -> Batch:
     return replace(batch, table=batch.table.slice(start, stop - start), start=batch.start + start)
 
 
-def _marked(batch: Batch, column: str, seen: set[int]) -> Batch:
+def _marked(batch: Batch, column: str, seen: set[Any]) -> Batch:
     starts = cluster_starts(batch.table[column])
     names = decode(batch.table[column]).take(pa.array(starts[:-1])).to_pylist()
     again = np.zeros(batch.table.num_rows, dtype=np.bool_)
     for start, stop, name in zip(starts[:-1], starts[1:], names, strict=True):
-        mark = hash(name)
-        if mark in seen:
-            again[start:stop] = True
-        seen.add(mark)
+        again[start:stop] = name in seen
+        seen.add(name)
     return replace(batch, again=again)

@@ -48,7 +48,7 @@ def _bits(values: FloatArray) -> _WordArray:
     return (values + 0.0).view(np.uint64)
 
 
-def _scramble(words: _WordArray) -> _WordArray:
+def scramble(words: _WordArray) -> _WordArray:
     """The finaliser of splitmix64: every bit of the input moves about half the bits of the output."""
     words = (words ^ (words >> np.uint64(30))) * _FIRST
     words = (words ^ (words >> np.uint64(27))) * _SECOND
@@ -65,7 +65,7 @@ def _hash_entries(values: FloatArray, starts: IntArray, seed: np.uint64) -> _Wor
     """For every vector the sum of the hashes of its entries with their positions."""
     lengths = np.diff(starts)
     positions = (np.arange(len(values)) - np.repeat(starts[:-1], lengths)).astype(np.uint64)
-    entries = _scramble(_scramble(_bits(values) + seed) + positions * seed)
+    entries = scramble(scramble(_bits(values) + seed) + positions * seed)
     return Vectors(values, starts, 0.0).fold(np.add, entries, empty=0)
 
 
@@ -123,14 +123,14 @@ class RoundHashes:
 
     def words(self) -> _WordArray:
         """A hash of 64 bits for each round, of all that was read so far."""
-        return _scramble(self._lanes[0])
+        return scramble(self._lanes[0])
 
     def fingerprint(self) -> Fingerprint:
         return fingerprint_of_lanes(self._lanes)
 
 
 def fingerprint_of_lanes(lanes: Sequence[_WordArray]) -> Fingerprint:
-    low, high = (_sum_words(_scramble(lane)) for lane in lanes)
+    low, high = (_sum_words(scramble(lane)) for lane in lanes)
     return Fingerprint(len(lanes[0]), (low + (high << 64)) % _MODULUS)
 
 

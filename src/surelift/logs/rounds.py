@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from surelift.arrays import BoolArray, FloatArray, IntArray
+from surelift.arrays import ArrowColumn, BoolArray, FloatArray, IntArray
 from surelift.errors import UsageError
 from surelift.logs import faults
 from surelift.logs.actions import NOWHERE, find_positions
@@ -232,7 +232,10 @@ class Rounds:
         assert logs.cluster is not None
         subject = f"cluster {logs.cluster!r}"
         column = decode(self.table[logs.cluster])
-        self.refuse(subject, faults.NULL, is_absent(column), None)
+        missing = is_absent(column)
+        if pa.types.is_floating(column.type):
+            missing = missing | np.isnan(_as_floats(column))
+        self.refuse(subject, faults.NULL, missing, None)
         if again is not None and again.any():
             self.refuse(subject, faults.CLUSTER_AGAIN, again, column[int(np.argmax(again))].as_py())
         starts = cluster_starts(column)
@@ -273,3 +276,8 @@ class Rounds:
         counts, _ = self.numbers(declared, subject)
         self.refuse(subject, faults.ACTION_COUNT, (counts < 1) | (counts != np.floor(counts)), counts)
         return counts
+
+
+def _as_floats(column: ArrowColumn) -> FloatArray:
+    found: FloatArray = column.to_numpy(zero_copy_only=False).astype(np.float64)
+    return found

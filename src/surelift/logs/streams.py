@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
+from surelift.logs.clusters import whole_clusters
 
 StreamKind = Literal["csv", "jsonl", "arrow"]
 
@@ -32,25 +33,45 @@ class Chunk:
         yield Batch(self.table.select(needs.columns()), self._start, as_text=as_text)
 
 
-def read_stream(file: IO[bytes], kind: StreamKind, *, skip: int = 0, rows: int = ROWS_PER_BATCH) -> Iterator[Chunk]:
-    """The rows of a stream in chunks, without the first ``skip``; row numbers count from the start of the stream."""
+def read_stream(
+    file: IO[bytes], kind: StreamKind, *, skip: int = 0, cluster: str | None = None, rows: int = ROWS_PER_BATCH
+) -> Iterator[Chunk]:
+    """The rows of a stream in chunks, without the first ``skip``; row numbers count from the start of the stream.
+
+    With the column of clusters, none of these is torn apart: the last one of a chunk waits for the next.
+    """
     if kind not in get_args(StreamKind):
         raise UsageError(f"no stream of kind {kind!r}; the kinds are {', '.join(get_args(StreamKind))}.")
     start = 0
     try:
-        for table in {"csv": _csv, "jsonl": _json_lines, "arrow": _arrow}[kind](file, rows):
+        tables = {"csv": _csv, "jsonl": _json_lines, "arrow": _arrow}[kind](file, rows)
+        for table in tables if cluster is None else _whole(tables, cluster):
             dropped = min(max(skip - start, 0), table.num_rows)
             kept = table.slice(dropped)
             if kept.num_rows:
                 yield Chunk(kept, start=start + dropped, as_text=kind == "csv")
             start += table.num_rows
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OSError) as error:
         raise LogsError(
-            f"the stream cannot be read as {kind} after row {start:,}: {str(error).splitlines()[0]}\n"
-            "What came before is counted; mend the stream and go on with --skip."
+            f"the stream cannot be read as {kind} after row {start:,}: {str(error).splitlines()[0]}"
         ) from error
     if start < skip:
         raise LogsError(f"the stream has {start:,} rows, but {skip:,} were counted before: it is not the same stream.")
+
+
+def _whole(tables: Iterator[Any], cluster: str) -> Iterator[Any]:
+    start = 0
+
+    def numbered() -> Iterator[Batch]:
+        nonlocal start
+        for table in tables:
+            if cluster not in table.column_names:
+                raise UsageError(f"no column {cluster!r} for cluster in the stream.")
+            yield Batch(table, start)
+            start += table.num_rows
+
+    batches = whole_clusters(numbered(), cluster)
+    return (batch.table for batch in batches)
 
 
 def _lines(file: IO[bytes], rows: int) -> Iterator[bytes]:

@@ -217,7 +217,10 @@ def _cells(one: PolicyValue | Improvement) -> tuple[str, str, str, str]:
 def _(result: Forecast) -> str:
     over, name = _over(result.over), repr(result.policy)
     more, by = result.more_rounds, f" by more than {result.margin:g}" if result.margin else ""
-    head = f"{name} over {over}: {result.rounds:,} rounds, estimate {result.estimate:+.4g}, lower bound {result.lower:+.4g}"
+    head = (
+        f"{name} over {over}: {result.rounds:,} {result.counted}, estimate {result.estimate:+.4g}, "
+        f"lower bound {result.lower:+.4g}"
+    )
     if result.certified:
         return f"{head}\nCertified: {name} is better than {over}{by}; no more rounds are needed."
     if more is None:
@@ -226,7 +229,7 @@ def _(result: Forecast) -> str:
             f"does not exceed {result.margin:g}."
         )
     return (
-        f"{head}\nNot certified: about {_about(more)} more rounds like these would certify an improvement of "
+        f"{head}\nNot certified: about {_about(more)} more {result.counted} like these would certify an improvement of "
         f"{result.improvement:.4g}{by} with power {result.power:g}. A forecast, not a promise."
     )
 

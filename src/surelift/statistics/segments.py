@@ -58,7 +58,11 @@ def day_codes(rounds: Rounds) -> tuple[IntArray, list[str]] | None:
         return None
     column = decode(rounds.table[rounds.logs.time])
     if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
-        days = column.cast(pa.timestamp("us")).cast(pa.date32()) if pa.types.is_timestamp(column.type) else column
+        days = (
+            column.cast(pa.timestamp("us"), safe=False).cast(pa.date32())
+            if pa.types.is_timestamp(column.type)
+            else column
+        )
     elif is_text(column) and pc.all(pc.match_substring_regex(column, r"^\d{4}-\d{2}-\d{2}")).as_py():
         days = pc.utf8_slice_codeunits(column, 0, 10)
     else:
