@@ -22,6 +22,7 @@ from surelift.decisions import (
     Monitor,
     PolicyEstimate,
     PolicyValue,
+    Question,
     Segments,
     Selection,
     Simulation,
@@ -32,6 +33,7 @@ from surelift.decisions import (
     estimate,
     evaluate,
     gate,
+    partial_sums,
     power,
     select,
     simulate,
@@ -46,8 +48,8 @@ from surelift.version import __version__
 
 __all__ = [
     "BOUNDS", "ESTIMATES", "Certificate", "Estimation", "Evaluation", "Finding", "Forecast", "Gate", "Grid", "Guardrail",
-    "Health", "Improvement", "Logs", "LogsError", "Monitor", "PolicyEstimate", "PolicyValue", "Segments", "Selection",
-    "Simulation", "SureliftError", "UsageError", "Verification", "WeightHealth", "__version__", "bounded", "check", "chosen",
-    "compare", "datasets", "epsilon_greedy", "estimate", "evaluate", "gate", "grids", "mixture", "models", "power", "select",
-    "simulate", "softmax", "uniform", "verify",
+    "Health", "Improvement", "Logs", "LogsError", "Monitor", "PolicyEstimate", "PolicyValue", "Question", "Segments",
+    "Selection", "Simulation", "SureliftError", "UsageError", "Verification", "WeightHealth", "__version__", "bounded",
+    "check", "chosen", "compare", "datasets", "epsilon_greedy", "estimate", "evaluate", "gate", "grids", "mixture", "models",
+    "partial_sums", "power", "select", "simulate", "softmax", "uniform", "verify",
 ]  # fmt: skip

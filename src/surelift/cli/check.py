@@ -29,7 +29,7 @@ def check(
     """Are these logs fit for a guarantee, are their propensities right, how much can they say? Exit code 4 when not fit."""
     named = policies.policies()
     logs = log.logs(sources)
-    with progress() as tell:
+    with progress(logs) as tell:
         health = ask(logs, named or None, by=split(by), level=level, progress=tell)
     show(health, json=json)
     return 0 if health.ok else 4

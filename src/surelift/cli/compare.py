@@ -33,7 +33,7 @@ def compare(
     """
     candidate = one(policies)
     logs = log.logs(sources)
-    with progress() as tell:
+    with progress(logs) as tell:
         answer = ask(
             logs,
             candidate,

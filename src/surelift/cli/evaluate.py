@@ -29,7 +29,7 @@ def evaluate(
     """What is each policy worth? An estimate, a lower and an upper bound, all holding at once."""
     named = policies.required()
     logs = log.logs(sources)
-    with progress() as tell:
+    with progress(logs) as tell:
         answer = ask(
             logs,
             named,

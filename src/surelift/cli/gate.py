@@ -48,7 +48,7 @@ def gate(
     candidate = one(policies)
     rails = [parse_guardrail(text) for text in guardrail or ()]
     logs = log.logs(sources)
-    with progress() as tell:
+    with progress(logs) as tell:
         answer = ask(logs, candidate, guardrails=rails, **question.arguments(), **method.arguments(), progress=tell)
     if not answer.health.ok:
         show(answer.health, json=output.json)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from surelift.cli.options import OutputFlags
 from surelift.decisions.certificate import Answer, Certificate
 from surelift.decisions.result import Result
+from surelift.logs.logs import Logs
 
 
 def say(text: str) -> None:
@@ -31,15 +32,27 @@ def deliver(answer: Answer, output: OutputFlags) -> None:
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[int], None] | None]:
-    """Rows read so far, on a terminal only, and gone when done."""
+def progress(logs: Logs | None = None) -> Iterator[Callable[[int], None] | None]:
+    """Rows read so far, how many a second, and the time left where the log tells its length; on a terminal only."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress, SpinnerColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.text import Text
 
-    parts = (SpinnerColumn(), TextColumn("{task.completed:,} rounds"), TimeElapsedColumn())
+    class Rate(TextColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed:,.0f} a second" if task.speed else "")
+
+    quick = getattr(logs.source, "quick_count", None) if logs is not None else None
+    parts = (
+        SpinnerColumn(),
+        TextColumn("{task.completed:,} rounds"),
+        Rate(""),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*parts, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=None)
+        task = bar.add_task("reading", total=None if quick is None else quick())
         yield lambda rows: bar.update(task, completed=rows)

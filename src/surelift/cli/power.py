@@ -31,7 +31,7 @@ def power(
     """How many more rounds like these would certify the candidate? A forecast, without a promise."""
     candidate = one(policies)
     logs = log.logs(sources)
-    with progress() as tell:
+    with progress(logs) as tell:
         forecast = ask(
             logs, candidate, **question.arguments(), improvement=improvement, power=power, delta=delta,
             control=control(narrowed_by), progress=tell,

@@ -33,7 +33,7 @@ def select(
     """
     named = policies.required()
     logs = log.logs(sources)
-    with progress() as tell:
+    with progress(logs) as tell:
         answer = ask(logs, named, **question.arguments(), **method.arguments(), many=many, progress=tell)
     deliver(answer, output)
     return 0 if answer.discoveries else 3

@@ -25,7 +25,7 @@ def simulate(
     """How often does each method hold, and how wide is it, on these weights with rewards of a known truth?"""
     named = policies.required()
     logs = log.logs(sources)
-    with progress() as tell:
+    with progress(logs) as tell:
         found = ask(logs, named, delta=delta, rounds=rounds, runs=runs, seed=seed, progress=tell)
     show(found, json=json)
     return 0

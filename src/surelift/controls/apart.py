@@ -27,6 +27,7 @@ class FittedOn:
     logs: Logs
     estimator: Any
     predictable: ClassVar[bool] = True
+    in_order: ClassVar[bool] = False
     assumes: ClassVar[str] = "the reward model was fitted on other rounds than these"
 
     def needs(self, logs: Logs) -> Needs:

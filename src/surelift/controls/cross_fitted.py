@@ -19,6 +19,7 @@ class CrossFitted:
     estimator: Any
     folds: int
     predictable: ClassVar[bool] = False
+    in_order: ClassVar[bool] = True
     assumes: ClassVar[str] = "nothing, as it certifies nothing"
 
     def needs(self, logs: Logs) -> Needs:

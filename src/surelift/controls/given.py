@@ -23,6 +23,7 @@ class GivenPredictions:
 
     reader: Reader
     predictable: ClassVar[bool] = True
+    in_order: ClassVar[bool] = False
     assumes: ClassVar[str] = "the reward model was not fitted on these rounds"
 
     def needs(self, logs: Logs) -> Needs:

@@ -36,6 +36,8 @@ class Predictor(Protocol):
 class RewardModel(Protocol):
     predictable: ClassVar[bool]
     """Whether it may enter a certificate."""
+    in_order: ClassVar[bool]
+    """Whether it must meet the rounds in their order, in one process."""
     assumes: ClassVar[str]
     """What has to be true of it, where it does."""
 

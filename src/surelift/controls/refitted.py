@@ -31,6 +31,7 @@ class Refitted:
     estimator: Any
     """None for the default, gradient boosting."""
     predictable: ClassVar[bool] = True
+    in_order: ClassVar[bool] = True
     assumes: ClassVar[str] = "the rounds are in the order of their decisions"
 
     def needs(self, logs: Logs) -> Needs:

@@ -10,6 +10,7 @@ from surelift.decisions.findings import Finding, WeightHealth
 from surelift.decisions.gate import Gate, Guardrail, gate
 from surelift.decisions.improvement import Improvement
 from surelift.decisions.monitor import Monitor
+from surelift.decisions.partial import Question, partial_sums
 from surelift.decisions.power import Forecast, power
 from surelift.decisions.segments import Segments
 from surelift.decisions.select import Selection, select
@@ -18,6 +19,7 @@ from surelift.decisions.verify import Verification, verify
 
 __all__ = [
     "Certificate", "Estimation", "Evaluation", "Finding", "Forecast", "Gate", "Guardrail", "Health", "Improvement",
-    "Monitor", "PolicyEstimate", "PolicyValue", "Segments", "Selection", "Simulation", "Verification", "WeightHealth",
-    "check", "compare", "estimate", "evaluate", "gate", "power", "select", "simulate", "verify",
+    "Monitor", "PolicyEstimate", "PolicyValue", "Question", "Segments", "Selection", "Simulation", "Verification",
+    "WeightHealth", "check", "compare", "estimate", "evaluate", "gate", "partial_sums", "power", "select", "simulate",
+    "verify",
 ]  # fmt: skip

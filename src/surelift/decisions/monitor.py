@@ -27,7 +27,7 @@ from surelift.logs.logs import Logs
 from surelift.policies import Policy
 from surelift.policies.resolve import PRODUCTION, from_description, name_policies
 from surelift.saving import write_beside
-from surelift.statistics import Sums
+from surelift.statistics import Plan, Sums
 from surelift.statistics.state import from_state, to_state
 from surelift.version import __version__
 
@@ -177,13 +177,28 @@ class Monitor:
         """What all rounds so far say."""
         if self._sums.units == 0:
             raise LogsError("no round has been counted yet; update the monitor first.")
-        return self._answer_from(self._asked)
+        return self._answer(self._asked, self._sums)
 
-    def _answer_from(self, asked: "Comparison | Valuation") -> Improvement | Selection | Evaluation:
+    def logs_of(self, batch: Any) -> Logs:
+        """A batch as these columns were declared."""
+        return Logs(batch, **self._declared)
+
+    def known_in(self, batch: Any) -> frozenset[str]:
+        """The policies that are seen, in a batch, to give whole distributions."""
+        return frozenset() if batch is None else self._method.known(self.logs_of(batch), self._asked.everyone)
+
+    def plan_for(self, logs: Logs, known: frozenset[str]) -> Plan:
+        return self._ask_of(logs, known).plan(_no_count)
+
+    def answer_from(self, sums: Sums, known: frozenset[str]) -> Improvement | Selection | Evaluation:
+        """What sums that were made elsewhere say."""
+        return self._answer(self._ask_of(self._declaration, known), sums)
+
+    def _answer(self, asked: "Comparison | Valuation", sums: Sums) -> Improvement | Selection | Evaluation:
         plan = asked.plan(_no_count)
         if isinstance(asked, Valuation):
-            return asked.answer(plan, self._sums, self._delta)
-        found = asked.answer(plan, self._sums, delta=self._delta / len(asked.policies))
+            return asked.answer(plan, sums, self._delta)
+        found = asked.answer(plan, sums, delta=self._delta / len(asked.policies))
         if len(found) == 1:
             return next(iter(found.values()))
         return selection_of(found, many="simultaneous", delta=self._delta)

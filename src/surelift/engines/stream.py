@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from surelift.logs.batch import Batch, Needs
 from surelift.logs.faults import refuse_faults
 from surelift.logs.fingerprint import scramble
 from surelift.logs.logs import Logs
+from surelift.logs.remote import SparkFrame, SqlTable
 from surelift.logs.rounds import Rounds
 from surelift.policies import Policy
 from surelift.statistics.adding import WORTH_COMPILING, add_up
@@ -23,13 +25,15 @@ from surelift.statistics.segments import positions_of
 from surelift.statistics.sums import Sums
 
 Progress = Callable[[int], None]
+# Sources whose own engine does the adding; imported when one is met.
+REMOTE: Mapping[type, str] = {SparkFrame: "surelift.engines.spark", SqlTable: "surelift.engines.sql"}
 
 
 def known_distributions(logs: Logs, policies: Mapping[str, Policy]) -> frozenset[str]:
     """The policies whose probabilities are known for every action, as production's are: a look at the first batch."""
     if logs.logging is None:
         return frozenset()
-    for batch in logs.batches(_needs_of(logs, Plan(policies))):
+    for batch in logs.batches(needs_of(logs, Plan(policies))):
         rounds = Rounds(logs, batch)
         found = {name: policy.probabilities(rounds, f"policy {name!r}") for name, policy in policies.items()}
         if rounds.faults.tallies:
@@ -46,10 +50,25 @@ def collect(
     look: Callable[[Reading], None] | None = None,
     progress: Progress | None = None,
 ) -> Sums:
-    """Add up the plan over all rounds; ``progress`` is told the rows read so far.
+    """Add up the plan over all rounds, where they are; ``progress`` is told the rows read so far.
 
     ``look`` is shown every batch that is fit, with the columns ``besides``, for what sums do not hold.
     """
+    remote = None if look is not None else REMOTE.get(type(logs.source))
+    if remote is not None:
+        return import_module(remote).collect(logs, plan, progress=progress)  # type: ignore[no-any-return]
+    return collect_here(logs, plan, besides=besides, look=look, progress=progress)
+
+
+def collect_here(
+    logs: Logs,
+    plan: Plan,
+    *,
+    besides: Needs = Needs(),
+    look: Callable[[Reading], None] | None = None,
+    progress: Progress | None = None,
+) -> Sums:
+    """The same, in this process, wherever the rounds are."""
     fused = Fused.of(logs, plan) if look is None else None
     if fused is not None:
         return _collect_fused(logs, plan, fused, progress)
@@ -79,7 +98,7 @@ def _collect_fused(logs: Logs, plan: Plan, fused: Fused, progress: Progress | No
             progress(rows)
 
     with ThreadPoolExecutor(threads) as pool:
-        for batch in logs.batches(_needs_of(logs, plan)):
+        for batch in logs.batches(needs_of(logs, plan)):
             worth = batch.table.num_rows >= WORTH_COMPILING
             waiting.append((batch, pool.submit(fused.add_up, batch) if worth else None))
             while len(waiting) > 2 * threads:
@@ -124,7 +143,7 @@ def collect_blocks(logs: Logs, plan: Plan, count: int, *, progress: Progress | N
 def _readings(logs: Logs, plan: Plan, besides: Needs, progress: Progress | None) -> Iterator[Reading]:
     predictor = None if plan.model is None else plan.model.start(logs)
     rows = 0
-    for batch in logs.batches(_needs_of(logs, plan) + besides):
+    for batch in logs.batches(needs_of(logs, plan) + besides):
         reading = read(Rounds(logs, batch), plan, predictor)
         yield reading
         rows += reading.rounds.size
@@ -134,7 +153,7 @@ def _readings(logs: Logs, plan: Plan, besides: Needs, progress: Progress | None)
         predictor.finish()
 
 
-def _needs_of(logs: Logs, plan: Plan) -> Needs:
+def needs_of(logs: Logs, plan: Plan) -> Needs:
     needs = Needs() if plan.model is None else plan.model.needs(logs)
     for policy in plan.policies.values():
         needs = needs + policy.needs(logs)

@@ -189,7 +189,11 @@ def describe_faults(tallies: Mapping[Fault, Tally], *, rows: int) -> list[str]:
     ordered = sorted(tallies.items(), key=lambda item: -item[1].count)
     return [
         f"{fault.subject}: {tally.count:,} of {rows:,} values {fault.reason.says}; "
-        f"the first is {tally.value} in row {tally.row:,}{tally.place}, counting from 0."
+        + (
+            f"the first is {tally.value} in row {tally.row:,}{tally.place}, counting from 0."
+            if tally.row >= 0
+            else f"one of them is {tally.value}."
+        )
         for fault, tally in ordered
     ]
 

@@ -5,6 +5,7 @@ import gzip
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 
@@ -33,7 +34,12 @@ class Files:
             raise UsageError(f"the files mix formats ({', '.join(sorted(kinds))}); give files of one format.")
 
     def column_names(self) -> list[str]:
-        return list(_open(self._paths[0]).schema.names)
+        names = list(_open(self._paths[0]).schema.names)
+        return names + [key for key in _partitions(self._paths[0]) if key not in names]
+
+    def quick_count(self) -> int | None:
+        """The number of rows, where the files tell it without being read."""
+        return self.count() if all(_format(path) != "csv" for path in self._paths) else None
 
     def count(self) -> int:
         return sum(_count(path) for path in self._paths)
@@ -44,14 +50,18 @@ class Files:
             place, place_start = (path if len(self._paths) > 1 else ""), start
             as_text = frozenset(needs.read) if _format(path) == "csv" else frozenset()
             data = _open(path, as_text=as_text)
-            absent = [name for name in columns if name not in data.schema.names]
+            # Folders called key=value hold the column key, as Spark and Hive write it.
+            folders = {key: value for key, value in _partitions(path).items() if key not in data.schema.names}
+            absent = [name for name in columns if name not in data.schema.names and name not in folders]
             if absent:
                 raise LogsError(
                     f"{path} has no column {absent[0]!r}, which {self._paths[0]} has; its columns are "
                     f"{', '.join(data.schema.names)}.\nGive files of one layout; nothing was computed from the others."
                 )
-            for table in _scan(path, data, columns):
-                yield Batch(table, start, place, place_start, as_text)
+            for table in _scan(path, data, [name for name in columns if name not in folders]):
+                for key in folders.keys() & set(columns):
+                    table = table.append_column(key, pa.array([folders[key]] * table.num_rows, pa.string()))
+                yield Batch(table, start, place, place_start, as_text | folders.keys())
                 start += table.num_rows
             if _format(path) == "csv":
                 _check_lines(path, start - place_start)
@@ -93,6 +103,16 @@ def _scan(path: str, data: Any, columns: Sequence[str]) -> Iterator[Any]:
                 yield pa.Table.from_batches([batch])
     except (pa.ArrowException, OSError) as error:
         raise _unreadable(path, error) from error
+
+
+def _partitions(path: str) -> dict[str, str]:
+    """The columns that folders on the way to a file stand for.
+
+    >>> _partitions("logs/day=2024-03-01/country=FR/part-0.parquet")
+    {'day': '2024-03-01', 'country': 'FR'}
+    """
+    pairs = (part.split("=", 1) for part in Path(path).parent.parts if "=" in part)
+    return {key: unquote(value) for key, value in pairs if key}
 
 
 def _batch_size(data: Any, columns: Sequence[str]) -> int:

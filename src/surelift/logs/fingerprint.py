@@ -17,6 +17,7 @@ from surelift.logs.vectors import Vectors
 
 _WordArray = npt.NDArray[np.uint64]
 _MODULUS = 1 << 128
+_UNKNOWN = -1
 LANES = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03))
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
@@ -31,6 +32,8 @@ class Fingerprint:
     total: int = 0
 
     def __add__(self, other: "Fingerprint") -> "Fingerprint":
+        if not (self.known and other.known):
+            return Fingerprint.unknown(self.rounds + other.rounds)
         return Fingerprint(self.rounds + other.rounds, (self.total + other.total) % _MODULUS)
 
     @classmethod
@@ -39,8 +42,17 @@ class Fingerprint:
         low, high = halves[0] + (halves[1] << 32), halves[2] + (halves[3] << 32)
         return cls(rounds, (low + (high << 64)) % _MODULUS)
 
+    @classmethod
+    def unknown(cls, rounds: int) -> "Fingerprint":
+        """Of rounds that were added up where their bits were not seen."""
+        return cls(rounds, _UNKNOWN)
+
+    @property
+    def known(self) -> bool:
+        return self.total != _UNKNOWN
+
     def __str__(self) -> str:
-        return f"{self.rounds}:{self.total:032x}"
+        return f"{self.rounds}:{self.total:032x}" if self.known else f"{self.rounds}:none"
 
 
 def _bits(values: FloatArray) -> _WordArray:

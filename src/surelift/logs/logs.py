@@ -154,6 +154,10 @@ class Logs:
                 shown = ", ".join(self._names[:30]) + (", ..." if len(self._names) > 30 else "")
                 raise UsageError(f"no column {name!r} for {role}.{hint} The columns are: {shown}.")
 
+    def declared(self) -> dict[str, Any]:
+        """The arguments that declare the same of other rounds."""
+        return {name: tuple(value) if name == "reward_range" else value for name, value in self.describe().items()}
+
     def describe(self) -> dict[str, Any]:
         """What was declared, as it is written into a certificate."""
         declared = {

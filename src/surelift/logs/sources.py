@@ -8,6 +8,7 @@ from surelift.errors import UsageError
 from surelift.logs.batch import Source
 from surelift.logs.files import Files
 from surelift.logs.frames import Arrays, Frame, Query
+from surelift.logs.remote import SparkFrame, SqlTable
 from surelift.logs.streams import Chunk
 
 STREAMED_QUERIES = {"duckdb", "polars"}
@@ -22,6 +23,11 @@ def open_source(source: Any) -> Source:
         return Arrays(source)
     if isinstance(source, Sequence) and source and all(isinstance(path, str | Path) for path in source):
         return Files(list(source))
+    kind = type(source)
+    if kind.__module__.startswith("ibis."):
+        return SqlTable(source)
+    if kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame":
+        return SparkFrame(source)
     import narwhals as nw
 
     try:
@@ -39,5 +45,6 @@ def open_source(source: Any) -> Source:
         return Query(frame)
     raise UsageError(
         f"logs cannot be read from a {type(source).__module__}.{type(source).__name__}; give a path or glob of Parquet, "
-        "CSV or Arrow files, a dict of arrays, a pandas, polars or pyarrow table, or a DuckDB relation."
+        "CSV or Arrow files, a dict of arrays, a pandas, polars or pyarrow table, a DuckDB relation, an Ibis table or a "
+        "Spark data frame."
     )

@@ -67,7 +67,7 @@ class Fused:
 
     def __init__(self, logs: Logs, plan: Plan, simple: Mapping[str, Simple]) -> None:
         assert logs.propensity is not None
-        self._logs, self._plan, self._terms = logs, plan, plan.terms
+        self._logs, self._plan, self._terms, self.simple = logs, plan, plan.terms, dict(simple)
         self._names = sorted(simple)
         self._columns = [logs.outcome, logs.propensity, *(simple[name].column for name in self._names)]
         self._alphas = np.array([simple[name].alpha for name in self._names])
@@ -98,7 +98,7 @@ class Fused:
 
     def add_up(self, batch: Batch) -> Partial | None:
         """The sums of a batch, or None where it has to be looked at more closely."""
-        from surelift.statistics import kernels
+        from surelift.statistics.batch_kernel import add_up_batch
 
         columns = [plain_numbers(batch.table[column]) for column in self._columns]
         found = [column for column in columns if column is not None]
@@ -110,7 +110,7 @@ class Fused:
         moments, weights = np.zeros((terms, 2)), np.zeros((len(self._names), 3))
         hashes, others = np.zeros(4, dtype=np.uint64), np.array([0.0, np.inf])
         zero, divisor = self._logs.scale.affine
-        fit = kernels.add_up_batch(
+        fit = add_up_batch(
             reward, propensity, tuple(_alike(candidates)), self._alphas,
             1.0 + np.array([_tolerance(batch.table, column) for column in self._columns[1:]]),
             self._logs.scale.low, self._logs.scale.high, zero, divisor, self._candidates, self._paired, self._complements,

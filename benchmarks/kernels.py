@@ -1,0 +1,108 @@
+"""How fast are the compiled loops, against NumPy doing the same, and against what the processor could do at best?
+
+One thread, process time, the median of several turns taken one after the other: python benchmarks/kernels.py
+"""
+
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numba import njit
+
+from surelift.arrays import FloatArray
+from surelift.statistics.adding import log_terms
+from surelift.statistics.kernels import controlled_log_sums, log_sums
+
+ROWS, TURNS = 1_000_000, 7
+
+
+def ratio(first: Callable[[], object], second: Callable[[], object]) -> tuple[float, float]:
+    """The median time of the first, and how many times as long the second takes."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(TURNS):
+        for one, spent in zip((first, second), times, strict=True):
+            start = time.process_time()
+            one()
+            spent.append(time.process_time() - start)
+    return statistics.median(times[0]), statistics.median(times[1]) / statistics.median(times[0])
+
+
+@njit(fastmath=True)
+def read_all(x: FloatArray) -> float:
+    total = 0.0
+    for value in x:
+        total += value
+    return total
+
+
+@njit(fastmath={"contract", "reassoc"})
+def multiply_add(x: FloatArray, turns: int) -> float:
+    total = 0.0
+    for _ in range(turns):
+        for i in range(len(x)):
+            total += x[i] * 1.000001
+    return total
+
+
+def log_sums_against_numpy() -> None:
+    x = np.random.default_rng(0).exponential(size=ROWS)
+    for components in (8, 27, 32, 128):
+        smoothings = 2.0 ** np.linspace(-12, 4, components)
+        log_sums(x, smoothings)
+        spent, times = ratio(
+            lambda: log_sums(x, smoothings),
+            lambda: [np.log1p(smoothing * x).sum() for smoothing in smoothings],
+        )
+        print(
+            f"  {components:4} components: {1e9 * spent / ROWS / components:.3f} ns a row and component, NumPy {times:.1f}x"
+        )
+    read_all(x)
+    spent, _ = ratio(lambda: read_all(x), lambda: None)
+    print(f"  reading the rows alone: {1e9 * spent / ROWS:.3f} ns a row")
+    block = x[:2048].copy()
+    multiply_add(block, 1)
+    spent, _ = ratio(lambda: multiply_add(block, 5_000), lambda: None)
+    print(
+        f"  a multiplication and an addition: {1e9 * spent / (5_000 * len(block)):.3f} ns, the most one thread can do here"
+    )
+
+
+def control_against_numpy() -> None:
+    rng, rows, components = np.random.default_rng(0), 65_536, 27
+    beta = 2.0 ** np.arange(-20.0, 7.0)
+    caps = 8 / 9 / beta
+    for actions in (5, 20, 100):
+        logging, new = rng.dirichlet(np.ones(actions), rows), rng.dirichlet(np.ones(actions), rows)
+        taken, values, starts = rng.random(rows), rng.random(rows), np.arange(rows + 1) * actions
+
+        def ours() -> None:
+            controlled_log_sums(
+                values,
+                taken,
+                new.ravel(),
+                logging.ravel(),
+                starts,
+                caps,
+                caps,
+                9 * beta,
+                np.zeros(components),
+            )
+
+        def numpy() -> None:
+            for cap, smoothing in zip(caps, 9 * beta, strict=True):
+                mean = np.minimum(new, cap * logging).sum(axis=1)
+                log_terms(values - np.minimum(taken, cap) + mean + cap, smoothing=smoothing).sum()
+
+        ours()
+        spent, times = ratio(ours, numpy)
+        print(
+            f"  {actions:4} actions: {1e9 * spent / rows:.0f} ns a round for {components} components, NumPy {times:.1f}x"
+        )
+
+
+if __name__ == "__main__":
+    print("log sums, against numpy.log1p")
+    log_sums_against_numpy()
+    print("weight control, against the NumPy path")
+    control_against_numpy()
