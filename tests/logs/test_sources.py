@@ -245,3 +245,18 @@ def test_file_names_are_read_by_their_ending(table: Any, tmp_path: Path) -> None
     assert ask(write_csv(table, tmp_path / "d.tsv" / "a.csv"), "p_new").rounds == ROWS
     with pytest.raises(sl.UsageError, match="small letters"):
         ask(write_gz(table, tmp_path / "a.CSV.GZ"), "p_new")
+
+
+def test_folders_that_stand_for_columns(tmp_path: Path) -> None:
+    """As Spark and Hive write them: day=2024-03-01/country=FR/part-0.parquet."""
+    for day, country in (("2024-03-01", "FR"), ("2024-03-01", "DE"), ("2024-03-02", "FR")):
+        folder = tmp_path / f"day={day}" / f"country={country}"
+        folder.mkdir(parents=True)
+        pq.write_table(
+            pa.table({"r": [0.0, 1.0] * 50, "p": [0.5] * 100, "n": [0.4, 0.6] * 50}), folder / "part-0.parquet"
+        )
+    logs = sl.Logs(tmp_path, reward="r", propensity="p", time="day")
+    assert sl.compare(logs, "n").rounds == 300
+    by = sl.evaluate(logs, "n", by="country")
+    assert {name: one.rounds for name, one in by.items()} == {"DE": 100, "FR": 200}
+    assert sl.check(logs, "n", by="country").ok

@@ -118,7 +118,7 @@ def _partitions(path: str) -> dict[str, str]:
 def _batch_size(data: Any, columns: Sequence[str]) -> int:
     """Long batches for a few plain columns, shorter ones for vectors and for many columns: about the same memory."""
     nested = any(pa.types.is_nested(data.schema.field(name).type) for name in columns)
-    return ROWS_PER_BATCH if nested else min(4 * ROWS_PER_BATCH, max(ROWS_PER_BATCH, (1 << 22) // max(len(columns), 1)))
+    return ROWS_PER_BATCH if nested else min(2 * ROWS_PER_BATCH, max(ROWS_PER_BATCH, (1 << 22) // max(len(columns), 1)))
 
 
 def _count(path: str) -> int:

@@ -57,9 +57,29 @@ def _two_polynomials(e, u, v, first, second):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _fold(u, width):  # type: ignore[no-untyped-def]
-    """Halve the products in u until ``width`` are left."""
+def _two_polynomials_of_sixteen(e, u, v, first, second):  # type: ignore[no-untyped-def]
+    """The same for sixteen rows: two groups of eight at once, put together before they are stored."""
     half = GROUPS >> 1
+    e0, e1, e2, e3, e4, e5, e6, e7 = e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7]
+    f0, f1, f2, f3 = e0[half:], e1[half:], e2[half:], e3[half:]
+    f4, f5, f6, f7 = e4[half:], e5[half:], e6[half:], e7[half:]
+    x = first
+    y = second
+    for j in range(half):
+        c0, c1, c2, c3, c4, c5, c6, c7 = e0[j], e1[j], e2[j], e3[j], e4[j], e5[j], e6[j], e7[j]
+        a = x * (c0 + x * (c1 + x * (c2 + x * (c3 + x * (c4 + x * (c5 + x * (c6 + x * c7)))))))
+        b = y * (c0 + y * (c1 + y * (c2 + y * (c3 + y * (c4 + y * (c5 + y * (c6 + y * c7)))))))
+        c0, c1, c2, c3, c4, c5, c6, c7 = f0[j], f1[j], f2[j], f3[j], f4[j], f5[j], f6[j], f7[j]
+        c = x * (c0 + x * (c1 + x * (c2 + x * (c3 + x * (c4 + x * (c5 + x * (c6 + x * c7)))))))
+        d = y * (c0 + y * (c1 + y * (c2 + y * (c3 + y * (c4 + y * (c5 + y * (c6 + y * c7)))))))
+        u[j] = (a + c) + a * c
+        v[j] = (b + d) + b * d
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _fold(u, width):  # type: ignore[no-untyped-def]
+    """Halve the products in the first half of u until ``width`` are left."""
+    half = GROUPS >> 2
     while half >= width and half >= 8:
         low, high = u[:half], u[half : 2 * half]
         for j in range(half):
@@ -114,9 +134,12 @@ def add_block(block, smoothings, totals, lost, widths, e, u, v):  # type: ignore
         first, second = smoothings[k], smoothings[other]
         while True:
             width = widths[k]
-            _two_polynomials(e, u, v, first, second)
-            _fold(u, width)
-            _fold(v, width)
+            if width < GROUPS:
+                _two_polynomials_of_sixteen(e, u, v, first, second)
+                _fold(u, width)
+                _fold(v, width)
+            else:
+                _two_polynomials(e, u, v, first, second)
             a, b = _logarithm(u, width), _logarithm(v, width)
             if (a < BIG and b < BIG) or width == GROUPS:
                 break
