@@ -7,15 +7,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import pyarrow as pa
-
 from surelift.controls import models
-from surelift.controls.refitted import Refitted
 from surelift.decisions.asking import Progress, before_sampling
 from surelift.decisions.comparison import Comparison, comparison_of
 from surelift.decisions.evaluation import Evaluation
+from surelift.decisions.growing import PER_BATCH, check_keep, growing, no_count, refuse_arrays, without_rounds
 from surelift.decisions.improvement import Improvement
-from surelift.decisions.method import Method, check_delta, choose_method
+from surelift.decisions.method import check_delta, choose_method
 from surelift.decisions.select import Selection, selection_of
 from surelift.decisions.shards import Counted, Shard, ends_of
 from surelift.decisions.valuation import Valuation
@@ -34,7 +32,6 @@ from surelift.version import __version__
 FORMAT, VERSION = "surelift monitor", 1
 MOST_POINTS = 256
 Question = Literal["compare", "evaluate"]
-_SINGLE, _PER_BATCH = ("action_count", "cluster_size"), ("rounds_before_sampling",)
 
 
 class Monitor:
@@ -71,14 +68,14 @@ class Monitor:
             raise UsageError(f"a monitor answers 'compare' or 'evaluate', not {question!r}.")
         self._policies = name_policies(policies)
         self._question, self._over, self._delta, self._margin = question, over, check_delta(delta), margin
-        self._method = _growing(choose_method(method, control=control, grid=grid, smoothing=smoothing, draws=None))
+        self._method = growing(choose_method(method, control=control, grid=grid, smoothing=smoothing, draws=None))
         if "rounds_before_sampling" in declared:
             raise UsageError(
                 "a growing log has no number of rounds before sampling yet; give each batch its own in update."
             )
         self._declared = declared
-        self._declaration = _without_rounds(declared)
-        _refuse_arrays(self._policies, self._method)
+        self._declaration = without_rounds(declared)
+        refuse_arrays(self._policies, self._method)
         self._known: frozenset[str] | None = None
         self._sampled: bool | None = None
         self._asked = self._ask_of(self._declaration, frozenset())
@@ -141,7 +138,7 @@ class Monitor:
         sampled: dict[str, Any] = {} if before is None else {"rounds_before_sampling": before}
         logs = Logs(batch, **self._declared, **sampled)
         known = self._method.known(logs, self._asked.everyone) if self._known is None else self._known
-        sums = collect(logs, self._ask_of(logs, known).plan(_no_count), progress=progress)
+        sums = collect(logs, self._ask_of(logs, known).plan(no_count), progress=progress)
         refuse_faults(sums.invalid, rows=sums.rows)
         files = shard.files
         if file is not None:
@@ -158,7 +155,7 @@ class Monitor:
             )
         if sums.rows:
             together = self._sums + before_sampling(logs, sums)
-            _check_keep(logs, together)
+            check_keep(logs, together)
             self._known, self._sampled, self._sums = known, before is not None, together
             self._asked = self._ask_of(self._described(), known)
         self.shards[self.name] = Shard(
@@ -188,14 +185,14 @@ class Monitor:
         return frozenset() if batch is None else self._method.known(self.logs_of(batch), self._asked.everyone)
 
     def plan_for(self, logs: Logs, known: frozenset[str]) -> Plan:
-        return self._ask_of(logs, known).plan(_no_count)
+        return self._ask_of(logs, known).plan(no_count)
 
     def answer_from(self, sums: Sums, known: frozenset[str]) -> Improvement | Selection | Evaluation:
         """What sums that were made elsewhere say."""
         return self._answer(self._ask_of(self._declaration, known), sums)
 
     def _answer(self, asked: "Comparison | Valuation", sums: Sums) -> Improvement | Selection | Evaluation:
-        plan = asked.plan(_no_count)
+        plan = asked.plan(no_count)
         if isinstance(asked, Valuation):
             return asked.answer(plan, sums, self._delta)
         found = asked.answer(plan, sums, delta=self._delta / len(asked.policies))
@@ -239,7 +236,7 @@ class Monitor:
             raise UsageError("one shard says how many rounds there were before sampling and the other does not.")
         both._sampled = self._sampled if other._sampled is None else other._sampled
         both._sums = self._sums + other._sums
-        _check_keep(self._declaration, both._sums)
+        check_keep(self._declaration, both._sums)
         both._asked = both._ask_of(both._described(), both._known or frozenset())
         both.history = []
         if both._sums.units:
@@ -253,7 +250,7 @@ class Monitor:
         write_beside(path, json.dumps(whole, allow_nan=False) + "\n", what="the state of the monitor")
 
     def state(self) -> dict[str, Any]:
-        plan = self._asked.plan(_no_count)
+        plan = self._asked.plan(no_count)
         return {
             "format": FORMAT, "version": VERSION, "surelift": __version__, "name": self.name, **self._identity(),
             "known": None if self._known is None else sorted(self._known), "sampled": self._sampled,
@@ -305,7 +302,7 @@ class Monitor:
             name: Shard(**{**one, "files": tuple(Counted(**file) for file in one["files"])})
             for name, one in state["shards"].items()
         }
-        plan = watch._ask_of(watch._declaration, watch._known or frozenset()).plan(_no_count)
+        plan = watch._ask_of(watch._declaration, watch._known or frozenset()).plan(no_count)
         watch._sums = Sums() if state["sums"] is None else from_state(state["sums"], plan)
         watch._asked = watch._ask_of(watch._described(), watch._known or frozenset())
         watch.history = list(state["history"])
@@ -319,7 +316,7 @@ class Monitor:
             "question": self._question, "delta": self._delta, "margin": float(self._margin), "over": baseline.over,
             "baseline": baseline.baseline.describe(), "options": self._method.describe(),
             "logs": {
-                role: value for role, value in self._declaration.describe().items() if role not in _PER_BATCH
+                role: value for role, value in self._declaration.describe().items() if role not in PER_BATCH
             },
             "policies": {name: policy.describe() for name, policy in described.items()},
         }  # fmt: skip
@@ -329,7 +326,7 @@ class Monitor:
         """What was declared, with the number of rounds before sampling so far, for the answer to tell."""
         if not self._sampled or not self._sums.units:
             return self._declaration
-        return _without_rounds({**self._declared, "rounds_before_sampling": self._sums.units})
+        return without_rounds({**self._declared, "rounds_before_sampling": self._sums.units})
 
     def _compared(self, logs: Logs | None = None) -> Comparison:
         question = "compare" if len(self._policies) == 1 else "select"
@@ -359,53 +356,3 @@ def _rebuild(name: str, form: Mapping[str, Any]) -> Policy:
 
 def _checksum(state: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(state, sort_keys=True, allow_nan=False).encode()).hexdigest()
-
-
-def _check_keep(logs: Logs, sums: Sums) -> None:
-    """Without the number of rounds before sampling, all must have been kept with one probability, in every batch."""
-    if logs.keep_probability is not None and logs.rounds_before_sampling is None:
-        before_sampling(logs, sums)
-
-
-def _refuse_arrays(policies: Mapping[str, Policy], method: Method) -> None:
-    described = {f"policy {name!r}": policy.describe() for name, policy in policies.items()}
-    if method.model is not None:
-        described["the reward model"] = method.model.describe()
-    for subject, form in described.items():
-        while "of" in form:
-            form = form["of"]
-        if form.get("kind") == "array":
-            raise UsageError(f"{subject} is an array, which lies beside one batch only; give a column or a function.")
-
-
-def _no_count() -> int:
-    raise UsageError("a growing log has no number of rounds to plan for; leave grid= and smoothing= to any looks.")
-
-
-def _growing(method: Method) -> Method:
-    if method.promise != "any number of looks":
-        raise UsageError(
-            f"a monitor looks again and again, and method {method.name!r} with these options promises {method.promise}; "
-            "leave them at their defaults, or name a smoothing."
-        )
-    if isinstance(method.model, Refitted):
-        raise UsageError(
-            "a monitor keeps sums and no rounds, so it cannot refit a reward model; give one that is fitted: "
-            "models.fitted_on(other_logs) or models.given('column')."
-        )
-    return method
-
-
-def _without_rounds(declared: Mapping[str, Any]) -> Logs:
-    """The declaration alone: a log with these columns and no round."""
-    names: list[str] = []
-    for role, columns in declared.items():
-        if role in ("actions", "reward_range", "density", "propensity_is_estimated", "cluster_max", *_PER_BATCH):
-            continue
-        if isinstance(columns, str):
-            names.append(columns)
-        elif role not in _SINGLE and columns is not None:
-            names.extend(columns)
-    return Logs(
-        pa.table({name: pa.nulls(0) for name in dict.fromkeys(map(str, names))} or {"": pa.nulls(0)}), **declared
-    )
