@@ -1,0 +1,105 @@
+"""How long does every engine take for the same answer, against the embedded one, and how do costs grow?
+
+Ten million rounds, rewards of 1%, one candidate; Spark and the databases hold the rounds already where they can. Then the
+embedded engine alone, as rounds, candidates and components grow: python benchmarks/engines.py [million rounds]
+"""
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+import surelift as sl
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from end_to_end import generate
+from tests.engines.databases import java, postgres_binaries, postgres_server, spark_session
+
+FLAGS: dict[str, Any] = {"reward": "r", "propensity": "q"}
+
+
+def timed(work: Callable[[], Any]) -> float:
+    """The quicker of two: the first call may compile or start something."""
+    times = []
+    for _ in range(2):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def show(name: str, spent: float, base: float) -> None:
+    print(f"  {name:44} {spent:7.2f} s  {spent / base:6.1f}x", flush=True)
+
+
+def against_stream(path: Path, rounds: int) -> float:
+    stream = sl.Logs(path, **FLAGS)
+    base = timed(lambda: sl.compare(stream, "p0"))
+    print(f"compare, {rounds:,} rounds, ratio to stream")
+    show("stream, Parquet", base, base)
+    table = pq.read_table(path)
+    show("stream, pyarrow table", timed(lambda: sl.compare(sl.Logs(table, **FLAGS), "p0")), base)
+    import duckdb
+
+    relation = duckdb.connect().sql(f"select * from read_parquet('{path}')")
+    show("stream, DuckDB relation", timed(lambda: sl.compare(sl.Logs(relation, **FLAGS), "p0")), base)
+    import ibis
+
+    lake = ibis.duckdb.connect().read_parquet(path)
+    show("SQL, DuckDB through Ibis", timed(lambda: sl.compare(sl.Logs(lake, **FLAGS), "p0")), base)
+    if java() is not None:
+        with spark_session() as spark:
+            frame = spark.read.parquet(str(path))
+            show("Spark, two workers", timed(lambda: sl.compare(sl.Logs(frame, **FLAGS), "p0")), base)
+    if postgres_binaries() is not None:
+        with postgres_server() as server:
+            some = table.slice(0, rounds // 100)
+            rows = ibis.postgres.connect(**server).create_table("logs", some, overwrite=True)
+            spent = timed(lambda: sl.compare(sl.Logs(rows, **FLAGS), "p0"))
+            show("SQL, PostgreSQL, a hundredth of the rounds", spent, base)
+    question = sl.Question("p0", **FLAGS)
+    show("partial_sums, one part", timed(lambda: question.answer(sl.partial_sums([path], question))), base)
+    return base
+
+
+def as_things_grow(path: Path, rounds: int) -> None:
+    print("stream, as things grow, ratio to the first line of each")
+    logs = sl.Logs(path, **FLAGS)
+    table = pq.read_table(path)
+    base = 0.0
+    for share in (0.1, 0.3, 1.0):
+        part = sl.Logs(table.slice(0, int(share * rounds)), **FLAGS)
+        spent = timed(lambda: sl.compare(part, "p0"))
+        base = base or spent
+        show(f"{int(share * rounds):,} rounds", spent, base)
+    base = 0.0
+    for names in (["p0"], ["p0", "p1"], ["p0", "p1", "p2"]):
+        spent = timed(lambda: sl.evaluate(logs, names))
+        base = base or spent
+        show(f"{len(names)} candidates, both sides", spent, base)
+    base = 0.0
+    for size in (7, 27, 107):
+        smoothings = tuple(float(x) for x in 2.0 ** np.linspace(-20, 6, size))
+        grid = sl.Grid("own", smoothings, (1.0 / size,) * size, any_looks=True)
+        spent = timed(lambda: sl.compare(logs, "p0", grid=grid))
+        base = base or spent
+        show(f"{size} components", spent, base)
+
+
+def main(millions: str = "10") -> None:
+    rounds = int(float(millions) * 1_000_000)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "log.parquet"
+        generate(path, rounds)
+        against_stream(path, rounds)
+        as_things_grow(path, rounds)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
