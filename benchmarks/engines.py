@@ -16,9 +16,8 @@ import pyarrow.parquet as pq
 
 import surelift as sl
 
-sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from end_to_end import generate
+from benchmarks.end_to_end import generate
 from tests.engines.databases import java, postgres_binaries, postgres_server, spark_session
 
 FLAGS: dict[str, Any] = {"reward": "r", "propensity": "q"}
