@@ -14,13 +14,20 @@ from hypothesis import strategies as st
 import surelift as sl
 from surelift.arrays import FloatArray
 from surelift.bounds import mixture
-from surelift.engines import collect
+from surelift.engines import collect, stream
 from surelift.logs import fingerprint
 from surelift.logs.vectors import Vectors
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Decline, Improvement, Quantity, Shortfall, Value
 from surelift.statistics import Plan, Sums, Term, adding, offset_of
 from surelift.statistics.fused import Fused
+
+
+@pytest.fixture(autouse=True)
+def _compile_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adding, "WORTH_COMPILING", 20_000)
+    monkeypatch.setattr(stream, "WORTH_COMPILING", 20_000)
+
 
 RNG = np.random.default_rng(0)
 SIZE = 20_011

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from surelift.engines import stream
 from surelift.errors import LogsError, UsageError
+from surelift.logs.batch import ROWS_PER_BATCH
 from surelift.logs.faults import Tally
 from surelift.logs.logs import Logs
 from surelift.logs.remote import SparkFrame
@@ -36,9 +37,8 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
         context = TaskContext.get()
         place = f"partition {context.partitionId()}" if context is not None else "a partition"
         sums = Sums()
-        for batch in batches:
-            part = Logs(pa.Table.from_batches([batch]), **declared)
-            sums = sums + _placed(stream.collect(part, plan), place)
+        for table in _longer(batches):
+            sums = sums + _placed(stream.collect(Logs(table, **declared), plan), place)
         yield pa.record_batch({"sums": pa.array([pickle.dumps(sums)], pa.binary())})
 
     try:
@@ -52,6 +52,18 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
         if progress is not None:
             progress(total.rows)
     return total
+
+
+def _longer(batches: Iterator[Any]) -> Iterator[Any]:
+    """Spark's batches put together to such as are worth compiled loops."""
+    held: list[Any] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(one.num_rows for one in held) >= ROWS_PER_BATCH:
+            yield pa.Table.from_batches(held)
+            held = []
+    if held:
+        yield pa.Table.from_batches(held)
 
 
 def _placed(sums: Sums, place: str) -> Sums:

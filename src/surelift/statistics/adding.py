@@ -21,7 +21,7 @@ from surelift.statistics.sums import LoggingSums, LogSumKey, MomentKey, Resample
 from surelift.statistics.units import Units
 
 # For fewer rounds it is not worth loading the compiler.
-WORTH_COMPILING = 20_000
+WORTH_COMPILING = 50_000
 # A term below its floor by more than rounding shows that an assumption is false.
 ROUNDING = 1e-9
 
