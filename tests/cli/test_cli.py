@@ -57,7 +57,6 @@ def assert_clean(done: subprocess.CompletedProcess[str]) -> None:
         (["shop.parquet", *COLUMNS, "--policy", "p_better", "--margin", "0.09"], 3, "Not certified"),
         (["shop.parquet", *COLUMNS, "--policy", "p_better", "--propensity-is-estimated"], 3, "propensity model"),
         (["bad.parquet", *COLUMNS, "--policy", "p_better"], 4, "the first is 0.0 in row 417"),
-        (["wrong.parquet", *COLUMNS, "--policy", "p_better"], 4, "propensities"),
         (["truncated.parquet", *COLUMNS, "--policy", "p_better"], 4, "truncated.parquet cannot be read"),
         (["empty.parquet", *COLUMNS, "--policy", "p_better"], 4, "empty.parquet cannot be read"),
         (["none.parquet", *COLUMNS, "--policy", "p_better"], 4, "empty"),
@@ -435,3 +434,11 @@ def test_check_names_the_day(folder: Path, tmp_path: Path) -> None:
     segments = [finding["segment"] or "" for finding in json.loads(done.stdout)["findings"]]
     assert any("day 2024-03-2" in segment for segment in segments)
     assert run("check", folder / "shop.parquet", *flags, folder=tmp_path).returncode == 0
+
+
+def test_wrong_propensities_are_told_in_both_ways(folder: Path) -> None:
+    flags = ["wrong.parquet", *COLUMNS, "--policy", "p_better"]
+    compared, gated = run("compare", *flags, folder=folder), run("gate", *flags, folder=folder)
+    assert (compared.returncode, gated.returncode) == (4, 4)
+    assert "suspect the propensities first" in compared.stderr
+    assert "the logged propensities are wrong" in gated.stderr

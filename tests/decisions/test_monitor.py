@@ -430,6 +430,6 @@ def test_a_function_is_given_again(tmp_path: Path) -> None:
     watch = sl.Monitor({"new": new}, **FLAGS)
     watch.update(SHOP.table)
     watch.save(tmp_path / "s.json")
-    with pytest.raises(sl.UsageError, match="give it again in policies="):
+    with pytest.raises(sl.UsageError, match="give it in policies="):
         sl.Monitor.load(tmp_path / "s.json")
     assert sl.Monitor.load(tmp_path / "s.json", policies={"new": new}).answer() == watch.answer()

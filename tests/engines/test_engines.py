@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -46,22 +47,21 @@ def postgres() -> Iterator[Any]:
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Callable[[pa.Table], Any], float]:
     """From a table to a source of the engine, and how closely it agrees."""
-    name = str(request.param)
+    name, numbers = str(request.param), count()
 
     def place(table: pa.Table) -> Any:
-        place.calls += 1  # type: ignore[attr-defined]
+        number = next(numbers)
         if name == "stream":
             return table
         if name == "spark":
-            path = tmp_path / f"{place.calls}.parquet"  # type: ignore[attr-defined]
+            path = tmp_path / f"{number}.parquet"
             pq.write_table(table, path)
             return request.getfixturevalue("spark").read.parquet(str(path)).repartition(5)
         import ibis
 
         connection = ibis.duckdb.connect() if name == "duckdb" else request.getfixturevalue("postgres")
-        return connection.create_table(f"logs{place.calls}", table, overwrite=True)  # type: ignore[attr-defined]
+        return connection.create_table(f"logs{number}", table, overwrite=True)
 
-    place.calls = 0  # type: ignore[attr-defined]
     return place, ENGINES[name]
 
 
@@ -237,21 +237,31 @@ def test_the_sql_of_the_large_warehouses() -> None:
 
 
 def test_partial_sums_with_dask(tmp_path: Path) -> None:
-    dask = pytest.importorskip("dask")
+    from dask.delayed import delayed
+
     rounds = table(5)
     paths = []
     for part in range(4):
         paths.append(tmp_path / f"{part}.parquet")
         pq.write_table(rounds.slice(part * 15_000, 15_000), paths[-1])
     question = sl.Question({"a": "a", "b": "b"}, **FLAGS)
-    parts = [dask.delayed(sl.partial_sums)([str(path)], question) for path in paths]
-    total = dask.delayed(sum_up)(parts).compute(scheduler="processes", num_workers=2)
+    parts = [delayed(sl.partial_sums)([str(path)], question) for path in paths]
+    total = delayed(sum_up)(parts).compute(scheduler="processes", num_workers=2)
     answer = question.answer(total)
     whole = sl.select(sl.Logs(rounds, **FLAGS), {"a": "a", "b": "b"})
     assert isinstance(answer, sl.Selection)
     assert answer.improvements["a"].lower == pytest.approx(whole.improvements["a"].lower, rel=1e-12)
     assert answer.chosen == whole.chosen
     assert sl.verify(sl.Certificate.of(answer), sl.Logs(rounds, **FLAGS)).same
+
+
+def test_parts_kept_with_different_chances_do_not_add_up() -> None:
+    """Each part is kept alike within itself; together they are not, and nothing says how many rounds there were."""
+    question = sl.Question("n", question="evaluate", keep_probability="k", **FLAGS)
+    clicks = {"r": [1.0] * 50, "q": [0.5] * 50, "n": [0.5] * 50, "k": [1.0] * 50}
+    rest = {**clicks, "r": [0.0] * 50, "k": [0.05] * 50}
+    with pytest.raises(sl.LogsError, match="rounds_before_sampling is not known"):
+        question.answer(sl.partial_sums([clicks], question) + sl.partial_sums([rest], question))
 
 
 def sum_up(parts: list[Any]) -> Any:

@@ -23,7 +23,7 @@ from surelift.grids import Grid
 from surelift.logs.faults import refuse_faults
 from surelift.logs.logs import Logs
 from surelift.policies import Policy
-from surelift.policies.resolve import PRODUCTION, from_description, name_policies
+from surelift.policies.resolve import PRODUCTION, from_description, name_policies, rebuild
 from surelift.saving import write_beside
 from surelift.statistics import Plan, Sums
 from surelift.statistics.state import from_state, to_state
@@ -140,14 +140,7 @@ class Monitor:
         known = self._method.known(logs, self._asked.everyone) if self._known is None else self._known
         sums = collect(logs, self._ask_of(logs, known).plan(no_count), progress=progress)
         refuse_faults(sums.invalid, rows=sums.rows)
-        files = shard.files
-        if file is not None:
-            twin = next((one for one in files if sums.rows and one.fingerprint == str(sums.fingerprint)), None)
-            if twin is not None:
-                raise LogsError(
-                    f"{file} holds the same rounds as {twin.path}, which was counted; nothing was counted twice."
-                )
-            files = (*files, Counted(str(file), file.stat().st_size, str(sums.fingerprint)))[-MOST_POINTS:]
+        files = shard.files if file is None else shard.files_with(file, sums)
         first, last = (None, None) if logs.cluster is None or not sums.rows else ends_of(logs)
         if first is not None and first == shard.last_cluster:
             raise LogsError(
@@ -189,6 +182,7 @@ class Monitor:
 
     def answer_from(self, sums: Sums, known: frozenset[str]) -> Improvement | Selection | Evaluation:
         """What sums that were made elsewhere say."""
+        check_keep(self._declaration, sums)
         return self._answer(self._ask_of(self._declaration, known), sums)
 
     def _answer(self, asked: "Comparison | Valuation", sums: Sums) -> Improvement | Selection | Evaluation:
@@ -290,7 +284,7 @@ class Monitor:
             control = models.from_description(stated) if isinstance(stated, Mapping) else stated
         baseline = {state["over"]: from_description(state["baseline"])} if over is None else over
         watch = cls(
-            {name: given.get(name) or _rebuild(name, form) for name, form in state["policies"].items()},
+            {name: given.get(name) or rebuild(name, form, kept_in="the state") for name, form in state["policies"].items()},
             question=state["question"], over=baseline, delta=state["delta"], margin=state["margin"], control=control,
             name=state["name"], **options, **state["logs"],
         )  # fmt: skip
@@ -343,15 +337,6 @@ class Monitor:
                 options={"delta": self._delta},
             )  # fmt: skip
         return replace(self._compared(logs), method=self._method, known=known)
-
-
-def _rebuild(name: str, form: Mapping[str, Any]) -> Policy:
-    try:
-        return from_description(form)
-    except UsageError as error:
-        raise UsageError(
-            f"policy {name!r} cannot be read from the state ({error}); give it again in policies=."
-        ) from error
 
 
 def _checksum(state: Mapping[str, Any]) -> str:

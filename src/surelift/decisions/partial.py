@@ -19,7 +19,8 @@ class Question:
     """A question that can be sent anywhere: the arguments of ``Monitor``, and a ``sample`` batch to look at.
 
     The sample is needed only with ``logging=``, to see which policies give whole distributions. Whoever has a part of the
-    log makes ``partial_sums`` of it; they add up with ``+``, and ``answer`` tells what the total says.
+    log makes ``partial_sums`` of it; they add up with ``+``, and ``answer`` tells what the total says. The rounds of a
+    cluster must lie whole in one batch, and no part may be added twice: sums do not know whose they are.
 
     >>> question = Question({"new": "p_new"}, reward="click", propensity="p")
     >>> part = {"click": [0, 1] * 500, "p": [0.5] * 1000, "p_new": [0.4, 0.6] * 500}

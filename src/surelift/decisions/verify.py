@@ -20,7 +20,7 @@ from surelift.decisions.select import select
 from surelift.errors import LogsError, SureliftError, UsageError, is_number
 from surelift.logs.logs import Logs
 from surelift.policies import Policy
-from surelift.policies.resolve import from_description, name_policies
+from surelift.policies.resolve import name_policies, rebuild
 
 TOLERANCE = 1e-9
 _DECLARED = ("reward_range", "density", "propensity_is_estimated", "actions")
@@ -66,7 +66,10 @@ def verify(
     require_logs(logs)
     given = {} if policies is None else name_policies(policies)
     with damage_told():
-        rebuilt = {name: given.get(name) or _rebuild(name, form) for name, form in stated["policies"].items()}
+        rebuilt = {
+            name: given.get(name) or rebuild(name, form, kept_in="the certificate")
+            for name, form in stated["policies"].items()
+        }
         ask_again = _question(stated, rebuilt, control)
     answer = ask_again(logs, progress=progress)
     repeated = Certificate.of(answer).content
@@ -84,15 +87,6 @@ def damage_told() -> Iterator[None]:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise LogsError(f"the certificate is damaged and cannot be read as one ({error}).") from error
-
-
-def _rebuild(name: str, description: Mapping[str, Any]) -> Policy:
-    try:
-        return from_description(description)
-    except UsageError as error:
-        raise UsageError(
-            f"policy {name!r} cannot be read from the certificate ({error}); give it in policies=."
-        ) from error
 
 
 def _rebuild_model(description: Mapping[str, Any]) -> RewardModel:

@@ -143,6 +143,14 @@ def from_description(description: Mapping[str, Any]) -> Policy:
     raise ValueError(f"unknown kind of policy {kind!r}")
 
 
+def rebuild(name: str, description: Mapping[str, Any], *, kept_in: str) -> Policy:
+    """The policy of a file; one that a file cannot hold has to be given again."""
+    try:
+        return from_description(description)
+    except UsageError as error:
+        raise UsageError(f"policy {name!r} cannot be read from {kept_in} ({error}); give it in policies=.") from error
+
+
 def reader_from(description: Mapping[str, Any]) -> Reader:
     policy = from_description(description)
     if not isinstance(policy, Given):

@@ -15,7 +15,7 @@ SMALLEST_PROPENSITY = 1e-150
 
 
 @njit(cache=True, nogil=True)
-def _mix(bits, values, lane, seed):  # type: ignore[no-untyped-def]
+def _mix(bits, values, lane, seed):
     """Mix a column into one lane of the hashes of its rounds: what ``RoundHashes.mix`` does."""
     for i in range(len(values)):
         word = (lane[i] ^ (bits[i] if values[i] != 0.0 else np.uint64(0))) * seed
@@ -23,14 +23,14 @@ def _mix(bits, values, lane, seed):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _mix_both(values, lanes, seeds, count):  # type: ignore[no-untyped-def]
+def _mix_both(values, lanes, seeds, count):
     bits = values.view(np.uint64)[:count]
     _mix(bits, values[:count], lanes[0, :count], seeds[0])
     _mix(bits, values[:count], lanes[1, :count], seeds[1])
 
 
 @njit(cache=True, nogil=True)
-def _finish(lane, totals, place):  # type: ignore[no-untyped-def]
+def _finish(lane, totals, place):
     """Scramble every word, and add the lower and the upper 32 bits apart: neither sum can overflow."""
     first, second = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
     low, high = np.uint64(0), np.uint64(0)
@@ -46,7 +46,7 @@ def _finish(lane, totals, place):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _copy_within(source, target, least, most, least_excluded):  # type: ignore[no-untyped-def]
+def _copy_within(source, target, least, most, least_excluded):
     """Copy numbers as float64, and say whether all lie from ``least`` (itself excluded, or not) to ``most``."""
     fine = True
     if least_excluded:
@@ -63,7 +63,7 @@ def _copy_within(source, target, least, most, least_excluded):  # type: ignore[n
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
-def _weigh(probability, propensity, alpha, weight, excess):  # type: ignore[no-untyped-def]
+def _weigh(probability, propensity, alpha, weight, excess):
     """Weights, and weights minus 1, of a mixture: the sum, and the sum of squares."""
     total, squares = 0.0, 0.0
     for i in range(len(propensity)):
@@ -79,7 +79,7 @@ def _weigh(probability, propensity, alpha, weight, excess):  # type: ignore[no-u
 
 
 @njit(cache=True, nogil=True)
-def _largest(values):  # type: ignore[no-untyped-def]
+def _largest(values):
     """Of numbers that are not negative: their bits are in the same order, and integers are compared many at a time."""
     bits = values.view(np.int64)
     top = np.int64(0)
@@ -91,7 +91,7 @@ def _largest(values):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _smallest(values):  # type: ignore[no-untyped-def]
+def _smallest(values):
     bits = values.view(np.int64)
     least = bits[0]
     for i in range(len(bits)):
@@ -102,7 +102,7 @@ def _smallest(values):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
-def _total(values):  # type: ignore[no-untyped-def]
+def _total(values):
     total = 0.0
     for i in range(len(values)):
         total += values[i]
@@ -110,7 +110,7 @@ def _total(values):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _where(values, places):  # type: ignore[no-untyped-def]
+def _where(values, places):
     """Where values are not zero: eight at a time are passed over where all are."""
     count = 0
     for start in range(0, len(values), 8):
@@ -126,7 +126,7 @@ def _where(values, places):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
-def _all_terms(factor, reward, complement, offset, waiting):  # type: ignore[no-untyped-def]
+def _all_terms(factor, reward, complement, offset, waiting):
     """factor r, or factor (1 - r), plus the offset; the sum of the terms without it, and the sum of their squares."""
     sign, shift = (-1.0, 1.0) if complement else (1.0, 0.0)
     total, squares = 0.0, 0.0
@@ -140,7 +140,7 @@ def _all_terms(factor, reward, complement, offset, waiting):  # type: ignore[no-
 
 
 @njit(cache=True, nogil=True)
-def _some_terms(factor, reward, places, offset, waiting):  # type: ignore[no-untyped-def]
+def _some_terms(factor, reward, places, offset, waiting):
     """The same, for the rounds in ``places`` only: the others earned nothing."""
     total, squares = 0.0, 0.0
     for i in range(len(places)):
@@ -152,7 +152,7 @@ def _some_terms(factor, reward, places, offset, waiting):  # type: ignore[no-unt
 
 
 @njit(cache=True, nogil=True)
-def add_up_batch(  # type: ignore[no-untyped-def]
+def add_up_batch(
     raw_reward, raw_propensity, candidates, alphas, most, reward_from, reward_to, reward_zero, reward_divisor,
     term_candidate, term_paired, term_complement, term_offset, term_first, smoothings, seeds,
     totals, lost, zeros, moments, weights, hashes, others,

@@ -19,7 +19,7 @@ BIG = 1e300
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _symmetric_sums(x, e):  # type: ignore[no-untyped-def]
+def _symmetric_sums(x, e):
     """Of the eight rows x[j], x[j + 512], ..., the sums e[0][j] of them, e[1][j] of products of two, up to all eight."""
     a0, a1, a2, a3 = x[:GROUPS], x[GROUPS : 2 * GROUPS], x[2 * GROUPS : 3 * GROUPS], x[3 * GROUPS : 4 * GROUPS]
     b0, b1 = x[4 * GROUPS : 5 * GROUPS], x[5 * GROUPS : 6 * GROUPS]
@@ -41,7 +41,7 @@ def _symmetric_sums(x, e):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _two_polynomials(e, u, v, first, second):  # type: ignore[no-untyped-def]
+def _two_polynomials(e, u, v, first, second):
     """u and v: the products of eight factors, minus 1, for two smoothings at once, which share the loads."""
     e0, e1, e2, e3, e4, e5, e6, e7 = e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7]
     for j in range(GROUPS):
@@ -57,7 +57,7 @@ def _two_polynomials(e, u, v, first, second):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _two_polynomials_of_sixteen(e, u, v, first, second):  # type: ignore[no-untyped-def]
+def _two_polynomials_of_sixteen(e, u, v, first, second):
     """The same for sixteen rows: two groups of eight at once, put together before they are stored."""
     half = GROUPS >> 1
     e0, e1, e2, e3, e4, e5, e6, e7 = e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7]
@@ -77,7 +77,7 @@ def _two_polynomials_of_sixteen(e, u, v, first, second):  # type: ignore[no-unty
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _fold(u, width):  # type: ignore[no-untyped-def]
+def _fold(u, width):
     """Halve the products in the first half of u until ``width`` are left."""
     half = GROUPS >> 2
     while half >= width and half >= 8:
@@ -94,7 +94,7 @@ def _fold(u, width):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _logarithm(u, width):  # type: ignore[no-untyped-def]
+def _logarithm(u, width):
     """The sum of log(1 + u_j), or infinity where a product has grown too large to be one."""
     if width == 1:
         return math.log1p(u[0]) if u[0] < BIG else math.inf
@@ -107,7 +107,7 @@ def _logarithm(u, width):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _added(total, lost, term):  # type: ignore[no-untyped-def]
+def _added(total, lost, term):
     """Neumaier's sum: what the total cannot hold is kept apart."""
     grown = total + term
     lost += (total - grown) + term if total >= term else (term - grown) + total
@@ -115,7 +115,7 @@ def _added(total, lost, term):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _directly(x, smoothing):  # type: ignore[no-untyped-def]
+def _directly(x, smoothing):
     """One logarithm a row, also where the product overflows."""
     total, lost = 0.0, 0.0
     for i in range(len(x)):
@@ -126,7 +126,7 @@ def _directly(x, smoothing):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def add_block(block, smoothings, totals, lost, widths, e, u, v):  # type: ignore[no-untyped-def]
+def add_block(block, smoothings, totals, lost, widths, e, u, v):
     """Add one block of 4096 rows to the log sums of every smoothing."""
     _symmetric_sums(block, e)
     for k in range(0, len(smoothings), 2):
@@ -155,7 +155,7 @@ def add_block(block, smoothings, totals, lost, widths, e, u, v):  # type: ignore
 
 
 @njit(cache=True, nogil=True)
-def add_log_sums(x, smoothings, totals, lost):  # type: ignore[no-untyped-def]
+def add_log_sums(x, smoothings, totals, lost):
     """Add sum_i log(1 + smoothing x_i), x >= 0, to ``totals`` for every smoothing; ``lost`` keeps what a sum cannot hold."""
     e, u, v, padded = np.empty((8, GROUPS)), np.empty(GROUPS), np.empty(GROUPS), np.zeros(BLOCK)
     widths = np.ones(len(smoothings), np.int64)
@@ -180,7 +180,7 @@ def log_sums(x: FloatArray, smoothings: FloatArray) -> FloatArray:
 
 
 @njit(cache=True, nogil=True, fastmath=FAST | {"nnan"})
-def _capped_means(expected, shares, caps, means):  # type: ignore[no-untyped-def]
+def _capped_means(expected, shares, caps, means):
     """sum_a min(expected_a, cap share_a) for every cap."""
     means[:] = 0.0
     for a in range(len(expected)):
@@ -190,7 +190,7 @@ def _capped_means(expected, shares, caps, means):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True, nogil=True, fastmath=FAST | {"nnan"})
-def _grow(products, means, caps, offsets, smoothings, value, off):  # type: ignore[no-untyped-def]
+def _grow(products, means, caps, offsets, smoothings, value, off):
     """Multiply every product by its factor; says whether all terms were above their floors and all products small."""
     above, small = True, True
     for j in range(len(products)):
@@ -204,7 +204,7 @@ def _grow(products, means, caps, offsets, smoothings, value, off):  # type: igno
 
 
 @njit(cache=True, nogil=True)
-def controlled_log_sums(values, taken, expected, shares, starts, caps, offsets, smoothings, totals):  # type: ignore[no-untyped-def]
+def controlled_log_sums(values, taken, expected, shares, starts, caps, offsets, smoothings, totals):
     """Add sum_i log(1 + smoothing (value_i - min(taken_i, cap) + its mean + offset)) for every cap; the deepest shortfall.
 
     ``expected`` and ``shares`` hold, for every action of every round laid end to end, what would be taken off and how often
@@ -233,7 +233,7 @@ def controlled_log_sums(values, taken, expected, shares, starts, caps, offsets, 
 
 
 @njit(cache=True, nogil=True)
-def _settle(products, totals, lost):  # type: ignore[no-untyped-def]
+def _settle(products, totals, lost):
     """Take the logarithm of the products so far, and begin anew."""
     for j in range(len(products)):
         totals[j], lost[j] = _added(totals[j], lost[j], math.log1p(products[j]))
