@@ -20,8 +20,6 @@ from tests.engines.databases import java, postgres_binaries, postgres_server, sp
 
 ENGINES = {"stream": 1e-12, "spark": 1e-12, "duckdb": 1e-9, "postgres": 1e-9}
 """How far, relatively, bounds may be from those of the plain path."""
-# One process starts Spark and PostgreSQL, not every one of them.
-pytestmark = pytest.mark.xdist_group("engines")
 FLAGS: dict[str, Any] = {"reward": "r", "propensity": "q"}
 ROUNDS = 60_000
 
