@@ -81,41 +81,58 @@ class Query:
         self._table = logs.source.table
 
     def expression(self) -> Any:
-        """Groups by the digits of the propensity, which are as good as random; the names of the columns are ours.
+        """Sums by the digits of the propensity, which are as good as random; the names of the columns are ours.
 
         Unfit rows are counted and not kept out: with one of them nothing is computed from the sums.
         """
+        rows = self._rows()
+        columns: dict[str, Any] = {
+            "rows": rows.count(),
+            "rewards": rows.earned.sum(),
+            "smallest": rows.propensity.min(),
+        }
+        for place in range(len(list(self._bad()))):
+            columns[f"bad{place}"] = rows[f"bad{place}"].sum()
+            columns[f"shown{place}"] = rows[f"bad{place}"].ifelse(rows[f"value{place}"], None).min()
+        for c in range(len(self._simple)):
+            weight = rows[f"weight{c}"]
+            columns |= {f"w{c}": weight.sum(), f"ww{c}": (weight * weight).sum(), f"largest{c}": weight.max()}
+        for t, term in enumerate(self._plan.terms):
+            columns |= self._sums_of(rows[f"term{t}"], t, term)
+        return rows.group_by("bucket").aggregate(**columns)
+
+    def _rows(self) -> Any:
+        """What the sums are of, in a query of its own: a database works out every column of it once."""
         zero, divisor = self._logs.scale.affine
         earned = (self._number(self._logs.outcome) - zero) / divisor
         propensity = self._number(str(self._logs.propensity)).nullif(0.0)
-        columns: dict[str, Any] = {
-            "rows": self._table.count(), "rewards": earned.sum(), "smallest": propensity.min(),
-        }  # fmt: skip
+        bucket = (propensity.fill_null(0.5) * 1e9).floor().cast("int64") % GROUPS
+        columns: dict[str, Any] = {"bucket": bucket, "earned": earned, "propensity": propensity}
         for place, one in enumerate(self._bad()):
-            columns[f"bad{place}"] = one.condition.sum()
-            columns[f"shown{place}"] = one.condition.ifelse(one.value, None).min()
+            columns |= {f"bad{place}": one.condition, f"value{place}": one.value}
         for c, name in enumerate(sorted(self._simple)):
             alpha, p = self._simple[name].alpha, self._number(self._simple[name].column)
             p = (p > 1.0).ifelse(1.0, p)
             weight = ((1.0 - alpha) * propensity + alpha * p) / propensity
             excess = alpha * ((p - propensity) / propensity)
-            columns |= {f"w{c}": weight.sum(), f"ww{c}": (weight * weight).sum(), f"largest{c}": weight.max()}
+            columns[f"weight{c}"] = weight
             for t, term in enumerate(self._plan.terms):
                 if term.candidate == name:
-                    columns |= self._term(t, term, excess if term.quantity.paired else weight, earned)
-        bucket = (self._number(str(self._logs.propensity)).fill_null(0.5) * 1e9).floor().cast("int64") % GROUPS
-        return self._table.group_by(bucket=bucket).aggregate(**columns)
+                    of = 1.0 - earned if isinstance(term.quantity, Shortfall | Decline) else earned
+                    columns[f"term{t}"] = (excess if term.quantity.paired else weight) * of
+        return self._table.select(**columns)
 
     @staticmethod
-    def _term(t: int, term: Term, factor: Any, earned: Any) -> dict[str, Any]:
-        value = factor * (1.0 - earned) if isinstance(term.quantity, Shortfall | Decline) else factor * earned
-        columns = {f"m{t}": value.sum(), f"mm{t}": (value * value).sum()}
+    def _sums_of(value: Any, t: int, term: Term) -> dict[str, Any]:
+        """Rounds whose term is 0 all add the same to a log sum: they are counted, and spared the logarithms."""
+        columns = {f"m{t}": value.sum(), f"mm{t}": (value * value).sum(), f"zero{t}": (value == 0.0).sum()}
         shifted = value + term.needed.offset
         shifted = (shifted > 0.0).ifelse(shifted, 0.0)
         for j, component in enumerate(term.needed.components):
             y = component.smoothing * shifted
             # Where 1 + y rounds to 1, log(1 + y) is y; elsewhere what rounding took from y is divided out again.
-            columns[f"s{t}_{j}"] = (1.0 + y == 1.0).ifelse(y, y * (1.0 + y).ln() / (1.0 + y - 1.0).nullif(0.0)).sum()
+            logarithm = (1.0 + y == 1.0).ifelse(y, y * (1.0 + y).ln() / (1.0 + y - 1.0).nullif(0.0))
+            columns[f"s{t}_{j}"] = (value != 0.0).ifelse(logarithm, None).sum()
         return columns
 
     def _number(self, column: str) -> Any:
@@ -181,7 +198,8 @@ class Query:
             rows=int(total("rows")),
             units=units,
             log_sums={
-                LogSumKey(term.candidate, term.quantity, part): keep * total(f"s{t}_{j}")
+                LogSumKey(term.candidate, term.quantity, part): keep
+                * (total(f"s{t}_{j}") + total(f"zero{t}") * math.log1p(part.smoothing * term.needed.offset))
                 for t, term in enumerate(self._plan.terms)
                 for j, part in enumerate(term.needed.components)
             },

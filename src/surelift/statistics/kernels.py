@@ -16,6 +16,7 @@ from surelift.arrays import FloatArray
 FAST = {"contract", "nsz", "arcp"}
 BLOCK, GROUPS = 4096, 512
 BIG = 1e300
+LOG_2 = math.log(2.0)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -41,30 +42,22 @@ def _symmetric_sums(x, e):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _two_polynomials(e, u, v, first, second):
+def _two_polynomials(e, u, v, x, y):
     """u and v: the products of eight factors, minus 1, for two smoothings at once, which share the loads."""
     e0, e1, e2, e3, e4, e5, e6, e7 = e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7]
     for j in range(GROUPS):
         c0, c1, c2, c3, c4, c5, c6, c7 = e0[j], e1[j], e2[j], e3[j], e4[j], e5[j], e6[j], e7[j]
-        u[j] = first * (
-            c0 + first * (c1 + first * (c2 + first * (c3 + first * (c4 + first * (c5 + first * (c6 + first * c7))))))
-        )
-        v[j] = second * (
-            c0
-            + second
-            * (c1 + second * (c2 + second * (c3 + second * (c4 + second * (c5 + second * (c6 + second * c7))))))
-        )
+        u[j] = x * (c0 + x * (c1 + x * (c2 + x * (c3 + x * (c4 + x * (c5 + x * (c6 + x * c7)))))))
+        v[j] = y * (c0 + y * (c1 + y * (c2 + y * (c3 + y * (c4 + y * (c5 + y * (c6 + y * c7)))))))
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _two_polynomials_of_sixteen(e, u, v, first, second):
+def _two_polynomials_of_sixteen(e, u, v, x, y):
     """The same for sixteen rows: two groups of eight at once, put together before they are stored."""
-    half = GROUPS >> 1
     e0, e1, e2, e3, e4, e5, e6, e7 = e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7]
+    half = GROUPS // 2
     f0, f1, f2, f3 = e0[half:], e1[half:], e2[half:], e3[half:]
     f4, f5, f6, f7 = e4[half:], e5[half:], e6[half:], e7[half:]
-    x = first
-    y = second
     for j in range(half):
         c0, c1, c2, c3, c4, c5, c6, c7 = e0[j], e1[j], e2[j], e3[j], e4[j], e5[j], e6[j], e7[j]
         a = x * (c0 + x * (c1 + x * (c2 + x * (c3 + x * (c4 + x * (c5 + x * (c6 + x * c7)))))))
@@ -77,33 +70,49 @@ def _two_polynomials_of_sixteen(e, u, v, first, second):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _fold(u, width):
-    """Halve the products in the first half of u until ``width`` are left."""
-    half = GROUPS >> 2
-    while half >= width and half >= 8:
-        low, high = u[:half], u[half : 2 * half]
-        for j in range(half):
-            a, b = low[j], high[j]
-            low[j] = (a + b) + a * b
-        half >>= 1
-    if width == 1:
-        q = u[0]
-        for j in range(1, 8):
-            q = (q + u[j]) + q * u[j]
-        u[0] = q
+def _fold(u, half):
+    """Put the products in the two halves of u[: 2 half] together."""
+    low, high = u[:half], u[half : 2 * half]
+    for j in range(half):
+        a, b = low[j], high[j]
+        low[j] = (a + b) + a * b
 
 
 @njit(cache=True, nogil=True)
-def _logarithm(u, width):
+def _logarithm(u):
     """The sum of log(1 + u_j), or infinity where a product has grown too large to be one."""
-    if width == 1:
-        return math.log1p(u[0]) if u[0] < BIG else math.inf
-    total, lost = 0.0, 0.0
-    for j in range(width):
+    product, powers = 1.0, 0
+    for j in range(len(u)):
         if not u[j] < BIG:
             return math.inf
+        fraction, power = math.frexp(1.0 + u[j])
+        product *= fraction
+        powers += power
+    total = powers * LOG_2 + math.log(product)
+    if total > 8.0 * len(u):
+        return total
+    # What rounding 1 + u took away would count.
+    total, lost = 0.0, 0.0
+    for j in range(len(u)):
         total, lost = _added(total, lost, math.log1p(u[j]))
     return total + lost
+
+
+@njit(cache=True, nogil=True)
+def _log_products(e, u, v, x, y, width):
+    """The log sums of a block for two smoothings, of products of 4096/width rows each."""
+    if width == GROUPS:
+        _two_polynomials(e, u, v, x, y)
+    else:
+        _two_polynomials_of_sixteen(e, u, v, x, y)
+        half = GROUPS // 4
+        while half >= width:
+            _fold(u, half)
+            _fold(v, half)
+            half //= 2
+    if width == 1:
+        return (math.log1p(u[0]) if u[0] < BIG else math.inf), (math.log1p(v[0]) if v[0] < BIG else math.inf)
+    return _logarithm(u[:width]), _logarithm(v[:width])
 
 
 @njit(cache=True, nogil=True)
@@ -133,18 +142,11 @@ def add_block(block, smoothings, totals, lost, widths, e, u, v):
         other = min(k + 1, len(smoothings) - 1)
         first, second = smoothings[k], smoothings[other]
         while True:
-            width = widths[k]
-            if width < GROUPS:
-                _two_polynomials_of_sixteen(e, u, v, first, second)
-                _fold(u, width)
-                _fold(v, width)
-            else:
-                _two_polynomials(e, u, v, first, second)
-            a, b = _logarithm(u, width), _logarithm(v, width)
-            if (a < BIG and b < BIG) or width == GROUPS:
+            a, b = _log_products(e, u, v, first, second, widths[k])
+            if (a < BIG and b < BIG) or widths[k] == GROUPS:
                 break
-            # Where products of a whole block overflow they are split earlier: 32 or 512 logarithms instead of one.
-            widths[k] = 32 if width == 1 else GROUPS
+            # Where products of a whole block overflow they are split earlier: into 16, or 512.
+            widths[k] = 16 if widths[k] == 1 else GROUPS
         if not a < BIG:
             a = _directly(block, first)
         if not b < BIG:
