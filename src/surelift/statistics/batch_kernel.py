@@ -15,18 +15,14 @@ SMALLEST_PROPENSITY = 1e-150
 
 
 @njit(cache=True, nogil=True)
-def _mix(bits, values, lane, seed):
-    """Mix a column into one lane of the hashes of its rounds: what ``RoundHashes.mix`` does."""
+def _mix(values, low, high, seeds):
+    """Mix a column into both lanes of the hashes of its rounds: what ``RoundHashes.mix`` does."""
+    bits, first, second = values.view(np.uint64), seeds[0], seeds[1]
     for i in range(len(values)):
-        word = (lane[i] ^ (bits[i] if values[i] != 0.0 else np.uint64(0))) * seed
-        lane[i] = word ^ (word >> np.uint64(29))
-
-
-@njit(cache=True, nogil=True)
-def _mix_both(values, lanes, seeds, count):
-    bits = values.view(np.uint64)[:count]
-    _mix(bits, values[:count], lanes[0, :count], seeds[0])
-    _mix(bits, values[:count], lanes[1, :count], seeds[1])
+        read = bits[i] if values[i] != 0.0 else np.uint64(0)
+        word, other = (low[i] ^ read) * first, (high[i] ^ read) * second
+        low[i] = word ^ (word >> np.uint64(29))
+        high[i] = other ^ (other >> np.uint64(29))
 
 
 @njit(cache=True, nogil=True)
@@ -62,7 +58,8 @@ def _copy_within(source, target, least, most, least_excluded):
     return fine
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+# Python's division looks for a zero each time, which keeps a loop from taking many at once.
+@njit(cache=True, nogil=True, fastmath=SUMS, error_model="numpy")
 def _weigh(probability, propensity, alpha, weight, excess):
     """Weights, and weights minus 1, of a mixture: the sum, and the sum of squares."""
     total, squares = 0.0, 0.0
@@ -111,17 +108,11 @@ def _total(values):
 
 @njit(cache=True, nogil=True)
 def _where(values, places):
-    """Where values are not zero: eight at a time are passed over where all are."""
+    """Where values are not zero, without a branch: each place is written down, and kept if so."""
     count = 0
-    for start in range(0, len(values), 8):
-        part = values[start : start + 8]
-        some = False
-        for i in range(len(part)):
-            some |= part[i] != 0.0
-        if some:
-            for i in range(len(part)):
-                places[count] = start + i
-                count += part[i] != 0.0
+    for i in range(len(values)):
+        places[count] = i
+        count += values[i] != 0.0
     return count
 
 
@@ -165,8 +156,8 @@ def add_up_batch(
     rows, terms, names = len(raw_reward), len(term_candidate), len(candidates)
     reward, raw, propensity, probability = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     weight, excess = np.empty((names, BLOCK)), np.empty((names, BLOCK))
-    places = np.empty(BLOCK + 8, np.int64)
-    lanes = np.empty((2, BLOCK), np.uint64)
+    places = np.empty(BLOCK + 1, np.int64)
+    low, high = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
     pending, filled = np.zeros((terms, 2 * BLOCK)), np.zeros(terms, np.int64)
     widths = np.ones(len(smoothings), np.int64)
     e, u, v = np.empty((8, GROUPS)), np.empty(GROUPS), np.empty(GROUPS)
@@ -182,25 +173,25 @@ def add_up_batch(
             for i in range(count):
                 reward[i] = (raw[i] - reward_zero) / reward_divisor
         earned = reward[:count]
-        lanes[0, :count] = seeds[0]
-        lanes[1, :count] = seeds[1]
-        _mix_both(raw, lanes, seeds, count)
-        _mix_both(propensity, lanes, seeds, count)
+        low[:count] = seeds[0]
+        high[:count] = seeds[1]
+        _mix(raw[:count], low[:count], high[:count], seeds)
+        _mix(propensity[:count], low[:count], high[:count], seeds)
         others[0] += _total(earned)
         others[1] = min(others[1], _smallest(propensity[:count]))
         paying = _where(earned, places)
         for c in range(names):
             if not _copy_within(candidates[c][start : start + count], probability, 0.0, most[1 + c], False):
                 return False
-            _mix_both(probability, lanes, seeds, count)
+            _mix(probability[:count], low[:count], high[:count], seeds)
             total, squares = _weigh(
                 probability[:count], propensity[:count], alphas[c], weight[c, :count], excess[c, :count]
             )
             weights[c, 0] += total
             weights[c, 1] += squares
             weights[c, 2] = max(weights[c, 2], _largest(weight[c, :count]))
-        _finish(lanes[0, :count], hashes, 0)
-        _finish(lanes[1, :count], hashes, 2)
+        _finish(low[:count], hashes, 0)
+        _finish(high[:count], hashes, 2)
         for t in range(terms):
             c, first, last = term_candidate[t], term_first[t], term_first[t + 1]
             factor = excess[c, :count] if term_paired[t] else weight[c, :count]
