@@ -14,7 +14,7 @@ import numpy as np
 
 import surelift as sl
 
-ROUNDS = 100_000
+ROUNDS = 1_000_000
 INSTALLS = {
     "vw-estimators": ["vw-estimators==0.2.2"],
     "obp": [

@@ -1,8 +1,8 @@
 """A database does the adding: one aggregate query, through Ibis, with the validation in the same pass.
 
-Sums are made in a thousand groups, so that rounding cannot pile up, and added here. Where there is no log1p, log(1 + y) is
-y ln(1 + y)/((1 + y) - 1), which is exact to a few units in the last place, however small y. What rounding may have added is
-taken off the log sums. A fingerprint is not made: it would need every bit of every row.
+Sums are made in a thousand groups, so that rounding cannot pile up, and added here. Where there is no log1p, with u = 1 + y
+as it is rounded, log(1 + y) is ln u + (y - (u - 1))/u, exact to a few units in the last place, however small y. What
+rounding may have added is taken off the log sums. A fingerprint is not made: it would need every bit of every row.
 """
 
 import math
@@ -130,8 +130,9 @@ class Query:
         shifted = (shifted > 0.0).ifelse(shifted, 0.0)
         for j, component in enumerate(term.needed.components):
             y = component.smoothing * shifted
-            # Where 1 + y rounds to 1, log(1 + y) is y; elsewhere what rounding took from y is divided out again.
-            logarithm = (1.0 + y == 1.0).ifelse(y, y * (1.0 + y).ln() / (1.0 + y - 1.0).nullif(0.0))
+            grown = 1.0 + y
+            # What rounding took from 1 + y is put back to first order, which is all of it.
+            logarithm = grown.ln() + (y - (grown - 1.0)) / grown
             columns[f"s{t}_{j}"] = (value != 0.0).ifelse(logarithm, None).sum()
         return columns
 
