@@ -34,9 +34,10 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
     fused = Fused.of(logs, plan)
     if fused is None:
         return stream.collect_here(logs, plan, progress=progress)
-    query = Query(logs, plan, fused.simple)
+    backend = logs.source.table.get_backend()
+    query = Query(logs, plan, fused.simple, fenced=backend.name == "postgres")
     try:
-        with _planned_simply(logs.source.table):
+        with _planned_simply(backend):
             found = query.expression().to_pyarrow().to_pylist()
     except Exception as error:
         # An overflow in an unfit row ends some queries: read here, the row is found and told.
@@ -51,9 +52,8 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
 
 
 @contextmanager
-def _planned_simply(table: Any) -> Iterator[None]:
+def _planned_simply(backend: Any) -> Iterator[None]:
     """PostgreSQL would compile the query first, which takes ten times as long as answering it."""
-    backend = table.get_backend()
     if backend.name != "postgres":
         yield
         return
@@ -75,9 +75,9 @@ class Bad(NamedTuple):
 class Query:
     """A plan of plain quantities as one aggregate."""
 
-    def __init__(self, logs: Logs, plan: Plan, simple: dict[str, Simple]) -> None:
+    def __init__(self, logs: Logs, plan: Plan, simple: dict[str, Simple], *, fenced: bool = False) -> None:
         assert isinstance(logs.source, SqlTable)
-        self._logs, self._plan, self._simple = logs, plan, simple
+        self._logs, self._plan, self._simple, self._fenced = logs, plan, simple, fenced
         self._table = logs.source.table
 
     def expression(self) -> Any:
@@ -120,7 +120,9 @@ class Query:
                 if term.candidate == name:
                     of = 1.0 - earned if isinstance(term.quantity, Shortfall | Decline) else earned
                     columns[f"term{t}"] = (excess if term.quantity.paired else weight) * of
-        return self._table.select(**columns)
+        rows = self._table.select(**columns)
+        # PostgreSQL would write out every column again wherever it is used, were it not for a limit.
+        return rows.limit(2**62) if self._fenced else rows
 
     @staticmethod
     def _sums_of(value: Any, t: int, term: Term) -> dict[str, Any]:
