@@ -82,7 +82,7 @@ def collect_here(
 
 def _collect_fused(logs: Logs, plan: Plan, fused: Fused, progress: Progress | None) -> Sums:
     """Compiled loops over batches in several threads; they are added up in the order of the log, so that sums repeat."""
-    odd, plain, rows = Sums(), None, 0
+    odd, plain, rows, worth = Sums(), None, 0, False
     waiting, threads = deque[tuple[Batch, Future[Partial | None] | None]](), os.cpu_count() or 1
 
     def settle() -> None:
@@ -99,7 +99,8 @@ def _collect_fused(logs: Logs, plan: Plan, fused: Fused, progress: Progress | No
 
     with ThreadPoolExecutor(threads) as pool:
         for batch in logs.batches(needs_of(logs, plan)):
-            worth = batch.table.num_rows >= WORTH_COMPILING
+            # Once the compiler is loaded, short batches have the use of it too.
+            worth = worth or batch.table.num_rows >= WORTH_COMPILING
             waiting.append((batch, pool.submit(fused.add_up, batch) if worth else None))
             while len(waiting) > 2 * threads:
                 settle()
