@@ -143,6 +143,23 @@ def test_the_same_refusals(
     with pytest.raises(sl.LogsError) as refused:
         sl.compare(sl.Logs(place(bad), **FLAGS), "a")
     assert says in str(refused.value)
+    # And no fault that is not there.
+    with pytest.raises(sl.LogsError) as expected:
+        sl.compare(sl.Logs(bad, **FLAGS), "a")
+    assert str(refused.value).count("of 60,000") == str(expected.value).count("of 60,000")
+
+
+def test_logs_that_are_hard_on_a_database(engine: tuple[Callable[[pa.Table], Any], float]) -> None:
+    """One propensity for all rounds, truth values for rewards, a probability whose square is no number any more."""
+    place, agreement = engine
+    rng = np.random.default_rng(5)
+    p = np.where(rng.random(ROUNDS) < 0.5, 0.4, 0.6)
+    p[7] = 1e-170
+    rounds = pa.table({"r": rng.random(ROUNDS) < 0.3, "q": np.full(ROUNDS, 0.5), "p": p})
+    expected = sl.compare(sl.Logs(rounds, **FLAGS), "p")
+    found = sl.compare(sl.Logs(place(rounds), **FLAGS), "p")
+    assert found.lower == close(expected.lower, agreement)
+    assert found.upper == close(expected.upper, agreement)
 
 
 def test_what_an_engine_cannot_add_up_is_read_from_it(engine: tuple[Callable[[pa.Table], Any], float]) -> None:

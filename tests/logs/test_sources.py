@@ -1,6 +1,7 @@
 """The same rounds from every container give the same answer and the same fingerprint."""
 
 import gzip
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -260,3 +261,29 @@ def test_folders_that_stand_for_columns(tmp_path: Path) -> None:
     by = sl.evaluate(logs, "n", by="country")
     assert {name: one.rounds for name, one in by.items()} == {"DE": 100, "FR": 200}
     assert sl.check(logs, "n", by="country").ok
+
+
+def test_folders_that_bear_the_name_of_a_file(tmp_path: Path) -> None:
+    """Spark writes a folder x.parquet: however it is named, each of its files counts once."""
+    table = pa.table({"r": [0.0, 1.0], "q": [0.5, 0.5]})
+    for day in ("1", "2"):
+        for part in ("a", "b"):
+            (tmp_path / f"day{day}.parquet").mkdir(exist_ok=True)
+            pq.write_table(table, tmp_path / f"day{day}.parquet" / f"{part}.parquet")
+    whole = str(tmp_path)
+    for source in (
+        whole,
+        f"{whole}/*.parquet",
+        f"{whole}/**/*.parquet",
+        [f"{whole}/*.parquet", f"{whole}/day1.parquet", f"{whole}/day1.parquet/a.parquet"],
+    ):
+        assert sl.Logs(source, reward="r", propensity="q").count() == 8
+    os.link(tmp_path / "day1.parquet" / "a.parquet", tmp_path / "again.parquet")
+    assert sl.Logs(whole, reward="r", propensity="q").count() == 8
+
+
+def test_a_link_to_nowhere_is_told(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"r": [0.0], "q": [0.5]}), tmp_path / "a.parquet")
+    (tmp_path / "b.parquet").symlink_to(tmp_path / "gone.parquet")
+    with pytest.raises(sl.LogsError, match=r"b\.parquet cannot be read: No such file"):
+        sl.Logs(str(tmp_path), reward="r", propensity="q")

@@ -39,12 +39,9 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
     try:
         with _planned_simply(backend):
             found = query.expression().to_pyarrow().to_pylist()
-    except Exception as error:
-        # An overflow in an unfit row ends some queries: read here, the row is found and told.
-        sums = stream.collect_here(logs, plan, progress=progress)
-        if sums.invalid:
-            return sums
-        raise LogsError(f"the query could not be answered: {error}\nNothing was computed.") from error
+    except Exception:
+        # PostgreSQL ends a query at an overflow, in an unfit row, and at an underflow: read here, neither is in the way.
+        return stream.collect_here(logs, plan, progress=progress)
     sums = query.sums(found)
     if progress is not None:
         progress(sums.rows)
@@ -81,7 +78,7 @@ class Query:
         self._table = logs.source.table
 
     def expression(self) -> Any:
-        """Sums by the digits of the propensity, which are as good as random; the names of the columns are ours.
+        """Sums in groups dealt out by chance; the names of the columns are ours.
 
         Unfit rows are counted and not kept out: with one of them nothing is computed from the sums.
         """
@@ -103,10 +100,12 @@ class Query:
 
     def _rows(self) -> Any:
         """What the sums are of, in a query of its own: a database works out every column of it once."""
+        import ibis
+
         zero, divisor = self._logs.scale.affine
         earned = (self._number(self._logs.outcome) - zero) / divisor
         propensity = self._number(str(self._logs.propensity)).nullif(0.0)
-        bucket = (propensity.fill_null(0.5) * 1e9).floor().cast("int64") % GROUPS
+        bucket = (ibis.random() * GROUPS).floor().cast("int64")
         columns: dict[str, Any] = {"bucket": bucket, "earned": earned, "propensity": propensity}
         for place, one in enumerate(self._bad()):
             columns |= {f"bad{place}": one.condition, f"value{place}": one.value}
@@ -139,7 +138,8 @@ class Query:
         return columns
 
     def _number(self, column: str) -> Any:
-        return self._table[column].cast("float64")
+        raw = self._table[column]
+        return raw.ifelse(1.0, 0.0) if raw.type().is_boolean() else raw.cast("float64")
 
     def _bad(self) -> Iterator[Bad]:
         """Every way in which a row can be unfit, as the path that reads it would count them."""
@@ -149,20 +149,23 @@ class Query:
         reward = self._number(logs.outcome)
         yield self._one(
             f"{kind} {logs.outcome!r}, declared in [{scale.low:g}, {scale.high:g}]", faults.REWARD,
-            (reward < scale.low) | (reward > scale.high), reward,
+            ~reward.isnan() & ((reward < scale.low) | (reward > scale.high)), reward,
         )  # fmt: skip
         yield from self._bad_probability(str(logs.propensity), f"propensity {logs.propensity!r}", faults.PROPENSITY)
         for name, one in self._simple.items():
             yield from self._bad_probability(one.column, f"policy {name!r}", faults.PROBABILITY)
-            weight = self._number(one.column) / self._number(str(logs.propensity)).nullif(0.0)
-            yield self._one(f"policy {name!r}", faults.WEIGHT_OVERFLOW, weight > LARGEST_WEIGHT, weight)
+            p, q = self._number(one.column), self._number(str(logs.propensity))
+            weight = p / q.nullif(0.0)
+            # Databases call NaN larger than any number; it is told as NaN, and an infinity as one.
+            above = ~(p.isnan() | p.isinf() | q.isnan() | q.isinf()) & (weight > LARGEST_WEIGHT)
+            yield self._one(f"policy {name!r}", faults.WEIGHT_OVERFLOW, above, weight)
 
     def _bad_probability(self, column: str, subject: str, reason: Reason) -> Iterator[Bad]:
         yield from self._bad_numbers(column, subject)
         value = self._number(column)
         tolerance = TOLERANCE_FLOAT32 if self._table[column].type().is_float32() else TOLERANCE
         low = value <= 0.0 if reason is faults.PROPENSITY else value < 0.0
-        yield self._one(subject, reason, low | (value > 1.0 + tolerance), value)
+        yield self._one(subject, reason, ~value.isnan() & (low | (value > 1.0 + tolerance)), value)
 
     def _bad_numbers(self, column: str, subject: str) -> Iterator[Bad]:
         raw = self._table[column]

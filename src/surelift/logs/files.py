@@ -2,6 +2,7 @@
 
 import glob
 import gzip
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,8 @@ class Files:
     ordered = True
 
     def __init__(self, paths: Sequence[str | Path]) -> None:
-        # By what they resolve to: a file named twice, by a link or another path, would count its rounds twice.
-        found = {Path(file).resolve(): file for path in paths for file in expand(str(path))}
+        # By what they are on disk: a file named twice, by a link or another path, would count its rounds twice.
+        found = {_identity(file): file for path in paths for file in expand(str(path))}
         self._paths = sorted(found.values())
         self.resolved = frozenset(found)
         if not self._paths:
@@ -61,7 +62,7 @@ class Files:
             for table in _scan(path, data, [name for name in columns if name not in folders]):
                 for key in folders.keys() & set(columns):
                     table = table.append_column(key, pa.array([folders[key]] * table.num_rows, pa.string()))
-                yield Batch(table, start, place, place_start, as_text | folders.keys())
+                yield Batch(table, start, place, place_start, as_text | (folders.keys() & set(columns)))
                 start += table.num_rows
             if _format(path) == "csv":
                 _check_lines(path, start - place_start)
@@ -140,20 +141,39 @@ def _check_lines(path: str, rows: int) -> None:
 
 
 def expand(path: str) -> list[str]:
+    """The files that a path, a folder or a glob stands for; a folder may bear the name of a file, as Spark's do."""
     if Path(path).is_dir():
-        inside = (file.relative_to(path) for file in Path(path).rglob("*") if file.is_file())
-        # Folders such as _temporary and .ipynb_checkpoints hold copies.
-        kept = [file for file in inside if not any(part.startswith((".", "_")) for part in file.parts)]
-        found = [str(Path(path) / file) for file in kept if _ending(str(file))]
+        found = _inside(path)
     elif Path(path).exists():
         found = [path]
     else:
-        found = glob.glob(path, recursive=True)
+        matched = glob.glob(path, recursive=True)
+        found = [file for one in matched for file in (_inside(one) if Path(one).is_dir() else [one])]
     if not found:
         raise UsageError(
             f"no file matches {path!r}; check the path, seen from {Path.cwd().name!r}, the working folder."
         )
     return found
+
+
+def _inside(folder: str) -> list[str]:
+    files = []
+    for file in Path(folder).rglob("*"):
+        # Folders such as _temporary and .ipynb_checkpoints hold copies; _day=1 is one that holds a column.
+        aside = any(
+            part.startswith(".") or (part[0] == "_" and "=" not in part) for part in file.relative_to(folder).parts
+        )
+        if not aside and not file.is_dir() and _ending(str(file)):
+            files.append(str(file))
+    return files
+
+
+def _identity(file: str) -> tuple[int, int]:
+    try:
+        found = os.stat(file)
+    except OSError as error:
+        raise LogsError(f"{file} cannot be read: {error.strerror}. Nothing was computed.") from error
+    return found.st_dev, found.st_ino
 
 
 def _ending(path: str) -> str:
