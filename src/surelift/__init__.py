@@ -6,6 +6,8 @@
 True
 """
 
+from typing import TYPE_CHECKING, Any
+
 from surelift import datasets, grids
 from surelift.bounds import BOUNDS
 from surelift.controls import models
@@ -16,6 +18,7 @@ from surelift.decisions import (
     Finding,
     Forecast,
     Gate,
+    Guarantee,
     Guardrail,
     Health,
     Improvement,
@@ -46,10 +49,24 @@ from surelift.logs import Logs
 from surelift.policies import bounded, chosen, epsilon_greedy, mixture, softmax, uniform
 from surelift.version import __version__
 
+if TYPE_CHECKING:
+    from surelift.learning.learned import LearnedPolicy
+    from surelift.learning.learner import PolicyLearner
+
 __all__ = [
-    "BOUNDS", "ESTIMATES", "Certificate", "Estimation", "Evaluation", "Finding", "Forecast", "Gate", "Grid", "Guardrail",
-    "Health", "Improvement", "Logs", "LogsError", "Monitor", "PolicyEstimate", "PolicyValue", "Question", "Segments",
+    "BOUNDS", "ESTIMATES", "Certificate", "Estimation", "Evaluation", "Finding", "Forecast", "Gate", "Grid",
+    "Guarantee", "Guardrail", "Health", "Improvement", "LearnedPolicy", "Logs", "LogsError", "Monitor", "PolicyEstimate",
+    "PolicyLearner", "PolicyValue", "Question", "Segments",
     "Selection", "Simulation", "SureliftError", "UsageError", "Verification", "WeightHealth", "__version__", "bounded",
     "check", "chosen", "compare", "datasets", "epsilon_greedy", "estimate", "evaluate", "gate", "grids", "mixture", "models",
     "partial_sums", "power", "select", "simulate", "softmax", "uniform", "verify",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Learning is loaded when it is asked for: it brings torch."""
+    if name in ("LearnedPolicy", "PolicyLearner"):
+        from surelift import learning
+
+        return getattr(learning, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -66,13 +66,23 @@ def lower_bound(sums: TermSums, *, delta: float) -> float:
     smallest offset) has not that much against it, there is no evidence, and that least mean is the answer. The wealth
     falls and is convex in the mean, so Newton's steps climb to the root from below, and each is itself a valid bound.
     """
-    rounds = sums.rounds
     smoothing, offset, prior = _unzip(sums.needed.components)
-    weighted = np.log(prior) + sums.log_sums
-    target = math.log(1.0 / delta)
     floor = 0.0 - float(offset.min())
-    if rounds == 0:
+    if sums.rounds == 0:
         return floor
+    weighted = np.log(prior) + sums.log_sums
+    mean = root(weighted, smoothing, offset, rounds=sums.rounds, target=math.log(1.0 / delta), floor=floor)
+    return max(floor, mean - ROUNDING * (abs(mean) + abs(floor)))
+
+
+def root(
+    weighted: FloatArray, smoothing: FloatArray, offset: FloatArray, *, rounds: int, target: float, floor: float
+) -> float:
+    """The mean at which the mixture of components has the logarithm ``target``, or ``floor`` where it has less there.
+
+    ``weighted`` holds the log sums with the logarithms of the prior added. Newton's steps climb from the best component
+    alone, and stop short of the root by rounding at most.
+    """
     with np.errstate(over="ignore"):
         alone = np.expm1((weighted - target) / rounds) / smoothing - offset
     mean = max(floor, float(alone.max(initial=floor, where=np.isfinite(alone))))
@@ -89,7 +99,7 @@ def lower_bound(sums: TermSums, *, delta: float) -> float:
         mean += step
         if step <= ROUNDING * (abs(mean) + abs(floor)):
             break
-    return max(floor, mean - ROUNDING * (abs(mean) + abs(floor)))
+    return mean
 
 
 def rounded_down(bound: float, floor: float = 0.0) -> float:

@@ -13,6 +13,7 @@ from surelift.cli.demo import demo
 from surelift.cli.evaluate import evaluate
 from surelift.cli.explain import explain
 from surelift.cli.gate import gate
+from surelift.cli.learn import learn
 from surelift.cli.monitor import monitor
 from surelift.cli.output import say
 from surelift.cli.power import power
@@ -43,7 +44,7 @@ app = App(
     suppress_keyboard_interrupt=False,
     default_parameter=Parameter(negative=(), negative_iterable=()),
 )
-for command in (check, evaluate, compare, select, gate, monitor, power, simulate, verify, explain, demo):
+for command in (check, evaluate, compare, select, gate, monitor, learn, power, simulate, verify, explain, demo):
     app.command(command)
 
 

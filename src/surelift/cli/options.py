@@ -1,5 +1,6 @@
 """The flags that commands share, and how they become logs and policies."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -102,6 +103,7 @@ class PolicyFlags:
     chosen: Annotated[
         list[str] | None, flag("[NAME=]COL: column of the action a deterministic candidate would take. Repeatable.")
     ] = None
+    learned: Annotated[list[str] | None, flag("[NAME=]FILE: a policy that 'surelift learn' wrote. Repeatable.")] = None
     mix: Annotated[
         list[str] | None,
         flag("NAME=SHARE: try candidate NAME in this share of decisions only, production in the others. Repeatable."),
@@ -110,14 +112,18 @@ class PolicyFlags:
     def policies(self) -> dict[str, Policy]:
         named: dict[str, Policy] = {}
         mixed: dict[str, tuple[str, Policy]] = {}
-        given = [(text, as_policy) for text in self.policy or ()] + [(text, chosen) for text in self.chosen or ()]
+        given: list[tuple[str, Callable[[str], Policy]]] = [
+            *((text, lambda column: as_policy(columns(column))) for text in self.policy or ()),
+            *((text, chosen) for text in self.chosen or ()),
+            *((text if "=" in text else f"learned={text}", load_policy) for text in self.learned or ()),
+        ]
         for text, make in given:
             name, _, column = text.partition("=") if "=" in text else (text, "=", text)
             if not name or not column:
                 raise UsageError(f"--policy and --chosen take NAME=COLUMN or COLUMN, not {text!r}.")
             if name in named:
                 raise UsageError(f"policy {name!r} is named twice; give each candidate a name of its own, NAME=COLUMN.")
-            named[name] = make(column if make is chosen else columns(column))
+            named[name] = make(column)
         for text in self.mix or ():
             name, _, alpha = text.rpartition("=")
             if name not in named:
@@ -218,6 +224,13 @@ JsonFlag = Annotated[bool, Parameter(help="Print the answer as JSON on standard 
 SidesFlag = Annotated[
     Literal["both", "lower", "upper"], Parameter(help="Spend delta on both bounds or on one.", group=ANSWER)
 ]
+
+
+def load_policy(path: str) -> Policy:
+    """A learned policy from its file."""
+    from surelift.learning.learned import LearnedPolicy
+
+    return as_policy(LearnedPolicy.load(path))
 
 
 def control(text: str) -> Any:

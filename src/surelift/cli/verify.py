@@ -1,7 +1,7 @@
 """surelift verify: does a certificate follow from these logs?"""
 
 import inspect
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -10,11 +10,23 @@ from surelift.cli.output import progress, show
 from surelift.decisions.certificate import Certificate
 from surelift.decisions.verify import damage_told
 from surelift.decisions.verify import verify as ask
+from surelift.errors import UsageError
 from surelift.logs.logs import Logs
+
+if TYPE_CHECKING:
+    from surelift.learning.learned import LearnedPolicy
+
+
+def load(path: str) -> "LearnedPolicy":
+    from surelift.learning.learned import LearnedPolicy
+
+    return LearnedPolicy.load(path)
 
 
 def verify(
-    certificate: Annotated[str, Parameter(help="The certificate, as written by --certificate.")],
+    certificate: Annotated[
+        str, Parameter(help="The certificate, as written by --certificate, or a policy that 'surelift learn' wrote.")
+    ],
     sources: Sources,
     /,
     *,
@@ -24,14 +36,19 @@ def verify(
 
     Exit code 0 when it is the same, 3 when it differs.
     """
-    stated = Certificate.load(certificate)
+    learned = load(certificate) if certificate.endswith(".safetensors") else None
+    stated = Certificate.load(certificate) if learned is None else learned.certificate
+    if stated is None:
+        raise UsageError(f"{certificate} holds a policy without a certificate.")
     declared = stated.content["logs"]
     with damage_told():
         unknown = declared.keys() - inspect.signature(Logs).parameters.keys()
         if unknown:
             raise ValueError(f"it describes logs by {', '.join(sorted(unknown))}")
         logs = Logs(sources, **declared)
+    if learned is not None and "judged" in learned.asked:
+        logs = logs.part(*learned.asked["judged"])
     with progress() as tell:
-        result = ask(stated, logs, progress=tell)
+        result = ask(stated, logs, learned, progress=tell)
     show(result, json=json)
     return 0 if result.same else 3

@@ -8,6 +8,7 @@ from surelift.decisions.evaluate import evaluate
 from surelift.decisions.evaluation import Evaluation, PolicyValue
 from surelift.decisions.findings import Finding, WeightHealth
 from surelift.decisions.gate import Gate, Guardrail, gate
+from surelift.decisions.guarantee import Guarantee
 from surelift.decisions.improvement import Improvement
 from surelift.decisions.monitor import Monitor
 from surelift.decisions.partial import Question, partial_sums
@@ -18,8 +19,8 @@ from surelift.decisions.simulate import Simulation, simulate
 from surelift.decisions.verify import Verification, verify
 
 __all__ = [
-    "Certificate", "Estimation", "Evaluation", "Finding", "Forecast", "Gate", "Guardrail", "Health", "Improvement",
-    "Monitor", "PolicyEstimate", "PolicyValue", "Question", "Segments", "Selection", "Simulation", "Verification",
-    "WeightHealth", "check", "compare", "estimate", "evaluate", "gate", "partial_sums", "power", "select", "simulate",
-    "verify",
+    "Certificate", "Estimation", "Evaluation", "Finding", "Forecast", "Gate", "Guarantee", "Guardrail", "Health",
+    "Improvement", "Monitor", "PolicyEstimate", "PolicyValue", "Question", "Segments", "Selection", "Simulation",
+    "Verification", "WeightHealth", "check", "compare", "estimate", "evaluate", "gate", "partial_sums", "power",
+    "select", "simulate", "verify",
 ]  # fmt: skip

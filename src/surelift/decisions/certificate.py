@@ -9,6 +9,7 @@ from typing import Any
 from surelift.bounds import BOUNDS
 from surelift.decisions.evaluation import Evaluation
 from surelift.decisions.gate import Gate
+from surelift.decisions.guarantee import Guarantee
 from surelift.decisions.improvement import Improvement
 from surelift.decisions.segments import Segments
 from surelift.decisions.select import Selection
@@ -22,7 +23,7 @@ _FIELDS: dict[str, type] = {
     "rounds": int, "fingerprint": str, "answer": Mapping,
 }  # fmt: skip
 
-Answer = Evaluation | Improvement | Selection | Gate | Segments[Evaluation] | Segments[Improvement]
+Answer = Evaluation | Improvement | Selection | Gate | Guarantee | Segments[Evaluation] | Segments[Improvement]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,8 @@ class Certificate:
             raise UsageError(
                 "one segment cannot be certified apart; make the certificate of the whole answer by segment."
             )
-        method, regularizer = basis.options["method"], str(basis.options.get("regularizer"))
-        if not BOUNDS[method].certifies:
+        method, regularizer = basis.options.get("method"), str(basis.options.get("regularizer"))
+        if method is not None and not BOUNDS[method].certifies:
             raise UsageError(
                 f"method {method!r} certifies nothing, so there is no certificate of it; leave --certificate out."
             )

@@ -64,7 +64,7 @@ def verify(
     """
     stated = _load(certificate).content
     require_logs(logs)
-    given = {} if policies is None else name_policies(policies)
+    given = {} if policies is None else name_policies(_named(stated, policies))
     with damage_told():
         rebuilt = {
             name: given.get(name) or rebuild(name, form, kept_in="the certificate")
@@ -76,6 +76,12 @@ def verify(
     with damage_told():
         differences = tuple(_differences(stated, repeated, rounding=TOLERANCE * logs.scale.width))
     return Verification(differences, repeated["rounds"], answer)
+
+
+def _named(stated: Mapping[str, Any], policies: Any) -> Any:
+    """A learned policy given alone is the one the certificate speaks of."""
+    learned = [name for name, form in stated["policies"].items() if dict(form).get("kind") == "learned"]
+    return {learned[0]: policies} if hasattr(policies, "as_reader") and len(learned) == 1 else policies
 
 
 @contextmanager
@@ -107,6 +113,11 @@ def _load(certificate: Certificate | Mapping[str, Any] | str | Path) -> Certific
 def _question(stated: Mapping[str, Any], policies: dict[str, Policy], control: Any) -> Callable[..., Answer]:
     """The same question of the same policies with the same options, to be asked of logs."""
     options = dict(stated["options"])
+    if stated["question"] == "learn":
+        reader: Any = getattr(next(iter(policies.values())), "reader", None)
+        if not hasattr(reader, "certify"):
+            raise UsageError("this is the certificate of a learned policy; give that policy in policies=.")
+        return lambda logs, progress: reader.certify(logs, options, control=control, progress=progress)
     questions: dict[str, Callable[..., Answer]] = {
         "evaluate": evaluate, "compare": compare, "select": select, "gate": gate,
     }  # fmt: skip

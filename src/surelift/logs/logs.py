@@ -10,6 +10,7 @@ import numpy as np
 from surelift.errors import UsageError
 from surelift.logs.batch import Batch, Needs, Source
 from surelift.logs.clusters import whole_clusters
+from surelift.logs.part import Part
 from surelift.logs.scale import Scale
 from surelift.logs.sources import open_source
 
@@ -115,6 +116,16 @@ class Logs:
         other = copy.copy(self)
         other.reward, other.cost = (None, column) if is_cost else (column, None)
         other.scale = Scale(*_two_numbers(reward_range), is_cost=is_cost)
+        return other
+
+    def part(self, first: int, last: int) -> "Logs":
+        """The rounds from number ``first`` on, up to ``last``, which is not among them: a log in its own right."""
+        if not self.source.ordered:
+            raise UsageError(
+                "the rows of a query have no order, so no part of them can be set aside; save them to a file."
+            )
+        other = copy.copy(self)
+        other.source = Part(self.source, first, last)
         return other
 
     def count(self) -> int:

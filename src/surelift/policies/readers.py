@@ -94,7 +94,7 @@ class Array:
         return Needs()
 
     def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
-        return _keep(rounds, self.array[rounds.start : rounds.start + rounds.size], subject)
+        return kept(rounds, self.array[rounds.start : rounds.start + rounds.size], subject)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "array"}
@@ -111,7 +111,7 @@ class Function:
 
     def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
         table = rounds.handed_on(self.needs(rounds.logs).handed_on)
-        return _keep(rounds, as_numbers(self.function(table)), subject)
+        return kept(rounds, as_numbers(self.function(table)), subject)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "function", "name": getattr(self.function, "__name__", type(self.function).__name__)}
@@ -139,7 +139,7 @@ class Model:
         order, actions = self._order(rounds.logs)
         matrix = np.zeros((rounds.size, actions))
         matrix[:, order] = self.model.predict_proba(inputs)
-        return _keep(rounds, matrix, subject)
+        return kept(rounds, matrix, subject)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "model", "name": type(self.model).__name__}
@@ -188,7 +188,7 @@ def as_numbers(values: Any) -> Any:
             raise UsageError(f"these are not numbers, one or one vector a round: {error}") from error
 
 
-def _keep(rounds: Rounds, values: Any, subject: str) -> Singles | Vectors:
+def kept(rounds: Rounds, values: Any, subject: str) -> Singles | Vectors:
     """Numbers from outside the table, checked and hashed as those from inside are."""
     if isinstance(values, pa.Array) and is_list(values) and len(values) == rounds.size:
         ragged, missing = list_to_vectors(values)

@@ -65,6 +65,9 @@ def as_reader(form: Any) -> Reader:
         return Column(form)
     if isinstance(form, Sequence) and form and all(isinstance(name, str) for name in form):
         return Columns(tuple(form))
+    if hasattr(form, "as_reader"):
+        own: Reader = form.as_reader()
+        return own
     if hasattr(form, "predict_proba"):
         return Model(form)
     if isinstance(form, np.ndarray | list | tuple) or hasattr(form, "__array__"):
@@ -117,7 +120,7 @@ def name_of(form: Any) -> str:
 def from_description(description: Mapping[str, Any]) -> Policy:
     """Rebuild a policy made of columns; an array, a function or a model has to be given again."""
     kind = description["kind"]
-    if kind in ("array", "function", "model"):
+    if kind in ("array", "function", "model", "learned"):
         raise UsageError(f"it was made of {kind} {description.get('name', '')}".rstrip())
     match kind:
         case "logging":

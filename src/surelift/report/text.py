@@ -8,6 +8,7 @@ from surelift.decisions.check import Health
 from surelift.decisions.estimate import Estimation, PolicyEstimate
 from surelift.decisions.evaluation import Evaluation, PolicyValue
 from surelift.decisions.gate import Gate
+from surelift.decisions.guarantee import Guarantee
 from surelift.decisions.improvement import Improvement
 from surelift.decisions.power import Forecast
 from surelift.decisions.segments import Segments
@@ -59,6 +60,24 @@ def verdict(result: Improvement) -> str:
         worse = "is worse than" if not result.margin else "is not better than"
         return f"Not certified: {name} {worse} {over}{by}."
     return f"Not certified: these rounds do not show that {name} is better than {over}{by}; they do not rule it out either."
+
+
+@describe.register
+def _(result: Guarantee) -> str:
+    improves = result.about == "improvement"
+    decimals = decimals_for(abs(result.estimate - result.lower))
+    what = "Improvement over production" if improves else "Value"
+    lines = [
+        f"{what} of the policy that was learned, {result.rounds:,} rounds",
+        f"  estimate      {rounded(result.estimate, decimals, sign=improves)}   from the rounds it was learned from",
+        f"  lower bound   {rounded(result.lower, decimals, towards='down', sign=improves)}   {_holds(result)}",
+        f"  divergence    {result.divergence:.4g} from the prior, {result.prior}",
+    ]
+    end = {
+        True: "Certified: drawing its actions, it is better than production.",
+        False: "Not certified: these rounds do not show that it is better than production.",
+    }[result.certified]
+    return "\n".join([*lines, *_doubts(result.doubts), *([end] if improves else [])])
 
 
 @describe.register
@@ -318,7 +337,7 @@ def _value_lines(values: list[PolicyValue]) -> list[str]:
     return [f"{what}, {first.rounds:,} {first.counted}; {_holds(first)}", *aligned(rows), *notes]
 
 
-def _holds(result: Improvement | PolicyValue) -> str:
+def _holds(result: Improvement | PolicyValue | Guarantee) -> str:
     return f"{PROMISES[result.promise].format(f'{1 - result.delta:g}')} ({result.method})"
 
 

@@ -1,0 +1,98 @@
+"""surelift learn: a new policy from the log, and the proof that it is better."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Group, Parameter
+
+from surelift import learning
+from surelift.cli.options import LogFlags, OutputFlags, Sources
+from surelift.cli.output import say, show
+from surelift.decisions.guarantee import Guarantee
+from surelift.errors import UsageError
+
+LEARNING = Group.create_ordered("The learning")
+
+
+def learn(
+    sources: Sources,
+    /,
+    *,
+    log: LogFlags = LogFlags(),
+    policy: Annotated[
+        str, Parameter(name=["--output", "-o"], help="File to write the policy to.", group=LEARNING)
+    ] = "policy.safetensors",
+    kind: Annotated[
+        Literal["gaussian", "softmax"],
+        Parameter(name="--kind", help="A random linear rule, certified on all rounds, or a softmax, on rounds held out.",
+                  group=LEARNING),
+    ] = "gaussian",
+    objective: Annotated[
+        str | None,
+        Parameter(help="What to maximise: improvement, value, ls-lin, ... (gaussian); logarithmic-smoothing, ips, snips "
+                       "(softmax).", show_default=False, group=LEARNING),
+    ] = None,
+    control: Annotated[
+        Literal["auto", "none", "weights"], Parameter(help="What narrows the bound.", group=LEARNING)
+    ] = "auto",
+    delta: Annotated[float, Parameter(help="The chance of being wrong.", group=LEARNING)] = 0.05,
+    prior: Annotated[
+        Literal["fitted", "zero"],
+        Parameter(help="Where the rule starts: fitted on the first rounds, which then certify nothing, or zero.",
+                  group=LEARNING),
+    ] = "fitted",
+    prior_share: Annotated[float, Parameter(help="The share of rounds to fit the prior on.", group=LEARNING)] = 0.1,
+    holdout: Annotated[float, Parameter(help="For a softmax, the share of rounds to certify with.", group=LEARNING)] = 0.3,
+    epochs: Annotated[int, Parameter(help="Passes over the rounds, at most.", group=LEARNING)] = 10,
+    batch_size: Annotated[int, Parameter(help="Rounds a step.", group=LEARNING)] = 128,
+    learning_rate: Annotated[float, Parameter(help="Size of a step (Adam).", group=LEARNING)] = 1e-2,
+    seed: Annotated[int, Parameter(help="Seed; the same gives the same policy.", group=LEARNING)] = 0,
+    device: Annotated[str, Parameter(help="Where to compute: cpu or cuda.", group=LEARNING)] = "cpu",
+    checkpoint: Annotated[
+        str | None,
+        Parameter(help="File that keeps the state; a run that was killed goes on from it.", show_default=False,
+                  group=LEARNING),
+    ] = None,
+    output: OutputFlags = OutputFlags(),
+) -> int:  # fmt: skip
+    """Learn a new policy that carries the proof of being better than production.
+
+    Exit code 0 when it is certified, 3 when it is not; the policy is written either way.
+    """
+    logs = log.logs(sources)
+    if not Path(policy).resolve().parent.is_dir():
+        raise UsageError(f"the folder of {policy} does not exist.")
+    learner = learning.PolicyLearner(
+        kind, objective=objective, control=control, delta=delta, prior=prior, prior_share=prior_share, holdout=holdout,
+        epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, seed=seed, device=device, checkpoint=checkpoint,
+    )  # fmt: skip
+    with _progress(epochs) as tell:
+        learner.fit(logs, progress=tell)
+    learner.save(policy)
+    if output.certificate is not None:
+        learner.certificate_.save(output.certificate)
+    show(learner.answer_, json=output.json)
+    say(f"Policy written to {policy}. Its certificate is inside: surelift verify {policy} SOURCE confirms it, and "
+        f"surelift compare FRESH --learned {policy} ... tries it on fresh rounds.")  # fmt: skip
+    answer = learner.answer_
+    value = isinstance(answer, Guarantee) and answer.about == "value"
+    return 0 if answer.certified or value else 3
+
+
+@contextmanager
+def _progress(epochs: int) -> Iterator[Callable[[int, int, float], None] | None]:
+    """Passes over the rounds, with the bound so far; on a terminal only."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    parts = (TextColumn("pass {task.completed} of {task.total}"), BarColumn(), TextColumn("bound {task.fields[bound]}"),
+             TimeElapsedColumn(), TimeRemainingColumn())  # fmt: skip
+    with Progress(*parts, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("learning", total=epochs, bound="...")
+        yield lambda epoch, _, bound: bar.update(task, completed=epoch, bound=f"{bound:+.5f}")

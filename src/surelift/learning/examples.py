@@ -1,0 +1,77 @@
+"""Rounds to learn from, as arrays: what was known, what was done, with what probability, what it earned."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from surelift.arrays import FloatArray, IntArray
+from surelift.controls.model import Predictor
+from surelift.controls.weights import overstated
+from surelift.logs.rounds import Rounds
+from surelift.logs.vectors import Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Some rounds; all arrays are NumPy's, or all are tensors."""
+
+    features: Any  # (rounds, features), float32
+    action: Any  # (rounds,)
+    reward: Any  # (rounds,), on [0, 1]
+    propensity: Any  # (rounds,)
+    logging: Any = None  # (rounds, actions), summing to 1
+    predicted: Any = None  # (rounds, actions), what a reward model expects
+    overstated: Any = None  # (rounds,), how many times larger the propensity is than the vector says
+
+    def __len__(self) -> int:
+        return len(self.action)
+
+    def at(self, rows: Any) -> "Examples":
+        return Examples(*(None if part is None else part[rows] for part in self.parts()))
+
+    def pieces(self, size: int) -> Iterator["Examples"]:
+        for start in range(0, len(self), size):
+            yield self.at(slice(start, start + size))
+
+    def tensors(self, device: Any) -> "Examples":
+        import torch
+
+        def tensor(part: Any) -> Any:
+            kept = part if part.dtype.kind == "i" else part.astype(np.float32, copy=False)
+            return torch.from_numpy(np.ascontiguousarray(kept)).to(device)
+
+        return Examples(*(None if part is None else tensor(part) for part in self.parts()))
+
+    def with_features(self, features: Any) -> "Examples":
+        return replace(self, features=features)
+
+    def parts(self) -> list[Any]:
+        return [getattr(self, field.name) for field in fields(self)]
+
+
+def examples_of(rounds: Rounds, features: Any, actions: int, predictor: Predictor | None) -> Examples:
+    assert rounds.action is not None
+    shares, predicted = rounds.logging_shares, None
+    if predictor is not None:
+        predicted = _matrix(predictor.predictions(rounds), actions)
+    return Examples(
+        features,
+        rounds.action,
+        rounds.reward,
+        rounds.propensity,
+        None if shares is None else _matrix(shares, actions),
+        predicted,
+        None if shares is None else overstated(rounds),
+    )
+
+
+def _matrix(vectors: Vectors, actions: int) -> FloatArray:
+    return vectors.values.reshape(len(vectors), actions)
+
+
+def logged(matrix: FloatArray, action: IntArray) -> FloatArray:
+    """The entry of the logged action of every row."""
+    found: FloatArray = np.take_along_axis(matrix, action[:, None], axis=1)[:, 0]
+    return found

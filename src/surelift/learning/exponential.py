@@ -1,0 +1,194 @@
+r"""Bounds by logarithmic smoothing: a component for every smoothing, all mixed, or the best of them at delta/components.
+
+With terms phi + kappa >= 0 of rule a in round i and A_j = sum_i sum_a p_i(a) log(1 + lambda_j (phi_i(a) + kappa_j)), with
+probability 1 - delta for all Q and all n at once (THEORY, Theorems 3 and 4)
+
+.. math:: \log \sum_j \pi_j \exp\bigl(A_j - n \log(1 + \lambda_j (V + \kappa_j))\bigr) \le KL(Q \| P) + \log(1/\delta).
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from surelift.bounds.mixture import root
+from surelift.controls.weights import CAP, GROWTH
+from surelift.errors import UsageError
+from surelift.grids import Grid
+from surelift.learning.examples import Examples
+from surelift.learning.objective import About, Coefficients, like, namespace
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One smoothing: how far a term can fall, its share of the prior, and what is foreseen of a reward and taken off."""
+
+    smoothing: float
+    offset: float
+    prior: float
+    share: float = 0.0
+    by_model: bool = False
+
+
+class Mixed:
+    """The components of a grid, put together by mixing, or by a union bound as in the paper."""
+
+    parts: tuple[Part, ...]
+    union: bool
+    signs: ClassVar[tuple[float, ...]] = (1.0,)
+
+    def bound(self, sums: Any, divergence: Any, *, rounds: int, delta: float) -> Any:
+        xp = namespace(sums)
+        smoothing, offset, prior = (like(sums, column) for column in self._columns())
+        weighted = sums + xp.log(prior)
+        target = divergence + math.log(1.0 / delta)
+        if self.union:
+            return (xp.expm1((weighted - target) / rounds) / smoothing - offset).max()
+        held = [np.asarray(_plain(part), dtype=np.float64) for part in (weighted, target)]
+        plain = self._columns()
+        mean = root(held[0], *plain[:2], rounds=rounds, target=float(held[1]), floor=_edge(*plain[:2]))
+        # One more step of Newton's, which is where the gradient comes from.
+        growth = smoothing * (mean + offset)
+        exponents = weighted - rounds * xp.log1p(growth)
+        top = float(np.max(_plain(exponents)))
+        total = xp.exp(exponents - top).sum()
+        shares = like(sums, _plain(xp.exp(exponents - top) / total))
+        slope = float(rounds * (shares * smoothing / (1.0 + growth)).sum())
+        return mean + (top + xp.log(total) - target) / slope
+
+    def _columns(self) -> tuple[Any, Any, Any]:
+        table = np.array([(part.smoothing, part.offset, part.prior) for part in self.parts])
+        return table[:, 0], table[:, 1], table[:, 2]
+
+    def _described(self) -> dict[str, Any]:
+        return {"components": len(self.parts), "combined": "union" if self.union else "mixture"}
+
+
+def _edge(smoothing: Any, offset: Any) -> float:
+    """Just above the least mean at which every factor is still positive: no bound is below."""
+    return float((-(1.0 - 1e-9) / smoothing - offset).max())
+
+
+def _plain(values: Any) -> Any:
+    return values.detach().cpu().numpy() if hasattr(values, "detach") else values
+
+
+@dataclass(frozen=True, slots=True)
+class Value(Mixed):
+    """LS-LIN: terms r/q for the logged action, 0 for any other."""
+
+    parts: tuple[Part, ...]
+    union: bool = False
+    any_looks: bool = True
+    every_action: bool = False
+    about: ClassVar[About] = "value"
+
+    def coefficients(self, examples: Examples) -> Coefficients:
+        smoothing = like(examples.reward, self._columns()[0])
+        ratio = examples.reward / examples.propensity
+        return Coefficients(own=namespace(ratio).log1p(ratio[:, None] * smoothing))
+
+    def describe(self) -> Mapping[str, Any]:
+        return self._described()
+
+
+@dataclass(frozen=True, slots=True)
+class Improvement(Mixed):
+    """Paired improvement: terms 1 - r + r/q for the logged action, 1 - r for any other, about 1 plus the improvement."""
+
+    parts: tuple[Part, ...]
+    union: bool = False
+    any_looks: bool = True
+    every_action: bool = False
+    about: ClassVar[About] = "improvement"
+
+    def coefficients(self, examples: Examples) -> Coefficients:
+        smoothing = like(examples.reward, self._columns()[0])
+        rest = 1.0 - examples.reward
+        xp = namespace(rest)
+        own = rest + examples.reward / examples.propensity
+        return Coefficients(xp.log1p(own[:, None] * smoothing), xp.log1p(rest[:, None] * smoothing))
+
+    def describe(self) -> Mapping[str, Any]:
+        return self._described()
+
+
+@dataclass(frozen=True, slots=True)
+class Moments(Mixed):
+    """The Taylor sum of log(1 + y) to order 2 L in place of the logarithm, with max(q, clip) for q."""
+
+    parts: tuple[Part, ...]
+    order: int = 1
+    clip: float = 0.0
+    union: bool = True
+    any_looks: bool = True
+    every_action: bool = False
+    about: ClassVar[About] = "value"
+
+    def coefficients(self, examples: Examples) -> Coefficients:
+        xp = namespace(examples.reward)
+        smoothing = like(examples.reward, self._columns()[0])
+        ratio = examples.reward / xp.maximum(examples.propensity, like(examples.reward, self.clip))
+        y = ratio[:, None] * smoothing
+        return Coefficients(own=sum((-1) ** (power + 1) * y**power / power for power in range(1, 2 * self.order + 1)))
+
+    def describe(self) -> Mapping[str, Any]:
+        return {**self._described(), "order": self.order, "clip": self.clip}
+
+
+@dataclass(frozen=True, slots=True)
+class Controlled(Mixed):
+    """Weight control, or a reward model: what is foreseen of an action, min(q, k pi0), is taken off where it was drawn.
+
+    phi(a) = 1[a is logged] (r - q_k)/pi0 + q_k(a) >= -k, with q a constant share or a share of what a model predicts; minus
+    r for an improvement, which then is at least -max(1, k).
+    """
+
+    parts: tuple[Part, ...]
+    paired: bool
+    any_looks: bool = True
+    union: bool = False
+    every_action: bool = True
+    about: About = field(init=False, default="value")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "about", "improvement" if self.paired else "value")
+
+    def coefficients(self, examples: Examples) -> Coefficients:
+        if examples.logging is None:
+            raise UsageError("control needs production's whole distribution: name it in logging=.")
+        xp = namespace(examples.reward)
+        smoothing, offset, _ = (like(examples.reward, column) for column in self._columns())
+        share = like(examples.reward, [0.0 if part.by_model else part.share for part in self.parts])
+        foreseen = share[None, None, :]
+        if any(part.by_model for part in self.parts):
+            of_model = like(examples.reward, [part.share if part.by_model else 0.0 for part in self.parts])
+            foreseen = foreseen + examples.predicted[:, :, None] * of_model
+        logging = examples.logging[:, :, None]
+        taken = xp.minimum(foreseen + 0.0 * logging, offset * logging)  # (rounds, actions, parts)
+        rows, action = xp.arange(len(examples)), examples.action
+        own = (examples.reward[:, None] - taken[rows, action]) / logging[rows, action]
+        term = taken + offset if not self.paired else taken + offset - examples.reward[:, None, None]
+        term[rows, action] += own
+        return Coefficients(every=xp.log1p(smoothing * term.clip(0.0)), fixed=-xp.log(examples.overstated))
+
+    def describe(self) -> Mapping[str, Any]:
+        return {**self._described(), "model": any(part.by_model for part in self.parts)}
+
+
+def plain_parts(grid: Grid, *, offset: float, mass: float = 1.0) -> tuple[Part, ...]:
+    pairs = zip(grid.smoothings, grid.prior, strict=True)
+    return tuple(Part(smoothing, offset, mass * prior) for smoothing, prior in pairs)
+
+
+def controlled_parts(
+    grid: Grid, *, paired: bool, shares: tuple[float, ...] = (0.5, 1.0), by_model: bool = False, mass: float = 0.5
+) -> tuple[Part, ...]:
+    """The same grid with control: k = (8/9)/beta, at least 1 for an improvement, and smoothing 9 beta."""
+    found = []
+    for beta, prior in zip(grid.smoothings, grid.prior, strict=True):
+        cap = max(CAP / beta, 1.0) if paired else CAP / beta
+        found += [Part(GROWTH * beta, cap, mass * prior / len(shares), share, by_model) for share in shares]
+    return tuple(found)

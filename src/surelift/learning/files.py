@@ -1,0 +1,60 @@
+"""A learned policy as one file: numbers as safetensors, all else as JSON in its header. Loading it executes nothing."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from surelift.errors import LogsError, UsageError
+from surelift.saving import write_beside
+
+FORMAT = "surelift policy"
+VERSION = 1
+
+
+def write(path: str | Path, tensors: Mapping[str, Any], content: Mapping[str, Any]) -> None:
+    from safetensors.numpy import save
+
+    form = {"format": FORMAT, "version": VERSION, **content}
+    write_beside(path, save(dict(tensors), {"surelift": json.dumps(form, allow_nan=False)}), what="the policy")
+
+
+def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The numbers, and what they mean."""
+    from safetensors.numpy import load_file
+
+    text = metadata_of(path).get("surelift")
+    try:
+        content = json.loads(text) if text is not None else {}
+    except ValueError as error:
+        raise LogsError(f"{path} is damaged: its header is not valid JSON ({error}).") from error
+    if content.get("format") != FORMAT:
+        raise LogsError(f"{path} is no policy of surelift.")
+    if content.get("version") != VERSION:
+        raise LogsError(
+            f"{path} is a policy of version {content.get('version')!r}; this surelift reads version {VERSION}."
+        )
+    return dict(load_file(path)), content
+
+
+def metadata_of(path: str | Path) -> dict[str, str]:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            return dict(file.metadata() or {})
+    except FileNotFoundError as error:
+        raise UsageError(f"there is no file {path}.") from error
+    except (SafetensorError, OSError) as error:
+        raise LogsError(
+            f"{path} cannot be read as safetensors: {error}. It may be truncated, or another file."
+        ) from error
+
+
+def digest(tensors: Mapping[str, Any]) -> str:
+    """A mark of the numbers, whatever file they are in."""
+    found = hashlib.sha256()
+    for name in sorted(tensors):
+        found.update(name.encode() + str(tensors[name].shape).encode() + tensors[name].tobytes())
+    return found.hexdigest()

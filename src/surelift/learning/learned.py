@@ -1,0 +1,232 @@
+"""A learned policy: it gives probabilities, acts, is judged like any other policy, and carries its certificate with it."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from surelift.arrays import FloatArray
+from surelift.decisions.certificate import Certificate
+from surelift.decisions.guarantee import Guarantee
+from surelift.errors import LogsError, UsageError
+from surelift.learning import files
+from surelift.learning.features import Features
+from surelift.learning.rows import decided_fingerprint
+from surelift.learning.rule import GaussianRule, Single
+from surelift.logs.batch import Needs
+from surelift.logs.fingerprint import Fingerprint
+from surelift.logs.logs import Logs
+from surelift.logs.rounds import Rounds
+from surelift.logs.vectors import Vectors
+from surelift.policies.policy import require_action
+from surelift.policies.readers import Singles, kept
+
+NO_CERTIFICATE = (
+    "predict takes the likeliest action of every context, which is another policy than the one that was certified: that one "
+    "draws its actions. Act with sample."
+)
+LEARNED_FROM = (
+    "this policy was learned from these very rounds, so they cannot judge it: its own certificate speaks of them, or fresh "
+    "rounds do."
+)
+
+
+class Scorer(Protocol):
+    """From features to the probability of every action."""
+
+    def probabilities(self, features: Single) -> FloatArray: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SoftmaxRule:
+    """Probabilities proportional to exp(weights . features)."""
+
+    weights: Single  # (actions, features)
+
+    def probabilities(self, features: Single) -> FloatArray:
+        scores = features.astype(np.float64) @ self.weights.astype(np.float64).T
+        return _softmax(scores)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModuleRule:
+    """Probabilities proportional to exp(score), of a torch module."""
+
+    module: Any
+
+    def probabilities(self, features: Single) -> FloatArray:
+        import torch
+
+        device = next((p.device for p in self.module.parameters()), torch.device("cpu"))
+        with torch.no_grad():
+            scores = self.module(torch.from_numpy(np.ascontiguousarray(features)).to(device))
+        return _softmax(scores.double().cpu().numpy())
+
+
+def _softmax(scores: FloatArray) -> FloatArray:
+    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares: FloatArray = exponentials / exponentials.sum(axis=1, keepdims=True)
+    return shares
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LearnedPolicy:
+    """What ``PolicyLearner.fit`` leaves behind: hand it to ``evaluate``, ``compare`` and ``select`` as it is."""
+
+    rule: GaussianRule | SoftmaxRule | ModuleRule
+    features: Features
+    actions: tuple[Any, ...] | None
+    """The labels of the actions in order; None where they are positions counted from 0."""
+    action_count: int
+    learned_from: tuple[Fingerprint, ...]
+    """The rounds it was learned from, in parts."""
+    certificate: Certificate | None = None
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    """The options that its certificate depends on."""
+
+    @property
+    def classes_(self) -> Sequence[Any]:
+        return self.actions if self.actions is not None else range(self.action_count)
+
+    @property
+    def feature_names_in_(self) -> tuple[str, ...]:
+        return self.features.names
+
+    def predict_proba(self, contexts: Any) -> FloatArray:
+        """The probability of every action, (rows, actions), of contexts given as a frame or as a matrix."""
+        return self.rule.probabilities(self.features.encode(as_table(contexts, self.features.names)))
+
+    def sample(self, contexts: Any, seed: int | np.random.Generator | None = None) -> Any:
+        """Draw an action for every context, anew each time: this is how to act with the certified policy."""
+        shares = np.cumsum(self.predict_proba(contexts), axis=1)
+        draws = np.random.default_rng(seed).random(len(shares))
+        # The last edge is 1 but for rounding, which must not let a draw past it.
+        return self._labels((draws[:, None] >= shares[:, :-1] / shares[:, -1:]).sum(axis=1))
+
+    def predict(self, contexts: Any) -> Any:
+        """The likeliest action of every context. It carries no certificate: ``sample`` does."""
+        warnings.warn(NO_CERTIFICATE, stacklevel=2)
+        return self._labels(self.predict_proba(contexts).argmax(axis=1))
+
+    def _labels(self, positions: Any) -> Any:
+        return positions if self.actions is None else np.array(self.actions, dtype=object)[positions]
+
+    def as_reader(self) -> "LearnedReader":
+        return LearnedReader(self)
+
+    def tensors(self) -> dict[str, Any]:
+        rule = self.rule
+        if isinstance(rule, GaussianRule):
+            return {"means": rule.means, "deviation": rule.deviation, "prior": rule.prior}
+        if isinstance(rule, SoftmaxRule):
+            return {"weights": rule.weights}
+        return {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in rule.module.state_dict().items()}
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "learned", "name": self.kind, "mark": files.digest(self.tensors())[:32]}
+
+    @property
+    def kind(self) -> str:
+        return {GaussianRule: "gaussian", SoftmaxRule: "softmax", ModuleRule: "module"}[type(self.rule)]
+
+    def save(self, path: str | Path) -> None:
+        """One file with the numbers, the certificate and all it takes to use the policy again."""
+        content = {
+            "kind": self.kind, "features": self.features.describe(), "action_count": self.action_count,
+            "actions": None if self.actions is None else list(self.actions),
+            "learned_from": [[one.rounds, str(one.total)] for one in self.learned_from],
+            "certificate": None if self.certificate is None else dict(self.certificate.content), "asked": dict(self.asked),
+        }  # fmt: skip
+        files.write(path, self.tensors(), content)
+
+    @classmethod
+    def load(cls, path: str | Path, *, module: Any = None) -> "LearnedPolicy":
+        """Read a policy back; one made of a torch module of your own takes that module again, for its shape."""
+        tensors, content = files.read(path)
+        try:
+            stated = content["certificate"]
+            return cls(
+                _rule(content["kind"], tensors, module),
+                Features.from_description(content["features"]),
+                None if content["actions"] is None else tuple(content["actions"]),
+                int(content["action_count"]),
+                tuple(Fingerprint(int(rounds), int(total)) for rounds, total in content["learned_from"]),
+                None if stated is None else Certificate.from_content(stated, place=str(path)),
+                content["asked"],
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, LogsError | UsageError):
+                raise
+            raise LogsError(f"{path} is damaged and cannot be read as a policy ({error}).") from error
+
+
+def _rule(kind: str, tensors: Mapping[str, Any], module: Any) -> GaussianRule | SoftmaxRule | ModuleRule:
+    if kind == "gaussian":
+        return GaussianRule(tensors["means"], tensors["deviation"], tensors["prior"])
+    if kind == "softmax":
+        return SoftmaxRule(tensors["weights"])
+    if module is None:
+        raise UsageError("this policy is made of a torch module of your own; give one of the same shape in module=.")
+    import torch
+
+    module.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in tensors.items()})
+    return ModuleRule(module.eval())
+
+
+def as_table(contexts: Any, names: Sequence[str]) -> pa.Table:
+    """Contexts as a table: a frame with these columns, or a matrix with as many."""
+    if isinstance(contexts, pa.Table | pa.RecordBatch):
+        return contexts
+    if isinstance(contexts, Mapping):
+        return pa.table(dict(contexts))
+    if hasattr(contexts, "columns"):
+        import narwhals as nw
+
+        return nw.from_native(contexts, eager_only=True).to_arrow()
+    matrix = np.asarray(contexts)
+    matrix = matrix[:, None] if matrix.ndim == 1 else matrix
+    if matrix.ndim != 2 or matrix.shape[1] != len(names):
+        raise UsageError(
+            f"contexts must be a frame, or a matrix with {len(names)} columns, but have shape {matrix.shape}."
+        )
+    return pa.table({name: matrix[:, k] for k, name in enumerate(names)})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LearnedReader:
+    """Its probabilities at the rounds of a log, of which it may have seen none."""
+
+    learned: LearnedPolicy
+    _checked: set[int] = field(default_factory=set)
+
+    def needs(self, logs: Logs) -> Needs:
+        require_action(logs, "a learned policy")
+        logs.require_columns(self.learned.features.names, role="a context of the learned policy")
+        if logs.actions is not None and self.learned.actions is not None and logs.actions != self.learned.actions:
+            raise UsageError(
+                f"the policy was learned for the actions {list(self.learned.actions)[:10]}, in this order; declare them so."
+            )
+        if id(logs) not in self._checked:
+            if decided_fingerprint(logs) in self.learned.learned_from:
+                raise UsageError(LEARNED_FROM)
+            self._checked.add(id(logs))
+        return Needs(handed_on=self.learned.features.names)
+
+    def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
+        encoded = self.learned.features.encode(rounds.handed_on(self.learned.features.names))
+        return kept(rounds, self.learned.rule.probabilities(encoded), subject)
+
+    def describe(self) -> dict[str, Any]:
+        return self.learned.describe()
+
+    def certify(
+        self, logs: Logs, options: Mapping[str, Any], *, control: Any, progress: Callable[[int], None] | None
+    ) -> Guarantee:
+        """Compute the certificate of the learning anew, from the rounds it was made of."""
+        from surelift.learning.guarantee import guarantee_of
+
+        return guarantee_of(self.learned, logs, options, control=control, progress=progress)

@@ -1,0 +1,130 @@
+"""From the words of a user to an objective: which bound, on which grid, with which control."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surelift import grids
+from surelift.controls.model import CROSS_FITTED, RewardModel
+from surelift.errors import UsageError, positive, share
+from surelift.grids import Grid
+from surelift.learning.exponential import Controlled, Improvement, Moments, Value, controlled_parts, plain_parts
+from surelift.learning.objective import Objective
+from surelift.learning.plain import PlainEstimate
+from surelift.learning.rivals import Clipping, ExponentialSmoothing, ImplicitExploration
+
+# The paper's "discretised space of size 100", fixed before any data.
+PAPER = tuple(np.geomspace(1e-4, 10.0, 100).tolist())
+CERTIFIED = (
+    "improvement", "value", "ls-lin", "moments", "implicit-exploration", "clipping", "clipping-with-baseline",
+    "exponential-smoothing",
+)  # fmt: skip
+PLAIN = ("logarithmic-smoothing", "ips", "snips", "doubly-robust")
+OBJECTIVES = (*CERTIFIED, *PLAIN)
+_USES = {
+    "improvement": {"control", "grid"}, "value": {"control", "grid"}, "ls-lin": {"smoothing"},
+    "moments": {"smoothing", "order", "clip"}, "implicit-exploration": {"smoothing"},
+    "clipping": {"smoothing", "clip"}, "clipping-with-baseline": {"smoothing", "clip", "baseline"},
+    "exponential-smoothing": {"smoothing", "alpha"}, "logarithmic-smoothing": {"smoothing"}, "ips": set(),
+    "snips": set(), "doubly-robust": {"control"},
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What was asked for; None where nothing was."""
+
+    objective: str = "improvement"
+    control: Any = "auto"
+    grid: Any = None
+    smoothing: float | None = None
+    order: int | None = None
+    clip: float | None = None
+    baseline: float | None = None
+    alpha: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.objective not in OBJECTIVES:
+            raise UsageError(f"no objective {self.objective!r}; the objectives are {', '.join(OBJECTIVES)}.")
+        given = {
+            name for name in ("grid", "smoothing", "order", "clip", "baseline", "alpha") if getattr(self, name) is not None
+        }  # fmt: skip
+        if not (isinstance(self.control, str) and self.control in ("auto", "none")):
+            given.add("control")
+        unused = sorted(given - _USES[self.objective])
+        if unused:
+            raise UsageError(f"objective {self.objective!r} does not use {unused[0]}=; leave it out.")
+
+    @property
+    def certifies(self) -> bool:
+        return self.objective in CERTIFIED
+
+    @property
+    def model(self) -> RewardModel | None:
+        return None if isinstance(self.control, str) else self.control
+
+    def build(self, *, rounds: int, actions: int, distributions: bool) -> Objective:
+        """The certified objective, for logs with this many rounds and actions, where distributions are known or not."""
+        lambdas = PAPER if self.smoothing is None else (positive("smoothing", self.smoothing),)
+        union = Grid("paper", lambdas, (1.0 / len(lambdas),) * len(lambdas))
+        clip = 1.0 / actions if self.clip is None else positive("clip", self.clip)
+        if self.objective in ("clipping", "clipping-with-baseline", "exponential-smoothing") and not distributions:
+            raise UsageError(
+                f"objective {self.objective!r} needs production's whole distribution: name it in logging=."
+            )
+        match self.objective:
+            case "ls-lin":
+                return Value(plain_parts(union, offset=0.0), union=True)
+            case "moments":
+                order = 1 if self.order is None else self.order
+                if not isinstance(order, int) or order < 1:
+                    raise UsageError(f"order must be a whole number of at least 1, but is {order!r}.")
+                return Moments(plain_parts(union, offset=0.0), order, clip)
+            case "implicit-exploration":
+                return ImplicitExploration(lambdas)
+            case "clipping":
+                return Clipping(lambdas, clip)
+            case "clipping-with-baseline":
+                return Clipping(lambdas, clip, share("baseline", 0.5 if self.baseline is None else self.baseline))
+            case "exponential-smoothing":
+                alpha = 1.0 - 1.0 / actions if self.alpha is None else share("alpha", self.alpha)
+                return ExponentialSmoothing(lambdas, alpha)
+        return self._mixture(rounds, distributions)
+
+    def _mixture(self, rounds: int, distributions: bool) -> Objective:
+        paired = self.objective == "improvement"
+        grid, offset = self._grid(rounds, paired), 1.0 if paired else 0.0
+        wanted = self.control
+        if isinstance(wanted, str) and wanted not in ("auto", "none", "weights"):
+            raise UsageError(f"no control {wanted!r}; give 'auto', 'none', 'weights' or a reward model.")
+        if wanted == "none" or (wanted == "auto" and not distributions):
+            parts = plain_parts(grid, offset=offset)
+            return Improvement(parts, any_looks=grid.any_looks) if paired else Value(parts, any_looks=grid.any_looks)
+        if not distributions:
+            raise UsageError("control needs production's whole distribution: name it in logging=.")
+        plain = plain_parts(grid, offset=offset, mass=0.5)
+        if isinstance(wanted, str):
+            return Controlled(plain + controlled_parts(grid, paired=paired), paired, grid.any_looks)
+        if not wanted.predictable:
+            raise UsageError(CROSS_FITTED)
+        predicted = controlled_parts(grid, paired=paired, by_model=True, mass=0.25)
+        return Controlled(plain + predicted + controlled_parts(grid, paired=paired, mass=0.25), paired, grid.any_looks)
+
+    def _grid(self, rounds: int, paired: bool) -> Grid:
+        if isinstance(self.grid, Grid):
+            return self.grid
+        if self.grid in (None, "anytime"):
+            return grids.anytime()
+        if self.grid == "planned":
+            return grids.improvement(rounds) if paired else grids.planned(rounds)
+        raise UsageError(f"no grid {self.grid!r}; the grids are 'anytime', 'planned', or a Grid of your own.")
+
+    def estimate(self, *, rounds: int) -> PlainEstimate:
+        """The plain estimate to maximise."""
+        if self.objective == "doubly-robust" and self.model is None:
+            raise UsageError(
+                "objective 'doubly-robust' needs a reward model in control=, such as models.fitted_on(...)."
+            )
+        smoothing = 1.0 / rounds**0.5 if self.smoothing is None else positive("smoothing", self.smoothing)
+        return PlainEstimate(self.objective, smoothing)  # type: ignore[arg-type]

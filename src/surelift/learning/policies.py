@@ -1,0 +1,78 @@
+"""Policies with parameters to learn, as torch modules: random linear rules, and a softmax of scores."""
+
+from typing import Any, Literal, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from surelift.learning import gaussian_torch
+
+Covariance = Literal["shared", "diagonal"]
+
+
+class Learnable(Protocol):
+    """What the training loop asks of a policy."""
+
+    def logged(self, features: Tensor, action: Tensor) -> Tensor:
+        """The probability of the logged action, (rows,)."""
+        ...
+
+    def every(self, features: Tensor) -> Tensor:
+        """The probability of every action, (rows, actions)."""
+        ...
+
+    def divergence(self) -> Tensor:
+        """KL from the prior; 0 for a policy that has none."""
+        ...
+
+
+class LinearGaussian(nn.Module):
+    """Draw a weight vector for every action, N(mean, deviation^2); take the action whose product with the features leads.
+
+    One deviation is shared by all weights, or there is one for each feature. The prior has deviation 1 around its means.
+    """
+
+    def __init__(self, prior: Tensor, covariance: Covariance = "shared") -> None:
+        super().__init__()
+        self.register_buffer("prior", prior.detach().clone())  # (actions, features)
+        self.means = nn.Parameter(prior.detach().clone())
+        self.log_deviation = nn.Parameter(
+            torch.zeros(() if covariance == "shared" else prior.shape[1], dtype=prior.dtype)
+        )
+
+    def logged(self, features: Tensor, action: Tensor) -> Tensor:
+        return gaussian_torch.logged_probability(self._standardised(features), action)
+
+    def every(self, features: Tensor) -> Tensor:
+        return gaussian_torch.all_probabilities(self._standardised(features))
+
+    def divergence(self) -> Tensor:
+        prior: Any = self.prior
+        moved = ((self.means - prior) ** 2).sum()
+        spread = torch.expm1(2.0 * self.log_deviation) - 2.0 * self.log_deviation
+        # One deviation stands for every weight, or for every weight of a feature.
+        weights = prior.numel() // self.log_deviation.numel()
+        divergence: Tensor = 0.5 * (moved + weights * spread.sum())
+        return divergence
+
+    def _standardised(self, features: Tensor) -> Tensor:
+        """Scores divided by their standard deviation, which all actions of a row have in common; 0 where there is none."""
+        variance = (features * features) @ torch.exp(2.0 * self.log_deviation).expand(features.shape[1])
+        return (features @ self.means.T) * torch.rsqrt(variance.clamp_min(1e-30))[:, None]
+
+
+class SoftmaxOfScores(nn.Module):
+    """Probabilities proportional to exp(score), of any module from features to one score per action."""
+
+    def __init__(self, scores: nn.Module) -> None:
+        super().__init__()
+        self.scores = scores
+
+    def logged(self, features: Tensor, action: Tensor) -> Tensor:
+        return self.every(features).gather(1, action[:, None])[:, 0]
+
+    def every(self, features: Tensor) -> Tensor:
+        return torch.softmax(self.scores(features), dim=1)
+
+    def divergence(self) -> Tensor:
+        return torch.zeros(())

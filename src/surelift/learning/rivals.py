@@ -1,0 +1,112 @@
+r"""The bounds of others, for comparison: implicit exploration, clipping, clipping with a baseline, smoothing by a power.
+
+Each is made for a list of smoothings lambda at delta/len(list), and the best is taken. They hold for independent rounds at a
+number fixed beforehand, but for the first, which is at most that of logarithmic smoothing. THEORY, section 6, in rewards.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from surelift.learning.examples import Examples
+from surelift.learning.objective import About, Coefficients, like, namespace
+
+
+@dataclass(frozen=True, slots=True)
+class ImplicitExploration:
+    """mean p r/(q + lambda/2) - (KL + log(1/delta))/(lambda n)."""
+
+    smoothings: tuple[float, ...]
+    any_looks: bool = True
+    every_action: bool = False
+    signs: ClassVar[tuple[float, ...]] = (1.0,)
+    about: ClassVar[About] = "value"
+
+    def coefficients(self, examples: Examples) -> Coefficients:
+        smoothing = like(examples.reward, self.smoothings)
+        return Coefficients(own=examples.reward[:, None] / (examples.propensity[:, None] + smoothing / 2.0))
+
+    def bound(self, sums: Any, divergence: Any, *, rounds: int, delta: float) -> Any:
+        smoothing = like(sums, self.smoothings)
+        target = divergence + math.log(len(self.smoothings) / delta)
+        return (sums / rounds - target / (smoothing * rounds)).max()
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"components": len(self.smoothings), "combined": "union"}
+
+
+def _penalty(divergence: Any, smoothing: Any, *, rounds: int, delta: float) -> Any:
+    """sqrt((KL + log(4 sqrt(n)/delta))/(2n)) + (KL + log(2/delta))/(lambda n), for every smoothing."""
+    xp = namespace(smoothing)
+    spread = xp.sqrt((divergence + math.log(4.0 * math.sqrt(rounds) / delta)) / (2.0 * rounds))
+    return spread + (divergence + math.log(2.0 / delta)) / (smoothing * rounds)
+
+
+def _growth(u: Any) -> Any:
+    """(e^u - 1 - u)/u^2."""
+    return (namespace(u).expm1(u) - u) / (u * u)
+
+
+@dataclass(frozen=True, slots=True)
+class Clipping:
+    """cIPS and, with a baseline other than 0, cvcIPS: the paper's xi is minus ``baseline``, its tau ``clip``."""
+
+    smoothings: tuple[float, ...]
+    clip: float
+    baseline: float = 0.0
+    any_looks: bool = False
+    every_action: bool = True
+    signs: ClassVar[tuple[float, ...]] = (1.0, -1.0)
+    about: ClassVar[About] = "value"
+
+    def coefficients(self, examples: Examples) -> Coefficients:
+        xp = namespace(examples.reward)
+        clipped = xp.maximum(examples.logging, like(examples.reward, self.clip))  # (rounds, actions)
+        mean = -self.baseline * (1.0 - examples.logging / clipped)
+        rows, action = xp.arange(len(examples)), examples.action
+        kept = xp.maximum(examples.propensity, like(examples.reward, self.clip))
+        mean[rows, action] += (examples.reward - self.baseline) / kept
+        return Coefficients(every=xp.stack((mean, examples.logging / (clipped * clipped)), -1))
+
+    def bound(self, sums: Any, divergence: Any, *, rounds: int, delta: float) -> Any:
+        smoothing = like(sums, self.smoothings)
+        xi = -self.baseline
+        spread = max(xi * xi, (1.0 + xi) ** 2) * smoothing * _growth(smoothing * ((1.0 + xi) / self.clip - xi))
+        penalty = _penalty(divergence, smoothing, rounds=rounds, delta=delta / len(self.smoothings))
+        return (self.baseline + sums[0] / rounds - penalty - spread * sums[1] / rounds).max()
+
+    def describe(self) -> Mapping[str, Any]:
+        return {
+            "components": len(self.smoothings), "combined": "union", "clip": self.clip, "baseline": self.baseline,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ExponentialSmoothing:
+    """mean p r/q^alpha, and its penalty."""
+
+    smoothings: tuple[float, ...]
+    alpha: float
+    any_looks: bool = False
+    every_action: bool = True
+    signs: ClassVar[tuple[float, ...]] = (1.0, -1.0)
+    about: ClassVar[About] = "value"
+
+    def coefficients(self, examples: Examples) -> Coefficients:
+        xp = namespace(examples.reward)
+        positive = xp.where(examples.logging > 0.0, examples.logging, like(examples.reward, 1.0))
+        spread = xp.where(examples.logging > 0.0, positive ** (1.0 - 2.0 * self.alpha), like(examples.reward, 0.0))
+        mean, rows = 0.0 * spread, xp.arange(len(examples))
+        ratio = examples.reward / examples.propensity**self.alpha
+        mean[rows, examples.action] += ratio
+        spread[rows, examples.action] += ratio * ratio
+        return Coefficients(every=xp.stack((mean, spread), -1))
+
+    def bound(self, sums: Any, divergence: Any, *, rounds: int, delta: float) -> Any:
+        smoothing = like(sums, self.smoothings)
+        penalty = _penalty(divergence, smoothing, rounds=rounds, delta=delta / len(self.smoothings))
+        return (sums[0] / rounds - penalty - smoothing / 2.0 * sums[1] / rounds).max()
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"components": len(self.smoothings), "combined": "union", "alpha": self.alpha}

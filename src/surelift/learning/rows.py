@@ -1,0 +1,116 @@
+"""The rounds of a log as examples, again and again: from memory while they fit, else read anew each time."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from surelift.controls.model import RewardModel
+from surelift.errors import LogsError, UsageError
+from surelift.learning.examples import Examples, examples_of
+from surelift.learning.features import Features, Finding
+from surelift.logs.batch import Needs
+from surelift.logs.faults import refuse_faults
+from surelift.logs.fingerprint import Fingerprint, RoundHashes
+from surelift.logs.logs import Logs
+from surelift.logs.rounds import Rounds
+from surelift.policies.policy import action_counts, require_action, require_action_count
+
+SUBJECT = "a policy to learn"
+MEMORY = 2 << 30
+"""Bytes of examples that are kept."""
+
+
+class Rows:
+    def __init__(
+        self, logs: Logs, features: Features, actions: int, model: RewardModel | None = None, *, memory: int = MEMORY
+    ) -> None:
+        self._logs, self._features, self._actions, self._model = logs, features, actions, model
+        self._memory, self._kept, self._whole = memory, list[Examples](), False
+        self.rounds = logs.count()
+
+    def __iter__(self) -> Iterator[Examples]:
+        """All rounds, some ten thousand at a time and in their order."""
+        if self._whole:
+            yield from self._kept
+            return
+        kept: list[Examples] | None = []
+        size = 0
+        for one in self._read():
+            yield one
+            size += sum(part.nbytes for part in one.parts() if part is not None)
+            kept = None if kept is None or size > self._memory else [*kept, one]
+        if kept is not None:
+            self._kept, self._whole = kept, True
+
+    def _read(self) -> Iterator[Examples]:
+        predictor = None if self._model is None else self._model.start(self._logs)
+        for rounds in rounds_of(self._logs, self._features.names, self._model):
+            if (action_counts(rounds) != self._actions).any():
+                raise LogsError(
+                    f"{SUBJECT} needs the same actions in every round, but their number varies from {self._actions}."
+                )
+            encoded = self._features.encode(rounds.handed_on(self._features.names))
+            yield examples_of(rounds, encoded, self._actions, predictor)
+        if predictor is not None:
+            predictor.finish()
+
+
+def rounds_of(logs: Logs, contexts: tuple[str, ...], model: RewardModel | None = None) -> Iterator[Rounds]:
+    """The rounds in batches, checked: a log with a fault is refused."""
+    needs = Needs(handed_on=contexts) + (Needs() if model is None else model.needs(logs))
+    rows = 0
+    for batch in logs.batches(needs):
+        rounds = Rounds(logs, batch)
+        rows += rounds.size
+        refuse_faults(rounds.faults.tallies, rows=rows)
+        if rounds.size:
+            yield rounds
+
+
+def survey(logs: Logs, *, intercept: bool) -> tuple[Features, int, Fingerprint]:
+    """One pass beforehand: how contexts become features, how many actions there are, which rounds these are."""
+    require_learnable(logs)
+    finding = Finding(logs.contexts or (), intercept=intercept)
+    counts, found = set[int](), Fingerprint()
+    for rounds in rounds_of(logs, logs.contexts or ()):
+        finding.look(rounds.handed_on(logs.contexts or ()))
+        counts |= set(np.unique(action_counts(rounds)).astype(int).tolist())
+        found = found + fingerprint_of(rounds)
+    if not counts:
+        raise LogsError("these logs are empty: there is no round to learn from.")
+    if len(counts) > 1:
+        raise LogsError(
+            f"{SUBJECT} needs the same actions in every round, but their number varies: {sorted(counts)[:5]}."
+        )
+    return finding.features(), counts.pop(), found
+
+
+def require_learnable(logs: Logs) -> None:
+    require_action(logs, SUBJECT)
+    require_action_count(logs, SUBJECT)
+    if not logs.contexts:
+        raise UsageError(f"{SUBJECT} needs to know the contexts it decides by: name their columns in contexts=.")
+    for name in ("cluster", "keep_probability"):
+        if getattr(logs, name) is not None:
+            raise UsageError(f"policies are not learned from logs with {name}=; learn from rounds as they were logged.")
+
+
+def fingerprint_of(rounds: Rounds) -> Fingerprint:
+    """Of rewards, propensities and actions: what makes them the rounds they are, whatever else was declared."""
+    assert rounds.action is not None
+    hashes = RoundHashes(rounds.size)
+    for column in (rounds.reward, rounds.propensity, rounds.action.astype(np.float64)):
+        hashes.mix(np.ascontiguousarray(column))
+    return hashes.fingerprint()
+
+
+def decided_fingerprint(logs: Logs) -> Fingerprint:
+    found = Fingerprint()
+    for rounds in rounds_of(logs, ()):
+        found = found + fingerprint_of(rounds)
+    return found
+
+
+def tables_of(logs: Logs, contexts: tuple[str, ...]) -> list[Any]:
+    return [rounds.handed_on(contexts) for rounds in rounds_of(logs, contexts)]

@@ -1,0 +1,45 @@
+"""A random linear rule, learned: its parameters, its probabilities, and how far it is from its prior. NumPy alone."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from surelift.arrays import FloatArray
+from surelift.learning import gaussian
+
+Single = npt.NDArray[np.float32]
+_ROUNDING = 2.0**-52
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GaussianRule:
+    """Weights of every action N(means, deviation^2), independent; the prior N(prior, 1)."""
+
+    means: Single  # (actions, features)
+    deviation: Single  # (features,)
+    prior: Single  # (actions, features)
+
+    def probabilities(self, features: Single) -> FloatArray:
+        """Of every action, (rows, actions), exact to ``tolerance``."""
+        wide = features.astype(np.float64)
+        variance = (wide * wide) @ (self.deviation.astype(np.float64) ** 2)
+        spread = np.sqrt(np.where(variance > 0.0, variance, 1.0))
+        return gaussian.argmax_probabilities((wide @ self.means.astype(np.float64).T) / spread[:, None])
+
+    @property
+    def tolerance(self) -> float:
+        """How far a probability may be from the integral, rounding of the scores included."""
+        # |x m - x m'| / |x s| is at most |m - m'| / min s, and a product of n numbers is off by n units in the last place.
+        means, least = self.means.astype(np.float64), float(self.deviation.min())
+        reach = 2.0 * float(np.sqrt((means * means).sum(axis=1)).max()) / least
+        rounding: float = 2.0 * (self.means.shape[1] + 8) * _ROUNDING * reach
+        return gaussian.TOLERANCE + rounding
+
+    @property
+    def divergence(self) -> float:
+        """KL from the prior, rounded up."""
+        moved = self.means.astype(np.float64) - self.prior.astype(np.float64)
+        logarithm = np.log(self.deviation.astype(np.float64))
+        spread = np.expm1(2.0 * logarithm) - 2.0 * logarithm
+        return 0.5 * float((moved * moved).sum() + len(self.means) * spread.sum()) * (1.0 + 1e-12)

@@ -1,0 +1,31 @@
+"""Some of the rounds of a source, by their numbers: the first so many, or those after."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from surelift.logs.batch import Batch, Needs, Source
+
+
+@dataclass(slots=True)
+class Part:
+    """The rows from ``first`` on, up to ``last``, which is not among them."""
+
+    source: Source
+    first: int
+    last: int
+    ordered: bool = True
+
+    def column_names(self) -> list[str]:
+        return self.source.column_names()
+
+    def count(self) -> int:
+        return max(0, min(self.last, self.source.count()) - self.first)
+
+    def batches(self, needs: Needs) -> Iterator[Batch]:
+        for batch in self.source.batches(needs):
+            begin = max(self.first - batch.start, 0)
+            end = min(self.last - batch.start, batch.table.num_rows)
+            if batch.start >= self.last:
+                break
+            if begin < end:
+                yield replace(batch, table=batch.table.slice(begin, end - begin), start=batch.start + begin)
