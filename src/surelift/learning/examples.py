@@ -23,7 +23,7 @@ class Examples:
     propensity: Any  # (rounds,)
     logging: Any = None  # (rounds, actions), summing to 1
     predicted: Any = None  # (rounds, actions), what a reward model expects
-    overstated: Any = None  # (rounds,), how many times larger the propensity is than the vector says
+    overstated: Any = None  # (rounds,), by how much, relatively, the propensity exceeds its entry in the vector
 
     def __len__(self) -> int:
         return len(self.action)

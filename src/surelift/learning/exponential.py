@@ -172,7 +172,7 @@ class Controlled(Mixed):
         own = (examples.reward[:, None] - taken[rows, action]) / logging[rows, action]
         term = taken + offset if not self.paired else taken + offset - examples.reward[:, None, None]
         term[rows, action] += own
-        return Coefficients(every=xp.log1p(smoothing * term.clip(0.0)), fixed=-xp.log(examples.overstated))
+        return Coefficients(every=xp.log1p(smoothing * term.clip(0.0)), fixed=-xp.log1p(examples.overstated))
 
     def describe(self) -> Mapping[str, Any]:
         return {**self._described(), "model": any(part.by_model for part in self.parts)}

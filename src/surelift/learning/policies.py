@@ -57,8 +57,12 @@ class LinearGaussian(nn.Module):
 
     def _standardised(self, features: Tensor) -> Tensor:
         """Scores divided by their standard deviation, which all actions of a row have in common; 0 where there is none."""
-        variance = (features * features) @ torch.exp(2.0 * self.log_deviation).expand(features.shape[1])
-        return (features @ self.means.T) * torch.rsqrt(variance.clamp_min(1e-30))[:, None]
+        deviation = torch.exp(self.log_deviation)
+        if deviation.ndim == 0:
+            spread = deviation * torch.linalg.vector_norm(features, dim=1)
+        else:
+            spread = torch.linalg.vector_norm(features * deviation, dim=1)
+        return (features @ self.means.T) / spread.clamp_min(1e-15)[:, None]
 
 
 class SoftmaxOfScores(nn.Module):
