@@ -1,7 +1,7 @@
 """Rounds to learn from, as arrays: what was known, what was done, with what probability, what it earned."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -44,8 +44,10 @@ class Examples:
 
         return Examples(*(None if part is None else tensor(part) for part in self.parts()))
 
-    def with_features(self, features: Any) -> "Examples":
-        return replace(self, features=features)
+    @classmethod
+    def joined(cls, several: list["Examples"]) -> "Examples":
+        columns = zip(*(one.parts() for one in several), strict=True)
+        return cls(*(None if column[0] is None else np.concatenate(column) for column in columns))
 
     def parts(self) -> list[Any]:
         return [getattr(self, field.name) for field in fields(self)]

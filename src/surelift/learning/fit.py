@@ -1,6 +1,7 @@
 """The training loop: batch, bound, step; after every pass over the rounds the bound of the whole, and the best is kept."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from surelift.errors import UsageError, positive
 from surelift.learning.checkpoint import Checkpoint
 from surelift.learning.examples import Examples
 from surelift.learning.objective import Objective, sums_of
@@ -29,6 +31,17 @@ class Training:
     seed: int = 0
     device: str = "cpu"
 
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", *(() if self.patience is None else ("patience",))):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+                raise UsageError(f"{name} must be a whole number of at least 1, but is {value!r}.")
+        positive("learning_rate", self.learning_rate)
+        try:
+            torch.zeros(1, device=self.device)
+        except (RuntimeError, AssertionError) as error:
+            raise UsageError(f"device {self.device!r} cannot be used here: {str(error).splitlines()[0]}") from error
+
 
 def train(
     policy: Any,
@@ -41,6 +54,31 @@ def train(
     report: Report | None = None,
 ) -> dict[str, Tensor]:
     """Parameters of the pass with the best bound. A bound holds for all of them at once, so choosing costs nothing."""
+    with _one_thread(training):
+        return _train(policy, objective, rows, training, delta, checkpoint, report)
+
+
+@contextmanager
+def _one_thread(training: Training) -> Iterator[None]:
+    """Steps over small batches are too short to be shared: threads would wait for each other most of the time."""
+    before = torch.get_num_threads()
+    if training.device == "cpu" and training.batch_size <= 1024:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _train(
+    policy: Any,
+    objective: Objective | PlainEstimate,
+    rows: Rows,
+    training: Training,
+    delta: float,
+    checkpoint: Checkpoint | None,
+    report: Report | None,
+) -> dict[str, Tensor]:
     policy.to(training.device)
     optimizer = torch.optim.Adam(policy.parameters(), lr=training.learning_rate, weight_decay=training.weight_decay)
     best, best_epoch, best_score, first = _copy(policy), 0, -np.inf, 1

@@ -13,6 +13,7 @@ from surelift.decisions.certificate import Certificate
 from surelift.decisions.compare import compare
 from surelift.decisions.guarantee import Guarantee
 from surelift.decisions.improvement import Improvement
+from surelift.decisions.method import check_delta
 from surelift.errors import UsageError, share
 from surelift.learning.checkpoint import Checkpoint
 from surelift.learning.features import Features, standardised
@@ -103,7 +104,7 @@ class PolicyLearner:
         progress: Progress | None = None,
     ) -> "PolicyLearner":
         """Learn from ``Logs`` with ``contexts=`` and ``action=``, or from a frame or matrix with arrays beside it."""
-        choice = self._choice()
+        choice, _ = self._choice(), self._training()
         given = {
             "action": action, "reward": reward, "cost": cost, "propensity": propensity, "logging": logging,
             "actions": actions, "action_count": action_count,
@@ -144,6 +145,11 @@ class PolicyLearner:
         usual = "improvement" if mine["policy"] == "gaussian" else "logarithmic-smoothing"
         names = ("control", "grid", "smoothing", "order", "clip", "baseline", "alpha")
         choice = Choice(objective=mine["objective"] or usual, **{name: mine[name] for name in names})
+        check_delta(mine["delta"])
+        if mine["covariance"] not in ("shared", "diagonal"):
+            raise UsageError(f"no covariance {mine['covariance']!r}; it is 'shared' or 'diagonal'.")
+        if mine["policy"] not in ("gaussian", "softmax") and not isinstance(mine["policy"], nn.Module):
+            raise UsageError(f"policy must be 'gaussian', 'softmax' or a torch module, but is {mine['policy']!r}.")
         if (mine["policy"] == "gaussian") != choice.certifies:
             raise UsageError(
                 f"objective {choice.objective!r} does not go with this policy: bounds that certify on the rounds they learn "
@@ -245,8 +251,6 @@ class PolicyLearner:
         rows = Rows(learned_on, features, actions, choice.model)
         linear = mine["policy"] == "softmax"
         module = nn.Linear(features.size, actions, bias=False) if linear else mine["policy"]
-        if not isinstance(module, nn.Module):
-            raise UsageError(f"policy must be 'gaussian', 'softmax' or a torch module, but is {mine['policy']!r}.")
         if linear:
             module.load_state_dict({"weight": torch.zeros(actions, features.size)})
         found = train(

@@ -62,7 +62,8 @@ class LinearGaussian(nn.Module):
             spread = deviation * torch.linalg.vector_norm(features, dim=1)
         else:
             spread = torch.linalg.vector_norm(features * deviation, dim=1)
-        return (features @ self.means.T) / spread.clamp_min(1e-15)[:, None]
+        standardised: Tensor = (features @ self.means.T) / spread.clamp_min(1e-15)[:, None]
+        return standardised
 
 
 class SoftmaxOfScores(nn.Module):

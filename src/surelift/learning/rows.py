@@ -9,12 +9,15 @@ from surelift.controls.model import RewardModel
 from surelift.errors import LogsError, UsageError
 from surelift.learning.examples import Examples, examples_of
 from surelift.learning.features import Features, Finding
-from surelift.logs.batch import Needs
+from surelift.logs import faults
+from surelift.logs.batch import ROWS_PER_BATCH, Needs
+from surelift.logs.columns import decode, is_list, is_text
 from surelift.logs.faults import refuse_faults
 from surelift.logs.fingerprint import Fingerprint, RoundHashes
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.policies.policy import action_counts, require_action, require_action_count
+from surelift.statistics import Sums
 
 SUBJECT = "a policy to learn"
 MEMORY = 2 << 30
@@ -36,7 +39,7 @@ class Rows:
             return
         kept: list[Examples] | None = []
         size = 0
-        for one in self._read():
+        for one in regrouped(self._read(), ROWS_PER_BATCH):
             yield one
             size += sum(part.nbytes for part in one.parts() if part is not None)
             kept = None if kept is None or size > self._memory else [*kept, one]
@@ -56,6 +59,22 @@ class Rows:
             predictor.finish()
 
 
+def regrouped(parts: Iterator[Examples], size: int) -> Iterator[Examples]:
+    """Stretches of so many rounds, however they arrive: what is learned does not depend on the layout of a file."""
+    waiting: list[Examples] = []
+    count = 0
+    for part in parts:
+        waiting.append(part)
+        count += len(part)
+        if count >= size:
+            joined = Examples.joined(waiting)
+            whole = count // size * size
+            yield from joined.at(slice(0, whole)).pieces(size)
+            waiting, count = [joined.at(slice(whole, count))], count - whole
+    if count:
+        yield Examples.joined(waiting)
+
+
 def rounds_of(logs: Logs, contexts: tuple[str, ...], model: RewardModel | None = None) -> Iterator[Rounds]:
     """The rounds in batches, checked: a log with a fault is refused."""
     needs = Needs(handed_on=contexts) + (Needs() if model is None else model.needs(logs))
@@ -69,14 +88,29 @@ def rounds_of(logs: Logs, contexts: tuple[str, ...], model: RewardModel | None =
 
 
 def survey(logs: Logs, *, intercept: bool) -> tuple[Features, int, Fingerprint]:
-    """One pass beforehand: how contexts become features, how many actions there are, which rounds these are."""
+    """One pass beforehand: how contexts become features, how many actions there are, which rounds these are.
+
+    All that makes a round unfit is counted over the whole log before it is told.
+    """
     require_learnable(logs)
-    finding = Finding(logs.contexts or (), intercept=intercept)
-    counts, found = set[int](), Fingerprint()
-    for rounds in rounds_of(logs, logs.contexts or ()):
-        finding.look(rounds.handed_on(logs.contexts or ()))
+    contexts = logs.contexts or ()
+    finding = Finding(contexts, intercept=intercept)
+    counts, found, faulty = set[int](), Fingerprint(), Sums()
+    for batch in logs.batches(Needs(handed_on=contexts)):
+        rounds = Rounds(logs, batch)
+        table = rounds.handed_on(contexts)
+        for name in contexts:
+            if not is_list(table[name]) and not is_text(decode(table[name])):
+                numbers = rounds.plain_numbers(name)
+                rounds.refuse(f"context {name!r}", faults.NULL, numbers.null, None)
+                rounds.check_finite(numbers.values, f"context {name!r}", besides=numbers.null)
+        faulty = faulty + Sums(rows=rounds.size, invalid=rounds.faults.tallies)
+        if rounds.faults.tallies or not rounds.size:
+            continue
+        finding.look(table)
         counts |= set(np.unique(action_counts(rounds)).astype(int).tolist())
         found = found + fingerprint_of(rounds)
+    refuse_faults(faulty.invalid, rows=faulty.rows)
     if not counts:
         raise LogsError("these logs are empty: there is no round to learn from.")
     if len(counts) > 1:

@@ -1,0 +1,83 @@
+"""surelift learn, as a stranger would type it."""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import surelift as sl
+from surelift.cli.app import main
+from surelift.datasets.shop import ITEMS
+
+FLAGS = [
+    "--reward", "click", "--propensity", "propensity", "--action", "item", "--actions", ",".join(ITEMS), "--contexts",
+    "visitor,device,daypart",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo log, fresh rounds, and the policy learned from the first."""
+    place = tmp_path_factory.mktemp("learn")
+    pq.write_table(sl.datasets.shop().table, place / "shop.parquet")
+    pq.write_table(sl.datasets.shop(seed=7).table, place / "fresh.parquet")
+    code = main(["learn", str(place / "shop.parquet"), *FLAGS, "-o", str(place / "policy.safetensors")])
+    assert code == 0
+    return place
+
+
+def test_the_demo_log_gives_a_policy_certified_better(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policy = str(folder / "policy.safetensors")
+    assert main(["verify", policy, str(folder / "shop.parquet")]) == 0
+    assert "Certified: drawing its actions, it is better than production." in capsys.readouterr().err
+    fresh = [str(folder / "fresh.parquet"), *FLAGS, "--learned", f"new={policy}"]
+    assert main(["compare", *fresh, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    stated = sl.LearnedPolicy.load(policy).certificate
+    assert stated is not None
+    assert 0.0 < stated.content["answer"]["lower"] < answer["upper"]
+    assert main(["verify", policy, str(folder / "fresh.parquet")]) == 3
+
+
+def test_its_own_rounds_cannot_judge_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policy = str(folder / "policy.safetensors")
+    assert main(["compare", str(folder / "shop.parquet"), *FLAGS, "--learned", policy]) == 2
+    assert "learned from these very rounds" in capsys.readouterr().err
+
+
+def test_a_softmax_on_rounds_held_out(folder: Path, tmp_path: Path) -> None:
+    policy, certificate = str(tmp_path / "s.safetensors"), tmp_path / "c.json"
+    flags = [*FLAGS, "--kind", "softmax", "-o", policy, "--certificate", str(certificate)]
+    assert main(["learn", str(folder / "shop.parquet"), *flags]) == 0
+    assert main(["verify", policy, str(folder / "shop.parquet")]) == 0
+    assert json.loads(certificate.read_text())["question"] == "compare"
+
+
+@pytest.mark.parametrize(
+    "flags, code, says",
+    [
+        (["--objective", "best"], 2, "no objective 'best'"),
+        (["-o", "nowhere/p.safetensors"], 2, "the folder of nowhere/p.safetensors does not exist"),
+        (["--contexts", "visitor,mood"], 2, "no column 'mood'"),
+        (["--reward-range", "0", "0.5"], 4, "outside the declared reward range"),
+        (["--delta", "2"], 2, "delta"),
+    ],
+)
+def test_what_it_refuses(
+    folder: Path, flags: list[str], code: int, says: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    shown = [
+        flag for flag in FLAGS if "--contexts" not in flags or flag not in ("--contexts", "visitor,device,daypart")
+    ]
+    target = ["-o", str(tmp_path / "p.safetensors")] if "-o" not in flags else []
+    assert main(["learn", str(folder / "shop.parquet"), *shown, *flags, *target]) == code
+    assert says in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_files_that_are_no_policies(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "x.safetensors").write_bytes(b"nothing of the kind")
+    assert main(["verify", str(tmp_path / "x.safetensors"), str(folder / "shop.parquet")]) == 4
+    assert main(["verify", str(tmp_path / "gone.safetensors"), str(folder / "shop.parquet")]) == 2
+    assert "there is no file" in capsys.readouterr().err

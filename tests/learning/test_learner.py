@@ -1,0 +1,359 @@
+"""From a log to a policy with its certificate: every way in, every way out, and the ways to cheat."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+import surelift as sl
+from surelift.arrays import FloatArray
+from surelift.learning import rows as rows_module
+from surelift.learning.features import Features
+from surelift.learning.learned import LearnedPolicy
+from surelift.learning.learner import PolicyLearner
+from surelift.learning.rule import GaussianRule
+
+FEW: dict[str, Any] = {"epochs": 3, "learning_rate": 0.05}
+
+
+def problem(rounds: int = 2_000, seed: int = 0) -> dict[str, FloatArray]:
+    """Three actions, the best of which shows in the context."""
+    rng = np.random.default_rng(seed)
+    contexts = rng.normal(size=(rounds, 3))
+    logging = 0.7 * rng.dirichlet(np.ones(3), rounds) + 0.1
+    action = (rng.random(rounds)[:, None] > np.cumsum(logging, axis=1)[:, :-1]).sum(axis=1)
+    reward = (rng.random(rounds) < np.where(action == contexts.argmax(axis=1), 0.8, 0.2)).astype(float)
+    return {
+        "contexts": contexts, "action": action, "reward": reward, "logging": logging,
+        "propensity": logging[np.arange(rounds), action],
+    }  # fmt: skip
+
+
+def logs_of(data: dict[str, FloatArray]) -> sl.Logs:
+    return sl.Logs(**data)  # type: ignore[arg-type]
+
+
+def fit(data: dict[str, FloatArray], **options: Any) -> PolicyLearner:
+    return PolicyLearner(**{**FEW, **options}).fit(logs_of(data))
+
+
+@pytest.fixture(scope="module")
+def learned() -> PolicyLearner:
+    return fit(problem())
+
+
+def test_it_learns_and_certifies(learned: PolicyLearner) -> None:
+    answer: Any = learned.answer_
+    assert answer.certified
+    assert answer.about == "improvement"
+    assert 0.0 < answer.lower < answer.estimate
+    assert answer.rounds == 1_800
+    stated = learned.certificate_.content  # type: ignore[union-attr]
+    assert stated["question"] == "learn"
+    assert stated["answer"]["divergence"] == pytest.approx(learned.policy_.rule.divergence)  # type: ignore[union-attr]
+    assert "fitted on the first 200 rounds" in stated["answer"]["prior"]
+    fresh = sl.compare(logs_of(problem(seed=1)), {"new": learned})
+    assert fresh.certified
+    value: Any = sl.evaluate(logs_of(problem(seed=1)), {"new": learned.policy_})["new"]
+    assert value.lower > 0.4
+    chosen = sl.select(logs_of(problem(seed=1)), {"new": learned, "same": "logging"}).chosen
+    assert chosen == "new"
+
+
+@pytest.mark.parametrize("kind", ["arrays", "pandas", "polars", "parquet", "csv"])
+def test_every_way_in(kind: str, learned: PolicyLearner, tmp_path: Path) -> None:
+    data = problem()
+    columns = {f"x{k}": data["contexts"][:, k] for k in range(3)}
+    beside: dict[str, Any] = {name: data[name] for name in ("reward", "propensity", "logging")}
+    learner = PolicyLearner(**FEW)
+    if kind == "arrays":
+        learner.fit(data["contexts"], data["action"], **beside)
+    elif kind in ("pandas", "polars"):
+        frame = pd.DataFrame(columns) if kind == "pandas" else pl.DataFrame(columns)
+        learner.fit(frame, data["action"], **beside)
+    else:
+        names = {f"l{k}": data["logging"][:, k] for k in range(3)}
+        table = pa.table({**columns, **names, **{name: data[name] for name in ("action", "reward", "propensity")}})
+        path = tmp_path / f"log.{kind}"
+        if kind == "csv":
+            import pyarrow.csv
+
+            pyarrow.csv.write_csv(table, path)
+        else:
+            pq.write_table(table, path, row_group_size=300)
+        logs = sl.Logs(
+            path, reward="reward", propensity="propensity", action="action", logging=list(names), contexts=list(columns)
+        )
+        learner.fit(logs)
+    assert learner.answer_.lower == pytest.approx(learned.answer_.lower, abs=1e-9)
+    np.testing.assert_array_equal(learner.policy_.rule.means, learned.policy_.rule.means)  # type: ignore[union-attr]
+
+
+def test_rounds_that_do_not_fit_in_memory_are_read_anew(
+    learned: PolicyLearner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows_module.Rows.__init__, "__kwdefaults__", {"memory": 1})
+    again = fit(problem())
+    np.testing.assert_array_equal(again.policy_.rule.means, learned.policy_.rule.means)  # type: ignore[union-attr]
+
+
+def test_seeds_repeat(learned: PolicyLearner) -> None:
+    assert fit(problem()).answer_.lower == learned.answer_.lower
+    assert fit(problem(), seed=1).answer_.lower != learned.answer_.lower
+
+
+def test_a_killed_run_goes_on_to_the_same_result(tmp_path: Path) -> None:
+    path = str(tmp_path / "state.safetensors")
+    whole = fit(problem(), checkpoint=str(tmp_path / "whole.safetensors"), epochs=4)
+
+    def kill(epoch: int, _: int, __: float) -> None:
+        if epoch == 2:
+            raise KeyboardInterrupt
+
+    half = PolicyLearner(**{**FEW, "epochs": 4}, checkpoint=path)
+    with pytest.raises(KeyboardInterrupt):
+        half.fit(logs_of(problem()), progress=kill)
+    passes: list[int] = []
+    half.fit(logs_of(problem()), progress=lambda epoch, *_: passes.append(epoch))
+    assert passes == [3, 4]
+    np.testing.assert_array_equal(half.policy_.rule.means, whole.policy_.rule.means)  # type: ignore[union-attr]
+    assert half.answer_.lower == whole.answer_.lower
+    with pytest.raises(sl.UsageError, match="checkpoint of another training"):
+        fit(problem(), checkpoint=path, delta=0.01)
+    with pytest.raises(sl.UsageError, match="checkpoint of another training"):
+        fit(problem(seed=3), checkpoint=path, epochs=4)
+
+
+def test_a_policy_in_a_file(learned: PolicyLearner, tmp_path: Path) -> None:
+    path = tmp_path / "policy.safetensors"
+    learned.save(str(path))
+    again = LearnedPolicy.load(path)
+    contexts = problem(seed=4)["contexts"]
+    np.testing.assert_array_equal(again.predict_proba(contexts), learned.predict_proba(contexts))
+    assert sl.verify(again.certificate, logs_of(problem()), again).same  # type: ignore[arg-type]
+    other = sl.verify(again.certificate, logs_of(problem(seed=1)), again)  # type: ignore[arg-type]
+    assert not other.same
+    path.write_bytes(path.read_bytes()[:-50])
+    with pytest.raises(sl.LogsError, match="cannot be read as safetensors"):
+        LearnedPolicy.load(path)
+    (tmp_path / "x.safetensors").write_bytes(b"no such thing")
+    with pytest.raises(sl.LogsError):
+        LearnedPolicy.load(tmp_path / "x.safetensors")
+
+
+def test_a_certificate_on_another_policy_does_not_verify(learned: PolicyLearner) -> None:
+    rule = learned.policy_.rule
+    assert isinstance(rule, GaussianRule)
+    other = LearnedPolicy(
+        GaussianRule(1.5 * rule.means, rule.deviation, rule.prior), learned.policy_.features, None, 3, ()
+    )
+    assert not sl.verify(learned.certificate_, logs_of(problem()), other).same  # type: ignore[arg-type]
+    stated = json.loads(json.dumps(learned.certificate_.content))  # type: ignore[union-attr]
+    stated["answer"]["lower"] += 0.01
+    assert not sl.verify(stated, logs_of(problem()), learned.policy_).same
+
+
+def test_acting(learned: PolicyLearner) -> None:
+    contexts = problem(seed=5)["contexts"]
+    shares = learned.predict_proba(contexts[:1])
+    drawn = learned.sample(np.repeat(contexts[:1], 20_000, axis=0), seed=0)
+    assert np.bincount(drawn, minlength=3) / 20_000 == pytest.approx(shares[0], abs=0.02)
+    assert (learned.sample(contexts, seed=1) == learned.sample(contexts, seed=1)).all()
+    with pytest.warns(UserWarning, match="Act with sample"):
+        assert (learned.predict(contexts) == learned.predict_proba(contexts).argmax(axis=1)).all()
+
+
+def test_labels_and_texts(tmp_path: Path) -> None:
+    shop = sl.datasets.shop(4_000)
+    learner = PolicyLearner(**FEW).fit(shop.logs())
+    table = shop.table.select(["visitor", "device", "daypart"])
+    assert set(learner.sample(table, seed=0)) <= set(sl.datasets.shop(10).columns()["actions"])
+    unseen = pa.table({"visitor": ["stranger", None], "device": ["phone", "phone"], "daypart": ["day", "day"]})
+    assert learner.predict_proba(unseen).sum(axis=1) == pytest.approx(1.0)
+    assert learner.certificate_ is not None
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"objective": "value"}, {"objective": "value", "control": "none"}, {"objective": "ls-lin"},
+        {"objective": "ls-lin", "smoothing": 0.1}, {"objective": "moments", "order": 2},
+        {"objective": "implicit-exploration"}, {"objective": "clipping"}, {"objective": "clipping-with-baseline"},
+        {"objective": "exponential-smoothing"}, {"objective": "improvement", "control": "none"},
+        {"objective": "improvement", "grid": "planned"}, {"prior": "zero"}, {"covariance": "diagonal"},
+        {"prior": np.zeros((3, 4))},
+    ],
+    ids=lambda options: " ".join(f"{name}={value}" for name, value in options.items())[:40].replace("\n", " "),
+)  # fmt: skip
+def test_every_objective_learns_and_verifies(options: dict[str, Any]) -> None:
+    data = problem()
+    learner = fit(data, **options)
+    answer: Any = learner.answer_
+    assert answer.rounds == (1_800 if options.get("prior", "fitted") is not None and "prior" not in options else 2_000)
+    assert sl.verify(learner.certificate_, logs_of(data), learner.policy_).same  # type: ignore[arg-type]
+    truth = float((learner.predict_proba(data["contexts"]) * rewards(data)).sum(axis=1).mean())
+    production = float((data["logging"] * rewards(data)).sum(axis=1).mean())
+    assert answer.lower <= (truth if answer.about == "value" else truth - production) + 0.01
+    assert truth > production + 0.02
+
+
+def rewards(data: dict[str, FloatArray]) -> FloatArray:
+    expected = np.full(data["logging"].shape, 0.2)
+    expected[np.arange(len(expected)), data["contexts"].argmax(axis=1)] = 0.8
+    return expected
+
+
+def test_a_reward_model_narrows() -> None:
+    data = problem()
+    with_model = PolicyLearner(**FEW, control=sl.models.given(_predicted(data))).fit(logs_of(data))
+    assert with_model.answer_.certified
+    certificate: Any = with_model.certificate_
+    assert sl.verify(certificate, logs_of(data), with_model.policy_, control=sl.models.given(_predicted(data))).same
+    with pytest.raises(sl.UsageError, match="give it in control="):
+        sl.verify(with_model.certificate_, logs_of(data), with_model.policy_)  # type: ignore[arg-type]
+
+
+def _predicted(data: dict[str, FloatArray]) -> Any:
+    return lambda table: (
+        0.2
+        + 0.6 * (np.column_stack([table[f"x{k}"].to_numpy() for k in range(3)]).argmax(axis=1)[:, None] == np.arange(3))
+    )
+
+
+def test_costs_and_ranges() -> None:
+    data = problem()
+    plain = fit(data)
+    cents = {**data, "cost": 100.0 * (1.0 - data["reward"])}
+    del cents["reward"]
+    learner = PolicyLearner(**FEW).fit(sl.Logs(**cents, reward_range=(0, 100)))  # type: ignore[arg-type]
+    assert learner.answer_.lower == pytest.approx(100.0 * plain.answer_.lower, rel=1e-6)
+    value: Any = PolicyLearner(**FEW, objective="value").fit(sl.Logs(**cents, reward_range=(0, 100))).answer_  # type: ignore[arg-type]
+    assert value.lower > value.estimate  # of a cost: at most so much
+
+
+def test_other_policies_are_certified_on_rounds_held_out() -> None:
+    data = problem(4_000)
+    for policy in ("softmax", torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))):
+        learner = PolicyLearner(policy, **FEW).fit(logs_of(data))
+        assert learner.answer_.certified
+        assert learner.answer_.rounds == 1_200
+        judged = logs_of(data).part(2_800, 4_000)
+        assert sl.verify(learner.certificate_, judged, learner.policy_).same  # type: ignore[arg-type]
+        with pytest.raises(sl.UsageError, match="learned from these very rounds"):
+            sl.compare(logs_of(data).part(0, 2_800), {"new": learner})
+    for objective in ("ips", "snips"):
+        assert PolicyLearner("softmax", objective=objective, **FEW).fit(logs_of(data)).answer_.certified
+    robust = PolicyLearner("softmax", objective="doubly-robust", control=sl.models.given(_predicted(data)), **FEW)
+    assert robust.fit(logs_of(data)).answer_.certified
+
+
+def test_a_module_in_a_file(tmp_path: Path) -> None:
+    def network() -> torch.nn.Module:
+        return torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 3))
+
+    learner = PolicyLearner(network(), **FEW).fit(logs_of(problem()))
+    learner.save(str(tmp_path / "p.safetensors"))
+    with pytest.raises(sl.UsageError, match="module="):
+        LearnedPolicy.load(tmp_path / "p.safetensors")
+    again = LearnedPolicy.load(tmp_path / "p.safetensors", module=network())
+    contexts = problem(seed=6)["contexts"]
+    np.testing.assert_array_equal(again.predict_proba(contexts), learner.predict_proba(contexts))
+
+
+def test_known_cheats_are_refused(learned: PolicyLearner) -> None:
+    data = problem()
+    with pytest.raises(sl.UsageError, match="learned from these very rounds"):
+        sl.compare(logs_of(data), {"new": learned})
+    with pytest.raises(sl.UsageError, match="learned from these very rounds"):
+        sl.evaluate(logs_of(data).part(200, 2_000), {"new": learned})
+    zero = fit(data, prior="zero", intercept=True)
+    with pytest.raises(sl.UsageError, match="voids the certificate"):
+        fit(data, prior=zero)
+    other = fit(problem(seed=8), prior="zero")
+    assert fit(data, prior=other).answer_.certified
+
+
+@pytest.mark.parametrize(
+    "options, says",
+    [
+        ({"objective": "best"}, "no objective 'best'"),
+        ({"objective": "ips"}, "does not go with this policy"),
+        ({"policy": "softmax", "objective": "improvement"}, "does not go with this policy"),
+        ({"policy": "forest"}, "must be 'gaussian', 'softmax' or a torch module"),
+        ({"objective": "ls-lin", "order": 2}, "does not use order="),
+        ({"control": "magic"}, "no control 'magic'"),
+        ({"prior": np.zeros((2, 2))}, "a mean for each of 3 actions and 4 features"),
+        ({"prior": "best"}, "no prior 'best'"),
+        ({"grid": "wide"}, "no grid 'wide'"),
+        ({"policy": "softmax", "holdout": 0.0}, "holdout must leave rounds"),
+        ({"delta": 1.5}, "delta"),
+        ({"epochs": 0}, "epochs must be a whole number of at least 1"),
+        ({"batch_size": 2.5}, "batch_size must be a whole number of at least 1"),
+        ({"learning_rate": -1.0}, "learning_rate must be a positive"),
+        ({"covariance": "full"}, "no covariance 'full'"),
+        ({"device": "abacus"}, "device"),
+    ],
+)
+def test_what_a_learner_refuses(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(sl.UsageError, match=says):
+        fit(problem(300), **options)
+
+
+def test_logs_it_cannot_learn_from() -> None:
+    data = problem(300)
+    del data["contexts"]
+    with pytest.raises(sl.UsageError, match="name their columns in contexts="):
+        fit(data)
+    data = problem(300)
+    del data["action"], data["logging"]
+    with pytest.raises(sl.UsageError, match="action="):
+        fit(data)
+    data = problem(300)
+    data["contexts"][7, 1] = np.nan
+    with pytest.raises(sl.LogsError, match=r"context 'x1': 1 of 300 values are NaN; the first is nan in row 7"):
+        fit(data)
+    data = problem(300)
+    data["reward"][3] = 2.0
+    with pytest.raises(sl.LogsError, match="outside the declared reward range"):
+        fit(data)
+    with pytest.raises(sl.UsageError, match="has not learned yet"):
+        PolicyLearner().predict_proba(np.zeros((1, 3)))
+
+
+def test_in_the_words_of_scikit_learn() -> None:
+    sklearn = pytest.importorskip("sklearn.base")
+    learner = PolicyLearner(epochs=2, delta=0.1)
+    again = sklearn.clone(learner)
+    assert again.get_params()["delta"] == 0.1
+    assert again.set_params(delta=0.2).delta == 0.2
+    assert "delta=0.1" in repr(learner)
+    with pytest.raises(sl.UsageError, match="no parameter"):
+        learner.set_params(detla=0.1)
+
+
+def test_features_of_lists_and_scales() -> None:
+    table = pa.table({"v": pa.array([[1.0, 2.0], [3.0, 4.0]]), "t": ["a", "b"], "n": [10.0, 30.0]})
+    layout = Features(("v", "t", "n"), {"t": ("a", "c")}, {"v": 2}, True, (2.0, 3.0, 20.0), (1.0, 1.0, 10.0))
+    assert layout.encode(table).tolist() == [[-1.0, -1.0, 1.0, 0.0, -1.0, 1.0], [1.0, 1.0, 0.0, 0.0, 1.0, 1.0]]
+    assert Features.from_description(json.loads(json.dumps(layout.describe()))) == layout
+
+
+def test_a_file_is_used_without_torch(learned: PolicyLearner, tmp_path: Path) -> None:
+    """Where a policy only acts, torch is not loaded."""
+    learned.save(str(tmp_path / "p.safetensors"))
+    script = (
+        "import sys, numpy as np, surelift as sl\n"
+        f"policy = sl.LearnedPolicy.load({str(tmp_path / 'p.safetensors')!r})\n"
+        "policy.sample(np.zeros((3, 3)))\n"
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
