@@ -9,10 +9,11 @@ from typing import Annotated, Literal
 from cyclopts import Group, Parameter
 
 from surelift import learning
-from surelift.cli.options import LogFlags, OutputFlags, Sources
+from surelift.cli.options import JsonFlag, LogFlags, Sources
 from surelift.cli.output import say, show
 from surelift.decisions.guarantee import Guarantee
 from surelift.errors import UsageError
+from surelift.learning.files import refuse_overwriting
 
 LEARNING = Group.create_ordered("The learning")
 
@@ -56,7 +57,7 @@ def learn(
         Parameter(help="File that keeps the state; a run that was killed goes on from it.", show_default=False,
                   group=LEARNING),
     ] = None,
-    output: OutputFlags = OutputFlags(),
+    json: JsonFlag = False,
 ) -> int:  # fmt: skip
     """Learn a new policy that carries the proof of being better than production.
 
@@ -65,6 +66,7 @@ def learn(
     logs = log.logs(sources)
     if not Path(policy).resolve().parent.is_dir():
         raise UsageError(f"the folder of {policy} does not exist.")
+    refuse_overwriting(policy)
     learner = learning.PolicyLearner(
         kind, objective=objective, control=control, delta=delta, prior=prior, prior_share=prior_share, holdout=holdout,
         epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, seed=seed, device=device, checkpoint=checkpoint,
@@ -72,14 +74,12 @@ def learn(
     with _progress(epochs) as tell:
         learner.fit(logs, progress=tell)
     learner.save(policy)
-    if output.certificate is not None:
-        learner.certificate_.save(output.certificate)
-    show(learner.answer_, json=output.json)
+    show(learner.answer_, json=json)
     say(f"Policy written to {policy}. Its certificate is inside: surelift verify {policy} SOURCE confirms it, and "
         f"surelift compare FRESH --learned {policy} ... tries it on fresh rounds.")  # fmt: skip
     answer = learner.answer_
-    value = isinstance(answer, Guarantee) and answer.about == "value"
-    return 0 if answer.certified or value else 3
+    bounded = isinstance(answer, Guarantee) and answer.about == "value" and not answer.doubts
+    return 0 if answer.certified or bounded else 3
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from surelift.decisions.certificate import Certificate
 from surelift.decisions.verify import damage_told
 from surelift.decisions.verify import verify as ask
 from surelift.errors import UsageError
+from surelift.learning.files import is_policy
 from surelift.logs.logs import Logs
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def verify(
 
     Exit code 0 when it is the same, 3 when it differs.
     """
-    learned = load(certificate) if certificate.endswith(".safetensors") else None
+    learned = load(certificate) if is_policy(certificate) else None
     stated = Certificate.load(certificate) if learned is None else learned.certificate
     if stated is None:
         raise UsageError(f"{certificate} holds a policy without a certificate.")
@@ -46,8 +47,6 @@ def verify(
         if unknown:
             raise ValueError(f"it describes logs by {', '.join(sorted(unknown))}")
         logs = Logs(sources, **declared)
-    if learned is not None and "judged" in learned.asked:
-        logs = logs.part(*learned.asked["judged"])
     with progress() as tell:
         result = ask(stated, logs, learned, progress=tell)
     show(result, json=json)

@@ -13,6 +13,7 @@ from surelift.logs.faults import refuse_faults
 from surelift.logs.files import Files
 from surelift.logs.fingerprint import Fingerprint, RoundHashes
 from surelift.logs.logs import Logs
+from surelift.logs.part import Part
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
 
@@ -79,6 +80,10 @@ def fingerprint_of(training: Training) -> Fingerprint:
 
 
 def _share_files(first: Source, second: Source) -> bool:
+    if isinstance(first, Part):
+        return first.overlaps(second)
+    if isinstance(second, Part):
+        return second.overlaps(first)
     if isinstance(first, Files) and isinstance(second, Files):
         return bool(first.resolved & second.resolved)
     return first is second

@@ -16,8 +16,10 @@ class Guarantee(Result):
     about: Literal["value", "improvement"]
     estimate: float
     """The plain mean (IPS), from the same rounds the policy was learned from: it flatters."""
-    lower: float
-    """Holds with probability 1 - delta, for every policy of its kind at once; of a cost, it is an upper bound."""
+    lower: float | None
+    """Holds with probability 1 - delta, for every policy of its kind at once. None for the value of a cost."""
+    upper: float | None
+    """The same for the value of a cost, which is bounded from above."""
     certified: bool
     """Whether it is surely better than production: for an improvement, whether ``lower`` exceeds 0."""
     delta: float
@@ -37,13 +39,13 @@ class Guarantee(Result):
 
     def to_dict(self) -> dict[str, Any]:
         names = (
-            "policy", "about", "estimate", "lower", "certified", "delta", "rounds", "objective", "divergence", "prior",
-            "promise",
+            "policy", "about", "estimate", "lower", "upper", "certified", "delta", "rounds", "objective", "divergence",
+            "prior", "promise",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names} | {
             "assumptions": list(self.assumptions), "doubts": list(self.doubts),
         }  # fmt: skip
 
     def records(self) -> list[dict[str, Any]]:
-        kept = ("policy", "about", "estimate", "lower", "certified", "delta", "rounds", "objective", "divergence")
-        return [{name: getattr(self, name) for name in kept}]
+        left_out = ("prior", "promise", "assumptions", "doubts")
+        return [{name: value for name, value in self.to_dict().items() if name not in left_out}]

@@ -71,6 +71,7 @@ def verify(
             for name, form in stated["policies"].items()
         }
         ask_again = _question(stated, rebuilt, control)
+        logs = _judged(stated, rebuilt, logs)
     answer = ask_again(logs, progress=progress)
     repeated = Certificate.of(answer).content
     with damage_told():
@@ -82,6 +83,16 @@ def _named(stated: Mapping[str, Any], policies: Any) -> Any:
     """A learned policy given alone is the one the certificate speaks of."""
     learned = [name for name, form in stated["policies"].items() if dict(form).get("kind") == "learned"]
     return {learned[0]: policies} if hasattr(policies, "as_reader") and len(learned) == 1 else policies
+
+
+def _judged(stated: Mapping[str, Any], policies: Mapping[str, Policy], logs: Logs) -> Logs:
+    """Of the whole log, the rounds that were held out to judge a learned policy."""
+    for policy in policies.values():
+        reader: Any = getattr(policy, "reader", None)
+        if hasattr(reader, "judged") and logs.count() != stated["rounds"]:
+            held_out: Logs = reader.judged(logs)
+            return held_out
+    return logs
 
 
 @contextmanager
@@ -114,7 +125,7 @@ def _question(stated: Mapping[str, Any], policies: dict[str, Policy], control: A
     """The same question of the same policies with the same options, to be asked of logs."""
     options = dict(stated["options"])
     if stated["question"] == "learn":
-        reader: Any = getattr(next(iter(policies.values())), "reader", None)
+        reader: Any = getattr(next(iter(policies.values()), None), "reader", None)
         if not hasattr(reader, "certify"):
             raise UsageError("this is the certificate of a learned policy; give that policy in policies=.")
         return lambda logs, progress: reader.certify(logs, options, control=control, progress=progress)
@@ -150,6 +161,9 @@ def _differences(stated: Mapping[str, Any], repeated: Mapping[str, Any], *, roun
         stated["fingerprint"] != repeated["fingerprint"]
     ):
         yield "the fingerprint differs: these are other rounds, or other probabilities"
+    for name, form in stated["policies"].items():
+        if dict(form).get("mark") != dict(repeated["policies"].get(name, {})).get("mark"):
+            yield f"policy {name!r} is another one than the certificate speaks of"
     for name in ("candidates", "options", "answer"):
         yield from _compare(name, stated[name], repeated[name], rounding)
 

@@ -16,8 +16,8 @@ _ENTRIES_AT_ONCE = 1 << 22
 class Bounded:
     """What one pass over the rounds found: the bound on [0, 1], or on [-1, 1] for an improvement, and a plain estimate."""
 
-    def __init__(self, lower: float, estimate: float, rounds: int, divergence: float) -> None:
-        self.lower, self.estimate, self.rounds, self.divergence = lower, estimate, rounds, divergence
+    def __init__(self, lower: float, estimate: float, mean_weight: float, rounds: int) -> None:
+        self.lower, self.estimate, self.mean_weight, self.rounds = lower, estimate, mean_weight, rounds
 
 
 def certify(
@@ -31,7 +31,7 @@ def certify(
 ) -> Bounded:
     total: Any = 0.0
     sizes: Any = 0.0
-    estimate, rounds, actions = 0.0, 0, len(rule.means)
+    estimate, weights, rounds, actions = 0.0, 0.0, 0, len(rule.means)
     width = max(1, _ENTRIES_AT_ONCE // (components * (actions if objective.every_action else 1)))
     for chunk in rows:
         for part in chunk.pieces(width):
@@ -40,8 +40,9 @@ def certify(
             coefficients = objective.coefficients(part)
             total = total + sums_of(coefficients, probabilities if objective.every_action else own)
             sizes = sizes + sizes_of(coefficients)
-            weight = own / part.propensity - (1.0 if objective.about == "improvement" else 0.0)
-            estimate += float((weight * part.reward).sum())
+            weight = own / part.propensity
+            weights += float(weight.sum())
+            estimate += float(((weight - (objective.about == "improvement")) * part.reward).sum())
         rounds += len(chunk)
         if progress is not None:
             progress(rounds)
@@ -50,4 +51,5 @@ def certify(
     low = total - np.array(objective.signs) * slack * sizes - np.array(objective.signs) * ROUNDING * np.abs(total)
     bound = float(objective.bound(low, np.float64(rule.divergence), rounds=rounds, delta=delta))
     floor = -1.0 if objective.about == "improvement" else 0.0
-    return Bounded(max(floor, bound - ROUNDING * (1.0 + abs(bound))), estimate / rounds, rounds, rule.divergence)
+    lower = max(floor, bound - ROUNDING * (1.0 + abs(bound)))
+    return Bounded(lower, estimate / rounds, weights / rounds, rounds)

@@ -1,8 +1,8 @@
 """From contexts to the features of a linear rule: numbers as they are, or standardised; a text as one feature each; a 1.
 
-What a text becomes may be found out as rounds are read: a feature that was never seen has its prior's weights, so that it is
-as if there had been one for every text from the start. A standardisation may not: it is fixed before, or taken from rounds
-that are set aside.
+Which texts there are may be found out as rounds are read: it is as if there had been a feature for every text from the
+start. The weights of one that was never seen are as the prior has them, whichever it is, and so one more feature stands for
+all of those. A standardisation may not be found out: it is fixed before, or taken from rounds that are set aside.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,10 +36,20 @@ class Features:
         return sum(self._width(name) for name in self.names) + self.intercept
 
     def _width(self, name: str) -> int:
-        return len(self.texts[name]) if name in self.texts else self.widths.get(name, 1)
+        return len(self.texts[name]) + 1 if name in self.texts else self.widths.get(name, 1)
+
+    def unseen(self) -> list[int]:
+        """The places of the features that stand for texts never seen: their weights stay with the prior."""
+        ends = np.cumsum([self._width(name) for name in self.names])
+        return [int(end) - 1 for name, end in zip(self.names, ends, strict=True) if name in self.texts]
 
     def encode(self, table: Any) -> npt.NDArray[np.float32]:
-        """(rows, features) of a pyarrow table with these columns; an entry that is missing is refused."""
+        """(rows, features) of a pyarrow table with these columns; a number that is missing is refused."""
+        absent = [name for name in self.names if name not in table.column_names]
+        if absent:
+            raise UsageError(
+                f"the contexts have no column {absent[0]!r}; they are {', '.join(table.column_names[:20])}."
+            )
         out = np.zeros((table.num_rows, self.size), dtype=np.float32)
         place = number = 0
         for name in self.names:
@@ -51,7 +61,10 @@ class Features:
                 if self.centre is not None and self.scale is not None:
                     these = slice(number, number + width)
                     values = (values - np.array(self.centre[these])) / np.array(self.scale[these])
-                out[:, place : place + width] = values
+                with np.errstate(over="ignore"):
+                    out[:, place : place + width] = values
+                if not np.isfinite(out[:, place : place + width]).all():
+                    raise LogsError(f"context {name!r} holds numbers beyond 1e38; scale them before.")
                 number += width
             place += width
         if self.intercept:
@@ -62,7 +75,8 @@ class Features:
     def _encode_text(column: ArrowColumn, texts: Sequence[str], out: npt.NDArray[np.float32]) -> None:
         encoded = decode(column).dictionary_encode()
         places = {text: k for k, text in enumerate(texts)}
-        found = np.array([places.get(text, -1) for text in encoded.dictionary.to_pylist()] + [-1])
+        # A text never seen has the last place; none at all has no feature.
+        found = np.array([places.get(text, len(texts)) for text in encoded.dictionary.to_pylist()] + [-1])
         codes = np.asarray(encoded.indices.fill_null(len(found) - 1))
         rows = np.flatnonzero(found[codes] >= 0)
         out[rows, found[codes[rows]]] = 1.0

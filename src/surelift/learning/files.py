@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from surelift.errors import LogsError, UsageError
+from surelift.errors import LogsError, SureliftError, UsageError
 from surelift.saving import write_beside
 
 FORMAT = "surelift policy"
@@ -17,6 +17,7 @@ def write(path: str | Path, tensors: Mapping[str, Any], content: Mapping[str, An
     from safetensors.numpy import save
 
     form = {"format": FORMAT, "version": VERSION, **content}
+    refuse_overwriting(path)
     write_beside(path, save(dict(tensors), {"surelift": json.dumps(form, allow_nan=False)}), what="the policy")
 
 
@@ -29,13 +30,26 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
         content = json.loads(text) if text is not None else {}
     except ValueError as error:
         raise LogsError(f"{path} is damaged: its header is not valid JSON ({error}).") from error
-    if content.get("format") != FORMAT:
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise LogsError(f"{path} is no policy of surelift.")
     if content.get("version") != VERSION:
         raise LogsError(
             f"{path} is a policy of version {content.get('version')!r}; this surelift reads version {VERSION}."
         )
     return dict(load_file(path)), content
+
+
+def is_policy(path: str | Path) -> bool:
+    try:
+        return "surelift" in metadata_of(path)
+    except SureliftError:
+        return False
+
+
+def refuse_overwriting(path: str | Path) -> None:
+    """A file that is there already is replaced only if it is a policy."""
+    if Path(path).exists() and not is_policy(path):
+        raise UsageError(f"{path} exists and is no policy, so it was not overwritten; name another file.")
 
 
 def metadata_of(path: str | Path) -> dict[str, str]:

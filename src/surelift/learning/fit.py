@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from surelift.errors import UsageError, positive
+from surelift.errors import UsageError, is_number, positive
 from surelift.learning.checkpoint import Checkpoint
 from surelift.learning.examples import Examples
 from surelift.learning.objective import Objective, sums_of
@@ -37,6 +37,10 @@ class Training:
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
                 raise UsageError(f"{name} must be a whole number of at least 1, but is {value!r}.")
         positive("learning_rate", self.learning_rate)
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer) or not 0 <= self.seed < 2**31:
+            raise UsageError(f"seed must be a whole number from 0 on, but is {self.seed!r}.")
+        if not (is_number(self.weight_decay) and 0.0 <= self.weight_decay < np.inf):
+            raise UsageError(f"weight_decay must be a number from 0 on, but is {self.weight_decay!r}.")
         try:
             torch.zeros(1, device=self.device)
         except (RuntimeError, AssertionError) as error:
@@ -88,6 +92,7 @@ def _train(
         if training.patience is not None and epoch - 1 - best_epoch >= training.patience and epoch > 1:
             break
         policy.train()
+        torch.manual_seed(1_000_003 * training.seed + epoch)
         for batch in _batches(rows, training, epoch):
             loss = -_score(policy, objective, batch, rows.rounds, delta)
             optimizer.zero_grad(set_to_none=True)
@@ -95,6 +100,11 @@ def _train(
             optimizer.step()
         policy.eval()
         score = _whole(policy, objective, rows, training.device, delta)
+        if not np.isfinite(score):
+            raise UsageError(
+                f"after pass {epoch} the bound is no number any more; lower learning_rate, or scale contexts that are very "
+                "large."
+            )
         if score > best_score:
             best, best_epoch, best_score = _copy(policy), epoch, score
         if checkpoint is not None:
@@ -110,8 +120,8 @@ def _score(policy: Any, objective: Objective | PlainEstimate, batch: Examples, r
     if isinstance(objective, PlainEstimate):
         estimate: Tensor = objective.estimate(batch, p)
         return estimate
-    sums = sums_of(objective.coefficients(batch), p) * (rounds / len(batch))
-    bound: Tensor = objective.bound(sums, policy.divergence(), rounds=rounds, delta=delta)
+    sums = sums_of(objective.coefficients(batch), p).double() * (rounds / len(batch))
+    bound: Tensor = objective.bound(sums, policy.divergence().double(), rounds=rounds, delta=delta)
     return bound
 
 

@@ -85,7 +85,8 @@ def argmax_probabilities(standardised: FloatArray, rule: Rule = EXACT) -> FloatA
     """
     out = np.empty(standardised.shape, rule.real)
     gaussian_kernel.all_probabilities(np.ascontiguousarray(standardised), *_laid_out(rule), out)
-    return out
+    # A step in the far tail may come out below zero by 1e-88.
+    return np.maximum(out, 0.0, out=out)
 
 
 def slopes(standardised: FloatArray, worth: FloatArray, rule: Rule = TRAINING) -> FloatArray:

@@ -148,10 +148,12 @@ class LearnedPolicy:
         """Read a policy back; one made of a torch module of your own takes that module again, for its shape."""
         tensors, content = files.read(path)
         try:
-            stated = content["certificate"]
+            stated, features = content["certificate"], Features.from_description(content["features"])
+            if not isinstance(content["asked"], dict):
+                raise TypeError("asked")
             return cls(
-                _rule(content["kind"], tensors, module),
-                Features.from_description(content["features"]),
+                _rule(content["kind"], tensors, module, (int(content["action_count"]), features.size)),
+                features,
                 None if content["actions"] is None else tuple(content["actions"]),
                 int(content["action_count"]),
                 tuple(Fingerprint(int(rounds), int(total)) for rounds, total in content["learned_from"]),
@@ -164,36 +166,50 @@ class LearnedPolicy:
             raise LogsError(f"{path} is damaged and cannot be read as a policy ({error}).") from error
 
 
-def _rule(kind: str, tensors: Mapping[str, Any], module: Any) -> GaussianRule | SoftmaxRule | ModuleRule:
-    if kind == "gaussian":
-        return GaussianRule(tensors["means"], tensors["deviation"], tensors["prior"])
-    if kind == "softmax":
-        return SoftmaxRule(tensors["weights"])
+def _rule(
+    kind: str, tensors: Mapping[str, Any], module: Any, shape: tuple[int, int]
+) -> GaussianRule | SoftmaxRule | ModuleRule:
+    if kind in ("gaussian", "softmax"):
+        weights = tensors["means" if kind == "gaussian" else "weights"]
+        if weights.shape != shape or not np.isfinite(weights).all():
+            raise ValueError(f"its weights should be finite and of shape {shape}")
+        if kind == "softmax":
+            return SoftmaxRule(weights)
+        return GaussianRule(weights, tensors["deviation"], tensors["prior"])
     if module is None:
         raise UsageError("this policy is made of a torch module of your own; give one of the same shape in module=.")
     import torch
 
-    module.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in tensors.items()})
+    try:
+        module.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in tensors.items()})
+    except RuntimeError as error:
+        raise UsageError(f"the module in module= has another shape than the one that was saved: {error}") from error
     return ModuleRule(module.eval())
 
 
-def as_table(contexts: Any, names: Sequence[str]) -> pa.Table:
-    """Contexts as a table: a frame with these columns, or a matrix with as many."""
+def as_table(contexts: Any, names: Sequence[str] | None = None) -> pa.Table:
+    """Contexts as a table: a frame with these columns, or a matrix with as many; x0, x1, ... where they have no names."""
     if isinstance(contexts, pa.Table | pa.RecordBatch):
         return contexts
-    if isinstance(contexts, Mapping):
-        return pa.table(dict(contexts))
-    if hasattr(contexts, "columns"):
-        import narwhals as nw
+    import narwhals as nw
 
-        return nw.from_native(contexts, eager_only=True).to_arrow()
-    matrix = np.asarray(contexts)
-    matrix = matrix[:, None] if matrix.ndim == 1 else matrix
-    if matrix.ndim != 2 or matrix.shape[1] != len(names):
-        raise UsageError(
-            f"contexts must be a frame, or a matrix with {len(names)} columns, but have shape {matrix.shape}."
-        )
-    return pa.table({name: matrix[:, k] for k, name in enumerate(names)})
+    try:
+        if isinstance(contexts, Mapping):
+            return pa.table(dict(contexts))
+        if hasattr(contexts, "columns"):
+            return nw.from_native(contexts, eager_only=True).to_arrow()
+        matrix = np.asarray(contexts)
+        matrix = matrix[:, None] if matrix.ndim == 1 else matrix
+        if matrix.ndim != 2 or matrix.dtype.kind not in "fiub" or (names is not None and matrix.shape[1] != len(names)):
+            wanted = "" if names is None else f" with {len(names)} columns"
+            raise UsageError(
+                f"contexts must be a frame, or a matrix of numbers{wanted}, but are of shape {matrix.shape} and type "
+                f"{matrix.dtype}."
+            )
+        found = [f"x{k}" for k in range(matrix.shape[1])] if names is None else names
+        return pa.table({name: matrix[:, k] for k, name in enumerate(found)})
+    except (pa.ArrowException, nw.exceptions.NarwhalsError, TypeError) as error:
+        raise UsageError(f"the contexts cannot be read as a table: {error}") from error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,6 +238,11 @@ class LearnedReader:
 
     def describe(self) -> dict[str, Any]:
         return self.learned.describe()
+
+    def judged(self, logs: Logs) -> Logs:
+        """The rounds that were held out to judge it, where these are all."""
+        first, last = self.learned.asked.get("judged", (0, 0))
+        return logs.part(first, last) if last and logs.count() == last else logs
 
     def certify(
         self, logs: Logs, options: Mapping[str, Any], *, control: Any, progress: Callable[[int], None] | None

@@ -1,24 +1,29 @@
 """``PolicyLearner``: from a log to a new policy and the proof that it is better, in scikit-learn's words."""
 
+import copy
 import inspect
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import nn
 
+from surelift.controls.apart import SAME_ROUNDS
 from surelift.decisions.certificate import Certificate
 from surelift.decisions.compare import compare
 from surelift.decisions.guarantee import Guarantee
 from surelift.decisions.improvement import Improvement
 from surelift.decisions.method import check_delta
 from surelift.errors import UsageError, share
+from surelift.grids import Grid
+from surelift.learning import files
 from surelift.learning.checkpoint import Checkpoint
 from surelift.learning.features import Features, standardised
 from surelift.learning.fit import Training, train
-from surelift.learning.guarantee import NAME, guarantee_of
+from surelift.learning.guarantee import NAME, ZERO, guarantee_of
 from surelift.learning.learned import LearnedPolicy, ModuleRule, SoftmaxRule, as_table
 from surelift.learning.options import Choice
 from surelift.learning.policies import LinearGaussian, SoftmaxOfScores
@@ -163,48 +168,55 @@ class PolicyLearner:
 
     def _fit_certified(self, logs: Logs, choice: Choice, progress: Progress | None) -> tuple[LearnedPolicy, Guarantee]:
         mine = self.get_params()
-        features, actions, whole = survey(logs, intercept=mine["intercept"])
+        found = survey(logs, intercept=mine["intercept"])
+        features, actions = found.features, found.actions
+        parts: tuple[Fingerprint, ...] = (found.rounds,)
         fitted = isinstance(mine["prior"], str) and mine["prior"] == "fitted"
         aside = int(share("prior_share", mine["prior_share"]) * logs.count()) if fitted else 0
-        parts: tuple[Fingerprint, ...] = (whole,)
+        if aside >= logs.count():
+            raise UsageError("prior_share must leave rounds to certify with.")
+        left = logs
         if aside:
-            before, logs_left = logs.part(0, aside), logs.part(aside, logs.count())
-            parts = (whole, decided_fingerprint(before), decided_fingerprint(logs_left))
+            before, left = logs.part(0, aside), logs.part(aside, logs.count())
+            parts += (decided_fingerprint(before), decided_fingerprint(left))
+        refuse_model(choice, parts)
+        if aside:
             features = standardised(features, tables_of(before, features.names))
             prior = self._fit_prior(before, choice, features, actions)
             told = f"fitted on the first {aside:,} rounds, which certify nothing"
         else:
-            logs_left = logs
-            prior, told = self._given_prior(features, actions, whole)
-        rule = self._learn(logs_left, choice, features, actions, prior, progress, whole)
+            prior, told, features, seen = self._given_prior(features, actions, found.rounds)
+            # What the prior has seen, the policy has seen.
+            parts += seen
+        rule = self._learn(left, choice, features, actions, prior, progress, found.everything)
         control: Any = choice.control if choice.model is None else dict(choice.model.describe())
         asked = {
             "objective": choice.objective, "control": control, "delta": mine["delta"], "set_aside": aside, "prior": told,
-            **{
-                name: getattr(choice, name)
-                for name in ("grid", "smoothing", "order", "clip", "baseline", "alpha")
-                if getattr(choice, name) is not None
-            },
         }  # fmt: skip
-        if hasattr(asked.get("grid"), "describe"):
-            raise UsageError("a grid of your own cannot be written into the certificate of a policy; name one.")
+        for name in ("grid", "smoothing", "order", "clip", "baseline", "alpha"):
+            value = getattr(choice, name)
+            if value is not None:
+                asked[name] = value.describe() if isinstance(value, Grid) else value
         bare = LearnedPolicy(rule, features, logs.actions, actions, parts)
         answer = guarantee_of(bare, logs, asked, control=choice.model)
-        return LearnedPolicy(rule, features, logs.actions, actions, parts, Certificate.of(answer), asked), answer
+        return replace(bare, certificate=Certificate.of(answer), asked=asked), answer
 
     def _fit_prior(self, logs: Logs, choice: Choice, features: Features, actions: int) -> Single:
         """The same learning on the rounds that are set aside, from zero."""
         zero = np.zeros((actions, features.size), dtype=np.float32)
         return self._learn(logs, choice, features, actions, zero, None, None).means
 
-    def _given_prior(self, features: Features, actions: int, rounds: Fingerprint) -> tuple[Single, str]:
+    def _given_prior(
+        self, features: Features, actions: int, rounds: Fingerprint
+    ) -> tuple[Single, str, Features, tuple[Fingerprint, ...]]:
+        """The means, where they come from, the layout they are of, and the rounds they have seen."""
         given = self.get_params()["prior"]
-        shape = (actions, features.size)
         if isinstance(given, str):
             if given in ("zero", "fitted"):
-                return np.zeros(shape, dtype=np.float32), "zero"
+                return np.zeros((actions, features.size), dtype=np.float32), ZERO, features, ()
             raise UsageError(f"no prior {given!r}; give 'fitted', 'zero', an array of means, or a learned policy.")
         told = "means given by the user, fixed before these rounds"
+        seen: tuple[Fingerprint, ...] = ()
         if isinstance(given, PolicyLearner):
             given = given._fitted()
         if isinstance(given, LearnedPolicy):
@@ -213,16 +225,20 @@ class PolicyLearner:
                     "the prior was learned from the very rounds that are to be certified, which voids the certificate; "
                     "learn it from other rounds, or say prior='fitted'."
                 )
-            if not isinstance(given.rule, GaussianRule) or given.features != features:
-                raise UsageError("the prior must be a gaussian policy with the same contexts, laid out alike.")
-            given, told = given.rule.means, "a policy learned from other rounds"
-        means = np.ascontiguousarray(given, dtype=np.float32)
-        if means.shape != shape:
+            if not isinstance(given.rule, GaussianRule) or given.features.names != features.names:
+                raise UsageError("the prior must be a gaussian policy of the same contexts, in the same order.")
+            told, seen, features = "a policy learned from other rounds", given.learned_from, given.features
+            given = given.rule.means
+        try:
+            means = np.ascontiguousarray(given, dtype=np.float32)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"the prior cannot be read as numbers: {error}") from error
+        if means.shape != (actions, features.size) or not np.isfinite(means).all():
             raise UsageError(
-                f"the prior must have a mean for each of {actions} actions and {features.size} features (intercept last, "
-                f"where there is one), but has shape {means.shape}."
+                f"the prior must have a finite mean for each of {actions} actions and {features.size} features (a text has "
+                f"one more, for those never seen; an intercept comes last), but has shape {means.shape}."
             )
-        return means, told
+        return means, told, features, seen
 
     def _learn(
         self, logs: Logs, choice: Choice, features: Features, actions: int, prior: Single, progress: Progress | None,
@@ -231,47 +247,83 @@ class PolicyLearner:
         mine, training = self.get_params(), self._training()
         rows = Rows(logs, features, actions, choice.model)
         objective = choice.build(rounds=rows.rounds, actions=actions, distributions=logs.logging is not None)
-        policy = LinearGaussian(torch.from_numpy(prior.copy()), mine["covariance"])
+        policy = LinearGaussian(torch.from_numpy(prior.copy()), mine["covariance"], unseen=features.unseen())
         found = train(
             policy, objective, rows, training, delta=mine["delta"], checkpoint=self._checkpoint(whole),
             report=None if progress is None else lambda epoch, bound: progress(epoch, training.epochs, bound),
         )  # fmt: skip
-        deviation = torch.exp(found["log_deviation"]).expand(features.size)
-        return GaussianRule(found["means"].numpy(), deviation.contiguous().numpy(), prior)
+        policy.load_state_dict(found)
+        return GaussianRule(found["means"].numpy(), policy.deviation().detach().cpu().numpy(), prior)
 
     def _fit_plain(self, logs: Logs, choice: Choice, progress: Progress | None) -> tuple[LearnedPolicy, Improvement]:
         mine, training = self.get_params(), self._training()
-        features, actions, whole = survey(logs, intercept=mine["intercept"])
-        rounds = logs.count()
+        surveyed = survey(logs, intercept=mine["intercept"])
+        features, actions, rounds = surveyed.features, surveyed.actions, logs.count()
         cut = rounds - int(share("holdout", mine["holdout"]) * rounds)
         if not 0 < cut < rounds:
             raise UsageError("holdout must leave rounds to learn from, and rounds to certify with.")
         learned_on, judge = logs.part(0, cut), logs.part(cut, rounds)
+        parts = (surveyed.rounds, decided_fingerprint(learned_on))
+        refuse_model(choice, (*parts, decided_fingerprint(judge)))
         features = standardised(features, tables_of(learned_on, features.names))
         rows = Rows(learned_on, features, actions, choice.model)
         linear = mine["policy"] == "softmax"
-        module = nn.Linear(features.size, actions, bias=False) if linear else mine["policy"]
+        # A copy: what was certified must not change when the user's own module does.
+        module = nn.Linear(features.size, actions, bias=False) if linear else copy.deepcopy(mine["policy"])
         if linear:
             module.load_state_dict({"weight": torch.zeros(actions, features.size)})
+        _check_module(module, features.size, actions)
         found = train(
             SoftmaxOfScores(module), choice.estimate(rounds=rows.rounds), rows, training, delta=mine["delta"],
-            checkpoint=self._checkpoint(whole),
+            checkpoint=self._checkpoint(surveyed.everything),
             report=None if progress is None else lambda epoch, score: progress(epoch, training.epochs, score),
         )  # fmt: skip
         module.load_state_dict({name.removeprefix("scores."): tensor for name, tensor in found.items()})
         rule = SoftmaxRule(found["scores.weight"].numpy()) if linear else ModuleRule(module.eval())
-        parts = (whole, decided_fingerprint(learned_on))
         bare = LearnedPolicy(rule, features, logs.actions, actions, parts)
         answer = compare(judge, {NAME: as_policy(bare)}, delta=mine["delta"])
         asked = {"judged": [cut, rounds]}
-        return LearnedPolicy(rule, features, logs.actions, actions, parts, Certificate.of(answer), asked), answer
+        return replace(bare, certificate=Certificate.of(answer), asked=asked), answer
 
     def _checkpoint(self, rounds: Fingerprint | None) -> Checkpoint | None:
         mine = self.get_params()
         if mine["checkpoint"] is None or rounds is None:
             return None
-        setting = {name: repr(value) for name, value in mine.items() if name not in ("checkpoint", "epochs")}
+        setting = {name: _mark(value) for name, value in mine.items() if name not in ("checkpoint", "epochs", "device")}
         return Checkpoint(mine["checkpoint"], json.dumps({**setting, "rounds": str(rounds)}))
+
+
+def _mark(value: Any) -> str:
+    """What tells an option from another, also where it is too long to be written out."""
+    if isinstance(value, PolicyLearner):
+        value = value._fitted()
+    if isinstance(value, LearnedPolicy):
+        return str(value.describe()["mark"])
+    if isinstance(value, nn.Module):
+        return files.digest({name: tensor.detach().cpu().numpy() for name, tensor in value.state_dict().items()})
+    return files.digest({"array": value}) if isinstance(value, np.ndarray) else repr(value)
+
+
+def _check_module(module: nn.Module, features: int, actions: int) -> None:
+    try:
+        device = next((parameter.device for parameter in module.parameters()), None)
+        if device is None:
+            raise UsageError("the module has no parameters to learn.")
+        with torch.no_grad():
+            shape = tuple(module.eval()(torch.zeros(2, features, device=device)).shape)
+    except (RuntimeError, TypeError) as error:
+        raise UsageError(f"the module does not take {features} features: {error}") from error
+    if shape != (2, actions):
+        raise UsageError(
+            f"of two rows of {features} features the module should make scores (2, {actions}), not {shape}."
+        )
+
+
+def refuse_model(choice: Choice, parts: tuple[Fingerprint, ...]) -> None:
+    """A reward model fitted on the rounds that are to be certified would know them."""
+    fitted_on = getattr(choice.model, "logs", None)
+    if isinstance(fitted_on, Logs) and decided_fingerprint(fitted_on) in parts:
+        raise UsageError(SAME_ROUNDS)
 
 
 _PARAMETERS = tuple(inspect.signature(PolicyLearner.__init__).parameters)[1:]
@@ -279,19 +331,18 @@ _PARAMETERS = tuple(inspect.signature(PolicyLearner.__init__).parameters)[1:]
 
 def _logs_of(contexts: Any, given: dict[str, Any], reward_range: tuple[float, float]) -> Logs:
     if isinstance(contexts, Logs):
-        if given:
-            raise UsageError(f"{next(iter(given))}= is declared by the logs already; leave it out.")
+        if given or tuple(reward_range) != (0, 1):
+            raise UsageError(f"{next(iter(given), 'reward_range')}= is declared by the logs already; leave it out.")
         return contexts
+    if contexts is None or isinstance(contexts, str):
+        raise UsageError("give Logs, or contexts as a frame or a matrix; a file goes into Logs first.")
     labels: dict[str, Any] = {name: given.pop(name) for name in ("actions", "action_count") if name in given}
-    matrix = np.asarray(contexts) if not hasattr(contexts, "columns") else None
-    names = [f"x{k}" for k in range(1 if matrix is None or matrix.ndim == 1 else matrix.shape[1])]
-    table = as_table(contexts, names)
+    table = as_table(contexts)
     columns = {name: table[name] for name in table.column_names}
     clash = [name for name in given if name in columns]
     if clash:
         raise UsageError(f"the contexts have a column {clash[0]!r}, which is also an argument of fit; rename it.")
-    logging = given.get("logging")
-    if logging is not None:
-        given["logging"] = np.asarray(logging)
+    if "logging" in given:
+        given["logging"] = np.asarray(given["logging"])
     declared: dict[str, Any] = {**{name: name for name in given}, **labels}
     return Logs({**columns, **given}, contexts=list(columns), reward_range=reward_range, **declared)

@@ -52,6 +52,8 @@ class Choice:
         }  # fmt: skip
         if not (isinstance(self.control, str) and self.control in ("auto", "none")):
             given.add("control")
+        if not isinstance(self.control, str) and not hasattr(self.control, "predictable"):
+            raise UsageError(f"control must be 'auto', 'none', 'weights' or a reward model, but is {self.control!r}.")
         unused = sorted(given - _USES[self.objective])
         if unused:
             raise UsageError(f"objective {self.objective!r} does not use {unused[0]}=; leave it out.")

@@ -1,5 +1,6 @@
 """Policies with parameters to learn, as torch modules: random linear rules, and a softmax of scores."""
 
+from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
 import torch
@@ -32,9 +33,13 @@ class LinearGaussian(nn.Module):
     One deviation is shared by all weights, or there is one for each feature. The prior has deviation 1 around its means.
     """
 
-    def __init__(self, prior: Tensor, covariance: Covariance = "shared") -> None:
+    def __init__(self, prior: Tensor, covariance: Covariance = "shared", *, unseen: Sequence[int] = ()) -> None:
         super().__init__()
         self.register_buffer("prior", prior.detach().clone())  # (actions, features)
+        free = torch.ones(prior.shape[1], dtype=prior.dtype)
+        free[list(unseen)] = 0.0
+        # Features that stand for texts never seen keep the prior's deviation of 1.
+        self.register_buffer("free", free)
         self.means = nn.Parameter(prior.detach().clone())
         self.log_deviation = nn.Parameter(
             torch.zeros(() if covariance == "shared" else prior.shape[1], dtype=prior.dtype)
@@ -50,18 +55,18 @@ class LinearGaussian(nn.Module):
         prior: Any = self.prior
         moved = ((self.means - prior) ** 2).sum()
         spread = torch.expm1(2.0 * self.log_deviation) - 2.0 * self.log_deviation
-        # One deviation stands for every weight, or for every weight of a feature.
-        weights = prior.numel() // self.log_deviation.numel()
-        divergence: Tensor = 0.5 * (moved + weights * spread.sum())
+        free: Any = self.free
+        divergence: Tensor = 0.5 * (moved + len(prior) * (free * spread).sum())
         return divergence
+
+    def deviation(self) -> Tensor:
+        """Of every feature."""
+        free: Any = self.free
+        return torch.exp(free * self.log_deviation)
 
     def _standardised(self, features: Tensor) -> Tensor:
         """Scores divided by their standard deviation, which all actions of a row have in common; 0 where there is none."""
-        deviation = torch.exp(self.log_deviation)
-        if deviation.ndim == 0:
-            spread = deviation * torch.linalg.vector_norm(features, dim=1)
-        else:
-            spread = torch.linalg.vector_norm(features * deviation, dim=1)
+        spread = torch.linalg.vector_norm(features * self.deviation(), dim=1)
         standardised: Tensor = (features @ self.means.T) / spread.clamp_min(1e-15)[:, None]
         return standardised
 

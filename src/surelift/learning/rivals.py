@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from surelift.learning.examples import Examples
 from surelift.learning.objective import About, Coefficients, like, namespace
 
@@ -44,7 +46,8 @@ def _penalty(divergence: Any, smoothing: Any, *, rounds: int, delta: float) -> A
 
 
 def _growth(u: Any) -> Any:
-    """(e^u - 1 - u)/u^2."""
+    """(e^u - 1 - u)/u^2; beyond e^600 it is too large for any bound, and must not become infinite."""
+    u = u.clip(None, 600.0) if namespace(u) is np else u.clamp(max=600.0)
     return (namespace(u).expm1(u) - u) / (u * u)
 
 

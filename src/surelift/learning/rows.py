@@ -1,7 +1,8 @@
 """The rounds of a log as examples, again and again: from memory while they fit, else read anew each time."""
 
-from collections.abc import Iterator
-from typing import Any
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from surelift.learning.examples import Examples, examples_of
 from surelift.learning.features import Features, Finding
 from surelift.logs import faults
 from surelift.logs.batch import ROWS_PER_BATCH, Needs
-from surelift.logs.columns import decode, is_list, is_text
+from surelift.logs.columns import decode, is_list, is_text, list_to_vectors
 from surelift.logs.faults import refuse_faults
 from surelift.logs.fingerprint import Fingerprint, RoundHashes
 from surelift.logs.logs import Logs
@@ -87,15 +88,26 @@ def rounds_of(logs: Logs, contexts: tuple[str, ...], model: RewardModel | None =
             yield rounds
 
 
-def survey(logs: Logs, *, intercept: bool) -> tuple[Features, int, Fingerprint]:
-    """One pass beforehand: how contexts become features, how many actions there are, which rounds these are.
+class Survey(NamedTuple):
+    """What one pass beforehand finds out."""
+
+    features: Features
+    actions: int
+    rounds: Fingerprint
+    """Of what was decided and earned."""
+    everything: Fingerprint
+    """Of the contexts too."""
+
+
+def survey(logs: Logs, *, intercept: bool) -> Survey:
+    """How contexts become features, how many actions there are, which rounds these are.
 
     All that makes a round unfit is counted over the whole log before it is told.
     """
     require_learnable(logs)
     contexts = logs.contexts or ()
     finding = Finding(contexts, intercept=intercept)
-    counts, found, faulty = set[int](), Fingerprint(), Sums()
+    counts, found, everything, faulty = set[int](), Fingerprint(), Fingerprint(), Sums()
     for batch in logs.batches(Needs(handed_on=contexts)):
         rounds = Rounds(logs, batch)
         table = rounds.handed_on(contexts)
@@ -110,6 +122,8 @@ def survey(logs: Logs, *, intercept: bool) -> tuple[Features, int, Fingerprint]:
         finding.look(table)
         counts |= set(np.unique(action_counts(rounds)).astype(int).tolist())
         found = found + fingerprint_of(rounds)
+        mix_contexts(rounds, contexts)
+        everything = everything + rounds.hashes.fingerprint()
     refuse_faults(faulty.invalid, rows=faulty.rows)
     if not counts:
         raise LogsError("these logs are empty: there is no round to learn from.")
@@ -117,7 +131,7 @@ def survey(logs: Logs, *, intercept: bool) -> tuple[Features, int, Fingerprint]:
         raise LogsError(
             f"{SUBJECT} needs the same actions in every round, but their number varies: {sorted(counts)[:5]}."
         )
-    return finding.features(), counts.pop(), found
+    return Survey(finding.features(), counts.pop(), found, everything)
 
 
 def require_learnable(logs: Logs) -> None:
@@ -131,12 +145,28 @@ def require_learnable(logs: Logs) -> None:
 
 
 def fingerprint_of(rounds: Rounds) -> Fingerprint:
-    """Of rewards, propensities and actions: what makes them the rounds they are, whatever else was declared."""
+    """Of rewards, propensities and actions as they are in the log: the same rounds, whatever was declared of them."""
     assert rounds.action is not None
-    hashes = RoundHashes(rounds.size)
-    for column in (rounds.reward, rounds.propensity, rounds.action.astype(np.float64)):
-        hashes.mix(np.ascontiguousarray(column))
+    hashes, logs = RoundHashes(rounds.size), rounds.logs
+    for name in (logs.outcome, logs.propensity if logs.propensity is not None else logs.log_propensity):
+        hashes.mix(np.ascontiguousarray(rounds.plain_numbers(str(name)).values))
+    hashes.mix(rounds.action.astype(np.float64))
     return hashes.fingerprint()
+
+
+def mix_contexts(rounds: Rounds, contexts: Sequence[str]) -> None:
+    """Contexts into the hashes of the rounds: a text by a checksum of its letters."""
+    table = rounds.handed_on(contexts)
+    for name in contexts:
+        column = decode(table[name])
+        if is_list(column):
+            rounds.hashes.mix_vectors(list_to_vectors(column)[0])
+        elif is_text(column):
+            encoded = column.dictionary_encode()
+            marks = [float(zlib.crc32(text.encode())) for text in encoded.dictionary.to_pylist()]
+            rounds.hashes.mix(np.array([*marks, -1.0])[np.asarray(encoded.indices.fill_null(len(marks)))])
+        else:
+            rounds.hashes.mix(np.ascontiguousarray(rounds.plain_numbers(name).values))
 
 
 def decided_fingerprint(logs: Logs) -> Fingerprint:

@@ -20,6 +20,17 @@ class GaussianRule:
     deviation: Single  # (features,)
     prior: Single  # (actions, features)
 
+    def __post_init__(self) -> None:
+        shapes = (
+            self.means.ndim == 2
+            and self.prior.shape == self.means.shape
+            and self.deviation.shape == self.means.shape[1:]
+        )
+        if not shapes or not all(np.isfinite(part).all() for part in (self.means, self.deviation, self.prior)):
+            raise ValueError("means, deviations and prior must be finite, and of the same shape")
+        if not (self.deviation > 0.0).all():
+            raise ValueError("every deviation must be positive")
+
     def probabilities(self, features: Single) -> FloatArray:
         """Of every action, (rows, actions), exact to ``tolerance``."""
         wide = features.astype(np.float64)

@@ -1,5 +1,6 @@
 """Some of the rounds of a source, by their numbers: the first so many, or those after."""
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,11 @@ class Part:
 
     def column_names(self) -> list[str]:
         return self.source.column_names()
+
+    def overlaps(self, other: Source) -> bool:
+        """Whether some rows are also among those of the other, as far as they come from the same source."""
+        theirs = other if isinstance(other, Part) else Part(other, 0, sys.maxsize)
+        return theirs.source is self.source and self.first < theirs.last and theirs.first < self.last
 
     def count(self) -> int:
         return max(0, min(self.last, self.source.count()) - self.first)

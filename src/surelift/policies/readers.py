@@ -16,6 +16,7 @@ from surelift.logs import faults
 from surelift.logs.batch import Needs
 from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32, is_list, list_to_vectors
 from surelift.logs.logs import Logs
+from surelift.logs.part import Part
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
 
@@ -87,10 +88,10 @@ class Array:
             raise UsageError(
                 f"a policy given as an array has shape (rounds,) or (rounds, actions), not {self.array.shape}."
             )
-        if len(self.array) != logs.count():
-            raise UsageError(
-                f"a policy's array has {len(self.array):,} rows, but the logs have {logs.count():,} rounds."
-            )
+        # Of a part of a log, the array stands beside the whole.
+        rounds = (logs.source.source if isinstance(logs.source, Part) else logs.source).count()
+        if len(self.array) != rounds:
+            raise UsageError(f"a policy's array has {len(self.array):,} rows, but the logs have {rounds:,} rounds.")
         return Needs()
 
     def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:

@@ -65,12 +65,15 @@ def verdict(result: Improvement) -> str:
 @describe.register
 def _(result: Guarantee) -> str:
     improves = result.about == "improvement"
-    decimals = decimals_for(abs(result.estimate - result.lower))
+    bound = result.upper if result.lower is None else result.lower
+    assert bound is not None
+    decimals = decimals_for(abs(result.estimate - bound))
+    side, towards = ("upper", "up") if result.lower is None else ("lower", "down")
     what = "Improvement over production" if improves else "Value"
     lines = [
         f"{what} of the policy that was learned, {result.rounds:,} rounds",
         f"  estimate      {rounded(result.estimate, decimals, sign=improves)}   from the rounds it was learned from",
-        f"  lower bound   {rounded(result.lower, decimals, towards='down', sign=improves)}   {_holds(result)}",
+        f"  {side} bound   {rounded(bound, decimals, towards=towards, sign=improves)}   {_holds(result)}",
         f"  divergence    {result.divergence:.4g} from the prior, {result.prior}",
     ]
     end = {

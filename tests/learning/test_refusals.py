@@ -1,0 +1,170 @@
+"""What a learner refuses: wrong options, unfit logs, known cheats, certificates that were tampered with."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import surelift as sl
+from surelift.learning.learned import LearnedPolicy
+from surelift.learning.learner import PolicyLearner
+from surelift.learning.rule import GaussianRule
+from tests.learning.test_learner import FEW, fit, logs_of, problem
+
+
+@pytest.fixture(scope="module")
+def learned() -> PolicyLearner:
+    return fit(problem())
+
+
+def test_a_certificate_on_another_policy_does_not_verify(learned: PolicyLearner) -> None:
+    rule = learned.policy_.rule
+    assert isinstance(rule, GaussianRule)
+    other = LearnedPolicy(
+        GaussianRule(1.5 * rule.means, rule.deviation, rule.prior), learned.policy_.features, None, 3, ()
+    )
+    assert not sl.verify(learned.certificate_, logs_of(problem()), other).same  # type: ignore[arg-type]
+    stated = json.loads(json.dumps(learned.certificate_.content))  # type: ignore[union-attr]
+    stated["answer"]["lower"] += 0.01
+    assert not sl.verify(stated, logs_of(problem()), learned.policy_).same
+
+
+def test_known_cheats_are_refused(learned: PolicyLearner) -> None:
+    data = problem()
+    with pytest.raises(sl.UsageError, match="learned from these very rounds"):
+        sl.compare(logs_of(data), {"new": learned})
+    with pytest.raises(sl.UsageError, match="learned from these very rounds"):
+        sl.evaluate(logs_of(data).part(200, 2_000), {"new": learned})
+    # Another declared range is no disguise.
+    with pytest.raises(sl.UsageError, match="learned from these very rounds"):
+        sl.compare(sl.Logs(**data, reward_range=(0, 1.0000001)), {"new": learned})  # type: ignore[arg-type]
+    zero = fit(data, prior="zero", intercept=True)
+    # Nor is a detour over other rounds.
+    detour = fit(problem(seed=8), prior=zero)
+    with pytest.raises(sl.UsageError, match="voids the certificate"):
+        fit(data, prior=detour)
+    with pytest.raises(sl.UsageError, match="learned from these very rounds"):
+        sl.compare(logs_of(data), {"new": detour})
+    for options in ({}, {"prior": "zero"}, {"policy": "softmax", "objective": "doubly-robust"}):
+        with pytest.raises(sl.UsageError, match="fitted on the rounds it judges"):
+            fit(data, control=sl.models.fitted_on(logs_of(data)), **options)
+    with pytest.raises(sl.UsageError, match="voids the certificate"):
+        fit(data, prior=zero)
+    other = fit(problem(seed=8), prior="zero")
+    assert fit(data, prior=other).answer_.certified
+
+
+@pytest.mark.parametrize(
+    "options, says",
+    [
+        ({"objective": "best"}, "no objective 'best'"),
+        ({"objective": "ips"}, "does not go with this policy"),
+        ({"policy": "softmax", "objective": "improvement"}, "does not go with this policy"),
+        ({"policy": "forest"}, "must be 'gaussian', 'softmax' or a torch module"),
+        ({"objective": "ls-lin", "order": 2}, "does not use order="),
+        ({"control": "magic"}, "no control 'magic'"),
+        ({"prior": np.zeros((2, 2))}, "a finite mean for each of 3 actions and 4 features"),
+        ({"prior": np.full((3, 4), np.nan)}, "a finite mean"),
+        ({"prior_share": 1.0}, "prior_share must leave rounds"),
+        ({"control": None}, "control must be"),
+        ({"seed": -1}, "seed must be"),
+        ({"weight_decay": -1.0}, "weight_decay must be"),
+        ({"policy": torch.nn.Linear(7, 3)}, "does not take 4 features"),
+        ({"policy": torch.nn.Linear(4, 2)}, r"should make scores \(2, 3\)"),
+        ({"policy": torch.nn.ReLU()}, "no parameters"),
+        ({"prior": "best"}, "no prior 'best'"),
+        ({"grid": "wide"}, "no grid 'wide'"),
+        ({"policy": "softmax", "holdout": 0.0}, "holdout must leave rounds"),
+        ({"delta": 1.5}, "delta"),
+        ({"epochs": 0}, "epochs must be a whole number of at least 1"),
+        ({"batch_size": 2.5}, "batch_size must be a whole number of at least 1"),
+        ({"learning_rate": -1.0}, "learning_rate must be a positive"),
+        ({"covariance": "full"}, "no covariance 'full'"),
+        ({"device": "abacus"}, "device"),
+    ],
+)
+def test_what_a_learner_refuses(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(sl.UsageError, match=says):
+        fit(problem(300), **options)
+
+
+def test_logs_it_cannot_learn_from() -> None:
+    data = problem(300)
+    del data["contexts"]
+    with pytest.raises(sl.UsageError, match="name their columns in contexts="):
+        fit(data)
+    data = problem(300)
+    del data["action"], data["logging"]
+    with pytest.raises(sl.UsageError, match="action="):
+        fit(data)
+    data = problem(300)
+    data["contexts"][7, 1] = np.nan
+    with pytest.raises(sl.LogsError, match=r"context 'x1': 1 of 300 values are NaN; the first is nan in row 7"):
+        fit(data)
+    data = problem(300)
+    data["reward"][3] = 2.0
+    with pytest.raises(sl.LogsError, match="outside the declared reward range"):
+        fit(data)
+    with pytest.raises(sl.UsageError, match="has not learned yet"):
+        PolicyLearner().predict_proba(np.zeros((1, 3)))
+
+
+def test_a_bound_beyond_what_is_possible_is_refused() -> None:
+    """Propensities logged far too small would certify more than there is."""
+    data = problem(600)
+    data["propensity"] = np.full(600, 1e-3)
+    del data["logging"]
+    with pytest.raises(sl.LogsError, match="suspect the propensities"):
+        PolicyLearner(**FEW).fit(sl.Logs(**data, action_count=3))  # type: ignore[arg-type]
+
+
+def test_nothing_else_is_overwritten(learned: PolicyLearner, tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("r,p\n1,0.5\n")
+    with pytest.raises(sl.UsageError, match="is no policy, so it was not overwritten"):
+        learned.save(str(tmp_path / "log.csv"))
+    learned.save(str(tmp_path / "policy"))
+    learned.save(str(tmp_path / "policy"))
+
+
+def test_tampering_is_told(learned: PolicyLearner) -> None:
+    data, policy, certificate = problem(), learned.policy_, learned.certificate_
+    assert certificate is not None
+    rule = policy.rule
+    assert isinstance(rule, GaussianRule)
+    text = json.dumps(dict(certificate.content))
+    # A prior that was moved to the policy, and called zero.
+    forged = LearnedPolicy(GaussianRule(rule.means, rule.deviation, rule.means), policy.features, None, 3, ())
+    stated = json.loads(text)
+    stated["options"] |= {"prior": "zero", "set_aside": 0}
+    with pytest.raises(sl.LogsError, match="the prior is zero, and it is not"):
+        sl.verify(stated, logs_of(data), forged)
+    for broken in ({"delta": 0}, {"delta": "x"}, {"set_aside": "x"}, {"control": 5}, {"prior": None}):
+        stated = json.loads(text)
+        stated["options"] |= broken
+        with pytest.raises((sl.LogsError, sl.UsageError)):
+            sl.verify(stated, logs_of(data), policy)
+    for missing in ("delta", "set_aside", "control", "prior"):
+        stated = json.loads(text)
+        del stated["options"][missing]
+        with pytest.raises(sl.LogsError, match="damaged"):
+            sl.verify(stated, logs_of(data), policy)
+    stated = json.loads(text)
+    stated["policies"]["learned"]["mark"] = "0" * 32
+    assert "another one" in sl.verify(stated, logs_of(data), policy).differences[0]
+    with pytest.raises(sl.UsageError, match="leave it out"):
+        sl.verify(certificate, logs_of(data), policy, control=sl.models.given("q"))
+
+
+def test_contexts_that_are_no_table(learned: PolicyLearner) -> None:
+    for contexts in (None, "log.csv", np.zeros((2, 2, 2)), np.array([1j, 2j])):
+        with pytest.raises(sl.UsageError, match="contexts"):
+            PolicyLearner().fit(contexts, [0, 1], reward=[0, 1], propensity=[0.5, 0.5], action_count=2)
+    with pytest.raises(sl.UsageError, match="no column 'x2'"):
+        learned.predict_proba({"x0": [0.0], "x1": [0.0]})
+    with pytest.raises(sl.UsageError, match="declared by the logs already"):
+        PolicyLearner().fit(logs_of(problem()), reward_range=(0, 10))
+    with pytest.raises(sl.LogsError, match="beyond 1e38"):
+        learned.predict_proba(np.full((1, 3), 1e300))
