@@ -85,9 +85,11 @@ def _train(
 ) -> dict[str, Tensor]:
     policy.to(training.device)
     optimizer = torch.optim.Adam(policy.parameters(), lr=training.learning_rate, weight_decay=training.weight_decay)
-    best, best_epoch, best_score, first = _copy(policy), 0, -np.inf, 1
-    if checkpoint is not None and (found := checkpoint.load(policy, optimizer)) is not None:
-        best, best_epoch, best_score, first = found
+    stand = None if checkpoint is None else checkpoint.load(policy, optimizer)
+    if stand is None:
+        # Where it starts is a policy too, and may be the best.
+        stand = (_copy(policy), 0, _whole(policy.eval(), objective, rows, training.device, delta), 1)
+    best, best_epoch, best_score, first = stand
     for epoch in range(first, training.epochs + 1):
         if training.patience is not None and epoch - 1 - best_epoch >= training.patience and epoch > 1:
             break
