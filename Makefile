@@ -13,7 +13,7 @@ demo: $(VENV)/demo.stamp
 	@echo "To go on from here: . $(BIN)/activate"
 
 test: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -n 2 -q
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .

@@ -39,6 +39,7 @@ class LinearGaussian(nn.Module):
         free = torch.ones(prior.shape[1], dtype=prior.dtype)
         free[list(unseen)] = 0.0
         # Features that stand for texts never seen keep the prior's deviation of 1.
+        self._unseen = bool(unseen)
         self.register_buffer("free", free)
         self.means = nn.Parameter(prior.detach().clone())
         self.log_deviation = nn.Parameter(
@@ -66,7 +67,10 @@ class LinearGaussian(nn.Module):
 
     def _standardised(self, features: Tensor) -> Tensor:
         """Scores divided by their standard deviation, which all actions of a row have in common; 0 where there is none."""
-        spread = torch.linalg.vector_norm(features * self.deviation(), dim=1)
+        if self.log_deviation.ndim == 0 and not self._unseen:
+            spread = torch.exp(self.log_deviation) * torch.linalg.vector_norm(features, dim=1)
+        else:
+            spread = torch.linalg.vector_norm(features * self.deviation(), dim=1)
         standardised: Tensor = (features @ self.means.T) / spread.clamp_min(1e-15)[:, None]
         return standardised
 
