@@ -313,6 +313,7 @@ def test_commands_are_those_of_the_design() -> None:
         "compare",
         "select",
         "gate",
+        "learn",
         "monitor",
         "power",
         "simulate",
