@@ -17,7 +17,7 @@ import torch
 import surelift as sl
 from surelift.arrays import FloatArray
 from surelift.learning import rows as rows_module
-from surelift.learning.features import Features
+from surelift.learning.features import Features, standardised
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.rule import GaussianRule
@@ -108,7 +108,9 @@ def test_rounds_that_do_not_fit_in_memory_are_read_anew(
 
 def test_seeds_repeat(learned: PolicyLearner) -> None:
     assert fit(problem()).answer_.lower == learned.answer_.lower
+    before = torch.get_rng_state()
     assert fit(problem(), seed=1).answer_.lower != learned.answer_.lower
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_a_killed_run_goes_on_to_the_same_result(tmp_path: Path) -> None:
@@ -279,6 +281,17 @@ def test_features_of_lists_and_scales() -> None:
         [1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0],
     ]
     assert Features.from_description(json.loads(json.dumps(layout.describe()))) == layout
+
+
+def test_a_standardisation_is_that_of_the_whole_however_it_is_read() -> None:
+    values = np.random.default_rng(0).normal(1e3, 1e-2, size=1_000)
+    table = pa.table({"n": values, "t": ["a"] * 1_000})
+    layout = Features(("n", "t"), {"t": ("a",)})
+    parts = [table.slice(0, 1), table.slice(1, 600), table.slice(601, 399)]
+    found = standardised(layout, iter(parts))
+    assert found.centre == pytest.approx((np.float32(values).astype(float).mean(),), rel=1e-12)
+    assert found.scale == pytest.approx((np.float32(values).astype(float).std(),), rel=1e-9)
+    assert found.texts == layout.texts
 
 
 def test_a_file_is_used_without_torch(learned: PolicyLearner, tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ start. The weights of one that was never seen are as the prior has them, whichev
 all of those. A standardisation may not be found out: it is fixed before, or taken from rounds that are set aside.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -148,16 +148,21 @@ class Finding:
         return Features(self._names, texts, dict(self._widths), self._intercept)
 
 
-def standardised(features: Features, tables: Sequence[Any]) -> Features:
-    """With the mean and the spread of every number in some rounds that are set aside."""
+def standardised(features: Features, tables: Iterable[Any]) -> Features:
+    """With the mean and the spread of every number in some rounds that are set aside, read batch by batch."""
     numeric = Features(
         tuple(name for name in features.names if name not in features.texts), {}, features.widths, intercept=False
     )
     if numeric.size == 0:
         return features
-    values = np.concatenate([numeric.encode(table) for table in tables]).astype(np.float64)
-    spread = values.std(axis=0)
-    return Features(
-        features.names, features.texts, features.widths, features.intercept,
-        tuple(values.mean(axis=0).tolist()), tuple(np.where(spread > 0.0, spread, 1.0).tolist()),
-    )  # fmt: skip
+    count, mean, squares = 0, np.zeros(numeric.size), np.zeros(numeric.size)
+    for table in tables:
+        values = numeric.encode(table).astype(np.float64)
+        # Chan's sums: those of two parts, put together without losing the small differences.
+        new, of_new = len(values), values.mean(axis=0)
+        gap = of_new - mean
+        squares += ((values - of_new) ** 2).sum(axis=0) + gap * gap * (count * new / (count + new))
+        mean += gap * (new / (count + new))
+        count += new
+    spread = np.sqrt(squares / max(count, 1))
+    return replace(features, centre=tuple(mean.tolist()), scale=tuple(np.where(spread > 0.0, spread, 1.0).tolist()))

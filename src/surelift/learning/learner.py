@@ -115,11 +115,12 @@ class PolicyLearner:
             "actions": actions, "action_count": action_count,
         }  # fmt: skip
         logs = _logs_of(contexts, {name: value for name, value in given.items() if value is not None}, reward_range)
-        torch.manual_seed(self.seed)  # type: ignore[attr-defined]
         fit = self._fit_certified if choice.certifies else self._fit_plain
         self.policy_: LearnedPolicy
         self.answer_: Guarantee | Improvement
-        self.policy_, self.answer_ = fit(logs, choice, progress)
+        # Seeds are set within, and the user's own stream of random numbers goes on as if nothing had been.
+        with torch.random.fork_rng():
+            self.policy_, self.answer_ = fit(logs, choice, progress)
         self.certificate_ = self.policy_.certificate
         self.classes_ = self.policy_.classes_
         return self

@@ -176,5 +176,5 @@ def decided_fingerprint(logs: Logs) -> Fingerprint:
     return found
 
 
-def tables_of(logs: Logs, contexts: tuple[str, ...]) -> list[Any]:
-    return [rounds.handed_on(contexts) for rounds in rounds_of(logs, contexts)]
+def tables_of(logs: Logs, contexts: tuple[str, ...]) -> Iterator[Any]:
+    return (rounds.handed_on(contexts) for rounds in rounds_of(logs, contexts))
