@@ -106,6 +106,16 @@ def test_rounds_that_do_not_fit_in_memory_are_read_anew(
     np.testing.assert_array_equal(again.policy_.rule.means, learned.policy_.rule.means)  # type: ignore[union-attr]
 
 
+def test_the_bound_that_is_learned_by_is_the_one_that_is_certified() -> None:
+    """In single precision too, however large the offsets of a control are: what is chosen by it is chosen rightly."""
+    scores: list[float] = []
+    learner = PolicyLearner(epochs=1, batch_size=2048, learning_rate=0.02, prior="zero")
+    learner.fit(logs_of(problem(40_000)), progress=lambda _, __, score: scores.append(score))
+    answer: Any = learner.answer_
+    assert answer.lower == pytest.approx(scores[0], abs=1e-6)
+    assert answer.lower > 0.1
+
+
 def test_seeds_repeat(learned: PolicyLearner) -> None:
     assert fit(problem()).answer_.lower == learned.answer_.lower
     before = torch.get_rng_state()

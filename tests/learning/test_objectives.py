@@ -230,9 +230,10 @@ def wealth_of_rules(objective: Objective, parts: tuple[Part, ...], worth: Callab
             shares = np.eye(3)[[rule]]
             sums = sums_of(objective.coefficients(examples), shares if objective.every_action else shares[:, action])
             growth = [
-                part.prior * math.exp(s) / (1.0 + part.smoothing * (worth(rule) + part.offset))
+                part.prior * math.exp(s) / (1.0 + part.rate * worth(rule))
                 for s, part in zip(sums.tolist(), parts, strict=True)
             ]
+            assert min(growth) >= 0.0
             total += chance / 3.0 * sum(growth)
     return total
 

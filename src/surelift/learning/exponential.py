@@ -1,9 +1,12 @@
 r"""Bounds by logarithmic smoothing: a component for every smoothing, all mixed, or the best of them at delta/components.
 
-With terms phi + kappa >= 0 of rule a in round i and A_j = sum_i sum_a p_i(a) log(1 + lambda_j (phi_i(a) + kappa_j)), with
-probability 1 - delta for all Q and all n at once (THEORY, Theorems 3 and 4)
+With terms phi >= -kappa of rule a in round i and A_j = sum_i sum_a p_i(a) log(1 + mu_j phi_i(a)), with probability 1 - delta
+for all Q and all n at once (THEORY, Theorems 3 and 4)
 
-.. math:: \log \sum_j \pi_j \exp\bigl(A_j - n \log(1 + \lambda_j (V + \kappa_j))\bigr) \le KL(Q \| P) + \log(1/\delta).
+.. math:: \log \sum_j \pi_j \exp\bigl(A_j - n \log(1 + \mu_j V)\bigr) \le KL(Q \| P) + \log(1/\delta).
+
+There the factors are 1 + lambda (phi + kappa) and 1 + lambda (V + kappa); mu = lambda/(1 + lambda kappa) is what is left of
+both when they are divided by 1 + lambda kappa. Without that large constant single precision is enough to learn by.
 """
 
 import math
@@ -31,6 +34,11 @@ class Part:
     share: float = 0.0
     by_model: bool = False
 
+    @property
+    def rate(self) -> float:
+        """The mu above."""
+        return self.smoothing / (1.0 + self.smoothing * self.offset)
+
 
 class Mixed:
     """The components of a grid, put together by mixing, or by a union bound as in the paper."""
@@ -41,34 +49,29 @@ class Mixed:
 
     def bound(self, sums: Any, divergence: Any, *, rounds: int, delta: float) -> Any:
         xp = namespace(sums)
-        smoothing, offset, prior = (like(sums, column) for column in self._columns())
+        plain_rate, plain_prior = self._columns()
+        rate, prior = like(sums, plain_rate), like(sums, plain_prior)
         weighted = sums + xp.log(prior)
         target = divergence + math.log(1.0 / delta)
         if self.union:
-            return (xp.expm1((weighted - target) / rounds) / smoothing - offset).max()
+            return (xp.expm1((weighted - target) / rounds) / rate).max()
         held = [np.asarray(_plain(part), dtype=np.float64) for part in (weighted, target)]
-        plain = self._columns()
-        mean = root(held[0], *plain[:2], rounds=rounds, target=float(held[1]), floor=_edge(*plain[:2]))
+        # Just above the least mean at which every factor is still positive: no bound is below.
+        edge = float((-(1.0 - 1e-9) / plain_rate).max())
+        mean = root(held[0], plain_rate, np.zeros(1), rounds=rounds, target=float(held[1]), floor=edge)
         # One more step of Newton's, which is where the gradient comes from.
-        growth = smoothing * (mean + offset)
-        exponents = weighted - rounds * xp.log1p(growth)
+        exponents = weighted - rounds * xp.log1p(rate * mean)
         top = float(np.max(_plain(exponents)))
         total = xp.exp(exponents - top).sum()
         shares = like(sums, _plain(xp.exp(exponents - top) / total))
-        slope = float(rounds * (shares * smoothing / (1.0 + growth)).sum())
+        slope = float(rounds * (shares * rate / (1.0 + rate * mean)).sum())
         return mean + (top + xp.log(total) - target) / slope
 
-    def _columns(self) -> tuple[Any, Any, Any]:
-        table = np.array([(part.smoothing, part.offset, part.prior) for part in self.parts])
-        return table[:, 0], table[:, 1], table[:, 2]
+    def _columns(self) -> tuple[Any, Any]:
+        return np.array([part.rate for part in self.parts]), np.array([part.prior for part in self.parts])
 
     def _described(self) -> dict[str, Any]:
         return {"components": len(self.parts), "combined": "union" if self.union else "mixture"}
-
-
-def _edge(smoothing: Any, offset: Any) -> float:
-    """Just above the least mean at which every factor is still positive: no bound is below."""
-    return float((-(1.0 - 1e-9) / smoothing - offset).max())
 
 
 def _plain(values: Any) -> Any:
@@ -77,7 +80,7 @@ def _plain(values: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Value(Mixed):
-    """LS-LIN: terms r/q for the logged action, 0 for any other."""
+    """LS-LIN: r/q for the logged action, 0 for any other."""
 
     parts: tuple[Part, ...]
     union: bool = False
@@ -86,9 +89,9 @@ class Value(Mixed):
     about: ClassVar[About] = "value"
 
     def coefficients(self, examples: Examples) -> Coefficients:
-        smoothing = like(examples.reward, self._columns()[0])
+        rate = like(examples.reward, self._columns()[0])
         ratio = examples.reward / examples.propensity
-        return Coefficients(own=namespace(ratio).log1p(ratio[:, None] * smoothing))
+        return Coefficients(own=namespace(ratio).log1p(ratio[:, None] * rate))
 
     def describe(self) -> Mapping[str, Any]:
         return self._described()
@@ -96,7 +99,7 @@ class Value(Mixed):
 
 @dataclass(frozen=True, slots=True)
 class Improvement(Mixed):
-    """Paired improvement: terms 1 - r + r/q for the logged action, 1 - r for any other, about 1 plus the improvement."""
+    """Paired improvement: r/q - r for the logged action, -r for any other."""
 
     parts: tuple[Part, ...]
     union: bool = False
@@ -105,11 +108,10 @@ class Improvement(Mixed):
     about: ClassVar[About] = "improvement"
 
     def coefficients(self, examples: Examples) -> Coefficients:
-        smoothing = like(examples.reward, self._columns()[0])
-        rest = 1.0 - examples.reward
-        xp = namespace(rest)
-        own = rest + examples.reward / examples.propensity
-        return Coefficients(xp.log1p(own[:, None] * smoothing), xp.log1p(rest[:, None] * smoothing))
+        rate = like(examples.reward, self._columns()[0])
+        xp = namespace(rate)
+        own = examples.reward / examples.propensity - examples.reward
+        return Coefficients(xp.log1p(own[:, None] * rate), xp.log1p(-examples.reward[:, None] * rate))
 
     def describe(self) -> Mapping[str, Any]:
         return self._described()
@@ -129,9 +131,9 @@ class Moments(Mixed):
 
     def coefficients(self, examples: Examples) -> Coefficients:
         xp = namespace(examples.reward)
-        smoothing = like(examples.reward, self._columns()[0])
+        rate = like(examples.reward, self._columns()[0])
         ratio = examples.reward / xp.maximum(examples.propensity, like(examples.reward, self.clip))
-        y = ratio[:, None] * smoothing
+        y = ratio[:, None] * rate
         return Coefficients(own=sum((-1) ** (power + 1) * y**power / power for power in range(1, 2 * self.order + 1)))
 
     def describe(self) -> Mapping[str, Any]:
@@ -160,7 +162,8 @@ class Controlled(Mixed):
         if examples.logging is None:
             raise UsageError("control needs production's whole distribution: name it in logging=.")
         xp = namespace(examples.reward)
-        smoothing, offset, _ = (like(examples.reward, column) for column in self._columns())
+        rate = like(examples.reward, self._columns()[0])
+        offset = like(examples.reward, [part.offset for part in self.parts])
         share = like(examples.reward, [0.0 if part.by_model else part.share for part in self.parts])
         foreseen = share[None, None, :]
         if any(part.by_model for part in self.parts):
@@ -170,9 +173,10 @@ class Controlled(Mixed):
         taken = xp.minimum(foreseen + 0.0 * logging, offset * logging)  # (rounds, actions, parts)
         rows, action = xp.arange(len(examples)), examples.action
         own = (examples.reward[:, None] - taken[rows, action]) / logging[rows, action]
-        term = taken + offset if not self.paired else taken + offset - examples.reward[:, None, None]
+        term = taken if not self.paired else taken - examples.reward[:, None, None]
         term[rows, action] += own
-        return Coefficients(every=xp.log1p(smoothing * term.clip(0.0)), fixed=-xp.log1p(examples.overstated))
+        # It falls below -k by rounding only.
+        return Coefficients(every=xp.log1p(rate * xp.maximum(term, -offset)), fixed=-xp.log1p(examples.overstated))
 
     def describe(self) -> Mapping[str, Any]:
         return {**self._described(), "model": any(part.by_model for part in self.parts)}

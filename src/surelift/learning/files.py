@@ -14,17 +14,15 @@ VERSION = 1
 
 
 def write(path: str | Path, tensors: Mapping[str, Any], content: Mapping[str, Any]) -> None:
-    from safetensors.numpy import save
-
     form = {"format": FORMAT, "version": VERSION, **content}
     refuse_overwriting(path)
-    write_beside(path, save(dict(tensors), {"surelift": json.dumps(form, allow_nan=False)}), what="the policy")
+    write_beside(
+        path, library().save(dict(tensors), {"surelift": json.dumps(form, allow_nan=False)}), what="the policy"
+    )
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The numbers, and what they mean."""
-    from safetensors.numpy import load_file
-
     text = metadata_of(path).get("surelift")
     try:
         content = json.loads(text) if text is not None else {}
@@ -36,7 +34,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
         raise LogsError(
             f"{path} is a policy of version {content.get('version')!r}; this surelift reads version {VERSION}."
         )
-    return dict(load_file(path)), content
+    return dict(library().load_file(path)), content
 
 
 def is_policy(path: str | Path) -> bool:
@@ -53,17 +51,33 @@ def refuse_overwriting(path: str | Path) -> None:
 
 
 def metadata_of(path: str | Path) -> dict[str, str]:
-    from safetensors import SafetensorError, safe_open
-
+    """The header of a safetensors file, its length in eight bytes and then JSON: read without the library."""
     try:
-        with safe_open(str(path), framework="numpy") as file:
-            return dict(file.metadata() or {})
+        with open(path, "rb") as file:
+            length, whole = int.from_bytes(file.read(8), "little"), Path(path).stat().st_size
+            if not 2 <= length <= whole - 8:
+                raise ValueError("its header is longer than the file")
+            header = json.loads(file.read(length))
+            ends = [part["data_offsets"][1] for name, part in header.items() if name != "__metadata__"]
+            if whole != 8 + length + max(ends, default=0):
+                raise ValueError("it is shorter, or longer, than its header says")
+            return dict(header.get("__metadata__") or {})
     except FileNotFoundError as error:
         raise UsageError(f"there is no file {path}.") from error
-    except (SafetensorError, OSError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise LogsError(
             f"{path} cannot be read as safetensors: {error}. It may be truncated, or another file."
         ) from error
+
+
+def library() -> Any:
+    try:
+        from safetensors import numpy
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            "a policy's file needs safetensors, which is not installed; say: pip install safetensors."
+        ) from error
+    return numpy
 
 
 def digest(tensors: Mapping[str, Any]) -> str:
