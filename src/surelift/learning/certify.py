@@ -10,7 +10,7 @@ from surelift.learning.examples import Examples, logged
 from surelift.learning.objective import Objective, sizes_of, sums_of
 from surelift.learning.rule import GaussianRule
 
-_ENTRIES_AT_ONCE = 1 << 22
+_ENTRIES_AT_ONCE = 1 << 20
 
 
 class Bounded:
