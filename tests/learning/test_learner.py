@@ -57,7 +57,7 @@ def test_it_learns_and_certifies(learned: PolicyLearner) -> None:
     assert answer.about == "improvement"
     assert 0.0 < answer.lower < answer.estimate
     assert answer.rounds == 1_800
-    stated = learned.certificate_.content  # type: ignore[union-attr]
+    stated = learned.certificate_.content
     assert stated["question"] == "learn"
     assert stated["answer"]["divergence"] == pytest.approx(learned.policy_.rule.divergence)  # type: ignore[union-attr]
     assert "fitted on the first 200 rounds" in stated["answer"]["prior"]
@@ -199,7 +199,7 @@ def test_every_objective_learns_and_verifies(options: dict[str, Any]) -> None:
     learner = fit(data, **options)
     answer: Any = learner.answer_
     assert answer.rounds == (1_800 if options.get("prior", "fitted") is not None and "prior" not in options else 2_000)
-    assert sl.verify(learner.certificate_, logs_of(data), learner.policy_).same  # type: ignore[arg-type]
+    assert sl.verify(learner.certificate_, logs_of(data), learner.policy_).same
     truth = float((learner.predict_proba(data["contexts"]) * rewards(data)).sum(axis=1).mean())
     production = float((data["logging"] * rewards(data)).sum(axis=1).mean())
     assert answer.lower <= (truth if answer.about == "value" else truth - production) + 0.01
@@ -219,7 +219,7 @@ def test_a_reward_model_narrows() -> None:
     certificate: Any = with_model.certificate_
     assert sl.verify(certificate, logs_of(data), with_model.policy_, control=sl.models.given(_predicted(data))).same
     with pytest.raises(sl.UsageError, match="give it in control="):
-        sl.verify(with_model.certificate_, logs_of(data), with_model.policy_)  # type: ignore[arg-type]
+        sl.verify(with_model.certificate_, logs_of(data), with_model.policy_)
 
 
 def _predicted(data: dict[str, FloatArray]) -> Any:
@@ -250,13 +250,24 @@ def test_other_policies_are_certified_on_rounds_held_out() -> None:
         assert learner.answer_.certified
         assert learner.answer_.rounds == 1_200
         judged = logs_of(data).part(2_800, 4_000)
-        assert sl.verify(learner.certificate_, judged, learner.policy_).same  # type: ignore[arg-type]
+        assert sl.verify(learner.certificate_, judged, learner.policy_).same
         with pytest.raises(sl.UsageError, match="learned from these very rounds"):
             sl.compare(logs_of(data).part(0, 2_800), {"new": learner})
     for objective in ("ips", "snips"):
         assert PolicyLearner("softmax", objective=objective, **FEW).fit(logs_of(data)).answer_.certified
     robust = PolicyLearner("softmax", objective="doubly-robust", control=sl.models.given(_predicted(data)), **FEW)
     assert robust.fit(logs_of(data)).answer_.certified
+
+
+def test_rounds_held_out_say_nothing_of_the_layout() -> None:
+    """Not even that there is a text which only they have: it is met as any other that was never seen."""
+    data = problem(1_000)
+    table = {"x": data["contexts"][:, 0], "t": np.where(np.arange(1_000) < 700, "a", "late")}
+    beside: dict[str, Any] = {name: data[name] for name in ("reward", "propensity", "logging")}
+    learner = PolicyLearner("softmax", **FEW).fit(table, data["action"], **beside)
+    assert learner.policy_.features.texts == {"t": ("a",)}
+    late, other = (learner.predict_proba({"x": [0.3], "t": [text]}) for text in ("late", "other"))
+    np.testing.assert_array_equal(late, other)
 
 
 def test_a_module_in_a_file(tmp_path: Path) -> None:

@@ -26,8 +26,8 @@ def test_a_certificate_on_another_policy_does_not_verify(learned: PolicyLearner)
     other = LearnedPolicy(
         GaussianRule(1.5 * rule.means, rule.deviation, rule.prior), learned.policy_.features, None, 3, ()
     )
-    assert not sl.verify(learned.certificate_, logs_of(problem()), other).same  # type: ignore[arg-type]
-    stated = json.loads(json.dumps(learned.certificate_.content))  # type: ignore[union-attr]
+    assert not sl.verify(learned.certificate_, logs_of(problem()), other).same
+    stated = json.loads(json.dumps(learned.certificate_.content))
     stated["answer"]["lower"] += 0.01
     assert not sl.verify(stated, logs_of(problem()), learned.policy_).same
 

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -33,12 +33,6 @@ LEARNED_FROM = (
     "this policy was learned from these very rounds, so they cannot judge it: its own certificate speaks of them, or fresh "
     "rounds do."
 )
-
-
-class Scorer(Protocol):
-    """From features to the probability of every action."""
-
-    def probabilities(self, features: Single) -> FloatArray: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,7 +211,8 @@ class LearnedReader:
     """Its probabilities at the rounds of a log, of which it may have seen none."""
 
     learned: LearnedPolicy
-    _checked: set[int] = field(default_factory=set)
+    _checked: list[Logs] = field(default_factory=list)
+    """Kept themselves: the number of a log that is gone may be given to another."""
 
     def needs(self, logs: Logs) -> Needs:
         require_action(logs, "a learned policy")
@@ -226,10 +221,10 @@ class LearnedReader:
             raise UsageError(
                 f"the policy was learned for the actions {list(self.learned.actions)[:10]}, in this order; declare them so."
             )
-        if id(logs) not in self._checked:
+        if not any(one is logs for one in self._checked):
             if decided_fingerprint(logs) in self.learned.learned_from:
                 raise UsageError(LEARNED_FROM)
-            self._checked.add(id(logs))
+            self._checked.append(logs)
         return Needs(handed_on=self.learned.features.names)
 
     def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:

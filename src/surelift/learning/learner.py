@@ -121,7 +121,8 @@ class PolicyLearner:
         # Seeds are set within, and the user's own stream of random numbers goes on as if nothing had been.
         with torch.random.fork_rng():
             self.policy_, self.answer_ = fit(logs, choice, progress)
-        self.certificate_ = self.policy_.certificate
+        assert self.policy_.certificate is not None
+        self.certificate_: Certificate = self.policy_.certificate
         self.classes_ = self.policy_.classes_
         return self
 
@@ -259,13 +260,15 @@ class PolicyLearner:
     def _fit_plain(self, logs: Logs, choice: Choice, progress: Progress | None) -> tuple[LearnedPolicy, Improvement]:
         mine, training = self.get_params(), self._training()
         surveyed = survey(logs, intercept=mine["intercept"])
-        features, actions, rounds = surveyed.features, surveyed.actions, logs.count()
+        actions, rounds = surveyed.actions, logs.count()
         cut = rounds - int(share("holdout", mine["holdout"]) * rounds)
         if not 0 < cut < rounds:
             raise UsageError("holdout must leave rounds to learn from, and rounds to certify with.")
         learned_on, judge = logs.part(0, cut), logs.part(cut, rounds)
         parts = (surveyed.rounds, decided_fingerprint(learned_on))
         refuse_model(choice, (*parts, decided_fingerprint(judge)))
+        # From the rounds to learn from alone: not even which texts there are may come from those that judge.
+        features = survey(learned_on, intercept=mine["intercept"]).features
         features = standardised(features, tables_of(learned_on, features.names))
         rows = Rows(learned_on, features, actions, choice.model)
         linear = mine["policy"] == "softmax"
