@@ -40,7 +40,7 @@ def test_known_cheats_are_refused(learned: PolicyLearner) -> None:
         sl.evaluate(logs_of(data).part(200, 2_000), {"new": learned})
     # Another declared range is no disguise.
     with pytest.raises(sl.UsageError, match="learned from these very rounds"):
-        sl.compare(sl.Logs(**data, reward_range=(0, 1.0000001)), {"new": learned})  # type: ignore[arg-type]
+        sl.compare(sl.Logs(**data, reward_range=(0, 1.0000001)), {"new": learned})
     zero = fit(data, prior="zero", intercept=True)
     # Nor is a detour over other rounds.
     detour = fit(problem(seed=8), prior=zero)
@@ -118,7 +118,7 @@ def test_a_bound_beyond_what_is_possible_is_refused() -> None:
     data["propensity"] = np.full(600, 1e-3)
     del data["logging"]
     with pytest.raises(sl.LogsError, match="suspect the propensities"):
-        PolicyLearner(**FEW).fit(sl.Logs(**data, action_count=3))  # type: ignore[arg-type]
+        PolicyLearner(**FEW).fit(sl.Logs(**data, action_count=3))
 
 
 def test_nothing_else_is_overwritten(learned: PolicyLearner, tmp_path: Path) -> None:

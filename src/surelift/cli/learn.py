@@ -61,7 +61,8 @@ def learn(
 ) -> int:  # fmt: skip
     """Learn a new policy that carries the proof of being better than production.
 
-    Exit code 0 when it is certified, 3 when it is not; the policy is written either way.
+    Exit code 0 when it is certified (with an objective about the value: when that is bounded), 3 when it is not; the policy
+    is written either way.
     """
     logs = log.logs(sources)
     if not Path(policy).resolve().parent.is_dir():

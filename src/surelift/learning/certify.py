@@ -1,7 +1,7 @@
 """The certificate of a learned rule: its bound in float64 over the whole log, with exact probabilities."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,11 +13,13 @@ from surelift.learning.rule import GaussianRule
 _ENTRIES_AT_ONCE = 1 << 20
 
 
-class Bounded:
+class Bounded(NamedTuple):
     """What one pass over the rounds found: the bound on [0, 1], or on [-1, 1] for an improvement, and a plain estimate."""
 
-    def __init__(self, lower: float, estimate: float, mean_weight: float, rounds: int) -> None:
-        self.lower, self.estimate, self.mean_weight, self.rounds = lower, estimate, mean_weight, rounds
+    lower: float
+    estimate: float
+    mean_weight: float
+    rounds: int
 
 
 def certify(
@@ -26,13 +28,12 @@ def certify(
     rows: Iterable[Examples],
     *,
     delta: float,
-    components: int,
     progress: Callable[[int], None] | None = None,
 ) -> Bounded:
     total: Any = 0.0
     sizes: Any = 0.0
     estimate, weights, rounds, actions = 0.0, 0.0, 0, len(rule.means)
-    width = max(1, _ENTRIES_AT_ONCE // (components * (actions if objective.every_action else 1)))
+    width = max(1, _ENTRIES_AT_ONCE // (objective.sums * (actions if objective.every_action else 1)))
     for chunk in rows:
         for part in chunk.pieces(width):
             probabilities = rule.probabilities(part.features)

@@ -10,7 +10,6 @@ both when they are divided by 1 + lambda kappa. Without that large constant sing
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -70,8 +69,9 @@ class Mixed:
     def _columns(self) -> tuple[Any, Any]:
         return np.array([part.rate for part in self.parts]), np.array([part.prior for part in self.parts])
 
-    def _described(self) -> dict[str, Any]:
-        return {"components": len(self.parts), "combined": "union" if self.union else "mixture"}
+    @property
+    def sums(self) -> int:
+        return len(self.parts)
 
 
 def _plain(values: Any) -> Any:
@@ -93,9 +93,6 @@ class Value(Mixed):
         ratio = examples.reward / examples.propensity
         return Coefficients(own=namespace(ratio).log1p(ratio[:, None] * rate))
 
-    def describe(self) -> Mapping[str, Any]:
-        return self._described()
-
 
 @dataclass(frozen=True, slots=True)
 class Improvement(Mixed):
@@ -112,9 +109,6 @@ class Improvement(Mixed):
         xp = namespace(rate)
         own = examples.reward / examples.propensity - examples.reward
         return Coefficients(xp.log1p(own[:, None] * rate), xp.log1p(-examples.reward[:, None] * rate))
-
-    def describe(self) -> Mapping[str, Any]:
-        return self._described()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +129,6 @@ class Moments(Mixed):
         ratio = examples.reward / xp.maximum(examples.propensity, like(examples.reward, self.clip))
         y = ratio[:, None] * rate
         return Coefficients(own=sum((-1) ** (power + 1) * y**power / power for power in range(1, 2 * self.order + 1)))
-
-    def describe(self) -> Mapping[str, Any]:
-        return {**self._described(), "order": self.order, "clip": self.clip}
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +168,6 @@ class Controlled(Mixed):
         term[rows, action] += own
         # It falls below -k by rounding only.
         return Coefficients(every=xp.log1p(rate * xp.maximum(term, -offset)), fixed=-xp.log1p(examples.overstated))
-
-    def describe(self) -> Mapping[str, Any]:
-        return {**self._described(), "model": any(part.by_model for part in self.parts)}
 
 
 def plain_parts(grid: Grid, *, offset: float, mass: float = 1.0) -> tuple[Part, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from surelift.bounds.bound import Promise
 from surelift.controls.model import RewardModel
 from surelift.decisions.asking import refuse_contradiction
 from surelift.decisions.basis import basis_of, doubts_of
@@ -46,15 +47,14 @@ def guarantee_of(
         rounds=judged.count(), actions=learned.action_count, distributions=logs.logging is not None
     )
     rows = Rows(judged, learned.features, learned.action_count, model)
-    components = int(objective.describe()["components"])
-    found = certify(rule, objective, rows, delta=options["delta"], components=components, progress=progress)
+    found = certify(rule, objective, rows, delta=options["delta"], progress=progress)
     scale = logs.scale
     improves = objective.about == "improvement"
     refuse_contradiction(
         found.lower, 1.0, possible=(-1.0 if improves else 0.0, 1.0), mean_weight=found.mean_weight,
         subject=f"the {objective.about} of the policy that was learned, on [0, 1]",
     )  # fmt: skip
-    promise = "any number of looks" if objective.any_looks else "one look"
+    promise: Promise = "any number of looks" if objective.any_looks else "one look"
     doubts = doubts_of(logs)
     bound = scale.improvement(found.lower) if improves else None
     if bound is None:
@@ -73,7 +73,7 @@ def guarantee_of(
         objective=choice.objective,
         divergence=rule.divergence,
         prior=options["prior"],
-        promise=promise,  # type: ignore[arg-type]
+        promise=promise,
         assumptions=_assumptions(logs, options, objective.any_looks, model),
         doubts=doubts,
         basis=basis_of("learn", logs, {NAME: as_policy(learned)}, sums, dict(options)),

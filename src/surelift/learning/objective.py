@@ -6,7 +6,6 @@ from a prior P that was fixed before the rounds were seen (PAC-Bayes). One defin
 made, and torch, where gradients are.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, ClassVar, Literal, Protocol
@@ -54,7 +53,10 @@ class Objective(Protocol):
         """The bound, not floored; a number, or a tensor with its gradient."""
         ...
 
-    def describe(self) -> Mapping[str, Any]: ...
+    @property
+    def sums(self) -> int:
+        """How many sums a round adds to."""
+        ...
 
 
 def namespace(values: Any) -> ModuleType:

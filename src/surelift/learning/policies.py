@@ -1,7 +1,11 @@
-"""Policies with parameters to learn, as torch modules: random linear rules, and a softmax of scores."""
+"""Policies with parameters to learn, as torch modules: random linear rules, and a softmax of scores.
+
+The training loop asks three things of each: ``logged``, the probability of the logged action, (rows,); ``every``, that of
+every action, (rows, actions); and ``divergence``, KL from the prior, or 0 where there is none.
+"""
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -9,22 +13,6 @@ from torch import Tensor, nn
 from surelift.learning import gaussian_torch
 
 Covariance = Literal["shared", "diagonal"]
-
-
-class Learnable(Protocol):
-    """What the training loop asks of a policy."""
-
-    def logged(self, features: Tensor, action: Tensor) -> Tensor:
-        """The probability of the logged action, (rows,)."""
-        ...
-
-    def every(self, features: Tensor) -> Tensor:
-        """The probability of every action, (rows, actions)."""
-        ...
-
-    def divergence(self) -> Tensor:
-        """KL from the prior; 0 for a policy that has none."""
-        ...
 
 
 class LinearGaussian(nn.Module):

@@ -5,7 +5,6 @@ number fixed beforehand, but for the first, which is at most that of logarithmic
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -34,8 +33,9 @@ class ImplicitExploration:
         target = divergence + math.log(len(self.smoothings) / delta)
         return (sums / rounds - target / (smoothing * rounds)).max()
 
-    def describe(self) -> Mapping[str, Any]:
-        return {"components": len(self.smoothings), "combined": "union"}
+    @property
+    def sums(self) -> int:
+        return len(self.smoothings)
 
 
 def _penalty(divergence: Any, smoothing: Any, *, rounds: int, delta: float) -> Any:
@@ -79,10 +79,9 @@ class Clipping:
         penalty = _penalty(divergence, smoothing, rounds=rounds, delta=delta / len(self.smoothings))
         return (self.baseline + sums[0] / rounds - penalty - spread * sums[1] / rounds).max()
 
-    def describe(self) -> Mapping[str, Any]:
-        return {
-            "components": len(self.smoothings), "combined": "union", "clip": self.clip, "baseline": self.baseline,
-        }  # fmt: skip
+    @property
+    def sums(self) -> int:
+        return 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,5 +110,6 @@ class ExponentialSmoothing:
         penalty = _penalty(divergence, smoothing, rounds=rounds, delta=delta / len(self.smoothings))
         return (sums[0] / rounds - penalty - smoothing / 2.0 * sums[1] / rounds).max()
 
-    def describe(self) -> Mapping[str, Any]:
-        return {"components": len(self.smoothings), "combined": "union", "alpha": self.alpha}
+    @property
+    def sums(self) -> int:
+        return 2
