@@ -53,6 +53,30 @@ def test_the_forecast_is_within_a_factor_of_one_and_a_half(name: str) -> None:
     assert forecast.power_at(forecast.rounds_needed // 4) < 0.5 < forecast.power_at(4 * forecast.rounds_needed)
 
 
+@pytest.mark.parametrize("name", ["even", "graded"])
+def test_the_rounds_that_are_missing_count_the_evidence_at_hand(name: str) -> None:
+    """The same for a log that goes on: its first rounds stay, and those to come are drawn anew each time."""
+    law, _ = LAWS[name]
+    truth, runs = law.value(law.candidate) - law.value(law.logging), 80
+    first, candidate = draw(law, 400, np.random.default_rng(0))
+    forecast = sl.power(sl.Logs(**first), {"new": candidate}, improvement=truth)
+    assert forecast.more_rounds is not None
+    assert not forecast.certified
+
+    def certified(rounds: int) -> float:
+        found = 0
+        for run in range(runs):
+            more, probability = draw(law, rounds, np.random.default_rng(1_000 + run))
+            both: dict[str, Any] = {column: np.concatenate([first[column], more[column]]) for column in first}
+            found += sl.compare(sl.Logs(**both), {"new": np.concatenate([candidate, probability])}).certified
+        return found / runs
+
+    noise = 3 * np.sqrt(0.8 * 0.2 / runs)
+    assert certified(int(forecast.more_rounds / 1.5)) <= 0.8 + noise
+    assert certified(int(forecast.more_rounds * 1.5)) >= 0.8 - noise
+    assert certified(forecast.more_rounds // 4) < 0.5
+
+
 def test_what_it_says() -> None:
     law, _ = LAWS["even"]
     arrays, candidate = draw(law, 150, np.random.default_rng(1))
