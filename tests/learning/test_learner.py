@@ -290,9 +290,10 @@ def test_a_module_in_a_file(tmp_path: Path) -> None:
 
 
 def test_in_the_words_of_scikit_learn() -> None:
-    sklearn = pytest.importorskip("sklearn.base")
+    from sklearn.base import clone
+
     learner = PolicyLearner(epochs=2, delta=0.1)
-    again = sklearn.clone(learner)
+    again = clone(learner)
     assert again.get_params()["delta"] == 0.1
     assert again.set_params(delta=0.2).delta == 0.2
     assert "delta=0.1" in repr(learner)
