@@ -16,7 +16,7 @@ import torch
 
 import surelift as sl
 from surelift.arrays import FloatArray
-from surelift.learning import rows as rows_module
+from surelift.learning import blocks
 from surelift.learning.features import Features, standardised
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
@@ -107,7 +107,7 @@ def test_every_way_in(kind: str, learned: PolicyLearner, tmp_path: Path) -> None
 def test_rounds_that_do_not_fit_in_memory_are_read_anew(
     learned: PolicyLearner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rows_module.Rows.__init__, "__kwdefaults__", {"memory": 1})
+    monkeypatch.setattr(blocks, "MEMORY", 1)
     again = fit(problem())
     np.testing.assert_array_equal(means(again), means(learned))
 

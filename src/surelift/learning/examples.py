@@ -1,6 +1,6 @@
 """Rounds to learn from, as arrays: what was known, what was done, with what probability, what it earned."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -47,10 +47,29 @@ class Examples:
     @classmethod
     def joined(cls, several: list["Examples"]) -> "Examples":
         columns = zip(*(one.parts() for one in several), strict=True)
-        return cls(*(None if column[0] is None else np.concatenate(column) for column in columns))
+        return cls(*(None if column[0] is None else _joined(column) for column in columns))
 
     def parts(self) -> list[Any]:
         return [getattr(self, field.name) for field in fields(self)]
+
+
+def _joined(column: Sequence[Any]) -> Any:
+    if len(column) == 1:
+        return column[0]
+    if isinstance(column[0], np.ndarray):
+        return np.concatenate(column)
+    import torch
+
+    return torch.cat(tuple(column))
+
+
+def place_among(features: FloatArray, distinct: list[FloatArray]) -> int:
+    """Where equal features lie among those that differ; they are added where they are new."""
+    for place, known in enumerate(distinct):
+        if known is features or (np.array_equal(known[:1], features[:1]) and np.array_equal(known, features)):
+            return place
+    distinct.append(features)
+    return len(distinct) - 1
 
 
 def examples_of(rounds: Rounds, features: Any, actions: int, predictor: Predictor | None) -> Examples:

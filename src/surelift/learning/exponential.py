@@ -20,7 +20,7 @@ from surelift.controls.weights import CAP, GROWTH
 from surelift.errors import UsageError
 from surelift.grids import Grid
 from surelift.learning.examples import Examples
-from surelift.learning.objective import About, Coefficients, like, namespace
+from surelift.learning.objective import About, Coefficients, like, namespace, positions
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,34 +48,51 @@ class Mixed:
 
     def bound(self, sums: Any, divergence: Any, *, rounds: int, delta: float) -> Any:
         xp = namespace(sums)
-        plain_rate, plain_prior = self._columns()
-        rate, prior = like(sums, plain_rate), like(sums, plain_prior)
-        weighted = sums + xp.log(prior)
-        target = divergence + math.log(1.0 / delta)
+        rate = like(sums, self.rates)
+        # Of every component alone: how far its logarithm is above what is to be reached, at mean 0.
+        ahead = sums + like(sums, [math.log(part.prior) for part in self.parts])
+        ahead = ahead - (divergence + math.log(1.0 / delta))[..., None]
         if self.union:
-            return (xp.expm1((weighted - target) / rounds) / rate).max()
-        held = [np.asarray(_plain(part), dtype=np.float64) for part in (weighted, target)]
+            return xp.amax(xp.expm1(ahead / rounds) / rate, -1)
         # Just above the least mean at which every factor is still positive: no bound is below.
-        edge = float((-(1.0 - 1e-9) / plain_rate).max())
-        mean = root(held[0], plain_rate, np.zeros(1), rounds=rounds, target=float(held[1]), floor=edge)
-        # One more step of Newton's, which is where the gradient comes from.
-        exponents = weighted - rounds * xp.log1p(rate * mean)
-        top = float(np.max(_plain(exponents)))
-        total = xp.exp(exponents - top).sum()
-        shares = like(sums, _plain(xp.exp(exponents - top) / total))
-        slope = float(rounds * (shares * rate / (1.0 + rate * mean)).sum())
-        return mean + (top + xp.log(total) - target) / slope
+        edge = -(1.0 - 1e-9) / max(self.rates)
+        if xp is np:
+            return root(ahead, rate, np.zeros(1), rounds=rounds, target=0.0, floor=edge)
+        return climbed(ahead, rate, rounds=rounds, floor=edge)
 
-    def _columns(self) -> tuple[Any, Any]:
-        return np.array([part.rate for part in self.parts]), np.array([part.prior for part in self.parts])
+    @property
+    def rates(self) -> tuple[float, ...]:
+        return tuple(part.rate for part in self.parts)
 
     @property
     def sums(self) -> int:
         return len(self.parts)
 
 
-def _plain(values: Any) -> Any:
-    return values.detach().cpu().numpy() if hasattr(values, "detach") else values
+def climbed(ahead: Any, rate: Any, *, rounds: int, floor: float, steps: int = 8) -> Any:
+    """``root`` for tensors, of several problems at once: Newton's steps from the best component alone.
+
+    Each stays below the root, and the last one carries the gradient. Their number is fixed, so that nothing waits.
+    """
+    import torch
+
+    with torch.no_grad():
+        mean = torch.amax(torch.expm1(ahead / rounds) / rate, -1).clamp_min(floor)
+        for _ in range(steps - 1):
+            excess, slope = _newton(ahead, rate, mean, rounds)
+            mean = mean + (excess / slope).clamp_min(0.0)
+    excess, slope = _newton(ahead, rate, mean, rounds)
+    return mean + excess / slope.detach()
+
+
+def _newton(ahead: Any, rate: Any, mean: Any, rounds: int) -> tuple[Any, Any]:
+    """By how much the mixture's logarithm exceeds what is to be reached, at ``mean``, and how fast it falls there."""
+    import torch
+
+    growth = rate * mean[..., None]
+    exponents = ahead - rounds * torch.log1p(growth)
+    slope = rounds * (torch.softmax(exponents, -1) * rate / (1.0 + growth)).sum(-1)
+    return torch.logsumexp(exponents, -1), slope
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +106,7 @@ class Value(Mixed):
     about: ClassVar[About] = "value"
 
     def coefficients(self, examples: Examples) -> Coefficients:
-        rate = like(examples.reward, self._columns()[0])
+        rate = like(examples.reward, self.rates)
         ratio = examples.reward / examples.propensity
         return Coefficients(own=namespace(ratio).log1p(ratio[:, None] * rate))
 
@@ -105,7 +122,7 @@ class Improvement(Mixed):
     about: ClassVar[About] = "improvement"
 
     def coefficients(self, examples: Examples) -> Coefficients:
-        rate = like(examples.reward, self._columns()[0])
+        rate = like(examples.reward, self.rates)
         xp = namespace(rate)
         own = examples.reward / examples.propensity - examples.reward
         return Coefficients(xp.log1p(own[:, None] * rate), xp.log1p(-examples.reward[:, None] * rate))
@@ -125,7 +142,7 @@ class Moments(Mixed):
 
     def coefficients(self, examples: Examples) -> Coefficients:
         xp = namespace(examples.reward)
-        rate = like(examples.reward, self._columns()[0])
+        rate = like(examples.reward, self.rates)
         ratio = examples.reward / xp.maximum(examples.propensity, like(examples.reward, self.clip))
         y = ratio[:, None] * rate
         return Coefficients(own=sum((-1) ** (power + 1) * y**power / power for power in range(1, 2 * self.order + 1)))
@@ -153,7 +170,7 @@ class Controlled(Mixed):
         if examples.logging is None:
             raise UsageError("control needs production's whole distribution: name it in logging=.")
         xp = namespace(examples.reward)
-        rate = like(examples.reward, self._columns()[0])
+        rate = like(examples.reward, self.rates)
         offset = like(examples.reward, [part.offset for part in self.parts])
         share = like(examples.reward, [0.0 if part.by_model else part.share for part in self.parts])
         foreseen = share[None, None, :]
@@ -162,7 +179,7 @@ class Controlled(Mixed):
             foreseen = foreseen + examples.predicted[:, :, None] * of_model
         logging = examples.logging[:, :, None]
         taken = xp.minimum(foreseen + 0.0 * logging, offset * logging)  # (rounds, actions, parts)
-        rows, action = xp.arange(len(examples)), examples.action
+        rows, action = positions(examples.action), examples.action
         own = (examples.reward[:, None] - taken[rows, action]) / logging[rows, action]
         term = taken if not self.paired else taken - examples.reward[:, None, None]
         term[rows, action] += own

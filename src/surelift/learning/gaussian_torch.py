@@ -4,13 +4,16 @@ On a processor the loops are compiled; elsewhere torch does them, with log_ndtr.
 """
 
 import math
+from functools import cache
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from surelift.learning import gaussian
 from surelift.learning.gaussian import TRAINING, Rule
+from surelift.learning.objective import like
 
 
 def logged_probability(standardised: Tensor, action: Tensor, rule: Rule = TRAINING) -> Tensor:
@@ -30,16 +33,40 @@ def all_probabilities(standardised: Tensor, rule: Rule = TRAINING) -> Tensor:
 
 
 def by_log_ndtr(standardised: Tensor, rule: Rule = TRAINING) -> Tensor:
-    """The same on any device, differentiated by torch; it holds a number for every row, action and node."""
-    nodes = torch.linspace(
-        rule.first, rule.last, rule.nodes, dtype=standardised.dtype, device=standardised.device
-    )  # (nodes,)
-    below = standardised - standardised.max(dim=1, keepdim=True).values.detach()
-    z = nodes - below[:, :, None]  # (rows, actions, nodes)
-    logarithms = torch.special.log_ndtr(z)
-    ratios = torch.exp(-0.5 * z * z - logarithms) / math.sqrt(2.0 * math.pi)
-    density = rule.step * torch.exp(logarithms.sum(dim=1, keepdim=True))  # (rows, 1, nodes)
-    return (density * ratios).sum(dim=2)
+    """The same on any device; it holds a number for every row, action and node."""
+    found: Tensor = _ByTorch.apply(standardised, rule)  # type: ignore[no-untyped-call]
+    return found
+
+
+class _ByTorch(torch.autograd.Function):
+    r"""With r = phi/Phi at t - d_a, and D the product of all Phi there: p_a is the sum of D r_a over the nodes t.
+
+    .. math:: \frac{\partial}{\partial d_b} \sum_a g_a p_a = \sum_t D r_b \Bigl(g_b (t - d_b + r_b) - \sum_a g_a r_a\Bigr)
+    """
+
+    @staticmethod
+    def forward(ctx: Any, standardised: Tensor, rule: Rule) -> Tensor:
+        nodes = like(standardised, _nodes(rule))
+        below = standardised - standardised.amax(1, keepdim=True)
+        z = nodes - below[:, :, None]  # (rows, actions, nodes)
+        logarithms = torch.special.log_ndtr(z)
+        density = torch.exp(logarithms.sum(1, keepdim=True)).mul_(rule.step)  # (rows, 1, nodes)
+        ratios = torch.addcmul(logarithms.add_(0.5 * math.log(2.0 * math.pi)), z, z, value=0.5).neg_().exp_()
+        ctx.save_for_backward(z, ratios, density)
+        return (density * ratios).sum(2)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        z, ratios, density = ctx.saved_tensors
+        worth = gradient[:, :, None]
+        all_of_them = (worth * ratios).sum(1, keepdim=True)
+        slopes = (z + ratios).mul_(worth).sub_(all_of_them).mul_(ratios).mul_(density)
+        return slopes.sum(2), None
+
+
+@cache
+def _nodes(rule: Rule) -> tuple[float, ...]:
+    return tuple(np.linspace(rule.first, rule.last, rule.nodes).tolist())
 
 
 class _Logged(torch.autograd.Function):

@@ -31,8 +31,12 @@ def guarantee_of(
     *,
     control: Any = None,
     progress: Callable[[int], None] | None = None,
+    read: tuple[Rows, Fingerprint | None] | None = None,
 ) -> Guarantee:
-    """One pass over the rounds in float64; those set aside for the prior, the first ``set_aside``, are left out."""
+    """One pass over the rounds in float64; those set aside for the prior, the first ``set_aside``, are left out.
+
+    ``read`` are these rounds where they were read already, with their fingerprint if it is known.
+    """
     rule = learned.rule
     if not isinstance(rule, GaussianRule):
         raise UsageError("only a random linear rule is certified on the rounds it was learned from.")
@@ -46,7 +50,7 @@ def guarantee_of(
     objective = choice.build(
         rounds=judged.count(), actions=learned.action_count, distributions=logs.logging is not None
     )
-    rows = Rows(judged, learned.features, learned.action_count, model)
+    rows, known = read or (Rows(judged, learned.features, learned.action_count, model), None)
     found = certify(rule, objective, rows, delta=options["delta"], progress=progress)
     scale = logs.scale
     improves = objective.about == "improvement"
@@ -59,7 +63,7 @@ def guarantee_of(
     bound = scale.improvement(found.lower) if improves else None
     if bound is None:
         bound = scale.upper(found.lower) if scale.is_cost else scale.lower(found.lower)
-    fingerprint = _fingerprint(judged, learned)
+    fingerprint = known or _fingerprint(judged, learned)
     sums = Sums(rows=found.rounds, units=found.rounds, fingerprint=fingerprint)
     return Guarantee(
         policy=NAME,

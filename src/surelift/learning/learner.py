@@ -3,7 +3,7 @@
 import copy
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -21,20 +21,24 @@ from surelift.errors import UsageError, share
 from surelift.grids import Grid
 from surelift.learning import files
 from surelift.learning.checkpoint import Checkpoint
-from surelift.learning.features import Features, standardised
-from surelift.learning.fit import Training, train
-from surelift.learning.guarantee import NAME, ZERO, guarantee_of
+from surelift.learning.features import standardised
+from surelift.learning.fit import train
+from surelift.learning.guarantee import NAME, guarantee_of
 from surelift.learning.learned import LearnedPolicy, ModuleRule, SoftmaxRule, as_table
 from surelift.learning.options import Choice
 from surelift.learning.policies import LinearGaussian, SoftmaxOfScores
-from surelift.learning.rows import Rows, decided_fingerprint, survey, tables_of
-from surelift.learning.rule import GaussianRule, Single
+from surelift.learning.prior import Prior, given_prior
+from surelift.learning.processes import own_device
+from surelift.learning.rows import Rows, Survey, decided_fingerprint, survey, tables_of
+from surelift.learning.rule import GaussianRule
+from surelift.learning.training import Problem, Training
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import as_policy
 
 Progress = Callable[[int, int, float], None]
 """Called after every pass over the rounds: its number, how many there are at most, and the bound so far."""
+Learned = dict[str, torch.Tensor]
 
 
 class PolicyLearner:
@@ -109,22 +113,30 @@ class PolicyLearner:
         progress: Progress | None = None,
     ) -> "PolicyLearner":
         """Learn from ``Logs`` with ``contexts=`` and ``action=``, or from a frame or matrix with arrays beside it."""
-        choice, _ = self._choice(), self._training()
         given = {
             "action": action, "reward": reward, "cost": cost, "propensity": propensity, "logging": logging,
             "actions": actions, "action_count": action_count,
         }  # fmt: skip
         logs = _logs_of(contexts, {name: value for name, value in given.items() if value is not None}, reward_range)
+        steps = self.steps(logs, progress)
+        problem = next(steps, None)
+        while problem is not None:
+            # Seeds are set within, and the user's own stream of random numbers goes on as if nothing had been.
+            with torch.random.fork_rng():
+                (learned,) = train([problem])
+            problem = advanced(steps, learned)
+        return self
+
+    def steps(self, logs: Logs, progress: Progress | None = None) -> Generator[Problem, Learned, None]:
+        """``fit``, for one who trains: yields the problems on the way, and goes on with what was learned of each."""
+        choice, _ = self._choice(), self._training()
         fit = self._fit_certified if choice.certifies else self._fit_plain
         self.policy_: LearnedPolicy
         self.answer_: Guarantee | Improvement
-        # Seeds are set within, and the user's own stream of random numbers goes on as if nothing had been.
-        with torch.random.fork_rng():
-            self.policy_, self.answer_ = fit(logs, choice, progress)
+        self.policy_, self.answer_ = yield from fit(logs, choice, progress)
         assert self.policy_.certificate is not None
         self.certificate_: Certificate = self.policy_.certificate
         self.classes_ = self.policy_.classes_
-        return self
 
     def predict_proba(self, contexts: Any) -> Any:
         return self._fitted().predict_proba(contexts)
@@ -165,10 +177,12 @@ class PolicyLearner:
         return choice
 
     def _training(self) -> Training:
-        names = ("epochs", "batch_size", "learning_rate", "weight_decay", "patience", "seed", "device")
-        return Training(**{name: getattr(self, name) for name in names})
+        names = ("epochs", "batch_size", "learning_rate", "weight_decay", "patience", "seed")
+        return Training(**{name: getattr(self, name) for name in names}, device=own_device(self.get_params()["device"]))
 
-    def _fit_certified(self, logs: Logs, choice: Choice, progress: Progress | None) -> tuple[LearnedPolicy, Guarantee]:
+    def _fit_certified(
+        self, logs: Logs, choice: Choice, progress: Progress | None
+    ) -> Generator[Problem, Learned, tuple[LearnedPolicy, Guarantee]]:
         mine = self.get_params()
         found = survey(logs, intercept=mine["intercept"])
         features, actions = found.features, found.actions
@@ -184,81 +198,64 @@ class PolicyLearner:
         refuse_model(choice, parts)
         if aside:
             features = standardised(features, tables_of(before, features.names))
-            prior = self._fit_prior(before, choice, features, actions)
+            # The same learning on the rounds that are set aside, from zero.
+            problem = self._problem_of(
+                before, choice, given_prior("zero", features, actions, found.rounds), found, None
+            )
+            learned = yield replace(problem, checkpoint=None)
             told = f"fitted on the first {aside:,} rounds, which certify nothing"
+            prior = Prior(learned["means"].numpy(), told, features)
         else:
-            prior, told, features, seen = self._given_prior(features, actions, found.rounds)
+            given = mine["prior"]
+            given = given._fitted() if isinstance(given, PolicyLearner) else given
+            prior = given_prior(given, features, actions, found.rounds)
             # What the prior has seen, the policy has seen.
-            parts += seen
-        rule = self._learn(left, choice, features, actions, prior, progress, found.everything)
+            parts += prior.seen
+        problem = self._problem_of(left, choice, prior, found, progress)
+        learned = yield problem
+        rule = GaussianRule(learned["means"].numpy(), learned["deviation"].numpy(), prior.means)
         control: Any = choice.control if choice.model is None else dict(choice.model.describe())
         asked = {
-            "objective": choice.objective, "control": control, "delta": mine["delta"], "set_aside": aside, "prior": told,
+            "objective": choice.objective, "control": control, "delta": mine["delta"], "set_aside": aside,
+            "prior": prior.told,
         }  # fmt: skip
         for name in ("grid", "smoothing", "order", "clip", "baseline", "alpha"):
             value = getattr(choice, name)
             if value is not None:
                 asked[name] = value.describe() if isinstance(value, Grid) else value
-        bare = LearnedPolicy(rule, features, logs.actions, actions, parts)
-        answer = guarantee_of(bare, logs, asked, control=choice.model)
+        bare = LearnedPolicy(rule, prior.features, logs.actions, actions, parts)
+        read = problem.rows, None if aside else found.everything
+        answer = guarantee_of(bare, logs, asked, control=choice.model, read=read)
         return replace(bare, certificate=Certificate.of(answer), asked=asked), answer
 
-    def _fit_prior(self, logs: Logs, choice: Choice, features: Features, actions: int) -> Single:
-        """The same learning on the rounds that are set aside, from zero."""
-        zero = np.zeros((actions, features.size), dtype=np.float32)
-        return self._learn(logs, choice, features, actions, zero, None, None).means
-
-    def _given_prior(
-        self, features: Features, actions: int, rounds: Fingerprint
-    ) -> tuple[Single, str, Features, tuple[Fingerprint, ...]]:
-        """The means, where they come from, the layout they are of, and the rounds they have seen."""
-        given = self.get_params()["prior"]
-        if isinstance(given, str):
-            if given in ("zero", "fitted"):
-                return np.zeros((actions, features.size), dtype=np.float32), ZERO, features, ()
-            raise UsageError(f"no prior {given!r}; give 'fitted', 'zero', an array of means, or a learned policy.")
-        told = "means given by the user, fixed before these rounds"
-        seen: tuple[Fingerprint, ...] = ()
-        if isinstance(given, PolicyLearner):
-            given = given._fitted()
-        if isinstance(given, LearnedPolicy):
-            if rounds in given.learned_from:
-                raise UsageError(
-                    "the prior was learned from the very rounds that are to be certified, which voids the certificate; "
-                    "learn it from other rounds, or say prior='fitted'."
-                )
-            if not isinstance(given.rule, GaussianRule) or given.features.names != features.names:
-                raise UsageError("the prior must be a gaussian policy of the same contexts, in the same order.")
-            told, seen, features = "a policy learned from other rounds", given.learned_from, given.features
-            given = given.rule.means
-        try:
-            means = np.ascontiguousarray(given, dtype=np.float32)
-        except (TypeError, ValueError) as error:
-            raise UsageError(f"the prior cannot be read as numbers: {error}") from error
-        if means.shape != (actions, features.size) or not np.isfinite(means).all():
-            raise UsageError(
-                f"the prior must have a finite mean for each of {actions} actions and {features.size} features (a text has "
-                f"one more, for those never seen; an intercept comes last), but has shape {means.shape}."
-            )
-        return means, told, features, seen
-
-    def _learn(
-        self, logs: Logs, choice: Choice, features: Features, actions: int, prior: Single, progress: Progress | None,
-        whole: Fingerprint | None,
-    ) -> GaussianRule:  # fmt: skip
-        mine, training = self.get_params(), self._training()
+    def _problem_of(
+        self, logs: Logs, choice: Choice, prior: Prior, found: Survey, progress: Progress | None
+    ) -> Problem:
+        """To learn a random rule from these rounds, from the prior on."""
+        features, actions = prior.features, found.actions
         rows = Rows(logs, features, actions, choice.model)
         objective = choice.build(rounds=rows.rounds, actions=actions, distributions=logs.logging is not None)
-        policy = LinearGaussian(torch.from_numpy(prior.copy()), mine["covariance"], unseen=features.unseen())
-        found = train(
-            policy, objective, rows, training, delta=mine["delta"], checkpoint=self._checkpoint(whole),
-            report=None if progress is None else lambda epoch, bound: progress(epoch, training.epochs, bound),
-        )  # fmt: skip
-        policy.load_state_dict(found)
-        return GaussianRule(found["means"].numpy(), policy.deviation().detach().cpu().numpy(), prior)
+        policy = LinearGaussian(
+            torch.from_numpy(prior.means.copy()), self.get_params()["covariance"], unseen=features.unseen()
+        )
+        return self._problem(policy, objective, rows, found.everything, progress)
 
-    def _fit_plain(self, logs: Logs, choice: Choice, progress: Progress | None) -> tuple[LearnedPolicy, Improvement]:
+    def _problem(
+        self, policy: Any, objective: Any, rows: Rows, rounds: Fingerprint, progress: Progress | None
+    ) -> Problem:
         mine, training = self.get_params(), self._training()
+        setting = {name: _mark(value) for name, value in mine.items() if name not in ("checkpoint", "epochs", "device")}
+        mark = json.dumps({**setting, "rounds": str(rounds)})
+        return Problem(
+            policy, objective, rows, training, mine["delta"], mark,
+            None if mine["checkpoint"] is None else Checkpoint(mine["checkpoint"], mark),
+            None if progress is None else lambda epoch, bound: progress(epoch, training.epochs, bound),
+        )  # fmt: skip
+
+    def _fit_plain(
+        self, logs: Logs, choice: Choice, progress: Progress | None
+    ) -> Generator[Problem, Learned, tuple[LearnedPolicy, Improvement]]:
+        mine = self.get_params()
         surveyed = survey(logs, intercept=mine["intercept"])
         actions, rounds = surveyed.actions, logs.count()
         cut = rounds - int(share("holdout", mine["holdout"]) * rounds)
@@ -277,24 +274,22 @@ class PolicyLearner:
         if linear:
             module.load_state_dict({"weight": torch.zeros(actions, features.size)})
         _check_module(module, features.size, actions)
-        found = train(
-            SoftmaxOfScores(module), choice.estimate(rounds=rows.rounds), rows, training, delta=mine["delta"],
-            checkpoint=self._checkpoint(surveyed.everything),
-            report=None if progress is None else lambda epoch, score: progress(epoch, training.epochs, score),
-        )  # fmt: skip
-        module.load_state_dict({name.removeprefix("scores."): tensor for name, tensor in found.items()})
-        rule = SoftmaxRule(found["scores.weight"].numpy()) if linear else ModuleRule(module.eval())
+        estimate = choice.estimate(rounds=rows.rounds)
+        found = yield self._problem(SoftmaxOfScores(module), estimate, rows, surveyed.everything, progress)
+        module.load_state_dict(found)
+        rule = SoftmaxRule(found["weight"].numpy()) if linear else ModuleRule(module.eval())
         bare = LearnedPolicy(rule, features, logs.actions, actions, parts)
         answer = compare(judge, {NAME: as_policy(bare)}, delta=mine["delta"])
         asked = {"judged": [cut, rounds]}
         return replace(bare, certificate=Certificate.of(answer), asked=asked), answer
 
-    def _checkpoint(self, rounds: Fingerprint | None) -> Checkpoint | None:
-        mine = self.get_params()
-        if mine["checkpoint"] is None or rounds is None:
-            return None
-        setting = {name: _mark(value) for name, value in mine.items() if name not in ("checkpoint", "epochs", "device")}
-        return Checkpoint(mine["checkpoint"], json.dumps({**setting, "rounds": str(rounds)}))
+
+def advanced(steps: Generator[Problem, Learned, None], learned: Learned) -> Problem | None:
+    """The next problem, or None where all is done."""
+    try:
+        return steps.send(learned)
+    except StopIteration:
+        return None
 
 
 def _mark(value: Any) -> str:

@@ -6,7 +6,9 @@ from a prior P that was fixed before the rounds were seen (PAC-Bayes). One defin
 made, and torch, where gradients are.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import ModuleType
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -50,7 +52,10 @@ class Objective(Protocol):
     def coefficients(self, examples: Examples) -> Coefficients: ...
 
     def bound(self, sums: Any, divergence: Any, *, rounds: int, delta: float) -> Any:
-        """The bound, not floored; a number, or a tensor with its gradient."""
+        """The bound, not floored; a number, or a tensor with its gradient.
+
+        ``sums`` end in an axis of the sums; tensors may have one of several problems before it, as ``divergence`` has.
+        """
         ...
 
     @property
@@ -68,24 +73,48 @@ def namespace(values: Any) -> ModuleType:
     return torch
 
 
-def like(values: Any, numbers: Any) -> Any:
+def like(values: Any, numbers: float | Sequence[float]) -> Any:
     """Constants of the same kind, type and place as ``values``."""
     if isinstance(values, np.ndarray | float | np.floating):
         return np.asarray(numbers, dtype=np.float64)
+    return _constant(numbers if isinstance(numbers, float) else tuple(numbers), values.dtype, values.device)
+
+
+@cache
+def _constant(numbers: float | tuple[float, ...], dtype: Any, device: Any) -> Any:
+    """Kept where it is used: bringing it there anew would hold up every step."""
     import torch
 
-    return torch.as_tensor(np.asarray(numbers), dtype=values.dtype, device=values.device)
+    return torch.tensor(numbers, dtype=dtype, device=device)
 
 
-def sums_of(coefficients: Coefficients, probabilities: Any) -> Any:
-    """Add up over rounds: ``probabilities`` of the logged action, (rounds,), or of every action, (rounds, actions)."""
-    if coefficients.every is not None:
-        total = namespace(probabilities).einsum("ra,ras->s", probabilities, coefficients.every)
-    else:
-        total = probabilities @ coefficients.own
-        if coefficients.others is not None:
-            total = total + (1.0 - probabilities) @ coefficients.others
-    return total if coefficients.fixed is None else total + coefficients.fixed.sum()
+def positions(values: Any) -> Any:
+    """0, 1, ... along the first axis, beside ``values``."""
+    if isinstance(values, np.ndarray):
+        return np.arange(len(values))
+    import torch
+
+    return torch.arange(len(values), device=values.device)
+
+
+def sums_of(coefficients: Coefficients, probabilities: Any, *, problems: int | None = None) -> Any:
+    """Add up over rounds: ``probabilities`` of the logged action, (rounds,), or of every action, (rounds, actions).
+
+    Where the rounds are of several problems, as many of each and one problem after the other: (problems, sums).
+    """
+    table = coefficients.own if coefficients.every is None else coefficients.every
+    total = _added(probabilities, table, problems)
+    if coefficients.others is not None:
+        total = total + _added(1.0 - probabilities, coefficients.others, problems)
+    if coefficients.fixed is not None:
+        total = total + coefficients.fixed.reshape(problems or 1, -1).sum(1)[:, None]
+    return total[0] if problems is None else total
+
+
+def _added(shares: Any, table: Any, problems: int | None) -> Any:
+    """(problems, sums), from a share for every line of the table."""
+    apart = problems or 1
+    return (shares.reshape(apart, 1, -1) @ table.reshape(apart, -1, table.shape[-1]))[:, 0]
 
 
 def sizes_of(coefficients: Coefficients) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from surelift.learning.examples import Examples
-from surelift.learning.objective import namespace
+from surelift.learning.objective import namespace, positions
 
 Kind = Literal["logarithmic-smoothing", "ips", "snips", "doubly-robust"]
 
@@ -23,17 +23,24 @@ class PlainEstimate:
     def every_action(self) -> bool:
         return self.kind == "doubly-robust"
 
-    def estimate(self, examples: Examples, probabilities: Any) -> Any:
-        """The estimate from the probability of the logged action, (rounds,), or of every action, (rounds, actions)."""
+    @property
+    def sums(self) -> int:
+        return 2 if self.kind == "snips" else 1
+
+    def terms(self, examples: Examples, probabilities: Any) -> Any:
+        """What each round adds to the sums, (rounds, sums), from the probability of the logged action or of every one."""
         xp = namespace(examples.reward)
         if self.kind == "doubly-robust":
-            rows = xp.arange(len(examples))
+            rows = positions(examples.action)
             weight = probabilities[rows, examples.action] / examples.propensity
             surprise = examples.reward - examples.predicted[rows, examples.action]
-            return ((probabilities * examples.predicted).sum(1) + weight * surprise).mean()
+            return ((probabilities * examples.predicted).sum(1) + weight * surprise)[:, None]
         weight = probabilities / examples.propensity
         if self.kind == "logarithmic-smoothing":
-            return (xp.log1p(self.smoothing * weight * examples.reward) / self.smoothing).mean()
+            return (xp.log1p(self.smoothing * weight * examples.reward) / self.smoothing)[:, None]
         if self.kind == "snips":
-            return (weight * examples.reward).sum() / weight.sum()
-        return (weight * examples.reward).mean()
+            return xp.stack((weight * examples.reward, weight), -1)
+        return (weight * examples.reward)[:, None]
+
+    def estimate(self, sums: Any, *, rounds: int) -> Any:
+        return sums[..., 0] / (sums[..., 1] if self.kind == "snips" else rounds)

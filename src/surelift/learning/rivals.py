@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surelift.learning.examples import Examples
-from surelift.learning.objective import About, Coefficients, like, namespace
+from surelift.learning.objective import About, Coefficients, like, namespace, positions
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class ImplicitExploration:
 
     def bound(self, sums: Any, divergence: Any, *, rounds: int, delta: float) -> Any:
         smoothing = like(sums, self.smoothings)
-        target = divergence + math.log(len(self.smoothings) / delta)
-        return (sums / rounds - target / (smoothing * rounds)).max()
+        target = (divergence + math.log(len(self.smoothings) / delta))[..., None]
+        return namespace(sums).amax(sums / rounds - target / (smoothing * rounds), -1)
 
     @property
     def sums(self) -> int:
@@ -40,7 +40,7 @@ class ImplicitExploration:
 
 def _penalty(divergence: Any, smoothing: Any, *, rounds: int, delta: float) -> Any:
     """sqrt((KL + log(4 sqrt(n)/delta))/(2n)) + (KL + log(2/delta))/(lambda n), for every smoothing."""
-    xp = namespace(smoothing)
+    xp, divergence = namespace(smoothing), divergence[..., None]
     spread = xp.sqrt((divergence + math.log(4.0 * math.sqrt(rounds) / delta)) / (2.0 * rounds))
     return spread + (divergence + math.log(2.0 / delta)) / (smoothing * rounds)
 
@@ -67,7 +67,7 @@ class Clipping:
         xp = namespace(examples.reward)
         clipped = xp.maximum(examples.logging, like(examples.reward, self.clip))  # (rounds, actions)
         mean = -self.baseline * (1.0 - examples.logging / clipped)
-        rows, action = xp.arange(len(examples)), examples.action
+        rows, action = positions(examples.action), examples.action
         kept = xp.maximum(examples.propensity, like(examples.reward, self.clip))
         mean[rows, action] += (examples.reward - self.baseline) / kept
         return Coefficients(every=xp.stack((mean, examples.logging / (clipped * clipped)), -1))
@@ -77,7 +77,8 @@ class Clipping:
         xi = -self.baseline
         spread = max(xi * xi, (1.0 + xi) ** 2) * smoothing * _growth(smoothing * ((1.0 + xi) / self.clip - xi))
         penalty = _penalty(divergence, smoothing, rounds=rounds, delta=delta / len(self.smoothings))
-        return (self.baseline + sums[0] / rounds - penalty - spread * sums[1] / rounds).max()
+        mean, second = sums[..., :1] / rounds, sums[..., 1:] / rounds
+        return namespace(sums).amax(self.baseline + mean - penalty - spread * second, -1)
 
     @property
     def sums(self) -> int:
@@ -99,7 +100,7 @@ class ExponentialSmoothing:
         xp = namespace(examples.reward)
         positive = xp.where(examples.logging > 0.0, examples.logging, like(examples.reward, 1.0))
         spread = xp.where(examples.logging > 0.0, positive ** (1.0 - 2.0 * self.alpha), like(examples.reward, 0.0))
-        mean, rows = 0.0 * spread, xp.arange(len(examples))
+        mean, rows = 0.0 * spread, positions(examples.action)
         ratio = examples.reward / examples.propensity**self.alpha
         mean[rows, examples.action] += ratio
         spread[rows, examples.action] += ratio * ratio
@@ -108,7 +109,8 @@ class ExponentialSmoothing:
     def bound(self, sums: Any, divergence: Any, *, rounds: int, delta: float) -> Any:
         smoothing = like(sums, self.smoothings)
         penalty = _penalty(divergence, smoothing, rounds=rounds, delta=delta / len(self.smoothings))
-        return (sums[0] / rounds - penalty - smoothing / 2.0 * sums[1] / rounds).max()
+        mean, second = sums[..., :1] / rounds, sums[..., 1:] / rounds
+        return namespace(sums).amax(mean - penalty - smoothing / 2.0 * second, -1)
 
     @property
     def sums(self) -> int:

@@ -1,14 +1,16 @@
-"""The rounds of a log as examples, again and again: from memory while they fit, else read anew each time."""
+"""The rounds of a log as examples, and what one pass beforehand finds out of them."""
 
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from surelift.arrays import FloatArray
 from surelift.controls.model import RewardModel
 from surelift.errors import LogsError, UsageError
-from surelift.learning.examples import Examples, examples_of
+from surelift.learning.examples import Examples, examples_of, place_among
 from surelift.learning.features import Features, Finding
 from surelift.logs import faults
 from surelift.logs.batch import ROWS_PER_BATCH, Needs
@@ -21,31 +23,33 @@ from surelift.policies.policy import action_counts, require_action, require_acti
 from surelift.statistics import Sums
 
 SUBJECT = "a policy to learn"
-MEMORY = 2 << 30
-"""Bytes of examples that are kept."""
 
 
 class Rows:
-    def __init__(
-        self, logs: Logs, features: Features, actions: int, model: RewardModel | None = None, *, memory: int = MEMORY
-    ) -> None:
+    """All rounds in their order, some ten thousand at a time: from memory once they are kept, else read anew."""
+
+    def __init__(self, logs: Logs, features: Features, actions: int, model: RewardModel | None = None) -> None:
         self._logs, self._features, self._actions, self._model = logs, features, actions, model
-        self._memory, self._kept, self._whole = memory, list[Examples](), False
         self.rounds = logs.count()
+        self._kept: Examples | None = None
 
     def __iter__(self) -> Iterator[Examples]:
-        """All rounds, some ten thousand at a time and in their order."""
-        if self._whole:
-            yield from self._kept
-            return
-        kept: list[Examples] | None = []
-        size = 0
-        for one in regrouped(self._read(), ROWS_PER_BATCH):
-            yield one
-            size += sum(part.nbytes for part in one.parts() if part is not None)
-            kept = None if kept is None or size > self._memory else [*kept, one]
-        if kept is not None:
-            self._kept, self._whole = kept, True
+        if self._kept is not None:
+            return self._kept.pieces(ROWS_PER_BATCH)
+        return regrouped(self._read(), ROWS_PER_BATCH)
+
+    def keep(self, known: list[FloatArray]) -> Examples:
+        """All rounds at once, kept from now on; features that are ``known`` already are not kept twice."""
+        if self._kept is None:
+            whole = Examples.joined(list(self))
+            self._kept = replace(whole, features=known[place_among(whole.features, known)])
+        return self._kept
+
+    @property
+    def bytes_at_most(self) -> int:
+        """What they take as tensors."""
+        vectors = (self._logs.logging is not None) + (self._model is not None)
+        return self.rounds * (4 * (self._features.size + vectors * self._actions + 3) + 8)
 
     def _read(self) -> Iterator[Examples]:
         predictor = None if self._model is None else self._model.start(self._logs)

@@ -1,0 +1,98 @@
+"""Many problems at once, and one problem in several processes: each comes out as if it were alone."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import surelift as sl
+from surelift import grids
+from surelift.learning import fit_many
+from surelift.learning.blocks import Block
+from surelift.learning.examples import Examples
+from surelift.learning.exponential import Value, plain_parts
+from surelift.learning.learner import PolicyLearner
+from tests.learning.test_learner import logs_of, means, problem
+
+FEW: dict[str, Any] = {"epochs": 3, "learning_rate": 0.05}
+
+
+def alone(options: dict[str, Any], logs: sl.Logs) -> PolicyLearner:
+    return PolicyLearner(**{**FEW, **options}).fit(logs)
+
+
+def together(options: list[dict[str, Any]], logs: Any) -> list[PolicyLearner]:
+    found: list[PolicyLearner] = fit_many([PolicyLearner(**{**FEW, **one}) for one in options], logs)
+    return found
+
+
+def test_each_of_many_problems_is_learned_as_if_it_were_alone() -> None:
+    """Seeds, priors, objectives, folds of other sizes, and a softmax, in one call."""
+    first, second, short = (logs_of(problem(rounds, seed)) for rounds, seed in ((700, 0), (700, 1), (450, 2)))
+    asked: list[tuple[dict[str, Any], sl.Logs]] = [
+        ({"seed": 0}, first), ({"seed": 1}, first), ({"seed": 0}, second), ({"prior": "zero"}, first),
+        ({"objective": "ls-lin"}, first), ({"objective": "ls-lin", "seed": 3}, second), ({"seed": 5}, short),
+        ({"covariance": "diagonal"}, first), ({"objective": "clipping"}, second), ({"epochs": 2}, first),
+        ({"policy": "softmax"}, first),
+    ]  # fmt: skip
+    found = together([options for options, _ in asked], [logs for _, logs in asked])
+    for learner, (options, logs) in zip(found, asked, strict=True):
+        expected: Any = alone(options, logs)
+        assert learner.answer_.lower == pytest.approx(expected.answer_.lower, abs=1e-6), options
+        assert learner.certificate_.content["options"] == expected.certificate_.content["options"]
+        assert sl.verify(learner.certificate_, logs, learner.policy_).same
+
+
+def test_a_problem_that_has_stopped_is_not_moved_by_those_that_go_on() -> None:
+    logs = logs_of(problem(600, 3))
+    asked = [{"epochs": 12, "patience": 1, "learning_rate": 0.3, "seed": seed} for seed in range(4)]
+    found = together(asked, logs)
+    for learner, options in zip(found, asked, strict=True):
+        np.testing.assert_allclose(means(learner), means(alone(options, logs)), atol=1e-5)
+
+
+def test_contexts_that_problems_share_are_kept_once() -> None:
+    rng = np.random.default_rng(0)
+    some, other = rng.normal(size=(2, 6, 3)).astype(np.float32)
+
+    def of(features: Any, action: int) -> Examples:
+        return Examples(features, np.full(6, action), np.full(6, 0.5), np.full(6, 0.25))
+
+    block = Block.of([of(some, 0), of(other, 1), of(some.copy(), 2)], "cpu")
+    assert block.pool.shape == (12, 3)
+    batch = block.at(torch.tensor([[5, 0], [1, 1], [2, 4]]))
+    assert batch.action.tolist() == [0, 0, 1, 1, 2, 2]
+    np.testing.assert_array_equal(
+        batch.features.numpy(), [some[5], some[0], other[1], other[1], some[2], some[4]]
+    )  # fmt: skip
+
+
+def test_the_bound_of_many_problems_is_the_bound_of_each() -> None:
+    """Newton's steps with tensors reach the root that NumPy's certificate uses, for bounds far above zero and below."""
+    rng = np.random.default_rng(0)
+    objective = Value(plain_parts(grids.anytime(), offset=0.0))
+    rates = np.array(objective.rates)
+    for rounds in (10, 1_000, 100_000):
+        # Sums of log(1 + rate x) with x of mean between 0 and 3.
+        x = rng.exponential(rng.uniform(0.01, 3.0, (40, 1)), (40, 200))
+        sums = np.log1p(x[:, :, None] * rates).mean(1) * rounds
+        divergence = rng.uniform(0.0, 200.0, 40)
+        found = objective.bound(torch.from_numpy(sums), torch.from_numpy(divergence), rounds=rounds, delta=0.05)
+        expected = [
+            objective.bound(one, np.float64(kl), rounds=rounds, delta=0.05)
+            for one, kl in zip(sums, divergence, strict=True)
+        ]
+        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_what_cannot_be_learned_together_is_said() -> None:
+    logs, learner = logs_of(problem(100)), PolicyLearner()
+    with pytest.raises(sl.UsageError, match="2 learners and 3 logs"):
+        fit_many([learner, PolicyLearner()], [logs] * 3)
+    with pytest.raises(sl.UsageError, match="keep no checkpoints"):
+        fit_many([PolicyLearner(checkpoint="x")], logs)
+    with pytest.raises(sl.UsageError, match="the same learner is there twice"):
+        fit_many([learner, learner], logs)
+    with pytest.raises(sl.UsageError, match="no objective"):
+        fit_many([PolicyLearner(objective="nothing")], logs)
