@@ -29,6 +29,7 @@ OBJECTIVES: dict[str, dict[str, Any]] = {
     "LS-LIN, weight control": {"objective": "value"},
     "improvement": {"objective": "improvement", "control": "none"},
     "improvement, weight control": {"objective": "improvement"},
+    "improvement, reward model": {"objective": "improvement", "control": sl.models.refitted("linear")},
     "IX": {"objective": "implicit-exploration"},
     "cIPS": {"objective": "clipping"},
     "cvcIPS": {"objective": "clipping-with-baseline"},
@@ -96,21 +97,32 @@ def learn_all(name: str, asked: list[str], seed: int, found: dict[str, list[tupl
         action = (rng.random(len(logging))[:, None] >= np.cumsum(logging, axis=1)[:, :-1]).sum(axis=1)
         value = float(logging[np.arange(len(right)), right].mean())
         test_value = float(softmax(temperature * test @ weights.T)[rows, truth].mean())
-        arrays = {
+        columns = {
             "reward": (action == right).astype(float), "propensity": logging[np.arange(len(action)), action],
-            "logging": logging,
+            "logging": logging, "action": action, "x": contexts, "t": np.arange(len(action)),
         }  # fmt: skip
+        logs = sl.Logs(
+            columns,
+            contexts=["x"],
+            action="action",
+            reward="reward",
+            propensity="propensity",
+            logging="logging",
+            time="t",
+        )
         for objective in asked:
             start = time.perf_counter()
             learner = sl.PolicyLearner(
                 **OBJECTIVES[objective], prior=temperature * weights, intercept=False, epochs=10, batch_size=128,
                 learning_rate=1e-3, patience=None,
             )  # fmt: skip
-            learner.fit(contexts, action, **arrays)
+            learner.fit(logs)
             answer: Any = learner.answer_
             lower = answer.lower - (value if answer.about == "value" else 0.0)
             guaranteed = lower / (1.0 - value)
-            true = (float(learner.predict_proba(test)[rows, truth].mean()) - test_value) / (1.0 - test_value)
+            true = (float(learner.predict_proba({"x": list(test)})[rows, truth].mean()) - test_value) / (
+                1.0 - test_value
+            )
             found[objective].append((guaranteed, true))
             print(
                 f"  {name}, split {seed}, temperature {temperature}, {objective}: guaranteed {guaranteed:.3f}, "

@@ -37,11 +37,12 @@ def problems(name: str, splits: int) -> list[dict[str, Any]]:
             rows = np.arange(len(action))
             columns = {
                 "x": contexts, "action": action, "reward": (action == right).astype(float), "logging": logging,
-                "propensity": logging[rows, action],
+                "propensity": logging[rows, action], "t": np.arange(len(action)),
             }  # fmt: skip
             logs = sl.Logs(
-                columns, contexts=["x"], action="action", reward="reward", propensity="propensity", logging="logging"
-            )
+                columns, contexts=["x"], action="action", reward="reward", propensity="propensity", logging="logging",
+                time="t",
+            )  # fmt: skip
             on_test = softmax(temperature * test @ weights.T)[np.arange(len(truth)), truth]
             found.append({
                 "logs": logs, "prior": temperature * weights, "seed": seed, "value": float(logging[rows, right].mean()),
@@ -84,7 +85,7 @@ def plain_step(one: dict[str, Any], options: dict[str, Any], device: str, steps:
     objective = Choice(**options).build(rounds=rounds, actions=10, distributions=True)
     numbers = (
         one["contexts"], one["action"], one["reward"].astype(float), one["logging"][np.arange(rounds), one["action"]],
-        one["logging"], None, np.zeros(rounds),
+        one["logging"], one["logging"], np.zeros(rounds),
     )  # fmt: skip
     examples = Examples(*numbers).tensors(device)
     policy = LinearGaussian(torch.from_numpy(one["prior"])).to(device)
@@ -107,7 +108,7 @@ def plain_step(one: dict[str, Any], options: dict[str, Any], device: str, steps:
 
 def main(
     device: str = "cuda" if torch.cuda.is_available() else "cpu", passes: str = "100", sets: str = "mnist,fashion-mnist",
-    objectives: str = "LS-LIN;improvement, weight control", splits: str = "10",
+    objectives: str = "LS-LIN;improvement, weight control;improvement, reward model", splits: str = "10",
 ) -> None:  # fmt: skip
     warnings.simplefilter("ignore")
     for name in sets.split(","):

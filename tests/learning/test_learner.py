@@ -228,6 +228,23 @@ def test_a_reward_model_narrows() -> None:
         sl.verify(with_model.certificate_, logs_of(data), with_model.policy_)
 
 
+@pytest.mark.parametrize("prior", ["zero", "fitted"])
+def test_a_reward_model_refitted_along_the_way_narrows_and_verifies(prior: str) -> None:
+    """Of the rounds before each round alone; it is in the certificate, so that anyone can compute it again."""
+    data = problem(3_000)
+    data["reward"] = np.clip(0.5 + 0.2 * data["contexts"][np.arange(3_000), data["action"]], 0.0, 1.0)
+    logs = sl.Logs(**data, time=np.arange(3_000))
+    found: dict[str, Any] = {
+        name: PolicyLearner(**FEW, prior=prior, control=control).fit(logs).answer_.lower
+        for name, control in {"weights": "weights", "linear": sl.models.refitted("linear")}.items()
+    }
+    assert found["linear"] > found["weights"] + 0.001
+    learner = PolicyLearner(**FEW, prior=prior, control=sl.models.refitted("linear")).fit(logs)
+    assert sl.verify(learner.certificate_, logs, learner.policy_).same
+    with pytest.raises(sl.UsageError, match="name the column of decision times"):
+        PolicyLearner(**FEW, control="model").fit(logs_of(problem(300)))
+
+
 def _predicted(data: dict[str, Any]) -> Any:
     return lambda table: (
         0.2

@@ -12,7 +12,9 @@ from surelift.learning import fit_many
 from surelift.learning.blocks import Block
 from surelift.learning.examples import Examples
 from surelift.learning.exponential import Value, plain_parts
+from surelift.learning.guarantee import guarantee_of
 from surelift.learning.learner import PolicyLearner
+from surelift.learning.rule import GaussianRule
 from tests.learning.test_learner import logs_of, means, problem
 
 FEW: dict[str, Any] = {"epochs": 3, "learning_rate": 0.05}
@@ -84,6 +86,21 @@ def test_the_bound_of_many_problems_is_the_bound_of_each() -> None:
             for one, kl in zip(sums, divergence, strict=True)
         ]
         np.testing.assert_allclose(found.numpy(), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("options", [{}, {"objective": "ls-lin"}, {"objective": "exponential-smoothing"}])
+def test_a_certificate_made_on_a_device_is_the_one_made_by_numpy(options: dict[str, Any]) -> None:
+    """To rounding; what the quadrature may be off by is taken off either way."""
+    logs = logs_of(problem(500))
+    learner = alone(options, logs)
+    asked, learned = learner.policy_.asked, learner.policy_
+    found, expected = (guarantee_of(learned, logs, asked, device=device) for device in ("cpu", None))
+    assert found.lower == pytest.approx(expected.lower, abs=1e-12)
+    assert found.estimate == pytest.approx(expected.estimate, abs=1e-12)
+    rule, features = learned.rule, np.random.default_rng(0).normal(size=(200, 4)).astype(np.float32)
+    assert isinstance(rule, GaussianRule)
+    by_torch = rule.probabilities_on_device(torch.from_numpy(features).double()).numpy()
+    np.testing.assert_allclose(by_torch, rule.probabilities(features), atol=1e-12, rtol=0.0)
 
 
 def test_what_cannot_be_learned_together_is_said() -> None:

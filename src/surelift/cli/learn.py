@@ -37,7 +37,9 @@ def learn(
                        "(softmax).", show_default=False, group=LEARNING),
     ] = None,
     control: Annotated[
-        Literal["auto", "none", "weights"], Parameter(help="What narrows the bound.", group=LEARNING)
+        Literal["auto", "none", "weights", "model"],
+        Parameter(help="What narrows the bound: weights, or a reward model refitted along the times in --time.",
+                  group=LEARNING),
     ] = "auto",
     delta: Annotated[float, Parameter(help="The chance of being wrong.", group=LEARNING)] = 0.05,
     prior: Annotated[

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from surelift.arrays import FloatArray
 from surelift.logs import faults
-from surelift.logs.columns import decode, is_text
+from surelift.logs.columns import decode, is_list, is_text, list_to_vectors
 from surelift.logs.rounds import Rounds
 
 # A text beyond these many of its column shares the last code with all others, as far as a model can tell them apart.
@@ -21,18 +21,29 @@ class Features:
         self._names = tuple(names)
         self._codes: dict[str, dict[str, int]] = {}
         self._numeric: set[str] = set()
+        self._widths: dict[str, int] = {}
 
     @property
     def categorical(self) -> tuple[bool, ...]:
         """Which columns hold codes."""
-        return tuple(name in self._codes for name in self._names)
+        return tuple(name in self._codes for name in self._names for _ in range(self._widths.get(name, 1)))
 
     def read(self, rounds: Rounds) -> FloatArray:
         """(rounds, columns); an entry that is no number in a column of numbers is counted as a fault."""
         columns = [self._read(rounds, name) for name in self._names]
         return np.column_stack(columns) if columns else np.zeros((rounds.size, 0))
 
+    def _vectors(self, rounds: Rounds, name: str) -> FloatArray:
+        """A column for every entry of a list column, which has as many in every round."""
+        vectors, missing = list_to_vectors(rounds.table[name])
+        width = self._widths.setdefault(name, int(vectors.lengths[0]))
+        wrong = missing | (vectors.lengths != width)
+        rounds.refuse(f"context {name!r} of the reward model", faults.CONTEXT_LENGTH, wrong, vectors.lengths)
+        return np.full((rounds.size, width), np.nan) if wrong.any() else vectors.values.reshape(-1, width)
+
     def _read(self, rounds: Rounds, name: str) -> FloatArray:
+        if rounds.size and is_list(rounds.table[name]):
+            return self._vectors(rounds, name)
         numbers = rounds.plain_numbers(name)
         if name not in self._codes and name not in self._numeric:
             # By its first entry, which is known before any other: what comes later must not change what was said before.

@@ -1,8 +1,8 @@
 """Fitting an estimator on rounds, and asking it about every action.
 
-The estimator is any object with ``fit(X, y)`` and ``predict(X)`` or ``predict_proba(X)``, as in scikit-learn. X holds the
-contexts (a column of text becomes one column per text) and then one column per action, 1 for the action taken and 0 for
-the others; y the rewards scaled to [0, 1].
+The estimator is "linear", or any object with ``fit(X, y)`` and ``predict(X)`` or ``predict_proba(X)``, as in scikit-learn.
+X holds the contexts (a column of text becomes one column per text, a list column one per entry) and then one column per
+action, 1 for the action taken and 0 for the others; y the rewards scaled to [0, 1].
 """
 
 import copy
@@ -15,6 +15,7 @@ import numpy as np
 
 from surelift.arrays import FloatArray, IntArray
 from surelift.controls.features import MOST_CATEGORIES, Features
+from surelift.controls.linear import Linear
 from surelift.controls.model import within_range
 from surelift.errors import UsageError
 from surelift.logs import faults
@@ -24,6 +25,8 @@ from surelift.logs.rounds import Rounds
 from surelift.policies.policy import action_counts, require_action, require_action_count
 
 SUBJECT = "a reward model"
+LINEAR = "linear"
+"""A ridge regression for every action, in place of an estimator."""
 _ENTRIES_AT_ONCE = 1 << 22
 _WORTH_THREADS = 20_000
 
@@ -43,6 +46,8 @@ class Training:
 
     @classmethod
     def joined(cls, parts: list["Training"]) -> "Training":
+        if len(parts) == 1:
+            return parts[0]
         return cls(
             np.concatenate([part.features for part in parts]),
             parts[-1].categorical,
@@ -64,7 +69,7 @@ class Fitted:
             self._constant = first
             return
         self._constant = None
-        self._default = estimator is None
+        self._default, self._linear = estimator is None, isinstance(estimator, str)
         # Counted in the rounds to learn from: a code that comes later is not known yet.
         self._codes = [
             int(np.nanmax(column, initial=-1.0)) + 1 if codes else 0
@@ -72,6 +77,10 @@ class Fitted:
         ]
         self._unknown = np.isnan(training.features).all(axis=0)
         self._rounds = len(training.reward)
+        if self._linear:
+            contexts = self._contexts(training.features)
+            self._estimator: Any = Linear.fitted(contexts, training.action, training.reward, actions)
+            return
         with self._blamed("copied and fitted"):
             self._estimator = _default_estimator(training, actions) if estimator is None else copy.deepcopy(estimator)
             binary = np.isin(training.reward, (0.0, 1.0)).all()
@@ -83,6 +92,8 @@ class Fitted:
         rounds, actions = len(features), self._actions
         if self._constant is not None:
             return np.full((rounds, actions), self._constant)
+        if self._linear:
+            return within_range(self._estimator.predict(self._contexts(features)))
         found = np.empty((rounds, actions))
         step = max(1, _ENTRIES_AT_ONCE // (actions * (features.shape[1] + sum(self._codes) + actions)))
         for start in range(0, rounds, step):
@@ -111,11 +122,17 @@ class Fitted:
         features = np.where(self._unknown, 0.0, features)
         if self._default:
             return np.column_stack([features, action])
+        return np.column_stack([self._contexts(features), _indicators(action, self._actions)])
+
+    def _contexts(self, features: FloatArray) -> FloatArray:
+        """With a column for every code in place of the codes."""
+        if not any(self._codes):
+            return features
         columns = [
             _indicators(column, codes) if codes else column
             for column, codes in zip(features.T, self._codes, strict=True)
         ]
-        return np.column_stack([*columns, _indicators(action, self._actions)])
+        return np.column_stack(columns)
 
     @property
     def _classifies(self) -> bool:
@@ -157,6 +174,10 @@ def _indicators(codes: FloatArray | IntArray, count: int) -> FloatArray:
 
 def check_estimator(estimator: Any) -> Any:
     """Refuse, before anything is read, what cannot be fitted and asked."""
+    if isinstance(estimator, str):
+        if estimator != LINEAR:
+            raise UsageError(f"no reward model {estimator!r}; say {LINEAR!r}, or give an object with fit and predict.")
+        return estimator
     asks = any(callable(getattr(estimator, name, None)) for name in ("predict", "predict_proba"))
     if estimator is not None and not (callable(getattr(estimator, "fit", None)) and asks):
         raise UsageError(
@@ -168,6 +189,8 @@ def check_estimator(estimator: Any) -> Any:
 
 
 def name_of(estimator: Any) -> str:
+    if isinstance(estimator, str):
+        return estimator
     return "HistGradientBoostingRegressor" if estimator is None else type(estimator).__name__
 
 

@@ -29,7 +29,7 @@ LAST = 1 << 20
 @dataclass(frozen=True, slots=True, eq=False)
 class Refitted:
     estimator: Any
-    """None for the default, gradient boosting."""
+    """None for the default, gradient boosting; "linear" for a ridge regression of every action."""
     predictable: ClassVar[bool] = True
     in_order: ClassVar[bool] = True
     assumes: ClassVar[str] = "the rounds are in the order of their decisions"

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from surelift.controls import models
-from surelift.controls.model import RewardModel
 from surelift.decisions.asking import Progress, require_logs
 from surelift.decisions.certificate import Answer, Certificate
 from surelift.decisions.compare import compare
@@ -106,13 +105,6 @@ def damage_told() -> Iterator[None]:
         raise LogsError(f"the certificate is damaged and cannot be read as one ({error}).") from error
 
 
-def _rebuild_model(description: Mapping[str, Any]) -> RewardModel:
-    try:
-        return models.from_description(description)
-    except UsageError as error:
-        raise UsageError(f"the control cannot be read from the certificate ({error}); give it in control=.") from error
-
-
 def _load(certificate: Certificate | Mapping[str, Any] | str | Path) -> Certificate:
     if isinstance(certificate, Certificate):
         return certificate
@@ -139,7 +131,7 @@ def _question(stated: Mapping[str, Any], policies: dict[str, Policy], control: A
     if control is not None and not isinstance(options["control"], Mapping):
         raise UsageError("control= was given again, but no reward model narrowed this certificate; leave it out.")
     if isinstance(options["control"], Mapping):
-        options["control"] = _rebuild_model(options["control"]) if control is None else control
+        options["control"] = models.from_description(options["control"]) if control is None else control
     if "guardrails" in options:
         options["guardrails"] = [guardrail_from(one) for one in options["guardrails"]]
     unknown = options.keys() - inspect.signature(question).parameters.keys()

@@ -1,10 +1,11 @@
 """Rounds of several problems side by side on the device: all at once where they fit, else a stretch at a time."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,7 +16,7 @@ from surelift.logs.batch import ROWS_PER_BATCH
 
 Share = Callable[[int], slice]
 
-MEMORY = 2 << 30
+MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8
 """Bytes of examples that are kept where there is no other memory than the processor's."""
 
 
@@ -49,9 +50,10 @@ class Block:
         rounds = len(several[0])
         origin = [place_among(one.features, distinct) * rounds for one in several]
         rest = [replace(one, features=None).tensors(device) for one in several]
+        tensors = [torch.from_numpy(one).to(device) for one in distinct]
         return cls(
             Examples.joined(rest),
-            torch.from_numpy(distinct[0] if len(distinct) == 1 else np.concatenate(distinct)).to(device),
+            tensors[0] if len(tensors) == 1 else torch.cat(tensors),
             torch.tensor(origin, device=device)[:, None],
             torch.arange(len(rest), device=device)[:, None] * rounds,
             rounds,
@@ -71,11 +73,8 @@ class Blocks:
 
     def __init__(self, rows: Sequence[Rows], device: str) -> None:
         self._rows, self._device = rows, device
-        self.whole: Block | None = None
-        # Problems may share their contexts, which then take their place but once: this is the most they may need.
-        if sum(one.bytes_at_most for one in rows) <= room(device):
-            known: list[FloatArray] = []
-            self.whole = Block.of([one.keep(known) for one in rows], device)
+        kept = _kept(rows, room(device))
+        self.whole = None if kept is None else Block.of(kept, device)
 
     def __iter__(self) -> Iterator[Stretch]:
         if self.whole is not None:
@@ -95,6 +94,29 @@ class Blocks:
             yield from stretch.block.pieces(rows, share)
 
 
+def _kept(rows: Sequence[Rows], most: float) -> list[Examples] | None:
+    """All rounds, kept; None where they, with contexts that are shared taken once, would need more room than there is."""
+    if max(one.bytes_at_most for one in rows) > most:
+        return None
+    found: list[Examples] = []
+    known: list[FloatArray] = []
+    at_once = os.cpu_count() or 1
+    with ThreadPoolExecutor(at_once) as pool:
+        for start in range(0, len(rows), at_once):
+            some = rows[start : start + at_once]
+            list(pool.map(Rows.keep, some))
+            found += [one.kept(known) for one in some]
+            size = sum(one.nbytes for one in known)
+            size += sum(part.nbytes for one in found for part in one.parts()[1:] if part is not None)
+            if size > most:
+                for one in rows:
+                    one.let_go()
+                return None
+    return found
+
+
 def room(device: str) -> float:
     """Bytes that examples may take."""
-    return MEMORY if torch.device(device).type == "cpu" else 0.6 * torch.cuda.mem_get_info(device)[0]
+    if torch.device(device).type == "cuda":
+        return 0.6 * torch.cuda.mem_get_info(device)[0]
+    return MEMORY

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from surelift.arrays import FloatArray, IntArray
+from surelift.arrays import FloatArray
 from surelift.controls.model import Predictor
 from surelift.controls.weights import overstated
 from surelift.logs.rounds import Rounds
@@ -35,12 +35,13 @@ class Examples:
         for start in range(0, len(self), size):
             yield self.at(slice(start, start + size))
 
-    def tensors(self, device: Any) -> "Examples":
+    def tensors(self, device: Any, *, wide: bool = False) -> "Examples":
+        """In single precision, or all of it in double."""
         import torch
 
         def tensor(part: Any) -> Any:
-            kept = part if part.dtype.kind == "i" else part.astype(np.float32, copy=False)
-            return torch.from_numpy(np.ascontiguousarray(kept)).to(device)
+            kept = part if part.dtype.kind == "i" else part.astype(np.float64 if wide else np.float32, copy=False)
+            return torch.from_numpy(np.require(kept, requirements=["C", "W"])).to(device)
 
         return Examples(*(None if part is None else tensor(part) for part in self.parts()))
 
@@ -92,7 +93,15 @@ def _matrix(vectors: Vectors, actions: int) -> FloatArray:
     return vectors.values.reshape(len(vectors), actions)
 
 
-def logged(matrix: FloatArray, action: IntArray) -> FloatArray:
+def positions(values: Any) -> Any:
+    """0, 1, ... along the first axis, beside ``values``."""
+    if isinstance(values, np.ndarray):
+        return np.arange(len(values))
+    import torch
+
+    return torch.arange(len(values), device=values.device)
+
+
+def logged(matrix: Any, action: Any) -> Any:
     """The entry of the logged action of every row."""
-    found: FloatArray = np.take_along_axis(matrix, action[:, None], axis=1)[:, 0]
-    return found
+    return matrix[positions(action), action]

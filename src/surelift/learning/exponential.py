@@ -19,8 +19,8 @@ from surelift.bounds.mixture import root
 from surelift.controls.weights import CAP, GROWTH
 from surelift.errors import UsageError
 from surelift.grids import Grid
-from surelift.learning.examples import Examples
-from surelift.learning.objective import About, Coefficients, like, namespace, positions
+from surelift.learning.examples import Examples, positions
+from surelift.learning.objective import About, Coefficients, like, namespace
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,9 +61,7 @@ class Features:
                 if self.centre is not None and self.scale is not None:
                     these = slice(number, number + width)
                     values = (values - np.array(self.centre[these])) / np.array(self.scale[these])
-                with np.errstate(over="ignore"):
-                    out[:, place : place + width] = values
-                if not np.isfinite(out[:, place : place + width]).all():
+                if not _narrowed(values, out[:, place : place + width]):
                     raise LogsError(f"context {name!r} holds numbers beyond 1e38; scale them before.")
                 number += width
             place += width
@@ -110,6 +108,17 @@ class Features:
             tuple(form["names"]), {name: tuple(texts) for name, texts in form["texts"].items()}, dict(form["widths"]),
             bool(form["intercept"]), None if centre is None else tuple(centre), None if scale is None else tuple(scale),
         )  # fmt: skip
+
+
+def _narrowed(values: FloatArray, out: npt.NDArray[np.float32], rows: int = 4096) -> bool:
+    """Write them in single precision, a few rows at a time; whether all of them fit."""
+    fit = True
+    for start in range(0, len(values), rows):
+        part = out[start : start + rows]
+        with np.errstate(over="ignore"):
+            part[...] = values[start : start + rows]
+        fit = fit and bool(np.isfinite(part).all())
+    return fit
 
 
 def _vectors(column: ArrowColumn, name: str, width: int | None) -> FloatArray:

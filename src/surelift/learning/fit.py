@@ -90,7 +90,7 @@ def _train(problems: Sequence[Problem], training: Training, us: Together) -> lis
     on_gpu = torch.device(training.device).type == "cuda"
     parameters = [one for team in run.teams for one in team.policy.parameters()]
     optimizer = torch.optim.Adam(
-        parameters, lr=training.learning_rate, weight_decay=training.weight_decay, capturable=on_gpu
+        parameters, lr=training.learning_rate, weight_decay=training.weight_decay, capturable=on_gpu, fused=on_gpu
     )
     checkpoint = problems[0].checkpoint
     begun = None if checkpoint is None else checkpoint.load(run.teams[0].policy, optimizer)
@@ -133,7 +133,7 @@ def _batches(
     for number, stretches in enumerate(zip(*(team.blocks for team in teams), strict=True)):
         blocks, rounds = [one.block for one in stretches], stretches[0].rounds
         orders = [
-            torch.from_numpy(_shuffled(team, epoch, number, rounds) + one.first).to(training.device)
+            torch.from_numpy(_shuffled(team, epoch, number, rounds)).to(training.device) + one.first
             for team, one in zip(teams, stretches, strict=True)
         ]
         for start in range(0, rounds, training.batch_size):
@@ -143,4 +143,5 @@ def _batches(
 def _shuffled(team: Team, epoch: int, number: int, rounds: int) -> Any:
     """The order of the rounds of each problem, (problems, rounds): its own, as if it were alone."""
     seeds = [problem.training.seed for problem in team.problems]
-    return np.stack([np.random.default_rng((seed, epoch, number)).permutation(rounds) for seed in seeds])
+    orders = {seed: np.random.default_rng((seed, epoch, number)).permutation(rounds) for seed in set(seeds)}
+    return np.stack([orders[seed] for seed in seeds])

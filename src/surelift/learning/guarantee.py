@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from surelift.bounds.bound import Promise
+from surelift.controls import models
 from surelift.controls.model import RewardModel
 from surelift.decisions.asking import refuse_contradiction
 from surelift.decisions.basis import basis_of, doubts_of
@@ -32,6 +33,7 @@ def guarantee_of(
     control: Any = None,
     progress: Callable[[int], None] | None = None,
     read: tuple[Rows, Fingerprint | None] | None = None,
+    device: str | None = None,
 ) -> Guarantee:
     """One pass over the rounds in float64; those set aside for the prior, the first ``set_aside``, are left out.
 
@@ -51,7 +53,7 @@ def guarantee_of(
         rounds=judged.count(), actions=learned.action_count, distributions=logs.logging is not None
     )
     rows, known = read or (Rows(judged, learned.features, learned.action_count, model), None)
-    found = certify(rule, objective, rows, delta=options["delta"], progress=progress)
+    found = certify(rule, objective, rows, delta=options["delta"], device=device, progress=progress)
     scale = logs.scale
     improves = objective.about == "improvement"
     refuse_contradiction(
@@ -89,7 +91,7 @@ def _choice(options: Mapping[str, Any], control: Any) -> tuple[Choice, RewardMod
     try:
         by_model = isinstance(options["control"], Mapping)
         if by_model and control is None:
-            raise UsageError("a reward model narrowed this certificate, which a file cannot hold; give it in control=.")
+            control = models.from_description(options["control"])
         if not by_model and control is not None:
             raise UsageError("control= was given again, but no reward model narrowed this certificate; leave it out.")
         asked = {name: options[name] for name in Choice.__dataclass_fields__ if name in options}

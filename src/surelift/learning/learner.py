@@ -225,7 +225,8 @@ class PolicyLearner:
                 asked[name] = value.describe() if isinstance(value, Grid) else value
         bare = LearnedPolicy(rule, prior.features, logs.actions, actions, parts)
         read = problem.rows, None if aside else found.everything
-        answer = guarantee_of(bare, logs, asked, control=choice.model, read=read)
+        device = None if mine["device"] == "cpu" else problem.training.device
+        answer = guarantee_of(bare, logs, asked, control=choice.model, read=read, device=device)
         return replace(bare, certificate=Certificate.of(answer), asked=asked), answer
 
     def _problem_of(

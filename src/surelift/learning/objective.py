@@ -88,15 +88,6 @@ def _constant(numbers: float | tuple[float, ...], dtype: Any, device: Any) -> An
     return torch.tensor(numbers, dtype=dtype, device=device)
 
 
-def positions(values: Any) -> Any:
-    """0, 1, ... along the first axis, beside ``values``."""
-    if isinstance(values, np.ndarray):
-        return np.arange(len(values))
-    import torch
-
-    return torch.arange(len(values), device=values.device)
-
-
 def sums_of(coefficients: Coefficients, probabilities: Any, *, problems: int | None = None) -> Any:
     """Add up over rounds: ``probabilities`` of the logged action, (rounds,), or of every action, (rounds, actions).
 

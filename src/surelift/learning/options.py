@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from surelift import grids
+from surelift.controls import models
 from surelift.controls.model import CROSS_FITTED, RewardModel
 from surelift.errors import UsageError, positive, share
 from surelift.grids import Grid
@@ -20,6 +21,7 @@ CERTIFIED = (
     "improvement", "value", "ls-lin", "moments", "implicit-exploration", "clipping", "clipping-with-baseline",
     "exponential-smoothing",
 )  # fmt: skip
+_CONTROLS = "'auto', 'none', 'weights', 'model' or a reward model"
 PLAIN = ("logarithmic-smoothing", "ips", "snips", "doubly-robust")
 OBJECTIVES = (*CERTIFIED, *PLAIN)
 _USES = {
@@ -52,8 +54,10 @@ class Choice:
         }  # fmt: skip
         if not (isinstance(self.control, str) and self.control in ("auto", "none")):
             given.add("control")
+        if self.control == "model":
+            object.__setattr__(self, "control", models.refitted())
         if not isinstance(self.control, str) and not hasattr(self.control, "predictable"):
-            raise UsageError(f"control must be 'auto', 'none', 'weights' or a reward model, but is {self.control!r}.")
+            raise UsageError(f"control must be {_CONTROLS}, but is {self.control!r}.")
         unused = sorted(given - _USES[self.objective])
         if unused:
             raise UsageError(f"objective {self.objective!r} does not use {unused[0]}=; leave it out.")
@@ -99,7 +103,7 @@ class Choice:
         grid, offset = self._grid(rounds, paired), 1.0 if paired else 0.0
         wanted = self.control
         if isinstance(wanted, str) and wanted not in ("auto", "none", "weights"):
-            raise UsageError(f"no control {wanted!r}; give 'auto', 'none', 'weights' or a reward model.")
+            raise UsageError(f"no control {wanted!r}; give {_CONTROLS}.")
         if wanted == "none" or (wanted == "auto" and not distributions):
             parts = plain_parts(grid, offset=offset)
             return Improvement(parts, any_looks=grid.any_looks) if paired else Value(parts, any_looks=grid.any_looks)

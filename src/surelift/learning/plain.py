@@ -6,8 +6,8 @@ Of the paper, Equation 23 is the first: the mean of log(1 + lambda w r)/lambda.
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from surelift.learning.examples import Examples
-from surelift.learning.objective import namespace, positions
+from surelift.learning.examples import Examples, positions
+from surelift.learning.objective import namespace
 
 Kind = Literal["logarithmic-smoothing", "ips", "snips", "doubly-robust"]
 

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surelift.learning.examples import Examples
-from surelift.learning.objective import About, Coefficients, like, namespace, positions
+from surelift.learning.examples import Examples, positions
+from surelift.learning.objective import About, Coefficients, like, namespace
 
 
 @dataclass(frozen=True, slots=True)

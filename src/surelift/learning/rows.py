@@ -38,11 +38,17 @@ class Rows:
             return self._kept.pieces(ROWS_PER_BATCH)
         return regrouped(self._read(), ROWS_PER_BATCH)
 
-    def keep(self, known: list[FloatArray]) -> Examples:
-        """All rounds at once, kept from now on; features that are ``known`` already are not kept twice."""
-        if self._kept is None:
-            whole = Examples.joined(list(self))
-            self._kept = replace(whole, features=known[place_among(whole.features, known)])
+    def keep(self) -> None:
+        """Read all rounds, and keep them from now on."""
+        self._kept = Examples.joined(list(self))
+
+    def let_go(self) -> None:
+        self._kept = None
+
+    def kept(self, known: list[FloatArray]) -> Examples:
+        """All rounds at once; features that are ``known`` already are not kept twice."""
+        assert self._kept is not None
+        self._kept = replace(self._kept, features=known[place_among(self._kept.features, known)])
         return self._kept
 
     @property

@@ -1,6 +1,7 @@
 """A random linear rule, learned: its parameters, its probabilities, and how far it is from its prior. NumPy alone."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,17 @@ class GaussianRule:
         variance = (wide * wide) @ (self.deviation.astype(np.float64) ** 2)
         spread = np.sqrt(np.where(variance > 0.0, variance, 1.0))
         return gaussian.argmax_probabilities((wide @ self.means.astype(np.float64).T) / spread[:, None])
+
+    def probabilities_on_device(self, features: Any) -> Any:
+        """The same of a tensor in double precision, by torch where it lies."""
+        import torch
+
+        from surelift.learning.gaussian_torch import by_log_ndtr
+
+        means, deviation = (torch.from_numpy(part).to(features) for part in (self.means, self.deviation))
+        variance = (features * features) @ (deviation * deviation)
+        spread = torch.sqrt(torch.where(variance > 0.0, variance, 1.0))
+        return by_log_ndtr((features @ means.T) / spread[:, None], gaussian.EXACT)
 
     @property
     def tolerance(self) -> float:

@@ -84,6 +84,10 @@ MAX_WEIGHT = Reason(
     "give a weight above the declared max_weight",
     "The declared bound is false. Declare one that follows from how the policies are built, never the largest seen.",
 )
+CONTEXT_LENGTH = Reason(
+    "are missing, or vectors of another length than the first",
+    "Give every round a vector with as many entries as the first one has.",
+)
 ACTIONS_VARY = Reason(
     "are other numbers of actions than in the first round",
     "A reward model fitted here needs the same actions in every round; give its predictions in a list column instead.",
