@@ -31,6 +31,8 @@ class Features:
     def read(self, rounds: Rounds) -> FloatArray:
         """(rounds, columns); an entry that is no number in a column of numbers is counted as a fault."""
         columns = [self._read(rounds, name) for name in self._names]
+        if len(columns) == 1 and columns[0].ndim == 2:
+            return columns[0]
         return np.column_stack(columns) if columns else np.zeros((rounds.size, 0))
 
     def _vectors(self, rounds: Rounds, name: str) -> FloatArray:

@@ -1,5 +1,6 @@
 """A ridge regression for every action: a reward model that is fitted and asked in a moment, however many contexts."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,30 +22,55 @@ class Linear:
 
     @classmethod
     def fitted(cls, contexts: FloatArray, action: IntArray, reward: FloatArray, actions: int) -> "Linear":
-        known = ~np.isnan(contexts)
-        count = np.maximum(known.sum(axis=0), 1)
-        centre = np.where(known, contexts, 0.0).sum(axis=0) / count
-        spread = np.sqrt((np.where(known, contexts - centre, 0.0) ** 2).sum(axis=0) / count)
-        scale = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 1e-12 * np.abs(centre))
+        from scipy.linalg import solve
+
         width = contexts.shape[1]
+        centre, scale = _moments(contexts)
         found = cls(centre, scale, np.zeros((actions, width)), np.full(actions, float(reward.mean())))
-        design = found._standardised(contexts)
-        penalty = _PENALTY * max(float((design * design).sum() / len(design)), 1e-300)
-        for one in range(actions):
-            mine = action == one
-            if not mine.any():
-                continue
-            earned, seen = reward[mine], design[mine]
-            middle, mean = seen.mean(axis=0), earned.mean()
-            seen = seen - middle
-            found.weights[one] = np.linalg.solve(seen.T @ seen + penalty * np.eye(width), seen.T @ (earned - mean))
+        products, sums = np.zeros((actions, width, width)), np.zeros((actions, width))
+        with_reward = np.zeros((actions, width))
+        for rows in _pieces(len(contexts)):
+            design = found._standardised(contexts[rows])
+            for one in np.unique(action[rows]):
+                mine = design[action[rows] == one]
+                products[one] += mine.T @ mine
+                sums[one] += mine.sum(axis=0)
+                with_reward[one] += reward[rows][action[rows] == one] @ mine
+        penalty = _PENALTY * max(float(np.trace(products, axis1=1, axis2=2).sum() / len(contexts)), 1e-300)
+        for one in np.unique(action):
+            count, mean = np.count_nonzero(action == one), reward[action == one].mean()
+            middle = sums[one] / count
+            around = products[one] - count * np.outer(middle, middle)
+            found.weights[one] = solve(
+                around + penalty * np.eye(width), with_reward[one] - count * mean * middle, assume_a="pos"
+            )
             found.constants[one] = mean - middle @ found.weights[one]
         return found
 
     def predict(self, contexts: FloatArray) -> FloatArray:
         """What every action is expected to earn, (rounds, actions)."""
-        predicted: FloatArray = self._standardised(contexts) @ self.weights.T + self.constants
-        return predicted
+        parts = [self._standardised(contexts[rows]) @ self.weights.T for rows in _pieces(len(contexts))]
+        return np.concatenate([np.zeros((0, len(self.weights))), *parts]) + self.constants
 
     def _standardised(self, contexts: FloatArray) -> FloatArray:
         return np.where(np.isnan(contexts), 0.0, (contexts - self.centre) * self.scale)
+
+
+def _pieces(rounds: int, size: int = 2048) -> Iterator[slice]:
+    """A few rounds at a time: copies of all of them would take longer than the work."""
+    return (slice(start, start + size) for start in range(0, rounds, size))
+
+
+def _moments(contexts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The means of what is known, and one over the standard deviation; 0 for a context that does not vary."""
+    count = np.zeros(contexts.shape[1])
+    total, squares = np.zeros_like(count), np.zeros_like(count)
+    for rows in _pieces(len(contexts)):
+        count += (~np.isnan(contexts[rows])).sum(axis=0)
+        total += np.nansum(contexts[rows], axis=0)
+    count = np.maximum(count, 1.0)
+    centre = total / count
+    for rows in _pieces(len(contexts)):
+        squares += np.nansum((contexts[rows] - centre) ** 2, axis=0)
+    spread = np.sqrt(squares / count)
+    return centre, np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 1e-12 * np.abs(centre))
