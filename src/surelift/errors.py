@@ -5,7 +5,7 @@ SureliftError
 └── LogsError    the logs are not fit for a guarantee: unreadable, invalid     (exit code 4)
 """
 
-from numbers import Real
+from numbers import Integral, Real
 
 
 class SureliftError(Exception):
@@ -29,6 +29,13 @@ class LogsError(SureliftError, ValueError):
 def is_number(value: object) -> bool:
     """Whether an option is a real number, Python's or NumPy's; a truth value is none."""
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def whole(name: str, value: object, *, least: int = 1) -> int:
+    """An option that has to be a whole number."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise UsageError(f"{name} must be a whole number of at least {least}, but is {value!r}.")
+    return int(value)
 
 
 def positive(name: str, value: object) -> float:

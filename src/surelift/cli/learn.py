@@ -76,6 +76,10 @@ def learn(
     )  # fmt: skip
     with _progress(epochs) as tell:
         learner.fit(logs, progress=tell)
+    from surelift.learning.processes import together  # torch, which no other command waits for
+
+    if not together(device).first:
+        return 0
     learner.save(policy)
     show(learner.answer_, json=json)
     say(f"Policy written to {policy}. Its certificate is inside: surelift verify {policy} SOURCE confirms it, and "

@@ -3,9 +3,9 @@
 from importlib import import_module
 from typing import Any
 
-__all__ = ["LearnedPolicy", "PolicyLearner", "fit_many"]
+__all__ = ["ItemSoftmax", "LearnedPolicy", "PolicyLearner", "fit_many"]
 
-_PLACES = {"LearnedPolicy": "learned", "PolicyLearner": "learner", "fit_many": "many"}
+_PLACES = {"ItemSoftmax": "items", "LearnedPolicy": "learned", "PolicyLearner": "learner", "fit_many": "many"}
 
 
 def __getattr__(name: str) -> Any:

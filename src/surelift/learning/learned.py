@@ -15,6 +15,7 @@ from surelift.decisions.guarantee import Guarantee
 from surelift.errors import LogsError, UsageError
 from surelift.learning import files
 from surelift.learning.features import Features
+from surelift.learning.item_rule import ItemRule
 from surelift.learning.rows import decided_fingerprint
 from surelift.learning.rule import GaussianRule, Single
 from surelift.logs.batch import Needs
@@ -29,6 +30,7 @@ NO_CERTIFICATE = (
     "predict takes the likeliest action of every context, which is another policy than the one that was certified: that one "
     "draws its actions. Act with sample."
 )
+_ENTRIES_AT_ONCE = 1 << 24
 LEARNED_FROM = (
     "this policy was learned from these very rounds, so they cannot judge it: its own certificate speaks of them, or fresh "
     "rounds do."
@@ -67,11 +69,14 @@ def _softmax(scores: FloatArray) -> FloatArray:
     return shares
 
 
+Rule = GaussianRule | SoftmaxRule | ModuleRule | ItemRule
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LearnedPolicy:
     """What ``PolicyLearner.fit`` leaves behind: hand it to ``evaluate``, ``compare`` and ``select`` as it is."""
 
-    rule: GaussianRule | SoftmaxRule | ModuleRule
+    rule: Rule
     features: Features
     actions: tuple[Any, ...] | None
     """The labels of the actions in order; None where they are positions counted from 0."""
@@ -96,10 +101,16 @@ class LearnedPolicy:
 
     def sample(self, contexts: Any, seed: int | np.random.Generator | None = None) -> Any:
         """Draw an action for every context, anew each time: this is how to act with the certified policy."""
-        shares = np.cumsum(self.predict_proba(contexts), axis=1)
-        draws = np.random.default_rng(seed).random(len(shares))
-        # The last edge is 1 but for rounding, which must not let a draw past it.
-        return self._labels((draws[:, None] >= shares[:, :-1] / shares[:, -1:]).sum(axis=1))
+        features = self.features.encode(as_table(contexts, self.features.names))
+        draws = np.random.default_rng(seed).random(len(features))
+        size = max(1, _ENTRIES_AT_ONCE // self.action_count)
+        found = [np.zeros(0, dtype=np.int64)]
+        for start in range(0, len(features), size):
+            shares = np.cumsum(self.rule.probabilities(features[start : start + size]), axis=1)
+            # The last edge is 1 but for rounding, which must not let a draw past it.
+            edges = shares[:, :-1] / shares[:, -1:]
+            found.append((draws[start : start + size, None] >= edges).sum(axis=1))
+        return self._labels(np.concatenate(found))
 
     def predict(self, contexts: Any) -> Any:
         """The likeliest action of every context. It carries no certificate: ``sample`` does."""
@@ -118,6 +129,8 @@ class LearnedPolicy:
             return {"means": rule.means, "deviation": rule.deviation, "prior": rule.prior}
         if isinstance(rule, SoftmaxRule):
             return {"weights": rule.weights}
+        if isinstance(rule, ItemRule):
+            return {"weights": rule.weights, "embeddings": rule.embeddings}
         return {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in rule.module.state_dict().items()}
 
     def describe(self) -> dict[str, Any]:
@@ -125,7 +138,8 @@ class LearnedPolicy:
 
     @property
     def kind(self) -> str:
-        return {GaussianRule: "gaussian", SoftmaxRule: "softmax", ModuleRule: "module"}[type(self.rule)]
+        kinds = {GaussianRule: "gaussian", SoftmaxRule: "softmax", ModuleRule: "module", ItemRule: "items"}
+        return kinds[type(self.rule)]
 
     def save(self, path: str | Path) -> None:
         """One file with the numbers, the certificate and all it takes to use the policy again."""
@@ -160,9 +174,13 @@ class LearnedPolicy:
             raise LogsError(f"{path} is damaged and cannot be read as a policy ({error}).") from error
 
 
-def _rule(
-    kind: str, tensors: Mapping[str, Any], module: Any, shape: tuple[int, int]
-) -> GaussianRule | SoftmaxRule | ModuleRule:
+def _rule(kind: str, tensors: Mapping[str, Any], module: Any, shape: tuple[int, int]) -> Rule:
+    if kind == "items":
+        weights, embeddings = tensors["weights"], tensors["embeddings"]
+        shapes = len(embeddings) == shape[0] and weights.shape == (embeddings.shape[1], shape[1])
+        if not shapes or not (np.isfinite(weights).all() and np.isfinite(embeddings).all()):
+            raise ValueError("its weights and embeddings should be finite, and fit its actions and features")
+        return ItemRule(weights, embeddings)
     if kind in ("gaussian", "softmax"):
         weights = tensors["means" if kind == "gaussian" else "weights"]
         if weights.shape != shape or not np.isfinite(weights).all():
@@ -229,7 +247,13 @@ class LearnedReader:
 
     def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
         encoded = self.learned.features.encode(rounds.handed_on(self.learned.features.names))
-        return kept(rounds, self.learned.rule.probabilities(encoded), subject)
+        rule = self.learned.rule
+        if isinstance(rule, ItemRule):
+            assert rounds.action is not None
+            # An action that is no position was refused already; any item stands for it.
+            action = np.clip(rounds.action, 0, self.learned.action_count - 1)
+            return kept(rounds, rule.logged(encoded, action), subject)
+        return kept(rounds, rule.probabilities(encoded), subject)
 
     def describe(self) -> dict[str, Any]:
         return self.learned.describe()

@@ -24,7 +24,9 @@ from surelift.learning.checkpoint import Checkpoint
 from surelift.learning.features import standardised
 from surelift.learning.fit import train
 from surelift.learning.guarantee import NAME, guarantee_of
-from surelift.learning.learned import LearnedPolicy, ModuleRule, SoftmaxRule, as_table
+from surelift.learning.item_rule import ItemRule
+from surelift.learning.items import ItemSoftmax, SampledSoftmax
+from surelift.learning.learned import LearnedPolicy, ModuleRule, Rule, SoftmaxRule, as_table
 from surelift.learning.options import Choice
 from surelift.learning.policies import LinearGaussian, SoftmaxOfScores
 from surelift.learning.prior import Prior, given_prior
@@ -49,7 +51,7 @@ class PolicyLearner:
     ``prior_share`` of the rounds, which then certify nothing, or "zero", or means of your own, (actions, features), fixed
     before these rounds. "softmax" and any torch module from features to one score per action maximise a plain estimate
     (``objective="logarithmic-smoothing"``, "ips", "snips", "doubly-robust") and are certified on the last ``holdout`` of the
-    rounds.
+    rounds; so is ``ItemSoftmax``, for very many items.
     """
 
     def __init__(
@@ -161,18 +163,20 @@ class PolicyLearner:
 
     def _choice(self) -> Choice:
         mine = self.get_params()
-        usual = "improvement" if mine["policy"] == "gaussian" else "logarithmic-smoothing"
+        certifies = isinstance(mine["policy"], str) and mine["policy"] == "gaussian"
+        usual = "improvement" if certifies else "logarithmic-smoothing"
         names = ("control", "grid", "smoothing", "order", "clip", "baseline", "alpha")
         choice = Choice(objective=mine["objective"] or usual, **{name: mine[name] for name in names})
         check_delta(mine["delta"])
         if mine["covariance"] not in ("shared", "diagonal"):
             raise UsageError(f"no covariance {mine['covariance']!r}; it is 'shared' or 'diagonal'.")
-        if mine["policy"] not in ("gaussian", "softmax") and not isinstance(mine["policy"], nn.Module):
-            raise UsageError(f"policy must be 'gaussian', 'softmax' or a torch module, but is {mine['policy']!r}.")
-        if (mine["policy"] == "gaussian") != choice.certifies:
+        policy = mine["policy"]
+        if not isinstance(policy, nn.Module | ItemSoftmax) and policy not in ("gaussian", "softmax"):
+            raise UsageError(f"policy must be 'gaussian', 'softmax', a torch module or ItemSoftmax, but is {policy!r}.")
+        if (policy == "gaussian") != choice.certifies:
             raise UsageError(
                 f"objective {choice.objective!r} does not go with this policy: bounds that certify on the rounds they learn "
-                "from are of policy 'gaussian', plain estimates of 'softmax' or a torch module."
+                "from are of policy 'gaussian', plain estimates of 'softmax', a torch module or ItemSoftmax."
             )
         return choice
 
@@ -269,16 +273,10 @@ class PolicyLearner:
         features = survey(learned_on, intercept=mine["intercept"]).features
         features = standardised(features, tables_of(learned_on, features.names))
         rows = Rows(learned_on, features, actions, choice.model)
-        linear = mine["policy"] == "softmax"
-        # A copy: what was certified must not change when the user's own module does.
-        module = nn.Linear(features.size, actions, bias=False) if linear else copy.deepcopy(mine["policy"])
-        if linear:
-            module.load_state_dict({"weight": torch.zeros(actions, features.size)})
-        _check_module(module, features.size, actions)
-        estimate = choice.estimate(rounds=rows.rounds)
-        found = yield self._problem(SoftmaxOfScores(module), estimate, rows, surveyed.everything, progress)
-        module.load_state_dict(found)
-        rule = SoftmaxRule(found["weight"].numpy()) if linear else ModuleRule(module.eval())
+        policy, finished = _plain_policy(mine["policy"], features.size, actions)
+        estimate = choice.estimate(rounds=rows.rounds, linear=isinstance(policy, SampledSoftmax))
+        found = yield self._problem(policy, estimate, rows, surveyed.everything, progress)
+        rule = finished(found)
         bare = LearnedPolicy(rule, features, logs.actions, actions, parts)
         answer = compare(judge, {NAME: as_policy(bare)}, delta=mine["delta"])
         asked = {"judged": [cut, rounds]}
@@ -299,9 +297,32 @@ def _mark(value: Any) -> str:
         value = value._fitted()
     if isinstance(value, LearnedPolicy):
         return str(value.describe()["mark"])
+    if isinstance(value, ItemSoftmax):
+        arrays = {"items": value.embeddings, **({} if value.start is None else {"start": value.start})}
+        return f"{files.digest(arrays)} {value.retrieved} {value.draws}"
     if isinstance(value, nn.Module):
         return files.digest({name: tensor.detach().cpu().numpy() for name, tensor in value.state_dict().items()})
     return files.digest({"array": value}) if isinstance(value, np.ndarray) else repr(value)
+
+
+def _plain_policy(form: Any, features: int, actions: int) -> tuple[nn.Module, Callable[[Learned], Rule]]:
+    """The policy to learn, and what makes a rule of what it has learned."""
+    if isinstance(form, ItemSoftmax):
+        policy = SampledSoftmax(form, form.first_weights(features, actions))
+        return policy, lambda found: ItemRule(found["weights"].numpy(), form.embeddings)
+    if isinstance(form, str):
+        linear = nn.Linear(features, actions, bias=False)
+        nn.init.zeros_(linear.weight)
+        return SoftmaxOfScores(linear), lambda found: SoftmaxRule(found["weight"].numpy())
+    # A copy: what was certified must not change when the user's own module does.
+    module = copy.deepcopy(form)
+    _check_module(module, features, actions)
+
+    def finished(found: Learned) -> Rule:
+        module.load_state_dict(found)
+        return ModuleRule(module.eval())
+
+    return SoftmaxOfScores(module), finished
 
 
 def _check_module(module: nn.Module, features: int, actions: int) -> None:

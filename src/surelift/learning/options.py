@@ -23,6 +23,7 @@ CERTIFIED = (
 )  # fmt: skip
 _CONTROLS = "'auto', 'none', 'weights', 'model' or a reward model"
 PLAIN = ("logarithmic-smoothing", "ips", "snips", "doubly-robust")
+LINEAR = ("logarithmic-smoothing", "ips")
 OBJECTIVES = (*CERTIFIED, *PLAIN)
 _USES = {
     "improvement": {"control", "grid"}, "value": {"control", "grid"}, "ls-lin": {"smoothing"},
@@ -126,11 +127,16 @@ class Choice:
             return grids.improvement(rounds) if paired else grids.planned(rounds)
         raise UsageError(f"no grid {self.grid!r}; the grids are 'anytime', 'planned', or a Grid of your own.")
 
-    def estimate(self, *, rounds: int) -> PlainEstimate:
-        """The plain estimate to maximise."""
+    def estimate(self, *, rounds: int, linear: bool) -> PlainEstimate:
+        """The plain estimate to maximise, or one that is linear in the policy."""
+        if linear and self.objective not in LINEAR:
+            raise UsageError(
+                f"objective {self.objective!r} is not linear in the policy, which a softmax over items needs for gradients "
+                f"without bias; it takes {' or '.join(LINEAR)}."
+            )
         if self.objective == "doubly-robust" and self.model is None:
             raise UsageError(
                 "objective 'doubly-robust' needs a reward model in control=, such as models.fitted_on(...)."
             )
         smoothing = 1.0 / rounds**0.5 if self.smoothing is None else positive("smoothing", self.smoothing)
-        return PlainEstimate(self.objective, smoothing)  # type: ignore[arg-type]
+        return PlainEstimate(self.objective, smoothing, linear)  # type: ignore[arg-type]

@@ -1,6 +1,7 @@
 """Plain estimates to maximise over any differentiable policy; the result is certified on rounds that were held out.
 
-Of the paper, Equation 23 is the first: the mean of log(1 + lambda w r)/lambda.
+Of the paper, Equation 23 is the first: the mean of log(1 + lambda w r)/lambda. Where it must be linear in the policy p, it
+is the mean of p log(1 + lambda r/q)/lambda.
 """
 
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ class PlainEstimate:
 
     kind: Kind
     smoothing: float = 0.0
+    linear: bool = False
+    """Whether the smoothing is of r/q alone, so that the estimate is linear in the policy."""
 
     @property
     def every_action(self) -> bool:
@@ -35,6 +38,9 @@ class PlainEstimate:
             weight = probabilities[rows, examples.action] / examples.propensity
             surprise = examples.reward - examples.predicted[rows, examples.action]
             return ((probabilities * examples.predicted).sum(1) + weight * surprise)[:, None]
+        if self.linear and self.kind == "logarithmic-smoothing":
+            smoothed = xp.log1p(self.smoothing * examples.reward / examples.propensity) / self.smoothing
+            return (probabilities * smoothed)[:, None]
         weight = probabilities / examples.propensity
         if self.kind == "logarithmic-smoothing":
             return (xp.log1p(self.smoothing * weight * examples.reward) / self.smoothing)[:, None]

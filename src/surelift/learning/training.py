@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from surelift.errors import UsageError, is_number, positive
+from surelift.errors import UsageError, is_number, positive, whole
 from surelift.learning.checkpoint import Checkpoint
 from surelift.learning.objective import Objective
 from surelift.learning.plain import PlainEstimate
@@ -31,9 +31,7 @@ class Training:
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", *(() if self.patience is None else ("patience",))):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise UsageError(f"{name} must be a whole number of at least 1, but is {value!r}.")
+            whole(name, getattr(self, name))
         positive("learning_rate", self.learning_rate)
         if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer) or not 0 <= self.seed < 2**31:
             raise UsageError(f"seed must be a whole number from 0 on, but is {self.seed!r}.")

@@ -1,0 +1,133 @@
+"""Does a step of a softmax over items stay as fast as their number grows, and is what it learns certified at 100,000?
+
+A step of 128 rounds at 1,000, 10,000 and 100,000 items, against the full softmax in torch, both on one machine in one run.
+Then a shop with 100,000 items, simulated, in which the truth is known: visitors like what is near them, production follows
+that half-heartedly, and 100,000 rounds are logged:
+python benchmarks/items.py [number of items in the shop] [rounds]
+"""
+
+import statistics
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import torch
+
+import surelift as sl
+from surelift.learning import ItemSoftmax, PolicyLearner
+from surelift.learning.items import SampledSoftmax
+
+COLUMNS, BATCH = 32, 128
+
+
+def step_times() -> None:
+    print(f"a step of {BATCH} rounds, {COLUMNS} columns, median of 41 in turn; the whole softmax beside it")
+    rng = np.random.default_rng(0)
+    first: dict[str, float] = {}
+    for items in (1_000, 10_000, 100_000):
+        embeddings = rng.normal(size=(items, COLUMNS)).astype(np.float32)
+        weights = (0.3 * rng.normal(size=(COLUMNS, COLUMNS))).astype(np.float32)
+        sampled = SampledSoftmax(ItemSoftmax(embeddings), weights)
+        whole = SampledSoftmax(ItemSoftmax(embeddings, draws=items), weights)
+        times: dict[str, list[float]] = {"ours": [], "whole softmax": []}
+        for _ in range(41):
+            features = torch.from_numpy(rng.normal(size=(BATCH, COLUMNS)).astype(np.float32))
+            action = torch.from_numpy(rng.integers(0, items, BATCH))
+            for name, policy in (("ours", sampled), ("whole softmax", whole)):
+                start = time.perf_counter()
+                policy.logged(features, action).mean().backward()  # type: ignore[no-untyped-call]
+                times[name].append(time.perf_counter() - start)
+        told = []
+        for name, taken in times.items():
+            median = statistics.median(taken)
+            told.append(f"{name} {1e3 * median:.1f} ms ({median / first.setdefault(name, median):.1f}x)")
+        print(f"  {items:7,} items: {', '.join(told)}", flush=True)
+
+
+class Shop:
+    def __init__(self, items: int, columns: int = 12) -> None:
+        rng = np.random.default_rng(1)
+        self.embeddings = rng.normal(size=(items, columns)).astype(np.float32)
+        self.columns = columns
+
+    def liking(self, contexts: np.ndarray) -> np.ndarray:
+        found: np.ndarray = contexts @ self.embeddings.T.astype(np.float64) / np.sqrt(self.columns)
+        return found
+
+    def logged(self, rounds: int, seed: int) -> tuple[dict[str, Any], float]:
+        """A log, and production's true value in it."""
+        rng = np.random.default_rng(seed)
+        contexts = rng.normal(size=(rounds, self.columns))
+        action, propensity = np.empty(rounds, dtype=np.int64), np.empty(rounds)
+        reward, value = np.empty(rounds), 0.0
+        for start in range(0, rounds, 256):
+            rows = slice(start, min(start + 256, rounds))
+            production, chance = self.production(contexts[rows]), self.chance(contexts[rows])
+            edges = np.cumsum(production, axis=1)
+            draws = rng.random(len(edges)) * edges[:, -1]
+            chosen = np.array(
+                [np.searchsorted(edge, draw, side="right") for edge, draw in zip(edges, draws, strict=True)]
+            )
+            places = np.arange(len(chosen))
+            action[rows], propensity[rows] = chosen, production[places, chosen]
+            reward[rows] = rng.random(len(chosen)) < chance[places, chosen]
+            value += float((production * chance).sum())
+        data = {
+            "contexts": contexts, "action": action, "reward": reward, "propensity": propensity,
+            "action_count": len(self.embeddings),
+        }  # fmt: skip
+        return data, value / rounds
+
+    def production(self, contexts: np.ndarray) -> np.ndarray:
+        shares = np.exp(0.7 * self.liking(contexts))
+        found: np.ndarray = shares / shares.sum(axis=1, keepdims=True)
+        return found
+
+    def chance(self, contexts: np.ndarray) -> np.ndarray:
+        found: np.ndarray = 1.0 / (1.0 + np.exp(2.0 - 1.5 * self.liking(contexts)))
+        return found
+
+    def value(self, policy: Any, rounds: int = 1024, seed: int = 9) -> tuple[float, float]:
+        """What a policy and production are worth, over all items, on fresh contexts."""
+        contexts = np.random.default_rng(seed).normal(size=(rounds, self.columns))
+        new = now = 0.0
+        for start in range(0, rounds, 64):
+            some = contexts[start : start + 64]
+            chance = self.chance(some)
+            new += float((policy.predict_proba(some) * chance).sum())
+            now += float((self.production(some) * chance).sum())
+        return new / rounds, now / rounds
+
+
+def certified(items: int, rounds: int) -> None:
+    shop = Shop(items)
+    start = time.perf_counter()
+    data, _ = shop.logged(rounds, seed=0)
+    print(f"a shop with {items:,} items, {rounds:,} rounds logged in {time.perf_counter() - start:.0f} s", flush=True)
+    logs = sl.Logs(**data)
+    # Where production is a softmax over these embeddings, its own weights are the place to begin.
+    weights = np.hstack([0.7 * np.eye(shop.columns), np.zeros((shop.columns, 1))]) / np.sqrt(shop.columns)
+    learner = PolicyLearner(
+        ItemSoftmax(shop.embeddings, start=weights), epochs=5, batch_size=256, learning_rate=0.01, patience=None
+    )
+    start = time.perf_counter()
+    ends: list[float] = []
+    learner.fit(logs, progress=lambda *_: ends.append(time.perf_counter()))
+    seconds = time.perf_counter() - start
+    answer: Any = learner.answer_
+    new, now = shop.value(learner)
+    print(
+        f"  learned in {ends[-1] - start:.0f} s and judged in {start + seconds - ends[-1]:.0f} s: "
+        f"{'certified' if answer.certified else 'not certified'}, at least {answer.lower:+.4f} over production (estimate "
+        f"{answer.estimate:+.4f}, truth {new - now:+.4f}: {now:.4f} to {new:.4f})"
+    )
+
+
+def main(items: str = "100000", rounds: str = "100000") -> None:
+    step_times()
+    certified(int(items), int(rounds))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,159 @@
+r"""A softmax over very many items, learned without ever adding over all of them.
+
+The score of item a is f_a = e_a . h, with an embedding e_a that is given and h a linear function of the context. For the
+probability of the logged item and its gradient,
+
+.. math:: \pi(a) = e^{f_a}/Z, \qquad \nabla_h \pi(a) = \frac{e^{f_a} e_a}{Z} - \frac{e^{f_a}}{Z^2} \sum_b e^{f_b} e_b,
+
+the sums over all items are replaced by those over the items that an index of maximum inner products finds, which are added
+exactly, and over uniform draws from all the others. Z is estimated so without bias, and so is the last sum; 1/Z is not one
+over such an estimate, but the series
+
+.. math:: \frac{1}{Z} = \frac{1}{C} \sum_{k \ge 0} \prod_{j \le k} \Bigl(1 - \frac{Z_j}{C}\Bigr)
+
+with a fresh draw for every Z_j, cut off by chance and weighted accordingly. Its terms shrink fast, since C is about Z, and
+its mean is right whatever the index missed. Objectives that are linear in the policy then have gradients without bias.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from surelift.errors import UsageError, whole
+from surelift.learning.index import Index
+from surelift.learning.rule import Single
+
+_GOES_ON = 0.5
+"""The chance that the series goes on after a term."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemSoftmax:
+    """To be given as ``PolicyLearner(policy=...)``: probabilities proportional to exp(embedding . weights context).
+
+    ``embeddings`` has a row for every item, in the order of the actions; ``start`` are weights to begin with, (columns of
+    the embeddings, features), and zero if not given: all items alike. ``retrieved`` items a round come from the index, and
+    ``draws`` from all others; where there are not more items than both together, nothing is drawn and sums are exact.
+    """
+
+    embeddings: Any
+    start: Any = None
+    retrieved: int = 64
+    draws: int = 256
+
+    def __post_init__(self) -> None:
+        for name in ("retrieved", "draws"):
+            whole(name, getattr(self, name))
+        for name, wanted in (("embeddings", "(items, columns)"), ("start", "(columns, features)")):
+            given = getattr(self, name)
+            if given is None and name == "start":
+                continue
+            try:
+                numbers = np.array(given, dtype=np.float32, order="C")
+            except (TypeError, ValueError) as error:
+                raise UsageError(f"{name} cannot be read as numbers: {error}") from error
+            if numbers.ndim != 2 or not numbers.size or not np.isfinite(numbers).all():
+                raise UsageError(f"{name} must be finite numbers of shape {wanted}, but have shape {numbers.shape}.")
+            object.__setattr__(self, name, numbers)
+
+    def first_weights(self, features: int, actions: int) -> Single:
+        items, columns = self.embeddings.shape
+        if items != actions:
+            raise UsageError(f"there are {items:,} embeddings, but {actions:,} actions; give one for each.")
+        if self.start is None:
+            return np.zeros((columns, features), dtype=np.float32)
+        if self.start.shape != (columns, features):
+            raise UsageError(
+                f"start must be of shape ({columns}, {features}), for the columns of the embeddings and the features "
+                f"(an intercept comes last), but is {self.start.shape}."
+            )
+        weights: Single = self.start
+        return weights
+
+
+class Drawn(NamedTuple):
+    """Of uniform draws: sums over all items that were not retrieved, estimated without bias, up to the factor e^-top."""
+
+    total: Tensor  # (rows,)
+    variance: Tensor  # (rows,), of that total
+    embeddings: Tensor | None  # (rows, columns), the sum of e^score times embedding
+
+
+class SampledSoftmax(nn.Module):
+    """The softmax while it learns: probabilities of logged items, and their gradients, right in the mean."""
+
+    def __init__(self, form: ItemSoftmax, weights: Single) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.from_numpy(weights.copy()))  # (columns, features)
+        self.register_buffer("items", torch.from_numpy(form.embeddings), persistent=False)
+        count = len(form.embeddings)
+        self._draws = form.draws
+        self._retrieved = min(form.retrieved, count)
+        self._exact = count <= form.retrieved + form.draws
+        self._index = None if self._exact else Index(form.embeddings)
+
+    def part(self, problem: int) -> dict[str, Tensor]:
+        return {"weights": self.weights.detach().cpu().clone()}
+
+    def divergence(self) -> Tensor:
+        return torch.zeros(1)
+
+    def logged(self, features: Tensor, action: Tensor) -> Tensor:
+        items: Any = self.items
+        wanted = features @ self.weights.T  # (rows, columns)
+        if self._exact:
+            return torch.softmax(wanted @ items.T, dim=1).gather(1, action[:, None])[:, 0]
+        with torch.no_grad():
+            probability, slope = self._estimated(wanted.double(), action)
+        along = (wanted * slope.to(wanted.dtype)).sum(1)
+        return probability.to(wanted.dtype) + (along - along.detach())
+
+    def _estimated(self, wanted: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
+        """The probability of the logged items, and its gradient in ``wanted``: both unbiased."""
+        items: Any = self.items
+        assert self._index is not None
+        found = self._index.nearest(wanted, self._retrieved)  # (rows, retrieved), ascending; those missing are -1
+        near = items[found.clamp_min(0)].double()
+        scores = torch.einsum("rkc,rc->rk", near, wanted).masked_fill_(found < 0, -math.inf)
+        own = items[action].double()
+        own_score = (own * wanted).sum(1)
+        top = torch.maximum(scores.amax(1), own_score)
+        shares = torch.exp(scores - top[:, None])
+        known = shares.sum(1)
+        first = self._drawn(wanted, found, top, embeddings=True)
+        assert first.embeddings is not None
+        about = known + first.total
+        # Of all constants the one for which the terms of the series shrink fastest.
+        about = about + first.variance / about
+        once, again = (self._inverse(wanted, found, top, known, about) for _ in range(2))
+        sums = torch.einsum("rk,rkc->rc", shares, near) + first.embeddings
+        likely = torch.exp(own_score - top) * once
+        return likely, likely[:, None] * (own - again[:, None] * sums)
+
+    def _inverse(self, wanted: Tensor, found: Tensor, top: Tensor, known: Tensor, about: Tensor) -> Tensor:
+        """1/Z, right in the mean, from draws of its own."""
+        total = product = torch.ones_like(about)
+        while float(torch.rand(())) < _GOES_ON:
+            drawn = self._drawn(wanted, found, top)
+            product = product * (1.0 - (known + drawn.total) / about) / _GOES_ON
+            total = total + product
+        return total / about
+
+    def _drawn(self, wanted: Tensor, found: Tensor, top: Tensor, *, embeddings: bool = False) -> Drawn:
+        """The same draws for all rows, which costs one product of matrices, and leaves each row right in the mean."""
+        items: Any = self.items
+        draw = torch.randint(0, len(items), (self._draws,)).to(wanted.device)
+        some = items[draw].double()
+        shares = torch.exp(wanted @ some.T - top[:, None])  # (rows, draws)
+        place = torch.searchsorted(found, draw.expand(len(found), -1).contiguous()).clamp_max(found.shape[1] - 1)
+        shares.masked_fill_(found.gather(1, place) == draw, 0.0)
+        scale = len(items) / self._draws
+        return Drawn(
+            scale * shares.sum(1),
+            scale * scale * self._draws * shares.var(1, correction=0),
+            scale * (shares @ some) if embeddings else None,
+        )

@@ -1,0 +1,171 @@
+"""A softmax over very many items: right in the mean though it never adds over all, and certified by logged items alone."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import surelift as sl
+from surelift.arrays import FloatArray
+from surelift.learning import ItemSoftmax, LearnedPolicy, PolicyLearner
+from surelift.learning.item_rule import ItemRule
+from surelift.learning.items import SampledSoftmax
+from surelift.learning.learned import SoftmaxRule
+from surelift.learning.plain import PlainEstimate
+
+
+def market(rounds: int, items: int, seed: int = 0, columns: int = 6) -> tuple[dict[str, Any], Any, FloatArray]:
+    """Visitors want what is like them; production follows it half-heartedly. The log, the embeddings, and chances."""
+    rng = np.random.default_rng(seed)
+    embeddings = np.random.default_rng(99).normal(size=(items, columns)).astype(np.float32)
+    contexts = rng.normal(size=(rounds, columns))
+    liking = contexts @ embeddings.T.astype(np.float64) / np.sqrt(columns)
+    logging = np.exp(0.5 * liking)
+    logging /= logging.sum(axis=1, keepdims=True)
+    chance = 1.0 / (1.0 + np.exp(2.0 - 1.5 * liking))
+    action = (rng.random(rounds)[:, None] > np.cumsum(logging, axis=1)[:, :-1]).sum(axis=1)
+    rows = np.arange(rounds)
+    data = {
+        "contexts": contexts, "action": action, "reward": (rng.random(rounds) < chance[rows, action]).astype(float),
+        "propensity": logging[rows, action], "action_count": items,
+    }  # fmt: skip
+    return data, embeddings, chance
+
+
+def exact(policy: SampledSoftmax, features: torch.Tensor, action: torch.Tensor) -> tuple[Any, Any]:
+    """Probabilities and the gradient of each in W features, over all items."""
+    items: Any = policy.items
+    wanted = (features @ policy.weights.T).detach().double().requires_grad_()
+    p = torch.softmax(wanted @ items.double().T, dim=1).gather(1, action[:, None])[:, 0]
+    (slopes,) = torch.autograd.grad(p.sum(), wanted)
+    return p.detach().numpy(), slopes.numpy()
+
+
+class Blind:
+    """An index that finds whatever it likes, and sometimes less than was asked for."""
+
+    def nearest(self, queries: torch.Tensor, count: int) -> torch.Tensor:
+        return torch.tensor([-1, 3, 17]).expand(len(queries), -1).contiguous()
+
+
+@pytest.mark.parametrize("index", ["faiss", "blind"])
+@pytest.mark.parametrize("sharpness", [0.3, 1.0])
+def test_probabilities_and_gradients_are_right_in_the_mean(index: str, sharpness: float) -> None:
+    rng = np.random.default_rng(1)
+    embeddings, weights = rng.normal(size=(50, 3)), sharpness * rng.normal(size=(3, 4))
+    policy = SampledSoftmax(ItemSoftmax(embeddings, retrieved=6, draws=12), weights.astype(np.float32))
+    if index == "blind":
+        policy._index = Blind()  # type: ignore[assignment]
+    features, action = torch.from_numpy(rng.normal(size=(5, 4))).float(), torch.tensor([0, 3, 17, 30, 49])
+    p, slopes = exact(policy, features, action)
+    torch.manual_seed(0)
+    runs = 6_000
+    found: list[FloatArray] = []
+    with torch.no_grad():
+        wanted = (features @ policy.weights.T).double()
+        for _ in range(runs):
+            likely, slope = policy._estimated(wanted, action)
+            found.append(np.column_stack([likely.numpy(), slope.numpy()]))
+    drawn = np.stack(found)  # (runs, rows, 1 + columns)
+    away = (drawn.mean(axis=0) - np.column_stack([p, slopes])) / (drawn.std(axis=0) / np.sqrt(runs))
+    assert np.abs(away).max() < 5.0
+    # It could have been seen: one over an estimate of Z, squared, is off by more than that.
+    assert drawn.std(axis=0).max() > 0.0
+
+
+def test_the_gradient_reaches_the_weights_and_few_items_are_added_exactly() -> None:
+    rng = np.random.default_rng(2)
+    embeddings, weights = rng.normal(size=(20, 3)), rng.normal(size=(3, 4)).astype(np.float32)
+    features, action = torch.from_numpy(rng.normal(size=(6, 4))).float(), torch.arange(6)
+    policy = SampledSoftmax(ItemSoftmax(embeddings, retrieved=8, draws=12), weights)
+    p, slopes = exact(policy, features, action)
+    found = policy.logged(features, action)
+    assert found.detach().numpy() == pytest.approx(p, rel=1e-5)
+    (gradient,) = torch.autograd.grad(found.sum(), policy.weights)
+    assert gradient.numpy() == pytest.approx(slopes.T @ features.numpy(), abs=1e-5)
+
+
+@settings(max_examples=20)
+@given(items=st.integers(1, 40), rows=st.integers(0, 9), seed=st.integers(0, 1000))
+def test_the_probability_of_one_item_is_that_of_the_whole_softmax(items: int, rows: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    weights, embeddings = rng.normal(size=(3, 2)).astype(np.float32), rng.normal(size=(items, 3)).astype(np.float32)
+    features, action = 30.0 * rng.normal(size=(rows, 2)).astype(np.float32), rng.integers(0, items, rows)
+    rule = ItemRule(weights, embeddings)
+    every = rule.probabilities(features)
+    assert rule.logged(features, action) == pytest.approx(every[np.arange(rows), action], rel=1e-12)
+    whole = SoftmaxRule(embeddings.astype(np.float64) @ weights.astype(np.float64))  # type: ignore[arg-type]
+    assert every == pytest.approx(whole.probabilities(features), rel=1e-9)
+
+
+def test_the_linear_estimate_by_hand() -> None:
+    from surelift.learning.examples import Examples
+
+    examples = Examples(None, np.array([0, 1]), np.array([1.0, 0.5]), np.array([0.5, 0.25]))
+    estimate = PlainEstimate("logarithmic-smoothing", 0.5, linear=True)
+    # Both have r/q = 2, so log 2 / 0.5 each.
+    terms = estimate.terms(examples, np.array([0.25, 0.5]))
+    assert estimate.estimate(terms.sum(0), rounds=2) == pytest.approx((0.25 + 0.5) * np.log(2.0) / 0.5 / 2)
+
+
+@pytest.fixture(scope="module")
+def learned() -> tuple[PolicyLearner, sl.Logs]:
+    data, embeddings, _ = market(12_000, 1_000)
+    start = np.hstack([0.5 * np.eye(6), np.zeros((6, 1))]) / np.sqrt(6)
+    logs = sl.Logs(**data)
+    learner = PolicyLearner(ItemSoftmax(embeddings, start=start), epochs=4, learning_rate=0.02, batch_size=256)
+    return learner.fit(logs), logs
+
+
+def test_it_is_certified_better_and_truly_is(learned: tuple[PolicyLearner, sl.Logs]) -> None:
+    learner, logs = learned
+    answer: Any = learner.answer_
+    assert answer.certified
+    data, _, chance = market(2_000, 1_000, seed=5)
+    logging = np.exp(np.log(chance / (1 - chance)) / 3.0)
+    logging /= logging.sum(axis=1, keepdims=True)
+    gained = ((learner.predict_proba(data["contexts"]) - logging) * chance).sum(axis=1).mean()
+    assert gained > answer.lower > 0.0
+    assert sl.verify(learner.certificate_, logs, learner.policy_).same
+
+
+def test_it_is_judged_by_the_logged_items_alone_kept_and_drawn_from(
+    learned: tuple[PolicyLearner, sl.Logs], tmp_path: Path
+) -> None:
+    learner, _ = learned
+    learner.save(str(tmp_path / "policy.safetensors"))
+    again = LearnedPolicy.load(tmp_path / "policy.safetensors")
+    data, _, _ = market(3_000, 1_000, seed=7)
+    fresh = sl.Logs(**data)
+    answer = sl.compare(fresh, {"new": again})
+    p = again.predict_proba(data["contexts"])[np.arange(3_000), data["action"]]
+    plain = sl.compare(fresh, {"new": p})
+    assert (answer.lower, answer.upper) == pytest.approx((plain.lower, plain.upper), abs=1e-12)
+    assert sl.evaluate(fresh, {"new": again})["new"].lower is not None
+    chosen = again.sample(data["contexts"], seed=0)
+    assert chosen.tolist() == again.sample(data["contexts"], seed=0).tolist()
+    # The share of the items that a draw gives a mean log probability of is that of the policy.
+    shares = again.predict_proba(data["contexts"])
+    drawn, expected = np.log(shares[np.arange(3_000), chosen]), (shares * np.log(shares)).sum(axis=1)
+    assert drawn.mean() == pytest.approx(expected.mean(), abs=6 * drawn.std() / np.sqrt(3_000))
+
+
+def test_what_is_refused() -> None:
+    data, embeddings, _ = market(200, 1_000)
+    logs = sl.Logs(**data)
+    with pytest.raises(sl.UsageError, match="999 embeddings, but 1,000 actions"):
+        PolicyLearner(ItemSoftmax(embeddings[:-1])).fit(logs)
+    with pytest.raises(sl.UsageError, match=r"start must be of shape \(6, 7\)"):
+        PolicyLearner(ItemSoftmax(embeddings, start=np.eye(6))).fit(logs)
+    with pytest.raises(sl.UsageError, match="not linear in the policy"):
+        PolicyLearner(ItemSoftmax(embeddings), objective="snips").fit(logs)
+    with pytest.raises(sl.UsageError, match="does not go with this policy"):
+        PolicyLearner(ItemSoftmax(embeddings), objective="improvement").fit(logs)
+    with pytest.raises(sl.UsageError, match="embeddings must be finite numbers of shape"):
+        ItemSoftmax([1.0, 2.0])
+    with pytest.raises(sl.UsageError, match="draws must be a whole number of at least 1, but is 0"):
+        ItemSoftmax(embeddings, draws=0)

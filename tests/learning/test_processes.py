@@ -1,0 +1,118 @@
+"""Several processes that learn together, as torchrun starts them: what one process alone would have learned."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from surelift.learning import PolicyLearner
+from surelift.learning.learner import PolicyLearner as Learner
+from surelift.learning.processes import Together
+from tests.learning.test_learner import logs_of, means, problem
+
+SCRIPT = """
+import json, os, sys
+sys.path.insert(0, sys.argv[1])
+from surelift.errors import UsageError
+from surelift.learning import checkpoint, fit_many, PolicyLearner
+from tests.learning.test_processes import ASKED, means
+from tests.learning.test_learner import logs_of, problem
+
+rank, folder = int(os.environ["RANK"]), sys.argv[2]
+written = []
+save = checkpoint.Checkpoint.save
+checkpoint.Checkpoint.save = lambda *a, **k: (written.append(1), save(*a, **k))
+logs = logs_of(problem(1003))
+found = {}
+for name, options in ASKED.items():
+    told = []
+    learner = PolicyLearner(**options, checkpoint=f"{folder}/{name}.safetensors")
+    learner.fit(logs, progress=lambda *passed: told.append(passed))
+    found[name] = {"lower": learner.answer_.lower, "told": len(told), "written": len(written)}
+    written.clear()
+    if options.get("policy") != "softmax":
+        found[name]["means"] = means(learner).tolist()
+several = fit_many([PolicyLearner(**ASKED["improvement"], seed=seed) for seed in (1, 2)], logs)
+found["several"] = [one.answer_.lower for one in several]
+try:
+    PolicyLearner(epochs=1).fit(logs_of(problem(500, seed=rank)))
+except UsageError as error:
+    found["refused"] = str(error)
+json.dump(found, open(f"{folder}/{rank}.json", "w"))
+"""
+ASKED: dict[str, dict[str, Any]] = {
+    "improvement": {"epochs": 2, "learning_rate": 0.05},
+    "snips": {"epochs": 2, "policy": "softmax", "objective": "snips"},
+    "diagonal": {"epochs": 2, "objective": "ls-lin", "covariance": "diagonal", "prior": "zero"},
+}
+ROOT = Path(__file__).parent.parent.parent
+
+
+def launched(*command: str, processes: int = 2) -> subprocess.CompletedProcess[str]:
+    """In two processes on this machine."""
+    start = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+    return subprocess.run([*start, *command], capture_output=True, text=True, timeout=240, cwd=ROOT, check=False)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("processes")
+    (folder / "script.py").write_text(SCRIPT)
+    done = launched(str(folder / "script.py"), str(ROOT), str(folder))
+    assert done.returncode == 0, done.stderr[-3000:]
+    return [json.loads((folder / f"{rank}.json").read_text()) for rank in (0, 1)]
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_two_processes_learn_what_one_does(found: list[dict[str, Any]], name: str) -> None:
+    """1,003 rounds, so that batches cannot be halved; the last of a pass has fewer than are to be shared evenly."""
+    alone: Any = PolicyLearner(**ASKED[name]).fit(logs_of(problem(1003)))
+    first, second = (one[name] for one in found)
+    assert first["lower"] == second["lower"] == pytest.approx(alone.answer_.lower, abs=1e-6)
+    if "means" in first:
+        np.testing.assert_allclose(first["means"], means(alone), atol=1e-4)
+        assert first["means"] == second["means"]
+
+
+def test_one_writes_checkpoints_and_speaks(found: list[dict[str, Any]]) -> None:
+    for name in ASKED:
+        assert [one[name]["written"] for one in found] == [2, 0]
+        assert [one[name]["told"] for one in found] == [2, 0]
+
+
+def test_many_problems_in_two_processes(found: list[dict[str, Any]]) -> None:
+    logs = logs_of(problem(1003))
+    for lower, seed in zip(found[0]["several"], (1, 2), strict=True):
+        alone: Any = Learner(**ASKED["improvement"], seed=seed).fit(logs)
+        assert lower == pytest.approx(alone.answer_.lower, abs=1e-6)
+
+
+def test_processes_with_other_rounds_are_refused(found: list[dict[str, Any]]) -> None:
+    for one in found:
+        assert "do not have the same rounds and options" in one["refused"]
+
+
+def test_the_command_writes_and_speaks_once(tmp_path: Path) -> None:
+    data = problem(600)
+    columns = {"reward": data["reward"], "propensity": data["propensity"], "action": data["action"]}
+    columns |= {f"x{k}": data["contexts"][:, k] for k in range(3)} | {f"p{k}": data["logging"][:, k] for k in range(3)}
+    pq.write_table(pa.table(columns), tmp_path / "log.parquet")
+    done = launched(
+        "-m", "surelift", "learn", str(tmp_path / "log.parquet"), "--reward", "reward", "--propensity", "propensity",
+        "--action", "action", "--contexts", "x0,x1,x2", "--logging", "p0,p1,p2", "--epochs", "2", "-o", str(tmp_path / "policy.safetensors"), "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert json.loads(done.stdout)["rounds"] == 540
+    assert (tmp_path / "policy.safetensors").exists()
+
+
+def test_a_share_of_every_batch() -> None:
+    for size in range(20):
+        taken = [place for rank in range(3) for place in list(range(size))[Together(rank, 3).share(size)]]
+        assert taken == list(range(size))
