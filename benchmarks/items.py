@@ -55,15 +55,14 @@ class Shop:
         found: np.ndarray = contexts @ self.embeddings.T.astype(np.float64) / np.sqrt(self.columns)
         return found
 
-    def logged(self, rounds: int, seed: int) -> tuple[dict[str, Any], float]:
-        """A log, and production's true value in it."""
+    def logged(self, rounds: int, seed: int) -> dict[str, Any]:
         rng = np.random.default_rng(seed)
         contexts = rng.normal(size=(rounds, self.columns))
         action, propensity = np.empty(rounds, dtype=np.int64), np.empty(rounds)
-        reward, value = np.empty(rounds), 0.0
+        reward = np.empty(rounds)
         for start in range(0, rounds, 256):
             rows = slice(start, min(start + 256, rounds))
-            production, chance = self.production(contexts[rows]), self.chance(contexts[rows])
+            production = self.production(contexts[rows])
             edges = np.cumsum(production, axis=1)
             draws = rng.random(len(edges)) * edges[:, -1]
             chosen = np.array(
@@ -71,21 +70,21 @@ class Shop:
             )
             places = np.arange(len(chosen))
             action[rows], propensity[rows] = chosen, production[places, chosen]
-            reward[rows] = rng.random(len(chosen)) < chance[places, chosen]
-            value += float((production * chance).sum())
-        data = {
+            near = (contexts[rows] * self.embeddings[chosen]).sum(axis=1) / np.sqrt(self.columns)
+            reward[rows] = rng.random(len(chosen)) < self.chance(near)
+        return {
             "contexts": contexts, "action": action, "reward": reward, "propensity": propensity,
             "action_count": len(self.embeddings),
         }  # fmt: skip
-        return data, value / rounds
 
     def production(self, contexts: np.ndarray) -> np.ndarray:
         shares = np.exp(0.7 * self.liking(contexts))
         found: np.ndarray = shares / shares.sum(axis=1, keepdims=True)
         return found
 
-    def chance(self, contexts: np.ndarray) -> np.ndarray:
-        found: np.ndarray = 1.0 / (1.0 + np.exp(2.0 - 1.5 * self.liking(contexts)))
+    @staticmethod
+    def chance(liking: np.ndarray) -> np.ndarray:
+        found: np.ndarray = 1.0 / (1.0 + np.exp(2.0 - 1.5 * liking))
         return found
 
     def value(self, policy: Any, rounds: int = 1024, seed: int = 9) -> tuple[float, float]:
@@ -94,7 +93,7 @@ class Shop:
         new = now = 0.0
         for start in range(0, rounds, 64):
             some = contexts[start : start + 64]
-            chance = self.chance(some)
+            chance = self.chance(self.liking(some))
             new += float((policy.predict_proba(some) * chance).sum())
             now += float((self.production(some) * chance).sum())
         return new / rounds, now / rounds
@@ -103,14 +102,12 @@ class Shop:
 def certified(items: int, rounds: int) -> None:
     shop = Shop(items)
     start = time.perf_counter()
-    data, _ = shop.logged(rounds, seed=0)
+    data = shop.logged(rounds, seed=0)
     print(f"a shop with {items:,} items, {rounds:,} rounds logged in {time.perf_counter() - start:.0f} s", flush=True)
     logs = sl.Logs(**data)
     # Where production is a softmax over these embeddings, its own weights are the place to begin.
     weights = np.hstack([0.7 * np.eye(shop.columns), np.zeros((shop.columns, 1))]) / np.sqrt(shop.columns)
-    learner = PolicyLearner(
-        ItemSoftmax(shop.embeddings, start=weights), epochs=5, batch_size=256, learning_rate=0.01, patience=None
-    )
+    learner = PolicyLearner(ItemSoftmax(shop.embeddings, start=weights), epochs=5, batch_size=256, learning_rate=0.003)
     start = time.perf_counter()
     ends: list[float] = []
     learner.fit(logs, progress=lambda *_: ends.append(time.perf_counter()))

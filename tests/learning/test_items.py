@@ -169,3 +169,20 @@ def test_what_is_refused() -> None:
         ItemSoftmax([1.0, 2.0])
     with pytest.raises(sl.UsageError, match="draws must be a whole number of at least 1, but is 0"):
         ItemSoftmax(embeddings, draws=0)
+
+
+def test_rounds_of_their_own_choose_the_pass() -> None:
+    """Nothing is to be learned: the more passes, the larger the weights, and the rounds that choose say so."""
+    rng = np.random.default_rng(0)
+    contexts, action = rng.normal(size=(900, 5)), rng.integers(0, 4, 900)
+    logs = sl.Logs(
+        contexts=contexts, action=action, reward=(rng.random(900) < 0.5).astype(float), propensity=np.full(900, 0.25),
+        action_count=4,
+    )  # fmt: skip
+    told: list[float] = []
+    learner = PolicyLearner("softmax", objective="ips", epochs=30, learning_rate=0.1, patience=None)
+    learner.fit(logs, progress=lambda _, __, bound: told.append(bound))
+    assert max(told) < 0.1
+    assert told[-1] < told[0]
+    # Weights stay near those of the start, where every action has a chance of 1/4.
+    assert learner.predict_proba(contexts).max() < 0.6

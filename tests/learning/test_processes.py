@@ -99,16 +99,17 @@ def test_processes_with_other_rounds_are_refused(found: list[dict[str, Any]]) ->
 
 
 def test_the_command_writes_and_speaks_once(tmp_path: Path) -> None:
-    data = problem(600)
+    data = problem(2_000)
     columns = {"reward": data["reward"], "propensity": data["propensity"], "action": data["action"]}
     columns |= {f"x{k}": data["contexts"][:, k] for k in range(3)} | {f"p{k}": data["logging"][:, k] for k in range(3)}
     pq.write_table(pa.table(columns), tmp_path / "log.parquet")
     done = launched(
         "-m", "surelift", "learn", str(tmp_path / "log.parquet"), "--reward", "reward", "--propensity", "propensity",
-        "--action", "action", "--contexts", "x0,x1,x2", "--logging", "p0,p1,p2", "--epochs", "2", "-o", str(tmp_path / "policy.safetensors"), "--json",
+        "--action", "action", "--contexts", "x0,x1,x2", "--logging", "p0,p1,p2", "--epochs", "3",
+        "--learning-rate", "0.1", "-o", str(tmp_path / "policy.safetensors"), "--json",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
-    assert json.loads(done.stdout)["rounds"] == 540
+    assert json.loads(done.stdout)["rounds"] == 1_800
     assert (tmp_path / "policy.safetensors").exists()
 
 

@@ -63,7 +63,7 @@ def test_known_cheats_are_refused(learned: PolicyLearner) -> None:
         ({"objective": "best"}, "no objective 'best'"),
         ({"objective": "ips"}, "does not go with this policy"),
         ({"policy": "softmax", "objective": "improvement"}, "does not go with this policy"),
-        ({"policy": "forest"}, "must be 'gaussian', 'softmax' or a torch module"),
+        ({"policy": "forest"}, "must be 'gaussian', 'softmax', a torch module or ItemSoftmax"),
         ({"objective": "ls-lin", "order": 2}, "does not use order="),
         ({"control": "magic"}, "no control 'magic'"),
         ({"prior": np.zeros((2, 2))}, "a finite mean for each of 3 actions and 4 features"),

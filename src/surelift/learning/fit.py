@@ -69,15 +69,15 @@ class Run:
 def train(problems: Sequence[Problem]) -> list[dict[str, Tensor]]:
     """What each problem has learned, of the pass with its best bound; all must be of one schedule."""
     training = problems[0].training
-    with _one_thread(training):
+    with _one_thread(training, rows=len(problems) * training.batch_size):
         return _train(problems, training, together(training.device))
 
 
 @contextmanager
-def _one_thread(training: Training) -> Iterator[None]:
-    """Steps over small batches are too short to be shared: threads would wait for each other most of the time."""
+def _one_thread(training: Training, *, rows: int) -> Iterator[None]:
+    """Steps over few rows are too short to be shared: threads would wait for each other most of the time."""
     before = torch.get_num_threads()
-    if training.device == "cpu" and training.batch_size <= 1024:
+    if training.device == "cpu" and rows <= 1024:
         torch.set_num_threads(1)
     try:
         yield

@@ -75,6 +75,18 @@ class ItemSoftmax:
         return weights
 
 
+class Near(NamedTuple):
+    """The items that the index found for each row, and the logged one; shares are e^(score - top)."""
+
+    found: Tensor  # (rows, retrieved), ascending; -1 where there were fewer
+    embeddings: Tensor  # (rows, retrieved, columns)
+    shares: Tensor  # (rows, retrieved)
+    known: Tensor  # (rows,), their sum
+    own: Tensor  # (rows, columns), the embedding of the logged item
+    own_share: Tensor  # (rows,)
+    top: Tensor  # (rows,)
+
+
 class Drawn(NamedTuple):
     """Of uniform draws: sums over all items that were not retrieved, estimated without bias, up to the factor e^-top."""
 
@@ -107,6 +119,8 @@ class SampledSoftmax(nn.Module):
         wanted = features @ self.weights.T  # (rows, columns)
         if self._exact:
             return torch.softmax(wanted @ items.T, dim=1).gather(1, action[:, None])[:, 0]
+        if not self.training:
+            return self._about(wanted.double(), action).to(wanted.dtype)
         with torch.no_grad():
             probability, slope = self._estimated(wanted.double(), action)
         along = (wanted * slope.to(wanted.dtype)).sum(1)
@@ -114,46 +128,56 @@ class SampledSoftmax(nn.Module):
 
     def _estimated(self, wanted: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
         """The probability of the logged items, and its gradient in ``wanted``: both unbiased."""
+        near = self._retrieve(wanted, action)
+        first = self._drawn(wanted, near, self._draws, embeddings=True)
+        assert first.embeddings is not None
+        about = near.known + first.total
+        # Of all constants the one for which the terms of the series shrink fastest.
+        about = about + first.variance / about
+        once, again = (self._inverse(wanted, near, about) for _ in range(2))
+        sums = torch.einsum("rk,rkc->rc", near.shares, near.embeddings) + first.embeddings
+        likely = near.own_share * once
+        return likely, likely[:, None] * (near.own - again[:, None] * sums)
+
+    def _about(self, wanted: Tensor, action: Tensor) -> Tensor:
+        """The probability of the logged items, to tell one pass from another: nearly right, and between 0 and 1."""
+        near = self._retrieve(wanted, action)
+        drawn = self._drawn(wanted, near, 16 * self._draws)
+        return near.own_share / torch.maximum(near.known + drawn.total, near.own_share)
+
+    def _retrieve(self, wanted: Tensor, action: Tensor) -> Near:
         items: Any = self.items
         assert self._index is not None
-        found = self._index.nearest(wanted, self._retrieved)  # (rows, retrieved), ascending; those missing are -1
-        near = items[found.clamp_min(0)].double()
-        scores = torch.einsum("rkc,rc->rk", near, wanted).masked_fill_(found < 0, -math.inf)
+        found = self._index.nearest(wanted, self._retrieved)
+        embeddings = items[found.clamp_min(0)].double()
+        scores = torch.einsum("rkc,rc->rk", embeddings, wanted).masked_fill_(found < 0, -math.inf)
         own = items[action].double()
         own_score = (own * wanted).sum(1)
         top = torch.maximum(scores.amax(1), own_score)
         shares = torch.exp(scores - top[:, None])
-        known = shares.sum(1)
-        first = self._drawn(wanted, found, top, embeddings=True)
-        assert first.embeddings is not None
-        about = known + first.total
-        # Of all constants the one for which the terms of the series shrink fastest.
-        about = about + first.variance / about
-        once, again = (self._inverse(wanted, found, top, known, about) for _ in range(2))
-        sums = torch.einsum("rk,rkc->rc", shares, near) + first.embeddings
-        likely = torch.exp(own_score - top) * once
-        return likely, likely[:, None] * (own - again[:, None] * sums)
+        return Near(found, embeddings, shares, shares.sum(1), own, torch.exp(own_score - top), top)
 
-    def _inverse(self, wanted: Tensor, found: Tensor, top: Tensor, known: Tensor, about: Tensor) -> Tensor:
+    def _inverse(self, wanted: Tensor, near: Near, about: Tensor) -> Tensor:
         """1/Z, right in the mean, from draws of its own."""
         total = product = torch.ones_like(about)
         while float(torch.rand(())) < _GOES_ON:
-            drawn = self._drawn(wanted, found, top)
-            product = product * (1.0 - (known + drawn.total) / about) / _GOES_ON
+            drawn = self._drawn(wanted, near, self._draws)
+            product = product * (1.0 - (near.known + drawn.total) / about) / _GOES_ON
             total = total + product
         return total / about
 
-    def _drawn(self, wanted: Tensor, found: Tensor, top: Tensor, *, embeddings: bool = False) -> Drawn:
+    def _drawn(self, wanted: Tensor, near: Near, draws: int, *, embeddings: bool = False) -> Drawn:
         """The same draws for all rows, which costs one product of matrices, and leaves each row right in the mean."""
         items: Any = self.items
-        draw = torch.randint(0, len(items), (self._draws,)).to(wanted.device)
+        draw = torch.randint(0, len(items), (draws,)).to(wanted.device)
         some = items[draw].double()
-        shares = torch.exp(wanted @ some.T - top[:, None])  # (rows, draws)
-        place = torch.searchsorted(found, draw.expand(len(found), -1).contiguous()).clamp_max(found.shape[1] - 1)
-        shares.masked_fill_(found.gather(1, place) == draw, 0.0)
-        scale = len(items) / self._draws
+        shares = torch.exp(wanted @ some.T - near.top[:, None])  # (rows, draws)
+        place = torch.searchsorted(near.found, draw.expand(len(shares), -1).contiguous())
+        found = near.found.gather(1, place.clamp_max(near.found.shape[1] - 1))
+        shares.masked_fill_(found == draw, 0.0)
+        scale = len(items) / draws
         return Drawn(
             scale * shares.sum(1),
-            scale * scale * self._draws * shares.var(1, correction=0),
+            scale * scale * draws * shares.var(1, correction=0),
             scale * (shares @ some) if embeddings else None,
         )

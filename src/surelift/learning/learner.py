@@ -41,6 +41,8 @@ from surelift.policies.resolve import as_policy
 Progress = Callable[[int, int, float], None]
 """Called after every pass over the rounds: its number, how many there are at most, and the bound so far."""
 Learned = dict[str, torch.Tensor]
+CHOOSING = 0.15
+"""The share of the rounds to learn from that choose the best pass."""
 
 
 class PolicyLearner:
@@ -50,8 +52,8 @@ class PolicyLearner:
     holds for all such rules at once and pays for the distance from a prior. The prior is "fitted" on the first
     ``prior_share`` of the rounds, which then certify nothing, or "zero", or means of your own, (actions, features), fixed
     before these rounds. "softmax" and any torch module from features to one score per action maximise a plain estimate
-    (``objective="logarithmic-smoothing"``, "ips", "snips", "doubly-robust") and are certified on the last ``holdout`` of the
-    rounds; so is ``ItemSoftmax``, for very many items.
+    (``objective="logarithmic-smoothing"``, "ips", "snips", "doubly-robust"), take the pass that the rounds before the last
+    ``holdout`` bound best, and are certified on those last; so is ``ItemSoftmax``, for very many items.
     """
 
     def __init__(
@@ -266,8 +268,12 @@ class PolicyLearner:
         cut = rounds - int(share("holdout", mine["holdout"]) * rounds)
         if not 0 < cut < rounds:
             raise UsageError("holdout must leave rounds to learn from, and rounds to certify with.")
-        learned_on, judge = logs.part(0, cut), logs.part(cut, rounds)
-        parts = (surveyed.rounds, decided_fingerprint(learned_on))
+        # Of the rounds to learn from, the last tell which pass was the best.
+        some = max(1, int(CHOOSING * cut))
+        if cut == some:
+            raise UsageError(f"{cut} rounds are left to learn from, which are too few.")
+        learned_on, choosing, judge = logs.part(0, cut - some), logs.part(cut - some, cut), logs.part(cut, rounds)
+        parts = (surveyed.rounds, decided_fingerprint(logs.part(0, cut)))
         refuse_model(choice, (*parts, decided_fingerprint(judge)))
         # From the rounds to learn from alone: not even which texts there are may come from those that judge.
         features = survey(learned_on, intercept=mine["intercept"]).features
@@ -275,7 +281,8 @@ class PolicyLearner:
         rows = Rows(learned_on, features, actions, choice.model)
         policy, finished = _plain_policy(mine["policy"], features.size, actions)
         estimate = choice.estimate(rounds=rows.rounds, linear=isinstance(policy, SampledSoftmax))
-        found = yield self._problem(policy, estimate, rows, surveyed.everything, progress)
+        problem = self._problem(policy, estimate, rows, surveyed.everything, progress)
+        found = yield replace(problem, choosing=Rows(choosing, features, actions, choice.model))
         rule = finished(found)
         bare = LearnedPolicy(rule, features, logs.actions, actions, parts)
         answer = compare(judge, {NAME: as_policy(bare)}, delta=mine["delta"])

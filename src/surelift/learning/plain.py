@@ -7,9 +7,14 @@ is the mean of p log(1 + lambda r/q)/lambda.
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from surelift.learning.examples import Examples, positions
-from surelift.learning.objective import namespace
+from surelift import grids
+from surelift.learning.examples import Examples, logged, positions
+from surelift.learning.exponential import Improvement, plain_parts
+from surelift.learning.objective import like, namespace
 
+CAUTIOUS = Improvement(plain_parts(grids.anytime(), offset=1.0))
+"""Bounds the improvement of a policy, from rounds it was not learned from: it tells which pass over the others went too far,
+to weights of which the rounds held out would certify nothing."""
 Kind = Literal["logarithmic-smoothing", "ips", "snips", "doubly-robust"]
 
 
@@ -50,3 +55,10 @@ class PlainEstimate:
 
     def estimate(self, sums: Any, *, rounds: int) -> Any:
         return sums[..., 0] / (sums[..., 1] if self.kind == "snips" else rounds)
+
+
+def caution(examples: Examples, probabilities: Any) -> Any:
+    """What each round adds to the sums of ``CAUTIOUS``, (rounds, sums)."""
+    own = probabilities if probabilities.ndim == 1 else logged(probabilities, examples.action)
+    gain = (own / examples.propensity - 1.0) * examples.reward
+    return namespace(gain).log1p(gain[:, None] * like(gain, CAUTIOUS.rates))

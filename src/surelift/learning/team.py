@@ -9,7 +9,7 @@ from torch import Tensor
 from surelift.learning.blocks import Blocks
 from surelift.learning.examples import Examples
 from surelift.learning.objective import sums_of
-from surelift.learning.plain import PlainEstimate
+from surelift.learning.plain import CAUTIOUS, PlainEstimate, caution
 from surelift.learning.policies import LinearGaussian
 from surelift.learning.processes import Together
 from surelift.learning.training import Problem
@@ -28,6 +28,8 @@ class Team:
         self._us, self._device = all_of_us, first.training.device
         self._objective, self._delta, self._rounds = first.objective, first.delta, first.rows.rounds
         self.blocks = Blocks([one.rows for one in problems], first.training.device)
+        self._choosing = None if first.choosing is None else Blocks([first.choosing], first.training.device)
+        self._chosen_by = 0 if first.choosing is None else first.choosing.rounds
 
     @property
     def recordable(self) -> bool:
@@ -40,10 +42,17 @@ class Team:
 
     @torch.no_grad()
     def whole(self) -> list[float]:
-        """The same of all rounds, to training's precision."""
+        """The bound of all rounds, to training's precision; for an estimate, a bound from the rounds to choose by."""
         rows = _ROWS_AT_ONCE[torch.device(self._device).type]
-        total: Any = sum(self._sums(piece) for piece in self.blocks.pieces(rows, self._us.share))
-        found: list[float] = self._judge(total).tolist()
+        total: Any
+        if self._choosing is None:
+            total = sum(self._sums(piece) for piece in self.blocks.pieces(rows, self._us.share))
+            score = self._judge(total)
+        else:
+            total = sum(self._cautious_sums(piece) for piece in self._choosing.pieces(rows, self._us.share))
+            total = self._us.added(total)
+            score = CAUTIOUS.bound(total, 0.0 * total[:, 0], rounds=self._chosen_by, delta=self._delta)
+        found: list[float] = score.tolist()
         return found
 
     def _sums(self, batch: Examples) -> Tensor:
@@ -55,7 +64,7 @@ class Team:
             for parameter in policy.parameters():
                 nothing = nothing + 0.0 * parameter.sum()
             return nothing
-        p = policy.every(batch.features) if objective.every_action else policy.logged(batch.features, batch.action)
+        p = self._probabilities(batch)
         if isinstance(objective, PlainEstimate):
             terms = objective.terms(batch, p)
             sums = terms.reshape(len(self.problems), -1, terms.shape[-1]).sum(1)
@@ -63,6 +72,19 @@ class Team:
             sums = sums_of(objective.coefficients(batch), p, problems=len(self.problems))
         wide: Tensor = sums.double()
         return wide
+
+    def _cautious_sums(self, batch: Examples) -> Tensor:
+        sums: Tensor = caution(batch, self._probabilities(batch)).double().sum(0)[None]
+        return sums
+
+    def _probabilities(self, batch: Examples) -> Tensor:
+        """Of every action, or of the logged one alone where that is enough."""
+        every: Tensor = (
+            self.policy.every(batch.features)
+            if self._objective.every_action
+            else self.policy.logged(batch.features, batch.action)
+        )
+        return every
 
     def _judge(self, sums: Tensor) -> Tensor:
         sums = self._us.added(sums)

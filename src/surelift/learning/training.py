@@ -54,6 +54,8 @@ class Problem:
     """What the training depends on: its options, and the rounds."""
     checkpoint: Checkpoint | None = None
     report: Report | None = None
+    choosing: Rows | None = None
+    """Rounds to choose the best pass by, where those it learns from cannot tell."""
 
     @property
     def schedule(self) -> Any:
