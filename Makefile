@@ -36,5 +36,5 @@ $(VENV)/demo.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/test.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "installing surelift and its test tools into $(VENV) (a minute or two, the first time only)"
-	$(PIP) --editable '.[test,sklearn,spark,sql,learn]'
+	$(PIP) --editable '.[test,sklearn,spark,sql,learn,report]'
 	@touch $@

@@ -17,6 +17,7 @@ from surelift.cli.learn import learn
 from surelift.cli.monitor import monitor
 from surelift.cli.output import say
 from surelift.cli.power import power
+from surelift.cli.reproduce import reproduce
 from surelift.cli.select import select
 from surelift.cli.simulate import simulate
 from surelift.cli.verify import verify
@@ -44,7 +45,9 @@ app = App(
     suppress_keyboard_interrupt=False,
     default_parameter=Parameter(negative=(), negative_iterable=()),
 )
-for command in (check, evaluate, compare, select, gate, monitor, learn, power, simulate, verify, explain, demo):
+for command in (
+    check, evaluate, compare, select, gate, monitor, learn, power, simulate, verify, explain, reproduce, demo,
+):  # fmt: skip
     app.command(command)
 
 

@@ -1,0 +1,46 @@
+"""surelift reproduce: the paper's tables and figures on real data, beside the published numbers."""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from surelift.cli.output import say
+from surelift.errors import UsageError
+
+
+def reproduce(
+    what: Annotated[
+        Literal["ope", "ops", "opl", "obd"],
+        Parameter(help="Evaluation, selection, learning, or real logs (Open Bandit Dataset)."),
+    ],
+    /,
+    *,
+    quick: Annotated[bool, Parameter(negative="", help="A reduced run, within two minutes; it says so.")] = False,
+    output: Annotated[
+        str | None, Parameter(help="Folder for tables, figures and a summary page.", show_default=False)
+    ] = None,
+) -> int:
+    """Recompute the paper's tables and figures, with surelift's own methods beside.
+
+    Data sets are read from the folder that SURELIFT_DATA names, or fetched from OpenML. A run that was killed goes on where
+    it stopped.
+    """
+    folder = Path(output or f"reproduce-{what}{'-quick' if quick else ''}")
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file; name a folder in --output.")
+    module = import_module(f"surelift.reproduce.{what}")
+    page = module.reproduce(folder, quick=quick, tell=_tell)
+    say(page.read_text())
+    say(f"Tables, figures and this page are in {folder}: {page}")
+    return 0
+
+
+def _tell(done: int, of: int, name: str) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{done} of {of} done, last {name}" + ("\n" if done == of else ""))
+        sys.stderr.flush()
+    elif done == of or done % max(1, of // 10) == 0:
+        say(f"{done} of {of} done, last {name}")

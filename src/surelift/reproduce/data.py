@@ -1,0 +1,100 @@
+"""Labelled data sets by name: from the folder in SURELIFT_DATA, else from OpenML, else a word that they are missing."""
+
+import os
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surelift.arrays import FloatArray
+from surelift.errors import UsageError
+
+
+class Facts(NamedTuple):
+    """What the paper says of a set, and its number on OpenML."""
+
+    rows: int
+    classes: int
+    features: int
+    openml: int
+
+
+TABULAR = {
+    "ecoli": Facts(336, 8, 7, 39), "arrhythmia": Facts(452, 13, 279, 5), "micro-mass": Facts(571, 20, 1300, 1515),
+    "balance-scale": Facts(625, 3, 4, 11), "eating": Facts(945, 7, 6373, 1233), "vehicle": Facts(846, 4, 18, 54),
+    "yeast": Facts(1484, 10, 8, 181), "page-blocks": Facts(5473, 5, 10, 30), "optdigits": Facts(5620, 10, 64, 28),
+    "satimage": Facts(6430, 6, 36, 182), "kropt": Facts(28056, 18, 6, 184),
+}  # fmt: skip
+IMPUTED = "missing values, which arrhythmia has in five columns, are replaced by the mean of their column"
+
+
+class MissingDataError(UsageError):
+    """A set that is not to be had here; it is named in what is written, and never replaced."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labelled:
+    name: str
+    features: FloatArray  # (rows, features)
+    labels: tuple[str, ...]
+
+
+def labelled(name: str) -> Labelled:
+    if name not in TABULAR:
+        raise UsageError(f"no data set {name!r}; the sets are {', '.join(TABULAR)}.")
+    folder = os.environ.get("SURELIFT_DATA")
+    path = None if folder is None else Path(folder) / f"{name}.parquet"
+    found = _from_file(name, path) if path is not None and path.exists() else _from_openml(name)
+    shape = (*found.features.shape, len(set(found.labels)))
+    wanted = TABULAR[name]
+    if shape != (wanted.rows, wanted.features, wanted.classes):
+        raise MissingDataError(
+            f"{name} should have {wanted.rows:,} rows, {wanted.features} features and {wanted.classes} classes, but has "
+            f"{shape[0]:,}, {shape[1]} and {shape[2]}: it is another version of the set."
+        )
+    return found
+
+
+def _from_file(name: str, path: Path) -> Labelled:
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path)
+    columns = [column for column in table.column_names if column != "label"]
+    features = np.column_stack([table[column].to_numpy().astype(np.float64) for column in columns])
+    return Labelled(name, imputed(features), tuple(str(label) for label in table["label"].to_pylist()))
+
+
+def _from_openml(name: str) -> Labelled:
+    try:
+        from sklearn.datasets import fetch_openml
+    except ModuleNotFoundError as error:
+        raise MissingDataError(
+            f"{name} is not in the folder that SURELIFT_DATA names, and OpenML needs scikit-learn: pip install "
+            "'surelift[sklearn]'."
+        ) from error
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fetched: Any = fetch_openml(
+                data_id=TABULAR[name].openml, as_frame=True, parser="auto", n_retries=1, delay=0.1
+            )
+    except Exception as error:
+        raise MissingDataError(
+            f"{name} is not in the folder that SURELIFT_DATA names, and could not be fetched from OpenML ({error})."
+        ) from error
+    frame = fetched.data
+    columns = [
+        column.cat.codes.to_numpy(dtype=np.float64) if column.dtype.name == "category" else column.to_numpy(np.float64)
+        for _, column in frame.items()
+    ]
+    return Labelled(name, imputed(np.column_stack(columns)), tuple(str(label) for label in fetched.target))
+
+
+def imputed(features: FloatArray) -> FloatArray:
+    """A missing value becomes the mean of its column."""
+    missing = np.isnan(features)
+    if not missing.any():
+        return features
+    return np.where(missing, np.nanmean(features, axis=0), features)
