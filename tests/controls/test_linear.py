@@ -83,3 +83,17 @@ def test_what_is_refused() -> None:
         sl.LogsError, match=r"'v' of the reward model: 50 of 100 values are missing, or vectors of another"
     ):
         sl.compare(logs, {"new": "new"}, control=sl.models.refitted("linear"))
+    for bad, error, says in (
+        (np.inf, sl.LogsError, "context 'x' of the reward model: 1 of 100 values are infinite"),
+        (1.7e308, sl.UsageError, "too large to be squared"),
+    ):
+        broken = columns(9, 100)
+        broken["x"][3] = bad
+        with pytest.raises(error, match=says):
+            sl.compare(logs_of(broken), {"new": "new"}, control=sl.models.refitted("linear"))
+    words = sl.Logs(
+        {**{name: list(column) for name, column in columns(9, 100).items()}, "v": [["a", "b"]] * 100}, **DECLARED,
+        contexts=["v"],
+    )  # fmt: skip
+    with pytest.raises(sl.LogsError, match="an entry that is missing or no finite number"):
+        sl.compare(words, {"new": "new"}, control=sl.models.refitted("linear"))

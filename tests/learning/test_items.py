@@ -186,3 +186,71 @@ def test_rounds_of_their_own_choose_the_pass() -> None:
     assert told[-1] < told[0]
     # Weights stay near those of the start, where every action has a chance of 1/4.
     assert learner.predict_proba(contexts).max() < 0.6
+
+
+def of_items(items: int, rounds: int, seed: int, **options: Any) -> sl.Logs:
+    rng = np.random.default_rng(seed)
+    return sl.Logs(
+        contexts=rng.normal(size=(rounds, 1)), action=rng.integers(0, items, rounds), propensity=np.full(rounds, 1 / items),
+        reward=(rng.random(rounds) < 0.3).astype(float), **options,
+    )  # fmt: skip
+
+
+def test_a_log_with_other_items_is_refused() -> None:
+    """An item that the policy does not know must not be given the probability of another."""
+    policy = PolicyLearner(ItemSoftmax(np.eye(40)), epochs=1).fit(of_items(40, 400, 1, action_count=40)).policy_
+    for items in (39, 41):
+        with pytest.raises(sl.LogsError, match="are other numbers of actions than the policy has items"):
+            sl.compare(of_items(items, 300, 2, action_count=items), {"new": policy})
+    with pytest.raises(sl.UsageError, match="must know how many actions there were"):
+        sl.compare(of_items(40, 300, 2), {"new": policy})
+
+
+def test_items_with_the_same_embedding_are_found_together() -> None:
+    """Three thousand items nobody knows anything of do not hide the few that matter."""
+    embeddings = np.vstack([np.zeros((3_000, 8)), np.eye(8)])
+    policy = SampledSoftmax(ItemSoftmax(embeddings), np.eye(8, dtype=np.float32))
+    features, action = 10.0 * torch.eye(8)[:4], torch.tensor([3_000, 3_001, 0, 3_007])
+    p, slopes = exact(policy, features, action)
+    likely, slope = policy._estimated((features @ policy.weights.T).detach().double(), action)
+    assert likely.numpy() == pytest.approx(p, rel=1e-9)
+    assert slope.numpy() == pytest.approx(slopes, abs=1e-9)
+
+
+def test_the_logged_item_is_added_exactly_whatever_the_index_finds() -> None:
+    embeddings = 0.01 * np.random.default_rng(0).normal(size=(400, 2))
+    embeddings[7] = [8.0, 0.0]
+    policy = SampledSoftmax(ItemSoftmax(embeddings, retrieved=4, draws=16), np.eye(2, dtype=np.float32))
+    policy._index = Blind()  # type: ignore[assignment]
+    features, action = torch.tensor([[1.0, 0.0]]), torch.tensor([7])
+    p, _ = exact(policy, features, action)
+    torch.manual_seed(0)
+    found = [float(policy._estimated(features.double(), action)[0]) for _ in range(500)]
+    assert np.mean(found) == pytest.approx(p[0], rel=0.01)
+    assert max(found) < 1.1
+
+
+def test_seeds_alone_decide_and_fit_many_changes_nothing() -> None:
+    logs = of_items(600, 1_500, 3, action_count=600)
+    embeddings = np.random.default_rng(4).normal(size=(600, 3))
+
+    def learner(seed: int) -> PolicyLearner:
+        return PolicyLearner(ItemSoftmax(embeddings, retrieved=8, draws=16), seed=seed, epochs=2, learning_rate=0.05)
+
+    alone = []
+    for state in (1, 2):
+        torch.manual_seed(state)
+        alone.append(learner(0).fit(logs))
+    from surelift.learning import fit_many
+
+    several = fit_many([learner(0), learner(1), learner(0)], logs)
+    weights = [one.policy_.tensors()["weights"] for one in (*alone, several[0], several[2])]
+    for one in weights[1:]:
+        np.testing.assert_array_equal(one, weights[0])
+
+
+def test_embeddings_of_a_torch_layer() -> None:
+    form = ItemSoftmax(torch.nn.Embedding(10, 3).weight)
+    assert form.embeddings.shape == (10, 3)
+    with pytest.raises(sl.UsageError, match="cannot be read as numbers"):
+        ItemSoftmax(np.ones((3, 2), dtype=complex))

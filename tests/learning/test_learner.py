@@ -428,3 +428,18 @@ def test_predictions_beside_the_log_and_a_grid_of_ones_own() -> None:
     learner = fit(data, control=sl.models.given(rewards(data)), grid=grid)
     again: Any = learner.certificate_
     assert sl.verify(again, logs_of(data), learner.policy_, control=sl.models.given(rewards(data))).same
+
+
+def test_a_checkpoint_knows_its_reward_model(tmp_path: Path) -> None:
+    """By what it is, not by where it lies in memory: an equal one goes on, another one is refused."""
+    data, path = problem(300), str(tmp_path / "checkpoint")
+    others = [logs_of(problem(200, seed)) for seed in (7, 7, 8)]
+
+    def fit_with(other: sl.Logs, epochs: int) -> PolicyLearner:
+        control = sl.models.fitted_on(other, "linear")
+        return PolicyLearner(epochs=epochs, control=control, prior="zero", checkpoint=path).fit(logs_of(data))
+
+    fit_with(others[0], 1)
+    fit_with(others[1], 2)
+    with pytest.raises(sl.UsageError, match="the checkpoint of another training"):
+        fit_with(others[2], 3)

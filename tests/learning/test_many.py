@@ -12,6 +12,7 @@ from surelift.learning import fit_many
 from surelift.learning.blocks import Block
 from surelift.learning.examples import Examples
 from surelift.learning.exponential import Value, plain_parts
+from surelift.learning.fit import Stand
 from surelift.learning.guarantee import guarantee_of
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.rule import GaussianRule
@@ -111,5 +112,18 @@ def test_what_cannot_be_learned_together_is_said() -> None:
         fit_many([PolicyLearner(checkpoint="x")], logs)
     with pytest.raises(sl.UsageError, match="the same learner is there twice"):
         fit_many([learner, learner], logs)
+    with pytest.raises(sl.UsageError, match="there is a str among them"):
+        fit_many(["a"], logs)
+    with pytest.raises(sl.UsageError, match="there is a ndarray among them"):
+        fit_many([learner], [np.ones(3)])
     with pytest.raises(sl.UsageError, match="no objective"):
         fit_many([PolicyLearner(objective="nothing")], logs)
+
+
+def test_a_problem_that_is_over_does_not_stop_the_others() -> None:
+    stand = Stand({}, 1.0, epoch=1, over=True)
+    team: Any = None
+    stand.look(team, 0, 5, float("nan"), 1)
+    assert stand.score == 1.0
+    with pytest.raises(sl.UsageError, match="no number any more"):
+        Stand({}, 1.0).look(team, 0, 5, float("nan"), 1)

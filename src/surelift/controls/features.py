@@ -41,7 +41,12 @@ class Features:
         width = self._widths.setdefault(name, int(vectors.lengths[0]))
         wrong = missing | (vectors.lengths != width)
         rounds.refuse(f"context {name!r} of the reward model", faults.CONTEXT_LENGTH, wrong, vectors.lengths)
-        return np.full((rounds.size, width), np.nan) if wrong.any() else vectors.values.reshape(-1, width)
+        subject = f"context {name!r} of the reward model"
+        if wrong.any():
+            return np.full((rounds.size, width), np.nan)
+        found = vectors.values.reshape(-1, width)
+        rounds.refuse(subject, faults.VECTOR_ENTRIES, np.asarray(~np.isfinite(found).all(axis=1)), None)
+        return found
 
     def _read(self, rounds: Rounds, name: str) -> FloatArray:
         if rounds.size and is_list(rounds.table[name]):
@@ -53,6 +58,8 @@ class Features:
             if len(entries) and not numbers.not_numeric[entries[0]]:
                 self._numeric.add(name)
         if (name in self._numeric and not numbers.not_numeric.any()) or numbers.null.all():
+            infinite = np.isinf(numbers.values)
+            rounds.refuse(f"context {name!r} of the reward model", faults.INFINITE, infinite, numbers.values)
             return numbers.values
         if name in self._numeric or not is_text(decode(rounds.table[name])):
             first = numbers.shown[int(np.argmax(numbers.not_numeric))].as_py()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from surelift.arrays import FloatArray, IntArray
+from surelift.errors import UsageError
 
 # Rewards on [0, 1] with as much of their variance in the contexts as there is noise of about half its size.
 _PENALTY = 0.5
@@ -67,10 +68,17 @@ def _moments(contexts: FloatArray) -> tuple[FloatArray, FloatArray]:
     total, squares = np.zeros_like(count), np.zeros_like(count)
     for rows in _pieces(len(contexts)):
         count += (~np.isnan(contexts[rows])).sum(axis=0)
-        total += np.nansum(contexts[rows], axis=0)
+        with np.errstate(over="ignore"):
+            total += np.nansum(contexts[rows], axis=0)
     count = np.maximum(count, 1.0)
     centre = total / count
     for rows in _pieces(len(contexts)):
-        squares += np.nansum((contexts[rows] - centre) ** 2, axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares += np.nansum((contexts[rows] - centre) ** 2, axis=0)
     spread = np.sqrt(squares / count)
+    if not np.isfinite(spread).all():
+        raise UsageError(
+            f"context number {int(np.argmin(np.isfinite(spread)))} of the reward model holds numbers too large to be "
+            "squared; scale it before."
+        )
     return centre, np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 1e-12 * np.abs(centre))

@@ -31,13 +31,13 @@ class Stand:
     over: bool = False
 
     def look(self, team: Team, problem: int, epoch: int, score: float, patience: int | None) -> None:
+        if self.over:
+            return
         if not np.isfinite(score):
             raise UsageError(
                 f"after pass {epoch} the bound is no number any more; lower learning_rate, or scale contexts that are very "
                 "large."
             )
-        if self.over:
-            return
         if score > self.score:
             self.best, self.score, self.epoch = team.policy.part(problem), score, epoch
         self.over = patience is not None and epoch - self.epoch >= patience
@@ -98,6 +98,7 @@ def _train(problems: Sequence[Problem], training: Training, us: Together) -> lis
     if begun is None:
         # Where it starts is a policy too, and may be the best.
         run.stands = [Stand({}, -np.inf) for _ in problems]
+        torch.manual_seed(1_000_003 * training.seed)
         run.look(0, None)
         first = 1
     else:

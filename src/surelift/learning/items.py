@@ -5,14 +5,16 @@ probability of the logged item and its gradient,
 
 .. math:: \pi(a) = e^{f_a}/Z, \qquad \nabla_h \pi(a) = \frac{e^{f_a} e_a}{Z} - \frac{e^{f_a}}{Z^2} \sum_b e^{f_b} e_b,
 
-the sums over all items are replaced by those over the items that an index of maximum inner products finds, which are added
-exactly, and over uniform draws from all the others. Z is estimated so without bias, and so is the last sum; 1/Z is not one
-over such an estimate, but the series
+the sums over all items are replaced by those over the logged item and the items that an index of maximum inner products
+finds, which are added exactly, and over uniform draws from all the others. Z is estimated so without bias, and so is the
+last sum; 1/Z is not one over such an estimate, but the series that follows from 1/Z = 1/C + (1 - Z/C)/Z again and again,
 
-.. math:: \frac{1}{Z} = \frac{1}{C} \sum_{k \ge 0} \prod_{j \le k} \Bigl(1 - \frac{Z_j}{C}\Bigr)
+.. math:: \frac{1}{Z} = \frac{1}{C_0} + \Bigl(1 - \frac{Z_1}{C_0}\Bigr) \frac{1}{C_1} + \Bigl(1 - \frac{Z_1}{C_0}\Bigr)
+    \Bigl(1 - \frac{Z_2}{C_1}\Bigr) \frac{1}{C_2} + \dots
 
-with a fresh draw for every Z_j, cut off by chance and weighted accordingly. Its terms shrink fast, since C is about Z, and
-its mean is right whatever the index missed. Objectives that are linear in the policy then have gradients without bias.
+with a fresh draw for every Z_j and C_j the mean of all that were drawn before, cut off by chance and weighted accordingly.
+Its terms shrink fast where the index finds most of Z, and objectives that are linear in the policy have gradients without
+bias. Where index and draws miss most of it, single estimates scatter widely.
 """
 
 import math
@@ -25,7 +27,7 @@ from torch import Tensor, nn
 
 from surelift.errors import UsageError, whole
 from surelift.learning.index import Index
-from surelift.learning.rule import Single
+from surelift.learning.rule import Single, as_single
 
 _GOES_ON = 0.5
 """The chance that the series goes on after a term."""
@@ -53,8 +55,8 @@ class ItemSoftmax:
             if given is None and name == "start":
                 continue
             try:
-                numbers = np.array(given, dtype=np.float32, order="C")
-            except (TypeError, ValueError) as error:
+                numbers = as_single(given)
+            except (TypeError, ValueError, RuntimeError) as error:
                 raise UsageError(f"{name} cannot be read as numbers: {error}") from error
             if numbers.ndim != 2 or not numbers.size or not np.isfinite(numbers).all():
                 raise UsageError(f"{name} must be finite numbers of shape {wanted}, but have shape {numbers.shape}.")
@@ -78,9 +80,9 @@ class ItemSoftmax:
 class Near(NamedTuple):
     """The items that the index found for each row, and the logged one; shares are e^(score - top)."""
 
-    found: Tensor  # (rows, retrieved), ascending; -1 where there were fewer
-    embeddings: Tensor  # (rows, retrieved, columns)
-    shares: Tensor  # (rows, retrieved)
+    found: Tensor  # (rows, retrieved + 1), kinds of items, ascending; -1 where there is none
+    embeddings: Tensor  # (rows, retrieved + 1, columns)
+    shares: Tensor  # (rows, retrieved + 1), of all items of a kind together
     known: Tensor  # (rows,), their sum
     own: Tensor  # (rows, columns), the embedding of the logged item
     own_share: Tensor  # (rows,)
@@ -104,9 +106,16 @@ class SampledSoftmax(nn.Module):
         self.register_buffer("items", torch.from_numpy(form.embeddings), persistent=False)
         count = len(form.embeddings)
         self._draws = form.draws
-        self._retrieved = min(form.retrieved, count)
         self._exact = count <= form.retrieved + form.draws
-        self._index = None if self._exact else Index(form.embeddings)
+        if self._exact:
+            return
+        # Items with the same embedding are of one kind: an index that walks among equals does not get away from them.
+        kinds, kind, many = np.unique(form.embeddings, axis=0, return_inverse=True, return_counts=True)
+        self.register_buffer("kinds", torch.from_numpy(kinds), persistent=False)
+        self.register_buffer("kind", torch.from_numpy(kind.reshape(-1).astype(np.int64)), persistent=False)
+        self.register_buffer("many", torch.from_numpy(many.astype(np.float64)), persistent=False)
+        self._retrieved = min(form.retrieved, len(kinds))
+        self._index = Index(kinds)
 
     def part(self, problem: int) -> dict[str, Tensor]:
         return {"weights": self.weights.detach().cpu().clone()}
@@ -131,10 +140,7 @@ class SampledSoftmax(nn.Module):
         near = self._retrieve(wanted, action)
         first = self._drawn(wanted, near, self._draws, embeddings=True)
         assert first.embeddings is not None
-        about = near.known + first.total
-        # Of all constants the one for which the terms of the series shrink fastest.
-        about = about + first.variance / about
-        once, again = (self._inverse(wanted, near, about) for _ in range(2))
+        once, again = (self._inverse(wanted, near, first) for _ in range(2))
         sums = torch.einsum("rk,rkc->rc", near.shares, near.embeddings) + first.embeddings
         likely = near.own_share * once
         return likely, likely[:, None] * (near.own - again[:, None] * sums)
@@ -143,39 +149,48 @@ class SampledSoftmax(nn.Module):
         """The probability of the logged items, to tell one pass from another: nearly right, and between 0 and 1."""
         near = self._retrieve(wanted, action)
         drawn = self._drawn(wanted, near, 16 * self._draws)
-        return near.own_share / torch.maximum(near.known + drawn.total, near.own_share)
+        return near.own_share / (near.known + drawn.total)
 
     def _retrieve(self, wanted: Tensor, action: Tensor) -> Near:
-        items: Any = self.items
-        assert self._index is not None
+        kinds, many, kind = self.kinds, self.many, self.kind
+        own_kind = kind[action]  # type: ignore[index]
         found = self._index.nearest(wanted, self._retrieved)
-        embeddings = items[found.clamp_min(0)].double()
+        found = torch.cat([found.masked_fill(found == own_kind[:, None], -1), own_kind[:, None]], 1).sort(1).values
+        embeddings = kinds[found.clamp_min(0)].double()  # type: ignore[index]
         scores = torch.einsum("rkc,rc->rk", embeddings, wanted).masked_fill_(found < 0, -math.inf)
-        own = items[action].double()
+        own = kinds[own_kind].double()  # type: ignore[index]
         own_score = (own * wanted).sum(1)
-        top = torch.maximum(scores.amax(1), own_score)
-        shares = torch.exp(scores - top[:, None])
+        top = scores.amax(1)
+        shares = many[found.clamp_min(0)] * torch.exp(scores - top[:, None])  # type: ignore[index]
         return Near(found, embeddings, shares, shares.sum(1), own, torch.exp(own_score - top), top)
 
-    def _inverse(self, wanted: Tensor, near: Near, about: Tensor) -> Tensor:
+    def _inverse(self, wanted: Tensor, near: Near, first: Drawn) -> Tensor:
         """1/Z, right in the mean, from draws of its own."""
-        total = product = torch.ones_like(about)
+        drawn, variance, times = first.total, first.variance, 1
+        about = near.known + drawn
+        # Of all constants near that, the one for which the terms shrink fastest.
+        about = about + variance / about
+        product = torch.ones_like(about)
+        total = product / about
         while float(torch.rand(())) < _GOES_ON:
-            drawn = self._drawn(wanted, near, self._draws)
-            product = product * (1.0 - (near.known + drawn.total) / about) / _GOES_ON
-            total = total + product
-        return total / about
+            new = self._drawn(wanted, near, self._draws)
+            product = product * (1.0 - (near.known + new.total) / about) / _GOES_ON
+            drawn, variance, times = drawn + new.total, variance + new.variance, times + 1
+            about = near.known + drawn / times
+            about = about + variance / times / about
+            total = total + product / about
+        return total
 
     def _drawn(self, wanted: Tensor, near: Near, draws: int, *, embeddings: bool = False) -> Drawn:
         """The same draws for all rows, which costs one product of matrices, and leaves each row right in the mean."""
-        items: Any = self.items
-        draw = torch.randint(0, len(items), (draws,)).to(wanted.device)
-        some = items[draw].double()
+        items, kinds = self.items, self.kind
+        draw = torch.randint(0, len(items), (draws,)).to(wanted.device)  # type: ignore[arg-type]
+        some, kind = items[draw].double(), kinds[draw]  # type: ignore[index]
         shares = torch.exp(wanted @ some.T - near.top[:, None])  # (rows, draws)
-        place = torch.searchsorted(near.found, draw.expand(len(shares), -1).contiguous())
+        place = torch.searchsorted(near.found, kind.expand(len(shares), -1).contiguous())
         found = near.found.gather(1, place.clamp_max(near.found.shape[1] - 1))
-        shares.masked_fill_(found == draw, 0.0)
-        scale = len(items) / draws
+        shares.masked_fill_(found == kind, 0.0)
+        scale = len(items) / draws  # type: ignore[arg-type]
         return Drawn(
             scale * shares.sum(1),
             scale * scale * draws * shares.var(1, correction=0),

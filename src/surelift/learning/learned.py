@@ -18,12 +18,13 @@ from surelift.learning.features import Features
 from surelift.learning.item_rule import ItemRule
 from surelift.learning.rows import decided_fingerprint
 from surelift.learning.rule import GaussianRule, Single
+from surelift.logs import faults
 from surelift.logs.batch import Needs
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
-from surelift.policies.policy import require_action
+from surelift.policies.policy import action_counts, require_action, require_action_count
 from surelift.policies.readers import Singles, kept
 
 NO_CERTIFICATE = (
@@ -159,6 +160,8 @@ class LearnedPolicy:
             stated, features = content["certificate"], Features.from_description(content["features"])
             if not isinstance(content["asked"], dict):
                 raise TypeError("asked")
+            if content["actions"] is not None and len(content["actions"]) != int(content["action_count"]):
+                raise ValueError("it has not as many labels as actions")
             return cls(
                 _rule(content["kind"], tensors, module, (int(content["action_count"]), features.size)),
                 features,
@@ -168,7 +171,7 @@ class LearnedPolicy:
                 None if stated is None else Certificate.from_content(stated, place=str(path)),
                 content["asked"],
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
             if isinstance(error, LogsError | UsageError):
                 raise
             raise LogsError(f"{path} is damaged and cannot be read as a policy ({error}).") from error
@@ -177,8 +180,10 @@ class LearnedPolicy:
 def _rule(kind: str, tensors: Mapping[str, Any], module: Any, shape: tuple[int, int]) -> Rule:
     if kind == "items":
         weights, embeddings = tensors["weights"], tensors["embeddings"]
-        shapes = len(embeddings) == shape[0] and weights.shape == (embeddings.shape[1], shape[1])
-        if not shapes or not (np.isfinite(weights).all() and np.isfinite(embeddings).all()):
+        shapes = embeddings.ndim == 2 and len(embeddings) == shape[0]
+        shapes = shapes and weights.shape == (embeddings.shape[1], shape[1])
+        numbers = all(part.dtype == np.float32 and np.isfinite(part).all() for part in (weights, embeddings))
+        if not shapes or not numbers:
             raise ValueError("its weights and embeddings should be finite, and fit its actions and features")
         return ItemRule(weights, embeddings)
     if kind in ("gaussian", "softmax"):
@@ -234,6 +239,8 @@ class LearnedReader:
 
     def needs(self, logs: Logs) -> Needs:
         require_action(logs, "a learned policy")
+        if isinstance(self.learned.rule, ItemRule):
+            require_action_count(logs, "a policy over items")
         logs.require_columns(self.learned.features.names, role="a context of the learned policy")
         if logs.actions is not None and self.learned.actions is not None and logs.actions != self.learned.actions:
             raise UsageError(
@@ -250,7 +257,9 @@ class LearnedReader:
         rule = self.learned.rule
         if isinstance(rule, ItemRule):
             assert rounds.action is not None
-            # An action that is no position was refused already; any item stands for it.
+            counts = action_counts(rounds)
+            rounds.refuse(subject, faults.OTHER_ITEMS, counts != self.learned.action_count, counts)
+            # What is no position among them was refused; any item stands for it.
             action = np.clip(rounds.action, 0, self.learned.action_count - 1)
             return kept(rounds, rule.logged(encoded, action), subject)
         return kept(rounds, rule.probabilities(encoded), subject)

@@ -1,8 +1,10 @@
 """``PolicyLearner``: from a log to a new policy and the proof that it is better, in scikit-learn's words."""
 
 import copy
+import hashlib
 import inspect
 import json
+import pickle
 from collections.abc import Callable, Generator
 from dataclasses import replace
 from typing import Any, Literal
@@ -168,14 +170,16 @@ class PolicyLearner:
         certifies = isinstance(mine["policy"], str) and mine["policy"] == "gaussian"
         usual = "improvement" if certifies else "logarithmic-smoothing"
         names = ("control", "grid", "smoothing", "order", "clip", "baseline", "alpha")
-        choice = Choice(objective=mine["objective"] or usual, **{name: mine[name] for name in names})
+        objective = usual if mine["objective"] is None else mine["objective"]
+        choice = Choice(objective=objective, **{name: mine[name] for name in names})
         check_delta(mine["delta"])
         if mine["covariance"] not in ("shared", "diagonal"):
             raise UsageError(f"no covariance {mine['covariance']!r}; it is 'shared' or 'diagonal'.")
         policy = mine["policy"]
-        if not isinstance(policy, nn.Module | ItemSoftmax) and policy not in ("gaussian", "softmax"):
+        named = isinstance(policy, str) and policy in ("gaussian", "softmax")
+        if not isinstance(policy, nn.Module | ItemSoftmax) and not named:
             raise UsageError(f"policy must be 'gaussian', 'softmax', a torch module or ItemSoftmax, but is {policy!r}.")
-        if (policy == "gaussian") != choice.certifies:
+        if certifies != choice.certifies:
             raise UsageError(
                 f"objective {choice.objective!r} does not go with this policy: bounds that certify on the rounds they learn "
                 "from are of policy 'gaussian', plain estimates of 'softmax', a torch module or ItemSoftmax."
@@ -309,7 +313,20 @@ def _mark(value: Any) -> str:
         return f"{files.digest(arrays)} {value.retrieved} {value.draws}"
     if isinstance(value, nn.Module):
         return files.digest({name: tensor.detach().cpu().numpy() for name, tensor in value.state_dict().items()})
+    if hasattr(value, "predictable"):
+        return _mark_of_model(value)
     return files.digest({"array": value}) if isinstance(value, np.ndarray) else repr(value)
+
+
+def _mark_of_model(model: Any) -> str:
+    """By what it is made of, not by where it lies in memory: the same in every process and at every start."""
+    estimator, other = getattr(model, "estimator", None), getattr(model, "logs", None)
+    try:
+        made_of = hashlib.sha256(pickle.dumps(estimator)).hexdigest()
+    except (pickle.PicklingError, TypeError, AttributeError):
+        made_of = type(estimator).__name__
+    rounds = str(decided_fingerprint(other)) if isinstance(other, Logs) else ""
+    return f"{json.dumps(model.describe())} {made_of} {rounds}"
 
 
 def _plain_policy(form: Any, features: int, actions: int) -> tuple[nn.Module, Callable[[Learned], Rule]]:
@@ -334,13 +351,15 @@ def _plain_policy(form: Any, features: int, actions: int) -> tuple[nn.Module, Ca
 
 def _check_module(module: nn.Module, features: int, actions: int) -> None:
     try:
-        device = next((parameter.device for parameter in module.parameters()), None)
+        device = next((one.device for one in module.parameters() if one.requires_grad), None)
         if device is None:
             raise UsageError("the module has no parameters to learn.")
         with torch.no_grad():
             shape = tuple(module.eval()(torch.zeros(2, features, device=device)).shape)
-    except (RuntimeError, TypeError) as error:
-        raise UsageError(f"the module does not take {features} features: {error}") from error
+    except UsageError:
+        raise
+    except Exception as error:
+        raise UsageError(f"the module does not take {features} features: {error!r}") from error
     if shape != (2, actions):
         raise UsageError(
             f"of two rows of {features} features the module should make scores (2, {actions}), not {shape}."

@@ -26,7 +26,11 @@ def fit_many(
     size, learning rate and device take their steps together, on a GPU as one recorded step. Each comes out as its own
     ``fit`` would have it, up to rounding.
     """
+    learners = [learners] if isinstance(learners, PolicyLearner) else list(learners)
     each = [logs] * len(learners) if isinstance(logs, Logs) else list(logs)
+    for one in (*learners, *each):
+        if not isinstance(one, PolicyLearner | Logs):
+            raise UsageError(f"give PolicyLearners and Logs; there is a {type(one).__name__} among them.")
     if len(each) != len(learners):
         raise UsageError(
             f"there are {len(learners)} learners and {len(each)} logs; give one log for each, or one for all."

@@ -48,14 +48,14 @@ class Choice:
     alpha: float | None = None
 
     def __post_init__(self) -> None:
-        if self.objective not in OBJECTIVES:
+        if not isinstance(self.objective, str) or self.objective not in OBJECTIVES:
             raise UsageError(f"no objective {self.objective!r}; the objectives are {', '.join(OBJECTIVES)}.")
         given = {
             name for name in ("grid", "smoothing", "order", "clip", "baseline", "alpha") if getattr(self, name) is not None
         }  # fmt: skip
         if not (isinstance(self.control, str) and self.control in ("auto", "none")):
             given.add("control")
-        if self.control == "model":
+        if isinstance(self.control, str) and self.control == "model":
             object.__setattr__(self, "control", models.refitted())
         if not isinstance(self.control, str) and not hasattr(self.control, "predictable"):
             raise UsageError(f"control must be {_CONTROLS}, but is {self.control!r}.")
@@ -121,9 +121,9 @@ class Choice:
     def _grid(self, rounds: int, paired: bool) -> Grid:
         if isinstance(self.grid, Grid):
             return self.grid
-        if self.grid in (None, "anytime"):
+        if self.grid is None or (isinstance(self.grid, str) and self.grid == "anytime"):
             return grids.anytime()
-        if self.grid == "planned":
+        if isinstance(self.grid, str) and self.grid == "planned":
             return grids.improvement(rounds) if paired else grids.planned(rounds)
         raise UsageError(f"no grid {self.grid!r}; the grids are 'anytime', 'planned', or a Grid of your own.")
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from surelift.errors import UsageError
 from surelift.learning import gaussian_torch
 
 Covariance = Literal["shared", "diagonal"]
@@ -95,7 +96,12 @@ class SoftmaxOfScores(nn.Module):
         return self.every(features).gather(1, action[:, None])[:, 0]
 
     def every(self, features: Tensor) -> Tensor:
-        return torch.softmax(self.scores(features), dim=1)
+        try:
+            return torch.softmax(self.scores(features), dim=1)
+        except Exception as error:
+            raise UsageError(
+                f"the module fails on a batch of {len(features)} rows: {error}. Another batch_size may suit it."
+            ) from error
 
     def divergence(self) -> Tensor:
         return torch.zeros(1)

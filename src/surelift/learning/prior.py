@@ -8,7 +8,7 @@ from surelift.errors import UsageError
 from surelift.learning.features import Features
 from surelift.learning.guarantee import ZERO
 from surelift.learning.learned import LearnedPolicy
-from surelift.learning.rule import GaussianRule, Single
+from surelift.learning.rule import GaussianRule, Single, as_single
 from surelift.logs.fingerprint import Fingerprint
 
 
@@ -41,8 +41,8 @@ def given_prior(given: Any, features: Features, actions: int, rounds: Fingerprin
         told, seen, features = "a policy learned from other rounds", given.learned_from, given.features
         given = given.rule.means
     try:
-        means = np.ascontiguousarray(given, dtype=np.float32)
-    except (TypeError, ValueError) as error:
+        means = as_single(given)
+    except (TypeError, ValueError, RuntimeError) as error:
         raise UsageError(f"the prior cannot be read as numbers: {error}") from error
     if means.shape != (actions, features.size) or not np.isfinite(means).all():
         raise UsageError(

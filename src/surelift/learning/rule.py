@@ -13,6 +13,14 @@ Single = npt.NDArray[np.float32]
 _ROUNDING = 2.0**-52
 
 
+def as_single(given: Any) -> Single:
+    """A copy of numbers, a tensor's too, in single precision."""
+    given = given.detach().cpu().numpy() if hasattr(given, "detach") else np.asarray(given)
+    if given.dtype.kind not in "fiu":
+        raise TypeError(f"they are of type {given.dtype}")
+    return np.array(given, dtype=np.float32, order="C")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class GaussianRule:
     """Weights of every action N(means, deviation^2), independent; the prior N(prior, 1)."""

@@ -6,11 +6,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from surelift.errors import UsageError
 from surelift.learning.blocks import Blocks
 from surelift.learning.examples import Examples
 from surelift.learning.objective import sums_of
 from surelift.learning.plain import CAUTIOUS, PlainEstimate, caution
-from surelift.learning.policies import LinearGaussian
+from surelift.learning.policies import LinearGaussian, SoftmaxOfScores
 from surelift.learning.processes import Together
 from surelift.learning.training import Problem
 
@@ -25,6 +26,11 @@ class Team:
             first.policy if len(problems) == 1 else LinearGaussian.joined([one.policy for one in problems])
         )
         self.policy.to(first.training.device)
+        if all_of_us.count > 1 and isinstance(self.policy, SoftmaxOfScores) and list(self.policy.buffers()):
+            raise UsageError(
+                "the module keeps numbers beside its parameters, such as the means of a batch normalisation, which several "
+                "processes would learn differently; learn it in one process, or normalise otherwise."
+            )
         self._us, self._device = all_of_us, first.training.device
         self._objective, self._delta, self._rounds = first.objective, first.delta, first.rows.rounds
         self.blocks = Blocks([one.rows for one in problems], first.training.device)

@@ -38,6 +38,8 @@ class Training:
         if not (is_number(self.weight_decay) and 0.0 <= self.weight_decay < np.inf):
             raise UsageError(f"weight_decay must be a number from 0 on, but is {self.weight_decay!r}.")
         try:
+            if not isinstance(self.device, str) or torch.device(self.device).type not in ("cpu", "cuda"):
+                raise RuntimeError("it is 'cpu', 'cuda' or 'cuda:1'")
             torch.zeros(1, device=self.device)
         except (RuntimeError, AssertionError) as error:
             raise UsageError(f"device {self.device!r} cannot be used here: {str(error).splitlines()[0]}") from error
@@ -59,8 +61,9 @@ class Problem:
 
     @property
     def schedule(self) -> Any:
-        """Problems with the same can be trained step by step together."""
-        return self.rows.rounds, replace(self.training, seed=0)
+        """Problems with the same can be trained step by step together; one that draws at random as it learns is alone."""
+        alone = None if isinstance(self.policy, LinearGaussian) else id(self)
+        return self.rows.rounds, replace(self.training, seed=0), alone
 
     @property
     def shape(self) -> Any:

@@ -84,6 +84,10 @@ MAX_WEIGHT = Reason(
     "give a weight above the declared max_weight",
     "The declared bound is false. Declare one that follows from how the policies are built, never the largest seen.",
 )
+OTHER_ITEMS = Reason(
+    "are other numbers of actions than the policy has items",
+    "Judge it on logs with the items it was learned for, in their order; a new item needs an embedding and a new policy.",
+)
 CONTEXT_LENGTH = Reason(
     "are missing, or vectors of another length than the first",
     "Give every round a vector with as many entries as the first one has.",
