@@ -27,10 +27,13 @@ class Table:
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
     notes: Sequence[str] = ()
+    page: tuple[Sequence[str], Sequence[Sequence[Any]]] | None = None
+    """Columns and rows as they are put on a page, where those of the file would be too wide."""
 
     def markdown(self) -> str:
-        lines = [f"### {self.title}", "", "| " + " | ".join(self.columns) + " |", "|" + "---|" * len(self.columns)]
-        lines += ["| " + " | ".join(_shown(cell) for cell in row) + " |" for row in self.rows]
+        columns, rows = self.page or (self.columns, self.rows)
+        lines = [f"### {self.title}", "", "| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+        lines += ["| " + " | ".join(_shown(cell) for cell in row) + " |" for row in rows]
         return "\n".join([*lines, *(f"\n{note}" for note in self.notes)]) + "\n"
 
     def csv(self) -> str:

@@ -163,6 +163,12 @@ def compared(runs: FloatArray, printed: float) -> list[Any]:
     return [mean, spread / len(runs) ** 0.5, printed, away]
 
 
+LEGEND = (
+    "Mean ± its standard error (the paper's number, and how many standard deviations of one run ours is above it); then "
+    "surelift's own methods."
+)
+
+
 def by_dataset(sets: Sequence[str], radius: FloatArray, missing: Sequence[str]) -> Table:
     """Table 4: the mean over 45 scenarios, for each set."""
     means = radius.mean(axis=2)  # (sets, runs, methods)
@@ -171,7 +177,9 @@ def by_dataset(sets: Sequence[str], radius: FloatArray, missing: Sequence[str]) 
     over = np.mean([published.TABLE_4[name] for name in sets], axis=0)
     rows.append(_row("mean of these sets", means.mean(axis=0), tuple(over.tolist())))
     note = "The last row averages the paper's numbers over the same sets."
-    return Table("table-4", "Table 4: mean relative radius by data set", columns, rows, [note])
+    return Table(
+        "table-4", "Table 4: mean relative radius by data set", columns, rows, [LEGEND, note], _page("set", rows)
+    )
 
 
 def by_target(sets: Sequence[str], radius: FloatArray) -> Table:
@@ -190,11 +198,10 @@ def by_target(sets: Sequence[str], radius: FloatArray) -> Table:
 
 
 def by_size(counts: Sequence[int], radius: FloatArray) -> Table:
-    rows = [_row(f"{rounds:,}", radius[place], published.TABLE_1[rounds]) for place, rounds in enumerate(counts)]
+    rows = [_row(str(rounds), radius[place], published.TABLE_1[rounds]) for place, rounds in enumerate(counts)]
     note = "The paper shows one log of each size."
-    return Table(
-        "table-1", "Table 1: relative radius on kropt by number of rounds", ["rounds", *_heads(), *OURS], rows, [note]
-    )
+    title = "Table 1: relative radius on kropt by number of rounds"
+    return Table("table-1", title, ["rounds", *_heads(), *OURS], rows, [LEGEND, note], _page("rounds", rows))
 
 
 def by_order(found: dict[str, list[float]]) -> Table:
@@ -206,6 +213,18 @@ def by_order(found: dict[str, list[float]]) -> Table:
 
 def _heads() -> list[str]:
     return [part for name in published.METHODS for part in (name, "error", "paper", "deviations")]
+
+
+def _page(head: str, rows: Sequence[Sequence[Any]]) -> tuple[list[str], list[list[Any]]]:
+    """The same, with what belongs to a method in one cell."""
+    shown = []
+    for row in rows:
+        cells = [row[0]]
+        for place in range(1, 1 + 4 * len(published.METHODS), 4):
+            mean, error, printed, away = row[place : place + 4]
+            cells.append(f"{mean:.3f} ± {error:.3f} ({printed:.3f}{'' if away is None else f', {away:+.1f}'})")
+        shown.append([*cells, *row[1 + 4 * len(published.METHODS) :]])
+    return [head, *published.METHODS, *OURS], shown
 
 
 def _row(head: str, runs: FloatArray, printed: Sequence[float]) -> list[Any]:

@@ -170,7 +170,7 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
     whole = device == "cuda" and not quick
     passes, seeds = (100, range(10)) if whole else (3, range(1)) if quick else (10, range(2))
     most = None if whole else 3_000 if quick else 12_000
-    sets = SETS[:2] if quick else SETS
+    sets = SETS if whole else SETS[:2]
     folder = Folder(output, {"what": "opl", "quick": quick, "passes": passes, "most": most, "seeds": len(seeds)})
     found: dict[str, dict[str, Any]] = {}
     for name in sets:
