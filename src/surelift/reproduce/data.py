@@ -57,6 +57,18 @@ def labelled(name: str) -> Labelled:
     return found
 
 
+def available() -> tuple[list[str], list[str]]:
+    """The sets to be had, and a word on each that is missing."""
+    found, missing = [], []
+    for name in TABULAR:
+        try:
+            labelled(name)
+            found.append(name)
+        except MissingDataError as error:
+            missing.append(str(error))
+    return found, missing
+
+
 def _from_file(name: str, path: Path) -> Labelled:
     import pyarrow.parquet as pq
 

@@ -12,7 +12,7 @@ from surelift.datasets import BanditFeedback, encode_labels, faulty_policy, idea
 from surelift.decisions.evaluate import evaluate
 from surelift.quantities.regularizers import PolicyRounds, regularizer_named
 from surelift.reproduce import figures, published
-from surelift.reproduce.data import TABULAR, MissingDataError, labelled
+from surelift.reproduce.data import TABULAR, available, labelled
 from surelift.reproduce.folder import Folder, Table, Tell
 
 DELTA = 0.05
@@ -112,7 +112,9 @@ def _of_infinite_order(feedback: BanditFeedback, policy: FloatArray, regularizer
 
 
 def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = None) -> Path:
-    sets, missing = _available(quick)
+    sets, missing = available()
+    if quick:
+        sets = [name for name in sets if name != "kropt"]
     repetitions, counts = (2, tuple(published.TABLE_1)[:5]) if quick else (10, tuple(published.TABLE_1))
     folder = Folder(output, {"what": "ope", "quick": quick, "sets": sets})
     asked = list(itertools.product(sets, range(repetitions)))
@@ -140,20 +142,6 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
         *(f"Not to be had: {told}" for told in missing),
     ]
     return folder.write("Evaluation: the tightness of the bounds", intro, tables, drawn)
-
-
-def _available(quick: bool) -> tuple[list[str], list[str]]:
-    """The sets to use, and a word on each that is missing; a quick run leaves out the largest."""
-    found, missing = [], []
-    for name in TABULAR:
-        try:
-            labelled(name)
-            found.append(name)
-        except MissingDataError as error:
-            missing.append(str(error))
-    if quick and "kropt" in found:
-        found.remove("kropt")
-    return found, missing
 
 
 def compared(runs: FloatArray, printed: float) -> list[Any]:

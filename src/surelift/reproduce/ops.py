@@ -13,8 +13,8 @@ from surelift.decisions.estimate import estimate
 from surelift.decisions.evaluate import evaluate
 from surelift.decisions.select import select
 from surelift.logs.logs import Logs
-from surelift.reproduce import figures, published
-from surelift.reproduce.data import IMPUTED, TABULAR, MissingDataError, labelled
+from surelift.reproduce import figures, ope, published
+from surelift.reproduce.data import IMPUTED, TABULAR, available, labelled
 from surelift.reproduce.folder import Folder, Table, Tell
 
 DELTA = 0.05
@@ -22,11 +22,7 @@ SEEDS = range(10)
 PRODUCTION = "production"
 ESTIMATES = {"IPS": "ips", "SNIPS": "snips"}
 BOUNDS: dict[str, dict[str, Any]] = {
-    "SN-ES": {"method": "efron-stein", "draws": 200},
-    "cIPS-EB": {"method": "empirical-bernstein"},
-    "IX": {"method": "implicit-exploration"},
-    "cIPS-L=1": {"method": "second-moment"},
-    "LS": {"method": "logarithmic-smoothing"},
+    **{name: ope.METHODS[name] for name in published.METHODS},
     "weight control": {"control": "weights"},
 }
 METHODS = (*ESTIMATES, *BOUNDS, "select")
@@ -126,13 +122,7 @@ def outcome(values: dict[str, float], one: str) -> str:
 
 
 def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = None) -> Path:
-    sets, missing = [], []
-    for name in TABULAR:
-        try:
-            labelled(name)
-            sets.append(name)
-        except MissingDataError as error:
-            missing.append(str(error))
+    sets, missing = available()
     if quick:
         sets = [name for name in sets if TABULAR[name].rows < 2_000]
     seeds = range(3) if quick else SEEDS
