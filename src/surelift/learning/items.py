@@ -100,6 +100,11 @@ class Drawn(NamedTuple):
 class SampledSoftmax(nn.Module):
     """The softmax while it learns: probabilities of logged items, and their gradients, right in the mean."""
 
+    items: Tensor  # (items, columns)
+    kinds: Tensor  # (kinds, columns), the embeddings that differ
+    kind: Tensor  # (items,), which of them an item has
+    many: Tensor  # (kinds,), how many items have it
+
     def __init__(self, form: ItemSoftmax, weights: Single) -> None:
         super().__init__()
         self.weights = nn.Parameter(torch.from_numpy(weights.copy()))  # (columns, features)
@@ -124,13 +129,12 @@ class SampledSoftmax(nn.Module):
         return torch.zeros(1)
 
     def logged(self, features: Tensor, action: Tensor) -> Tensor:
-        items: Any = self.items
         wanted = features @ self.weights.T  # (rows, columns)
         if self._exact:
-            return torch.softmax(wanted @ items.T, dim=1).gather(1, action[:, None])[:, 0]
-        if not self.training:
-            return self._about(wanted.double(), action).to(wanted.dtype)
+            return torch.softmax(wanted @ self.items.T, dim=1).gather(1, action[:, None])[:, 0]
         with torch.no_grad():
+            if not self.training:
+                return self._about(wanted.double(), action).to(wanted.dtype)
             probability, slope = self._estimated(wanted.double(), action)
         along = (wanted * slope.to(wanted.dtype)).sum(1)
         return probability.to(wanted.dtype) + (along - along.detach())
@@ -152,16 +156,15 @@ class SampledSoftmax(nn.Module):
         return near.own_share / (near.known + drawn.total)
 
     def _retrieve(self, wanted: Tensor, action: Tensor) -> Near:
-        kinds, many, kind = self.kinds, self.many, self.kind
-        own_kind = kind[action]  # type: ignore[index]
+        own_kind = self.kind[action]
         found = self._index.nearest(wanted, self._retrieved)
         found = torch.cat([found.masked_fill(found == own_kind[:, None], -1), own_kind[:, None]], 1).sort(1).values
-        embeddings = kinds[found.clamp_min(0)].double()  # type: ignore[index]
+        embeddings = self.kinds[found.clamp_min(0)].double()
         scores = torch.einsum("rkc,rc->rk", embeddings, wanted).masked_fill_(found < 0, -math.inf)
-        own = kinds[own_kind].double()  # type: ignore[index]
+        own = self.kinds[own_kind].double()
         own_score = (own * wanted).sum(1)
         top = scores.amax(1)
-        shares = many[found.clamp_min(0)] * torch.exp(scores - top[:, None])  # type: ignore[index]
+        shares = self.many[found.clamp_min(0)] * torch.exp(scores - top[:, None])
         return Near(found, embeddings, shares, shares.sum(1), own, torch.exp(own_score - top), top)
 
     def _inverse(self, wanted: Tensor, near: Near, first: Drawn) -> Tensor:
@@ -183,14 +186,13 @@ class SampledSoftmax(nn.Module):
 
     def _drawn(self, wanted: Tensor, near: Near, draws: int, *, embeddings: bool = False) -> Drawn:
         """The same draws for all rows, which costs one product of matrices, and leaves each row right in the mean."""
-        items, kinds = self.items, self.kind
-        draw = torch.randint(0, len(items), (draws,)).to(wanted.device)  # type: ignore[arg-type]
-        some, kind = items[draw].double(), kinds[draw]  # type: ignore[index]
+        draw = torch.randint(0, len(self.items), (draws,)).to(wanted.device)
+        some, kind = self.items[draw].double(), self.kind[draw]
         shares = torch.exp(wanted @ some.T - near.top[:, None])  # (rows, draws)
         place = torch.searchsorted(near.found, kind.expand(len(shares), -1).contiguous())
         found = near.found.gather(1, place.clamp_max(near.found.shape[1] - 1))
         shares.masked_fill_(found == kind, 0.0)
-        scale = len(items) / draws  # type: ignore[arg-type]
+        scale = len(self.items) / draws
         return Drawn(
             scale * shares.sum(1),
             scale * scale * draws * shares.var(1, correction=0),

@@ -80,6 +80,8 @@ class Team:
         return wide
 
     def _cautious_sums(self, batch: Examples) -> Tensor:
+        if not len(batch):
+            return torch.zeros(1, CAUTIOUS.sums, dtype=torch.float64, device=self._device)
         sums: Tensor = caution(batch, self._probabilities(batch)).double().sum(0)[None]
         return sums
 
