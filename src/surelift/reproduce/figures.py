@@ -28,6 +28,11 @@ def _axes(width: float = 6.0, height: float = 3.8) -> tuple[Any, Any]:
     return figure, axes
 
 
+def _legend_beside(axes: Any) -> None:
+    """Where it hides no line."""
+    axes.legend(fontsize="small", frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+
 def _saved(figure: Any, folder: Path, name: str) -> str:
     from matplotlib import pyplot
 
@@ -38,12 +43,12 @@ def _saved(figure: Any, folder: Path, name: str) -> str:
 
 
 def distribution(folder: Path, radius: FloatArray, methods: Sequence[str]) -> tuple[str, str]:
-    figure, axes = _axes()
+    figure, axes = _axes(width=7.5)
     share = np.arange(1, len(radius) + 1) / len(radius)
     for place, method in enumerate(methods):
         axes.plot(np.sort(radius[:, place]), share, label=method, color=COLOURS[place])
     axes.set(xlabel="relative radius", ylabel="share of scenarios", xlim=(0, 1.02), ylim=(0, 1))
-    axes.legend(fontsize="small", frameon=False)
+    _legend_beside(axes)
     return _saved(figure, folder, "radii.png"), "Share of scenarios in which a bound has at most this relative radius."
 
 
@@ -101,12 +106,12 @@ def learning(
     folder: Path, name: str, temperatures: Sequence[float], found: Mapping[str, FloatArray]
 ) -> tuple[str, str]:
     """``found`` holds (temperatures, 2) for each objective: guaranteed and true relative improvement."""
-    figure, axes = _axes()
+    figure, axes = _axes(width=7.5)
     for place, (objective, pairs) in enumerate(found.items()):
         axes.plot(temperatures, pairs[:, 0], marker="o", color=COLOURS[place], label=objective)
         axes.plot(temperatures, pairs[:, 1], linestyle=":", color=COLOURS[place])
     axes.set(xlabel="inverse temperature of the logging policy", ylabel="relative improvement")
-    axes.legend(fontsize="small", frameon=False)
+    _legend_beside(axes)
     return _saved(
         figure, folder, f"learning-{name}.png"
     ), f"{name}: guaranteed (lines) and true (dotted) relative improvement."
