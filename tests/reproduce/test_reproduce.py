@@ -12,8 +12,6 @@ from surelift.cli.app import main
 from surelift.reproduce import data, obd, ope, ops, published
 from surelift.reproduce.folder import Folder, Table
 
-CALLS: list[int] = []
-
 
 def squared(number: int) -> int:
     return number * number
@@ -27,6 +25,8 @@ def test_pieces_are_computed_once_and_a_killed_run_goes_on(tmp_path: Path) -> No
     # Found again, and only what is missing is computed.
     (tmp_path / "run" / "pieces" / "squared-2.json").write_text("5")
     assert Folder(tmp_path / "run", {"what": "squares"}).pieces(squared, [(2,), (3,), (4,)], None) == [5, 9, 16]
+    (tmp_path / "run" / "pieces" / "squared-3.json").write_text("[9")
+    assert Folder(tmp_path / "run", {"what": "squares"}).pieces(squared, [(3,)], None) == [9]
     with pytest.raises(sl.UsageError, match="holds another run"):
         Folder(tmp_path / "run", {"what": "cubes"})
 
@@ -83,10 +83,18 @@ def test_what_was_chosen_and_how_it_turned_out() -> None:
     assert ops.best_of({"production": 0.1, "ideal": 0.2}) == "ideal"
 
 
-def test_sets_that_are_not_to_be_had_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_sets_that_are_not_to_be_had_are_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("SURELIFT_DATA", str(tmp_path))
     with pytest.raises(sl.UsageError, match=r"obd-random-all is not in the folder that SURELIFT_DATA names"):
         obd.campaign("all")
+    monkeypatch.setattr(data, "_from_openml", lambda name: (_ for _ in ()).throw(data.MissingDataError(f"no {name}")))
+    for what in ("ope", "ops"):
+        assert main(["reproduce", what, "--quick", "--output", str(tmp_path / what)]) == 2
+    assert "no data set is to be had. no ecoli" in capsys.readouterr().err
+    assert main(["reproduce", "opl", "--quick", "--output", str(tmp_path / "opl")]) == 2
+    assert "mnist is not in the folder that SURELIFT_DATA names" in capsys.readouterr().err
     with pytest.raises(sl.UsageError, match="no data set 'iris'"):
         data.labelled("iris")
     assert data.imputed(np.array([[1.0, np.nan], [3.0, 4.0], [np.nan, 8.0]])).tolist() == [[1, 6], [3, 4], [2, 8]]

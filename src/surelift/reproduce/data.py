@@ -66,6 +66,10 @@ def available() -> tuple[list[str], list[str]]:
             found.append(name)
         except MissingDataError as error:
             missing.append(str(error))
+    if not found:
+        raise MissingDataError(
+            f"no data set is to be had. {missing[0]}\nName the folder that holds them in SURELIFT_DATA."
+        )
     return found, missing
 
 

@@ -13,14 +13,18 @@ from surelift.errors import UsageError
 COLOURS = ("#999999", "#e69f00", "#56b4e9", "#009e73", "#0072b2", "#d55e00", "#cc79a7", "#000000", "#f0e442")
 
 
-def _axes(width: float = 6.0, height: float = 3.8) -> tuple[Any, Any]:
+def require_matplotlib() -> Any:
     try:
         import matplotlib
     except ModuleNotFoundError as error:
         raise UsageError(
             "figures need matplotlib, which is not installed; say: pip install 'surelift[report]'."
         ) from error
-    matplotlib.use("Agg")
+    return matplotlib
+
+
+def _axes(width: float = 6.0, height: float = 3.8) -> tuple[Any, Any]:
+    require_matplotlib().use("Agg")
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(width, height), layout="constrained")

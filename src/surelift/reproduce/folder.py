@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from surelift.errors import UsageError
+from surelift.reproduce.figures import require_matplotlib
 from surelift.saving import write_beside
 from surelift.version import __version__
 
@@ -44,18 +45,30 @@ class Table:
         return out.getvalue()
 
 
+def _found(path: Path) -> Any:
+    """What a file holds; None where there is none, or where it was damaged and has to be made again."""
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
 def _shown(cell: Any) -> str:
     return f"{cell:.3f}" if isinstance(cell, float) else "" if cell is None else str(cell)
 
 
 class Folder:
     def __init__(self, path: str | Path, settings: dict[str, Any]) -> None:
+        require_matplotlib()
         self.path = Path(path)
         self._pieces = self.path / "pieces"
-        self._pieces.mkdir(parents=True, exist_ok=True)
+        try:
+            self._pieces.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"the folder {self.path} cannot be made: {error.strerror}.") from error
         stated = self.path / "settings.json"
         mine = {**settings, "surelift": __version__}
-        if stated.exists() and json.loads(stated.read_text()) != mine:
+        if stated.exists() and _found(stated) != mine:
             raise UsageError(
                 f"{self.path} holds another run ({stated.read_text().strip()}); name another folder in --output, or "
                 "delete that one."
@@ -67,9 +80,9 @@ class Folder:
         wanted = list(asked)
         found: dict[int, Any] = {}
         for place, arguments in enumerate(wanted):
-            path = self._place(work, arguments)
-            if path.exists():
-                found[place] = json.loads(path.read_text())
+            kept = _found(self._place(work, arguments))
+            if kept is not None:
+                found[place] = kept
         left = [place for place in range(len(wanted)) if place not in found]
         if not left:
             return [found[place] for place in range(len(wanted))]
@@ -87,9 +100,9 @@ class Folder:
     def kept(self, name: str, work: Callable[[], Any]) -> Any:
         """The result of ``work``, computed here, or the one that was kept under this name."""
         path = self._pieces / f"{name}.json"
-        if not path.exists():
+        if _found(path) is None:
             write_beside(path, json.dumps(work()), what="a piece")
-        return json.loads(path.read_text())
+        return _found(path)
 
     def _place(self, work: Callable[..., Any], arguments: tuple[Any, ...]) -> Path:
         name = "-".join([work.__name__, *(str(part) for part in arguments)])

@@ -16,6 +16,7 @@ import numpy as np
 
 from surelift.arrays import FloatArray, IntArray
 from surelift.controls import models
+from surelift.errors import UsageError
 from surelift.logs.logs import Logs
 from surelift.reproduce import figures, published
 from surelift.reproduce.data import MissingDataError
@@ -164,8 +165,10 @@ def measured(
 
 def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = None) -> Path:
     """On a GPU the whole of it; on a processor fewer images, passes and splits, and it says so."""
-    import torch
-
+    try:
+        import torch
+    except ModuleNotFoundError as error:
+        raise UsageError("learning needs torch, which is not installed; say: pip install 'surelift[learn]'.") from error
     device = "cuda" if torch.cuda.is_available() else "cpu"
     whole = device == "cuda" and not quick
     passes, seeds = (100, range(10)) if whole else (3, range(1)) if quick else (10, range(2))
