@@ -334,6 +334,7 @@ def test_commands_are_those_of_the_design() -> None:
         "simulate",
         "verify",
         "explain",
+        "reproduce",
         "demo",
     }
 

@@ -25,12 +25,14 @@ def reproduce(
 ) -> int:
     """Recompute the paper's tables and figures, with surelift's own methods beside.
 
-    Data sets are read from the folder that SURELIFT_DATA names, or fetched from OpenML. A run that was killed goes on where
-    it stopped.
+    Data sets are read from the folder that SURELIFT_DATA names; the tables of ope and ops are otherwise fetched from OpenML.
+    A run that was killed goes on where it stopped.
     """
     folder = Path(output or f"reproduce-{what}{'-quick' if quick else ''}")
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file; name a folder in --output.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be used as a folder: {error.strerror}; name another in --output.") from error
     module = import_module(f"surelift.reproduce.{what}")
     page = module.reproduce(folder, quick=quick, tell=_tell)
     say(page.read_text())

@@ -16,8 +16,9 @@ from surelift.logs.batch import ROWS_PER_BATCH
 
 Share = Callable[[int], slice]
 
-MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8
-"""Bytes of examples that are kept where there is no other memory than the processor's."""
+_KNOWN = hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names
+MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8 if _KNOWN else 2 << 30
+"""Bytes of examples that are kept where there is no other memory than the processor's: an eighth of it."""
 
 
 @dataclass(frozen=True, slots=True)

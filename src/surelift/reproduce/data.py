@@ -1,5 +1,6 @@
 """Labelled data sets by name: from the folder in SURELIFT_DATA, else from OpenML, else a word that they are missing."""
 
+import hashlib
 import os
 import warnings
 from dataclasses import dataclass
@@ -57,13 +58,14 @@ def labelled(name: str) -> Labelled:
     return found
 
 
-def available() -> tuple[list[str], list[str]]:
-    """The sets to be had, and a word on each that is missing."""
-    found, missing = [], []
+def available() -> tuple[dict[str, str], list[str]]:
+    """The sets to be had, each with a digest of its contents, and a word on each that is missing."""
+    found: dict[str, str] = {}
+    missing = []
     for name in TABULAR:
         try:
-            labelled(name)
-            found.append(name)
+            one = labelled(name)
+            found[name] = hashlib.sha256(one.features.tobytes() + "\n".join(one.labels).encode()).hexdigest()[:16]
         except MissingDataError as error:
             missing.append(str(error))
     if not found:
@@ -74,9 +76,13 @@ def available() -> tuple[list[str], list[str]]:
 
 
 def _from_file(name: str, path: Path) -> Labelled:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pq.read_table(path)
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise MissingDataError(f"{path} cannot be read as Parquet: {error}. It may be damaged.") from error
     columns = [column for column in table.column_names if column != "label"]
     features = np.column_stack([table[column].to_numpy().astype(np.float64) for column in columns])
     return Labelled(name, imputed(features), tuple(str(label) for label in table["label"].to_pylist()))

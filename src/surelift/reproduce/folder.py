@@ -68,9 +68,10 @@ class Folder:
             raise UsageError(f"the folder {self.path} cannot be made: {error.strerror}.") from error
         stated = self.path / "settings.json"
         mine = {**settings, "surelift": __version__}
-        if stated.exists() and _found(stated) != mine:
+        begun = stated.exists() or any(self._pieces.iterdir())
+        if begun and _found(stated) != json.loads(json.dumps(mine)):
             raise UsageError(
-                f"{self.path} holds another run ({stated.read_text().strip()}); name another folder in --output, or "
+                f"{self.path} holds another run, of other methods, data or options; name another folder in --output, or "
                 "delete that one."
             )
         write_beside(stated, json.dumps(mine), what="the settings")

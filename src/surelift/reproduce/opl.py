@@ -6,6 +6,7 @@ production on the images that were logged, of which the guarantee speaks; true o
 """
 
 import os
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -58,7 +59,10 @@ def load(name: str, *, most: int | None = None) -> Images:
     path = None if folder is None else Path(folder) / f"{name}.npz"
     if path is None or not path.exists():
         raise MissingDataError(f"{name} is not in the folder that SURELIFT_DATA names.")
-    data = np.load(path)
+    try:
+        data = dict(np.load(path))
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise MissingDataError(f"{path} cannot be read: {error}. It may be damaged.") from error
 
     def unit(images: Any) -> Any:
         rows = images.astype(np.float32)
@@ -174,11 +178,12 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
     passes, seeds = (100, range(10)) if whole else (3, range(1)) if quick else (10, range(2))
     most = None if whole else 3_000 if quick else 12_000
     sets = SETS if whole else SETS[:2]
-    folder = Folder(output, {"what": "opl", "quick": quick, "passes": passes, "most": most, "seeds": len(seeds)})
+    given_sets = {name: load(name, most=most) for name in sets}
+    asked = {"passes": passes, "most": most, "seeds": len(seeds), "device": device, "objectives": [*OBJECTIVES]}
+    folder = Folder(output, {"what": "opl", "quick": quick, **asked})
     found: dict[str, dict[str, Any]] = {}
     for name in sets:
-        images = load(name, most=most)
-        given = problems(images, seeds)
+        given = problems(given_sets[name], seeds)
         found[name] = {}
         for number, (objective, options) in enumerate(OBJECTIVES.items()):
             work = partial(measured, given, options, passes=passes, device=device)
@@ -195,9 +200,11 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
         for name in sets
     ]
     size = "all images" if most is None else f"the first {most:,} images of each set"
-    reduced = "" if whole else "This run is reduced, and its numbers are lower than the whole one's: "
+    reduced = "" if whole else "This run is reduced: "
     intro = [
-        f"{reduced}{size}, {passes} passes, {len(seeds)} split(s), five temperatures, on {device}.",
+        f"{reduced}{size}, {passes} passes, {len(seeds)} split(s), five inverse temperatures, on {device}.",
+        "A guaranteed improvement is over production on the images that were logged, of which the guarantee speaks, and a "
+        "true one over production on the test images; both relative to the best possible one.",
         f"Not to be had: {MISSING}",
     ]
     return folder.write(
@@ -228,5 +235,5 @@ def by_temperature(found: dict[str, dict[str, Any]]) -> Table:
                 error = one.std(axis=0, ddof=1) / len(one) ** 0.5 if len(one) > 1 else (None, None)
                 mean = one.mean(axis=0)
                 rows.append([name, objective, temperature, float(mean[0]), error[0], float(mean[1]), error[1]])
-    columns = ["set", "objective", "temperature", "guaranteed", "error", "true", "error of true"]
-    return Table("learning", "By temperature of the logging policy", columns, rows)
+    columns = ["set", "objective", "inverse temperature", "guaranteed", "error", "true", "error of true"]
+    return Table("learning", "By inverse temperature of the logging policy", columns, rows)
