@@ -8,7 +8,7 @@ True
 
 from typing import TYPE_CHECKING, Any
 
-from surelift import datasets, grids
+from surelift import datasets, grids, learning
 from surelift.bounds import BOUNDS
 from surelift.controls import models
 from surelift.decisions import (
@@ -58,15 +58,13 @@ __all__ = [
     "Guarantee", "Guardrail", "Health", "Improvement", "LearnedPolicy", "Logs", "LogsError", "Monitor", "PolicyEstimate",
     "PolicyLearner", "PolicyValue", "Question", "Segments",
     "Selection", "Simulation", "SureliftError", "UsageError", "Verification", "WeightHealth", "__version__", "bounded",
-    "check", "chosen", "compare", "datasets", "epsilon_greedy", "estimate", "evaluate", "gate", "grids", "mixture", "models",
-    "partial_sums", "power", "select", "simulate", "softmax", "uniform", "verify",
+    "check", "chosen", "compare", "datasets", "epsilon_greedy", "estimate", "evaluate", "gate", "grids", "learning",
+    "mixture", "models", "partial_sums", "power", "select", "simulate", "softmax", "uniform", "verify",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     """Learning is loaded when it is asked for: it brings torch."""
     if name in ("LearnedPolicy", "PolicyLearner"):
-        from surelift import learning
-
         return getattr(learning, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

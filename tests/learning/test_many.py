@@ -104,6 +104,11 @@ def test_a_certificate_made_on_a_device_is_the_one_made_by_numpy(options: dict[s
     np.testing.assert_allclose(by_torch, rule.probabilities(features), atol=1e-12, rtol=0.0)
 
 
+def test_it_is_found_where_the_readme_says() -> None:
+    assert sl.learning.fit_many is fit_many
+    assert sl.learning.ItemSoftmax.__name__ == "ItemSoftmax"
+
+
 def test_what_cannot_be_learned_together_is_said() -> None:
     logs, learner = logs_of(problem(100)), PolicyLearner()
     with pytest.raises(sl.UsageError, match="2 learners and 3 logs"):
