@@ -67,12 +67,14 @@ class Blind:
 
 @pytest.mark.parametrize("index", ["faiss", "blind"])
 @pytest.mark.parametrize("sharpness", [0.3, 1.0])
-def test_probabilities_and_gradients_are_right_in_the_mean(index: str, sharpness: float) -> None:
+def test_probabilities_and_gradients_are_right_in_the_mean(
+    index: str, sharpness: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng(1)
     embeddings, weights = rng.normal(size=(50, 3)), sharpness * rng.normal(size=(3, 4))
     policy = SampledSoftmax(ItemSoftmax(embeddings, retrieved=6, draws=12), weights.astype(np.float32))
     if index == "blind":
-        policy._index = Blind()  # type: ignore[assignment]
+        monkeypatch.setattr(policy, "_index", Blind())
     features, action = torch.from_numpy(rng.normal(size=(5, 4))).float(), torch.tensor([0, 3, 17, 30, 49])
     p, slopes = exact(policy, features, action)
     torch.manual_seed(0)
@@ -86,7 +88,6 @@ def test_probabilities_and_gradients_are_right_in_the_mean(index: str, sharpness
     drawn = np.stack(found)  # (runs, rows, 1 + columns)
     away = (drawn.mean(axis=0) - np.column_stack([p, slopes])) / (drawn.std(axis=0) / np.sqrt(runs))
     assert np.abs(away).max() < 5.0
-    # It could have been seen: one over an estimate of Z, squared, is off by more than that.
     assert drawn.std(axis=0).max() > 0.0
 
 
@@ -230,11 +231,11 @@ def test_items_with_the_same_embedding_are_found_together() -> None:
     assert slope.numpy() == pytest.approx(slopes, abs=1e-9)
 
 
-def test_the_logged_item_is_added_exactly_whatever_the_index_finds() -> None:
+def test_the_logged_item_is_added_exactly_whatever_the_index_finds(monkeypatch: pytest.MonkeyPatch) -> None:
     embeddings = 0.01 * np.random.default_rng(0).normal(size=(400, 2))
     embeddings[7] = [8.0, 0.0]
     policy = SampledSoftmax(ItemSoftmax(embeddings, retrieved=4, draws=16), np.eye(2, dtype=np.float32))
-    policy._index = Blind()  # type: ignore[assignment]
+    monkeypatch.setattr(policy, "_index", Blind())
     features, action = torch.tensor([[1.0, 0.0]]), torch.tensor([7])
     p, _ = exact(policy, features, action)
     torch.manual_seed(0)

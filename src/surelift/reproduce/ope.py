@@ -123,7 +123,7 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
     asked.sort(key=lambda one: -TABULAR[one[0]].rows)
     by_set = dict(zip(asked, folder.pieces(scenarios, asked, tell), strict=True))
     radius = np.array([[by_set[name, run] for run in range(repetitions)] for name in sets])  # (sets, runs, 45, methods)
-    tables = [by_dataset(sets, radius, missing), by_target(sets, radius)]
+    tables = [by_dataset(sets, radius), by_target(sets, radius)]
     if "kropt" in digests:
         runs = 3 if quick else 20
         asked_sizes = list(itertools.product(counts, range(runs)))
@@ -159,7 +159,7 @@ LEGEND = (
 )
 
 
-def by_dataset(sets: Sequence[str], radius: FloatArray, missing: Sequence[str]) -> Table:
+def by_dataset(sets: Sequence[str], radius: FloatArray) -> Table:
     """Table 4: the mean over 45 scenarios, for each set."""
     means = radius.mean(axis=2)  # (sets, runs, methods)
     columns = ["set", *_heads(), *OURS]
