@@ -4,6 +4,7 @@ All read the same log. Sums are added over the processes before a bound is made 
 process holds the same parameters, those that one process alone would have found, up to rounding.
 """
 
+import atexit
 import os
 from collections.abc import Iterable
 from typing import Any
@@ -67,7 +68,14 @@ def together(device: str = "cpu") -> Together:
         if not dist.is_torchelastic_launched() or int(os.environ.get("WORLD_SIZE", "1")) == 1:
             return Together()
         dist.init_process_group("nccl" if torch.device(device).type == "cuda" else "gloo")
+        atexit.register(left)
     return Together(dist.get_rank(), dist.get_world_size())
+
+
+def left() -> None:
+    """Leave the group that was joined here: a process that ends inside one aborts now and then, its work done."""
+    if dist.is_initialized():
+        dist.destroy_process_group()
 
 
 def own_device(device: str) -> str:
