@@ -1,5 +1,6 @@
 # make demo   sets everything up and shows what surelift is for
 # make test   sets everything up and runs every test
+# make docs   sets everything up and builds the documentation, every block of it executed
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,6 +11,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 demo: $(VENV)/demo.stamp
 	$(BIN)/surelift demo --output demo
 	$(BIN)/surelift verify demo/certificate.json demo/shop.parquet
+	@echo "The report, to open in a browser: demo/report.html"
 	@echo "To go on from here: . $(BIN)/activate"
 
 test: $(VENV)/test.stamp
@@ -31,7 +33,7 @@ $(VENV)/bin/python:
 
 $(VENV)/demo.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "installing surelift into $(VENV) (about a minute, the first time only)"
-	$(PIP) --editable .
+	$(PIP) --editable '.[report]'
 	@touch $@
 
 $(VENV)/test.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python

@@ -4,6 +4,7 @@
 """
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,15 @@ def missing(what: str, why: str) -> None:
     if what in os.environ.get("SURELIFT_REQUIRE", "").split(","):
         pytest.fail(f"{what} is required here, but {why}")
     pytest.skip(f"{what}: {why}")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        missing("chromium", "no chromium is installed")
+    assert path is not None
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from surelift.bounds import BOUNDS
 from surelift.controls import models
 from surelift.decisions import (
     Certificate,
+    Course,
     Estimation,
     Evaluation,
     Finding,
@@ -25,10 +26,12 @@ from surelift.decisions import (
     Monitor,
     PolicyEstimate,
     PolicyValue,
+    Profile,
     Question,
     Segments,
     Selection,
     Simulation,
+    Study,
     Verification,
     WeightHealth,
     check,
@@ -38,8 +41,10 @@ from surelift.decisions import (
     gate,
     partial_sums,
     power,
+    profile,
     select,
     simulate,
+    study,
     verify,
 )
 from surelift.errors import LogsError, SureliftError, UsageError
@@ -54,12 +59,12 @@ if TYPE_CHECKING:
     from surelift.learning.learner import PolicyLearner
 
 __all__ = [
-    "BOUNDS", "ESTIMATES", "Certificate", "Estimation", "Evaluation", "Finding", "Forecast", "Gate", "Grid",
-    "Guarantee", "Guardrail", "Health", "Improvement", "LearnedPolicy", "Logs", "LogsError", "Monitor", "PolicyEstimate",
-    "PolicyLearner", "PolicyValue", "Question", "Segments",
-    "Selection", "Simulation", "SureliftError", "UsageError", "Verification", "WeightHealth", "__version__", "bounded",
-    "check", "chosen", "compare", "datasets", "epsilon_greedy", "estimate", "evaluate", "gate", "grids", "learning",
-    "mixture", "models", "partial_sums", "power", "select", "simulate", "softmax", "uniform", "verify",
+    "BOUNDS", "ESTIMATES", "Certificate", "Course", "Estimation", "Evaluation", "Finding", "Forecast", "Gate", "Grid",
+    "Guarantee", "Guardrail", "Health", "Improvement", "LearnedPolicy", "Logs", "LogsError", "Monitor",
+    "PolicyEstimate", "PolicyLearner", "PolicyValue", "Profile", "Question", "Segments", "Selection", "Simulation",
+    "Study", "SureliftError", "UsageError", "Verification", "WeightHealth", "__version__", "bounded", "check",
+    "chosen", "compare", "datasets", "epsilon_greedy", "estimate", "evaluate", "gate", "grids", "learning", "mixture",
+    "models", "partial_sums", "power", "profile", "select", "simulate", "softmax", "study", "uniform", "verify",
 ]  # fmt: skip
 
 

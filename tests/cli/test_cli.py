@@ -16,6 +16,7 @@ import pytest
 
 import surelift as sl
 from surelift.cli.app import app, main
+from tests.prose import flat
 
 COLUMNS = ["--reward", "click", "--propensity", "propensity"]
 
@@ -329,6 +330,8 @@ def test_commands_are_those_of_the_design() -> None:
         "select",
         "gate",
         "learn",
+        "report",
+        "completion",
         "monitor",
         "power",
         "simulate",
@@ -355,7 +358,7 @@ def test_segments_guardrails_and_discoveries(folder: Path) -> None:
     assert "guardrail 'click'" in run("explain", "gate.json", folder=folder).stdout
     done = run("gate", "shop.parquet", *COLUMNS, "--policy", "p_worse", *rail, folder=folder)
     assert done.returncode == 3
-    assert "is not shown to hold" in done.stderr
+    assert "is not shown to hold" in flat(done.stderr)
     three = ["--policy", "p_better", "--policy", "p_slight", "--policy", "p_worse"]
     done = run("select", "shop.parquet", *COLUMNS, *three, "--many", "e-bh", "--json", folder=folder)
     assert done.returncode == 0
@@ -414,7 +417,7 @@ def test_power_and_simulate(folder: Path) -> None:
     done = run("power", "shop.parquet", *COLUMNS, "--policy", "p_slight", "--json", folder=folder)
     assert done.returncode == 0
     assert json.loads(done.stdout)["more_rounds"] > 0
-    assert "more rounds like these would certify an improvement of" in done.stderr
+    assert "more rounds like these would certify an improvement of" in flat(done.stderr)
     assert (
         "no more rounds are needed"
         in run("power", "shop.parquet", *COLUMNS, "--policy", "p_better", folder=folder).stderr

@@ -8,6 +8,7 @@ import pytest
 import surelift as sl
 from surelift.arrays import FloatArray
 from tests.laws import Law, draw_index
+from tests.prose import flat
 
 # Improvements small enough to take hundreds to thousands of rounds, in five kinds of weights and rewards.
 LAWS = {
@@ -82,7 +83,7 @@ def test_what_it_says() -> None:
     arrays, candidate = draw(law, 150, np.random.default_rng(1))
     logs = sl.Logs(**arrays)
     forecast = sl.power(logs, {"new": candidate}, improvement=0.04)
-    assert "more rounds like these would certify an improvement of 0.04 with power 0.8" in str(forecast)
+    assert "more rounds like these would certify an improvement of 0.04 with power 0.8" in flat(str(forecast))
     assert forecast.more_rounds is not None
     assert forecast.rounds_needed is not None
     assert 0 < forecast.more_rounds < 2 * forecast.rounds_needed

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import surelift as sl
 from surelift.report.numbers import decimals_for, rounded
+from tests.prose import flat
 
 ROWS = 3_000
 RNG = np.random.default_rng(1)
@@ -34,7 +35,7 @@ def test_no_minus_zero() -> None:
 def test_a_certified_improvement() -> None:
     text = str(sl.compare(LOGS, {"new": np.where(GOOD, 0.8, 0.2)}))
     assert text.startswith("Improvement of 'new' over production, 3,000 rounds")
-    assert "holds with probability 0.95, at any number of looks (mixture)" in text
+    assert "holds with probability 0.95, at any number of looks (mixture)" in flat(text)
     assert text.endswith("Certified: 'new' is better than production.")
 
 
@@ -53,7 +54,7 @@ def test_what_is_not_certified_is_told_apart() -> None:
 def test_an_estimate_outside_the_range_says_so() -> None:
     logs = sl.Logs(reward=[1.0, 1.0, 1.0], propensity=[0.3, 0.5, 0.5])
     text = str(sl.evaluate(logs, {"new": [1.0, 1.0, 1.0]}))
-    assert "'new': the estimate is no possible value, outside [0, 1]; the mean weight is 2.44, not 1" in text
+    assert "'new': the estimate is no possible value, outside [0, 1]; the mean weight is 2.44, not 1" in flat(text)
 
 
 def test_a_choice_and_no_choice() -> None:
@@ -65,4 +66,4 @@ def test_a_choice_and_no_choice() -> None:
 def test_names_with_control_characters_are_inert() -> None:
     text = str(sl.compare(LOGS, {"new\x1b[2J\n": np.full(ROWS, 0.5)}))
     assert "\x1b" not in text
-    assert text.count("\n") == 5
+    assert text.splitlines()[1].startswith("  estimate")

@@ -9,6 +9,7 @@ from cyclopts.exceptions import CycloptsError
 
 from surelift.cli.check import check
 from surelift.cli.compare import compare
+from surelift.cli.completion import completion
 from surelift.cli.demo import demo
 from surelift.cli.evaluate import evaluate
 from surelift.cli.explain import explain
@@ -17,6 +18,7 @@ from surelift.cli.learn import learn
 from surelift.cli.monitor import monitor
 from surelift.cli.output import say
 from surelift.cli.power import power
+from surelift.cli.report import report
 from surelift.cli.reproduce import reproduce
 from surelift.cli.select import select
 from surelift.cli.simulate import simulate
@@ -46,7 +48,8 @@ app = App(
     default_parameter=Parameter(negative=(), negative_iterable=()),
 )
 for command in (
-    check, evaluate, compare, select, gate, monitor, learn, power, simulate, verify, explain, reproduce, demo,
+    check, evaluate, compare, select, gate, report, monitor, learn, power, simulate, verify, explain, reproduce,
+    completion, demo,
 ):  # fmt: skip
     app.command(command)
 

@@ -11,16 +11,20 @@ from surelift.decisions.certificate import Certificate
 from surelift.decisions.check import check
 from surelift.decisions.compare import compare
 from surelift.decisions.select import select
+from surelift.decisions.study import study
 from surelift.errors import UsageError
 from surelift.logs.logs import Logs
 from surelift.policies.policy import Policy
 from surelift.policies.resolve import as_policy, mixture
+from surelift.report.charts import require_altair
 from surelift.report.demo import demo_table
 
-LOG, CERTIFICATE = "shop.parquet", "certificate.json"
+LOG, CERTIFICATE, REPORT = "shop.parquet", "certificate.json", "report.html"
 
 
-def demo(*, output: Annotated[str, Parameter(help="Folder for the log and the certificate.")] = "demo") -> int:
+def demo(
+    *, output: Annotated[str, Parameter(help="Folder for the log, the certificate and the page.")] = "demo"
+) -> int:
     """A shop with a known truth: from a log to certified decisions, in a few seconds."""
     folder = Path(output)
     data = shop()
@@ -43,9 +47,20 @@ is that, before any of them has been tried on a visitor?
     Certificate.of(choice).save(certificate)
     say(f"The certificate of this choice is in {certificate}. Anyone who has the log can confirm it:")
     say(f"  surelift verify {certificate} {path}")
+    say(told_report(logs, data, folder / REPORT))
     say("On your own log:")
     say("  surelift compare LOG.parquet --reward click --propensity p_logged --policy p_new")
     return 0
+
+
+def told_report(logs: Logs, data: Shop, path: Path) -> str:
+    """Write the page for whoever decides, where the extra that draws it is installed."""
+    try:
+        require_altair()
+    except UsageError:
+        return "A page of all this, for whoever decides, needs: pip install 'surelift[report]'"
+    study(logs, data.policies()).to_html(path)
+    return f"A page of all this, for whoever decides:\n  {path}"
 
 
 def candidates() -> dict[str, Policy]:

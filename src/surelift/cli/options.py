@@ -218,6 +218,7 @@ class SegmentFlags:
 class OutputFlags:
     json: Annotated[bool, Parameter(help="Print the answer as JSON on standard output.")] = False
     certificate: Annotated[str | None, flag("Write a certificate to this file, for 'surelift verify'.")] = None
+    html: Annotated[str | None, flag("Write the answer as one page of HTML to this file.")] = None
 
 
 JsonFlag = Annotated[bool, Parameter(help="Print the answer as JSON on standard output.", group=OUTPUT)]

@@ -6,12 +6,14 @@ from contextlib import contextmanager
 
 from surelift.cli.options import OutputFlags
 from surelift.decisions.certificate import Answer, Certificate
+from surelift.decisions.monitor import Monitor
 from surelift.decisions.result import Result
 from surelift.logs.logs import Logs
+from surelift.report.names import harmless
 
 
 def say(text: str) -> None:
-    print(text, file=sys.stderr)
+    print(harmless(text), file=sys.stderr)
 
 
 def show(result: Result, *, json: bool) -> None:
@@ -20,15 +22,19 @@ def show(result: Result, *, json: bool) -> None:
         print(result.to_json())
 
 
-def deliver(answer: Answer, output: OutputFlags) -> None:
-    """The certificate first: what is shown is then surely written."""
+def deliver(answer: Answer, output: OutputFlags, page: Answer | Monitor | None = None) -> None:
+    """The files first: what is shown is then surely written."""
     if output.certificate is not None:
         Certificate.of(answer).save(output.certificate)
+    if output.html is not None:
+        (page or answer).to_html(output.html)
     show(answer, json=output.json)
     if output.certificate is not None:
         say(
             f"Certificate written to {output.certificate}; confirm it with: surelift verify {output.certificate} SOURCE"
         )
+    if output.html is not None:
+        say(f"Page written to {output.html}; open it in a browser.")
 
 
 @contextmanager

@@ -96,7 +96,9 @@ def check(
     weights: dict[str, WeightHealth] = {}
     if fit:
         sums = before_sampling(logs, sums)
-        weights = {name: weight_health(name, sums.weights[name], sums.units, look.tails[name]) for name in named}
+        weights = {
+            name: weight_health(name, sums.weights[name], sums.units, look.tails[name], logs.scale) for name in named
+        }
         findings += [
             *about_propensities(look.tests.found(level=level), look.tests.evidence()),
             *about_rounding(look.rounding, sums.logging.smallest_propensity),
@@ -144,4 +146,4 @@ class _Look:
             self.course.add(rounds.reward, *days)
         self.copies.add(reading)
         for name, tails in self.tails.items():
-            tails.add(reading.weights[name].weight)
+            tails.add(reading.weights[name].weight, rounds)

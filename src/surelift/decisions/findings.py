@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from surelift.decisions.basis import doubts_of
@@ -10,6 +10,7 @@ from surelift.evidence.oddities import Copies, Course, Rounding, Tails
 from surelift.evidence.propensities import BY_ACTION, OVERALL, Evidence, Family
 from surelift.logs.faults import describe_faults
 from surelift.logs.logs import Logs
+from surelift.logs.scale import Scale
 from surelift.statistics import Sums, WeightSums
 
 # Below so many effective rounds, or such a share of them, a bound is wide; above such a share one round decides.
@@ -43,6 +44,28 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class WeightSize:
+    """The rounds whose weight lies below a power of two, and not below half of it."""
+
+    below: float
+    rounds: float
+    """As a share of all rounds; the next as a share of the whole weight."""
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class HeavyRound:
+    """One of the rounds with the largest weights."""
+
+    row: int
+    """Counted from 0 over the whole log."""
+    weight: float
+    propensity: float
+    reward: float
+    """In the units of the column, as is a cost."""
+
+
+@dataclass(frozen=True, slots=True)
 class WeightHealth:
     """How the weights of one policy are spread over the rounds."""
 
@@ -56,12 +79,15 @@ class WeightHealth:
     """The share of the policy's decisions that production could never take; None where the vectors are not known."""
     heaviest: tuple[float, float]
     """The share of rounds with the largest weights, at most 1%, and the share of the weight they carry."""
+    sizes: tuple[WeightSize, ...]
+    heaviest_rounds: tuple[HeavyRound, ...]
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "policy": self.policy, "mean": self.mean, "largest": self.largest,
             "effective_rounds": self.effective_rounds, "missing_support": self.missing_support,
-            "heaviest": list(self.heaviest),
+            "heaviest": list(self.heaviest), "sizes": [asdict(one) for one in self.sizes],
+            "heaviest_rounds": [asdict(one) for one in self.heaviest_rounds],
         }  # fmt: skip
 
 
@@ -166,10 +192,14 @@ def about_drift(course: Course) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def weight_health(name: str, sums: WeightSums, rounds: int, tails: Tails) -> WeightHealth:
+def weight_health(name: str, sums: WeightSums, rounds: int, tails: Tails, scale: Scale) -> WeightHealth:
     effective = sums.total * sums.total / sums.squares if sums.squares > 0.0 else 0.0
     missing = None if sums.unsupported is None else sums.unsupported / rounds
-    return WeightHealth(name, sums.total / rounds, sums.largest, effective, missing, tails.heaviest())
+    sizes = tuple(WeightSize(*one) for one in tails.sizes())
+    heavy = tuple(
+        HeavyRound(row, weight, propensity, scale.value(reward)) for weight, row, propensity, reward in tails.top
+    )
+    return WeightHealth(name, sums.total / rounds, sums.largest, effective, missing, tails.heaviest(), sizes, heavy)
 
 
 def about_weights(health: WeightHealth, sums: WeightSums, rounds: int, counted: str) -> Iterator[Finding]:

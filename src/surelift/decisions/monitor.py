@@ -10,10 +10,12 @@ from typing import Any, Literal
 from surelift.controls import models
 from surelift.decisions.asking import Progress, before_sampling
 from surelift.decisions.comparison import Comparison, comparison_of
+from surelift.decisions.course import Course, Point
 from surelift.decisions.evaluation import Evaluation
 from surelift.decisions.growing import PER_BATCH, check_keep, growing, no_count, refuse_arrays, without_rounds
 from surelift.decisions.improvement import Improvement
 from surelift.decisions.method import check_delta, choose_method
+from surelift.decisions.result import delivered
 from surelift.decisions.select import Selection, selection_of
 from surelift.decisions.shards import Counted, Shard, ends_of
 from surelift.decisions.valuation import Valuation
@@ -168,6 +170,29 @@ class Monitor:
         if self._sums.units == 0:
             raise LogsError("no round has been counted yet; update the monitor first.")
         return self._answer(self._asked, self._sums)
+
+    def course(self) -> Course:
+        """How the bounds moved from batch to batch, as far as they are remembered."""
+        answer = self.answer()
+        first: Any = next(iter(answer.values())) if isinstance(answer, Evaluation) else answer
+        points = tuple(
+            Point(name, at["rounds"], None, lower, upper)
+            for at in self.history
+            for name, (lower, upper) in (at["bounds"] or {}).items()
+        )
+        over = None if isinstance(answer, Evaluation) else answer.over
+        about = "improvement" if over is not None else first.kind
+        return Course(points, about, over, 0.0 if over is None else answer.margin, self._delta, self.counted)  # type: ignore[union-attr]
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the course with matplotlib (extra ``report``); returns the axes."""
+        return self.course().plot(ax)
+
+    def to_html(self, path: str | Path | None = None) -> str | None:
+        """The answer and its course as one page of HTML (extra ``report``): into a file, or as text."""
+        from surelift.report.html import page_of
+
+        return delivered(page_of(self), path, "the report")
 
     def logs_of(self, batch: Any) -> Logs:
         """A batch as these columns were declared."""

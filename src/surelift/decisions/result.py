@@ -1,14 +1,26 @@
-"""What every result can do: show itself, and leave as a dict, as JSON or as a data frame."""
+"""What every result can do: show itself, and leave as a dict, JSON, CSV, a data frame, a plot or a page."""
 
+import csv
+import io
 import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from surelift.errors import UsageError
+from surelift.saving import write_beside
 
 FrameKind = Literal["pandas", "polars", "pyarrow"]
 
 R = TypeVar("R", bound="Result")
+
+
+def delivered(text: str, path: str | Path | None, what: str) -> str | None:
+    """Into a file, or returned."""
+    if path is None:
+        return text
+    write_beside(path, text, what=what)
+    return None
 
 
 class Result:
@@ -36,13 +48,41 @@ class Result:
         except (ImportError, ModuleNotFoundError) as error:
             raise UsageError(f"{kind} is not installed; install it, or ask for to_frame('pyarrow').") from error
 
+    def to_csv(self, path: str | Path | None = None) -> str | None:
+        """One row for each policy, as CSV: into a file, or as text. Names that a spreadsheet would execute are quoted."""
+        from surelift.report.names import cell
+
+        text, records = io.StringIO(), self.records()
+        writer = csv.DictWriter(text, list(records[0]) if records else [], lineterminator="\n")
+        writer.writerow({name: cell(name) for name in writer.fieldnames})
+        writer.writerows({name: cell(value) for name, value in record.items()} for record in records)
+        return delivered(text.getvalue(), path, "the table")
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the result with matplotlib (extra ``report``) into ``ax``, or a figure of its own; returns the axes."""
+        from surelift.report.pictures import picture
+        from surelift.report.plots import plot
+
+        return plot(picture(self), ax)
+
+    def to_html(self, path: str | Path | None = None) -> str | None:
+        """The result as one page of HTML that needs no network (extra ``report``): into a file, or as text."""
+        from surelift.report.html import page_of
+
+        return delivered(page_of(self), path, "the report")
+
+    def _repr_html_(self) -> str:
+        from surelift.report.notebook import notebook_html
+
+        return notebook_html(self)
+
     def __bool__(self) -> bool:
         raise TypeError(f"a {type(self).__name__} is neither true nor false; ask for .certified, .ok or .same")
 
     def __repr__(self) -> str:
-        from surelift.report.text import describe
+        from surelift.report.text import text
 
-        return describe(self)
+        return text(self)
 
     __str__ = __repr__
 

@@ -9,6 +9,7 @@ from importlib import import_module
 
 import numpy as np
 
+from surelift.arrays import IntArray
 from surelift.logs.batch import Batch, Needs
 from surelift.logs.faults import refuse_faults
 from surelift.logs.fingerprint import scramble
@@ -123,8 +124,24 @@ def collect_by(logs: Logs, plans: Mapping[str, Plan], by: str, *, progress: Prog
     return {name: adding.total() for name, adding in segments.items()}
 
 
-def collect_blocks(logs: Logs, plan: Plan, count: int, *, progress: Progress | None = None) -> list[Sums]:
-    """Add up over the rounds of each of several blocks, dealt out in turn: to see how much sums vary."""
+def by_chance(places: IntArray, count: int) -> IntArray:
+    """Deal rounds out evenly, and not simply in turn: a log may have a rhythm of its own."""
+    dealt: IntArray = (scramble(places.astype(np.uint64)) % np.uint64(count)).astype(np.int64)
+    return dealt
+
+
+def collect_blocks(
+    logs: Logs,
+    plan: Plan,
+    count: int,
+    *,
+    deal: Callable[[IntArray, int], IntArray] = by_chance,
+    progress: Progress | None = None,
+) -> list[Sums]:
+    """Add up over the rounds (or clusters) of each of several blocks.
+
+    ``deal`` is told the places of rounds in the log, and in how many blocks to put them.
+    """
     blocks = [_Adding(plan) for _ in range(count)]
     dealt = 0
     for reading in _readings(logs, plan, Needs(), progress):
@@ -132,9 +149,7 @@ def collect_blocks(logs: Logs, plan: Plan, count: int, *, progress: Progress | N
         if not reading.fit:
             refuse_faults(rounds.faults.tallies, rows=rounds.start + rounds.size)
         sizes = np.ones(rounds.size, dtype=np.int64) if rounds.clusters is None else rounds.clusters.sizes
-        # Not simply in turn: a log may have a rhythm of its own.
-        words = scramble((dealt + np.arange(len(sizes))).astype(np.uint64))
-        turns = np.repeat((words % np.uint64(count)).astype(np.int64), sizes)
+        turns = np.repeat(deal(dealt + np.arange(len(sizes)), count), sizes)
         dealt += len(sizes)
         for turn in np.unique(turns):
             blocks[turn].add(reading.only(turns == turn))

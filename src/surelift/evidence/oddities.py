@@ -7,9 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from surelift.arrays import FloatArray
+from surelift.logs.rounds import Rounds
 from surelift.statistics.reading import Reading
 
 MOST_KEYS = 1 << 17
+TOP = 5
 DECIMALS = (1, 2, 3, 4)
 # Weights from 2^-40 to 2^520.
 _SHIFT, _BINS = 40, 560
@@ -53,11 +55,26 @@ class Tails:
 
     counts: FloatArray = field(default_factory=lambda: np.zeros(_BINS))
     totals: FloatArray = field(default_factory=lambda: np.zeros(_BINS))
+    top: list[tuple[float, int, float, float]] = field(default_factory=list)
+    """Of the rounds with the largest weights: weight, row, propensity, and reward on [0, 1]."""
 
-    def add(self, weights: FloatArray) -> None:
-        bins = np.clip(np.frexp(weights)[1] + _SHIFT, 0, _BINS - 1)
+    def add(self, weights: FloatArray, rounds: Rounds) -> None:
+        bins = np.where(weights > 0.0, np.clip(np.frexp(weights)[1] + _SHIFT, 0, _BINS - 1), 0)
         self.counts += np.bincount(bins, minlength=_BINS)
         self.totals += np.bincount(bins, weights=weights, minlength=_BINS)
+        most = np.argpartition(-weights, min(TOP, len(weights)) - 1)[:TOP] if len(weights) else ()
+        found = [
+            (float(weights[i]), int(rounds.rows[i]), float(rounds.propensity[i]), float(rounds.reward[i])) for i in most
+        ]
+        self.top = sorted([*self.top, *found], key=lambda one: (-one[0], one[1]))[:TOP]
+
+    def sizes(self) -> tuple[tuple[float, float, float], ...]:
+        """For each power of two that weights stay below: it, the share of rounds and the share of the weight."""
+        rounds, weight = max(self.counts.sum(), 1.0), max(self.totals.sum(), 1e-300)
+        return tuple(
+            (2.0 ** (int(place) - _SHIFT), float(self.counts[place] / rounds), float(self.totals[place] / weight))
+            for place in np.flatnonzero(self.counts)
+        )
 
     def heaviest(self, most: float = 0.01) -> tuple[float, float]:
         """The share of rounds with the largest weights, at most ``most`` of them, and the share of the weight they carry."""

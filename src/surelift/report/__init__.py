@@ -1,5 +1,5 @@
 """Results become something to read."""
 
-from surelift.report.text import describe
+from surelift.report.text import text
 
-__all__ = ["describe"]
+__all__ = ["text"]

@@ -1,28 +1,53 @@
 """Results as text for a terminal: the facts in lines, the verdict in a sentence."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from functools import singledispatch
+from textwrap import fill
 from typing import Any
 
 from surelift.decisions.check import Health
+from surelift.decisions.course import Course
 from surelift.decisions.estimate import Estimation, PolicyEstimate
 from surelift.decisions.evaluation import Evaluation, PolicyValue
 from surelift.decisions.gate import Gate
 from surelift.decisions.guarantee import Guarantee
 from surelift.decisions.improvement import Improvement
 from surelift.decisions.power import Forecast
+from surelift.decisions.profile import Profile
 from surelift.decisions.segments import Segments
 from surelift.decisions.select import Selection
 from surelift.decisions.simulate import Simulation
+from surelift.decisions.study import Study
 from surelift.decisions.verify import Verification
+from surelift.report.names import visible
 from surelift.report.numbers import decimals_for, rounded
+from surelift.report.pictures import picture
+from surelift.report.sentences import over_name, sentence
+from surelift.report.tables import table
 
+WIDTH = 80
+# A name, a number, and words about it.
+FACT = re.compile(r"  [a-z ]+?   +[-+0-9.,e]+   +(?=[a-z])")
 PROMISES = {
     "any number of looks": "holds with probability {}, at any number of looks",
     "one look": "holds with probability {}, at one look at a number of rounds fixed beforehand",
     "asymptotic": "aims at probability {}, only asymptotically",
     "none": "aims at probability {}, not rigorously",
 }
+
+
+def text(result: Any) -> str:
+    """A result for a terminal of 80 columns: prose is wrapped, tables are as wide as they have to be."""
+    return "\n".join(wrapped(line) for line in describe(result).split("\n"))
+
+
+def wrapped(line: str) -> str:
+    """A long line in several, the later ones below where its words begin."""
+    if len(line) <= WIDTH or ("  " in line.strip() and not (fact := FACT.match(line))):
+        return line
+    indent = fact.end() if "  " in line.strip() and fact else len(line) - len(line.lstrip()) + 2
+    return fill(line, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
 
 
 @singledispatch
@@ -32,7 +57,7 @@ def describe(result: Any) -> str:
 
 @describe.register
 def _(result: Improvement) -> str:
-    over = _over(result.over)
+    over = over_name(result.over)
     decimals = decimals_for(result.upper - result.lower)
     lines = [
         f"Improvement of {result.policy!r} over {over}, {result.rounds:,} {result.counted}",
@@ -45,21 +70,7 @@ def _(result: Improvement) -> str:
     low, high = result.improvement_range
     if not low <= result.estimate <= high:
         lines.append(_outside("improvement", (low, high), result.mean_weight))
-    return "\n".join([*lines, *_doubts(result.doubts), verdict(result)])
-
-
-def verdict(result: Improvement) -> str:
-    """The answer in a sentence."""
-    over, name = _over(result.over), repr(result.policy)
-    by = f" by more than {result.margin:g}" if result.margin else ""
-    if result.certified:
-        return f"Certified: {name} is better than {over}{by}."
-    if result.lower > result.margin:
-        return f"Not certified: {name} looks better than {over}{by}, but only under the doubt above."
-    if result.upper < result.margin and not result.doubts:
-        worse = "is worse than" if not result.margin else "is not better than"
-        return f"Not certified: {name} {worse} {over}{by}."
-    return f"Not certified: these rounds do not show that {name} is better than {over}{by}; they do not rule it out either."
+    return "\n".join([*lines, *_doubts(result.doubts), sentence(result)])
 
 
 @describe.register
@@ -76,16 +87,13 @@ def _(result: Guarantee) -> str:
         f"  {side} bound   {rounded(bound, decimals, towards=towards, sign=improves)}   {_holds(result)}",
         f"  divergence    {result.divergence:.4g} from the prior, {result.prior}",
     ]
-    end = {
-        True: "Certified: drawing its actions, it is better than production.",
-        False: "Not certified: these rounds do not show that it is better than production.",
-    }[result.certified]
-    return "\n".join([*lines, *_doubts(result.doubts), *([end] if improves else [])])
+    end = [sentence(result)] if improves else []
+    return "\n".join([*lines, *_doubts(result.doubts), *end])
 
 
 @describe.register
 def _(result: PolicyValue) -> str:
-    return "\n".join([*_value_lines([result]), *_doubts(result.doubts)])
+    return "\n".join([*_value_lines(result, [result]), *_doubts(result.doubts)])
 
 
 @describe.register
@@ -93,7 +101,7 @@ def _(result: Evaluation) -> str:
     values = list(result.values())
     several = len(values) > 1 and result.sides == "both"
     note = "All bounds hold together." if several else ""
-    return "\n".join(filter(None, [*_value_lines(values), note, *_doubts(values[0].doubts)]))
+    return "\n".join(filter(None, [*_value_lines(result, values), note, *_doubts(values[0].doubts)]))
 
 
 @describe.register
@@ -124,52 +132,11 @@ def _estimate_lines(found: list[PolicyEstimate]) -> list[str]:
 
 @describe.register
 def _(result: Selection) -> str:
-    over = _over(result.over)
-    found = list(result.improvements.values())
-    decimals = max(decimals_for(one.upper - one.lower) for one in found)
-    rows = [("policy", "estimate", "lower", "upper", "")]
-    rows += [
-        (
-            repr(one.policy),
-            rounded(one.estimate, decimals, sign=True),
-            rounded(one.lower, decimals, towards="down", sign=True),
-            rounded(one.upper, decimals, towards="up", sign=True),
-            _verdict_of(one, result),
-        )
-        for one in found
-    ]
-    chosen = None if result.chosen is None else result.improvements[result.chosen]
-    say = (
-        _discovered(result)
-        if result.many == "e-bh"
-        else (
-            f"Keep {over}: no candidate is certified better."
-            if chosen is None
-            else f"Choose {chosen.policy!r}: better than {over} by at least "
-            f"{rounded(chosen.lower, decimals, towards='down')}."
-        )
-    )
-    head = f"Improvements over {over}, {result.rounds:,} {found[0].counted}"
-    promise = PROMISES[found[0].promise].format(f"{1 - result.delta:g}")
+    first = next(iter(result.improvements.values()))
+    head = f"Improvements over {over_name(result.over)}, {result.rounds:,} {first.counted}"
+    promise = PROMISES[first.promise].format(f"{1 - result.delta:g}")
     all_hold = f"Together, all lower bounds {promise.replace('holds', 'hold', 1).replace('aims', 'aim', 1)}."
-    return "\n".join([head, *aligned(rows), all_hold, *_doubts(result.doubts), say])
-
-
-def _verdict_of(one: Improvement, result: Selection) -> str:
-    if result.many == "e-bh":
-        return "found better" if one.policy in result.discoveries else "not found"
-    return "certified" if one.certified else "not certified"
-
-
-def _discovered(result: Selection) -> str:
-    over = _over(result.over)
-    if not result.discoveries:
-        return f"No discovery: no candidate is found better than {over}."
-    names = ", ".join(map(repr, result.discoveries))
-    return (
-        f"Found better than {over}: {names}; on average at most {result.delta:g} of such a list is not (e-BH). "
-        "No single one is certified by this."
-    )
+    return "\n".join([head, *_table_of(result), all_hold, *_doubts(result.doubts), sentence(result)])
 
 
 @describe.register
@@ -178,17 +145,13 @@ def _(result: Gate) -> str:
         return describe(result.health)
     if not result.guardrails:
         return describe(result.improvement)
-    claims, over = 1 + len(result.guardrails), _over(result.improvement.over)
+    claims = 1 + len(result.guardrails)
     lines = [
         f"{claims} claims, each at delta {result.delta / claims:g}: all hold together with probability {1 - result.delta:g}",
         describe(result.improvement),
         *(_guardrail_line(column, one) for column, one in result.guardrails.items()),
     ]
-    name = repr(result.improvement.policy)
-    say = f"Certified: {name} is better than {over}, and no guardrail gets worse."
-    return "\n".join(
-        [*lines, say if result.certified else f"Not certified: {name} may not be launched on this evidence."]
-    )
+    return "\n".join([*lines, sentence(result)])
 
 
 def _guardrail_line(column: str, result: Improvement) -> str:
@@ -208,7 +171,7 @@ def _(result: Segments) -> str:  # type: ignore[type-arg]
     first = found[0][1]
     counted: str = first.counted
     rows = [("segment", "policy", counted, "estimate", "lower", "upper", "")]
-    rows += [(segment, repr(one.policy), f"{one.rounds:,}", *_cells(one)) for segment, one in found]
+    rows += [(visible(segment), repr(one.policy), f"{one.rounds:,}", *_cells(one)) for segment, one in found]
     promise = PROMISES[first.promise].format(f"{1 - result.delta:g}").replace("holds", "hold", 1)
     which = "lower bounds" if isinstance(first, Improvement) else "bounds"
     return "\n".join(
@@ -237,33 +200,16 @@ def _cells(one: PolicyValue | Improvement) -> tuple[str, str, str, str]:
 
 @describe.register
 def _(result: Forecast) -> str:
-    over, name = _over(result.over), repr(result.policy)
-    more, by = result.more_rounds, f" by more than {result.margin:g}" if result.margin else ""
     head = (
-        f"{name} over {over}: {result.rounds:,} {result.counted}, estimate {result.estimate:+.4g}, "
-        f"lower bound {result.lower:+.4g}"
+        f"{result.policy!r} over {over_name(result.over)}: {result.rounds:,} {result.counted}, "
+        f"estimate {result.estimate:+.4g}, lower bound {result.lower:+.4g}"
     )
-    if result.certified:
-        return f"{head}\nCertified: {name} is better than {over}{by}; no more rounds are needed."
-    if more is None:
-        return (
-            f"{head}\nNot certified, and no number of rounds like these would: an improvement of {result.improvement:.4g} "
-            f"does not exceed {result.margin:g}."
-        )
-    return (
-        f"{head}\nNot certified: about {_about(more)} more {result.counted} like these would certify an improvement of "
-        f"{result.improvement:.4g}{by} with power {result.power:g}. A forecast, not a promise."
-    )
-
-
-def _about(number: int) -> str:
-    """Two digits are all a forecast is worth."""
-    return f"{number:,}" if number < 100 else f"{round(number, 2 - len(str(number))):,}"
+    return f"{head}\n{sentence(result)}"
 
 
 @describe.register
 def _(result: Simulation) -> str:
-    rows = [("policy", "method", "held", "width", "said nothing", "promise")]
+    rows = [("policy", "method", "held", "width", "empty", "promise")]
     rows += [
         (repr(one.policy), one.method, f"{one.coverage:.1%}", f"{one.width:.4g}", f"{one.empty:.0%}", one.promise)
         for one in result.outcomes
@@ -298,46 +244,41 @@ def _(result: Health) -> str:
     for finding in result.findings:
         subject = "" if finding.says.startswith(finding.subject) else f"{finding.subject}: "
         lines += [f"{finding.severity.upper()}  {subject}{finding.says}", f"  {finding.remedy}"]
-    if not result.ok:
-        lines.append("Not fit for a guarantee: nothing may be certified from these logs.")
-    else:
-        lines.append("Fit for a guarantee; mind the warnings." if result.findings else "Fit for a guarantee.")
-    return "\n".join(lines)
+    return "\n".join([*lines, sentence(result)])
+
+
+@describe.register
+def _(result: Course) -> str:
+    return "\n".join([*_table_of(result), sentence(result)])
+
+
+@describe.register
+def _(result: Profile) -> str:
+    return "\n".join([*_table_of(result, name=str), sentence(result)])
+
+
+@describe.register
+def _(result: Study) -> str:
+    parts: list[Any] = [result.health, result.selection, result.values, *result.forecasts.values()]
+    return "\n\n".join(describe(part) for part in parts if part is not None)
 
 
 @describe.register
 def _(result: Verification) -> str:
     if result.same:
-        return f"Verified: the same {result.rounds:,} rounds give the same answer.\n{describe(result.answer)}"
-    return "\n".join(
-        ["Not verified: the certificate does not follow from these logs.", *(f"- {d}" for d in result.differences)]
-    )
+        return f"{sentence(result)}\n{describe(result.answer)}"
+    return "\n".join([sentence(result), *(f"- {difference}" for difference in result.differences)])
 
 
-def _value_lines(values: list[PolicyValue]) -> list[str]:
+def _value_lines(result: PolicyValue | Evaluation, values: list[PolicyValue]) -> list[str]:
     first = values[0]
-    widths = [
-        (v.value_range[1] if v.upper is None else v.upper) - (v.value_range[0] if v.lower is None else v.lower)
-        for v in values
-    ]
-    decimals = max(decimals_for(width) for width in widths)
-    rows = [("policy", "estimate", "lower", "upper")]
-    rows += [
-        (
-            repr(one.policy),
-            rounded(one.estimate, decimals),
-            "-" if one.lower is None else rounded(one.lower, decimals, towards="down"),
-            "-" if one.upper is None else rounded(one.upper, decimals, towards="up"),
-        )
-        for one in values
-    ]
     notes = [
         f"{one.policy!r}: {_outside('value', one.value_range, one.mean_weight).strip()}"
         for one in values
         if not one.value_range[0] <= one.estimate <= one.value_range[1]
     ]
     what = "Expected cost" if first.kind == "cost" else "Value"
-    return [f"{what}, {first.rounds:,} {first.counted}; {_holds(first)}", *aligned(rows), *notes]
+    return [f"{what}, {first.rounds:,} {first.counted}; {_holds(first)}", *_table_of(result), *notes]
 
 
 def _holds(result: Improvement | PolicyValue | Guarantee) -> str:
@@ -349,12 +290,14 @@ def _outside(what: str, possible: tuple[float, float], mean_weight: float) -> st
     return f"  the estimate is no possible {what}, outside [{low:g}, {high:g}]; the mean weight is {mean_weight:.3g}, not 1"
 
 
-def _over(over: str) -> str:
-    return "production" if over == "logging" else repr(over)
-
-
 def _doubts(doubts: tuple[str, ...]) -> list[str]:
     return [f"Doubt: {doubt}." for doubt in doubts]
+
+
+def _table_of(result: Any, name: Callable[[str], str] = repr) -> list[str]:
+    """The numbers of its picture."""
+    found = table(picture(result))
+    return aligned([found.head, *((name(row[0]), *row[1:]) for row in found.rows)])
 
 
 def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:

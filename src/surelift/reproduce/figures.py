@@ -7,20 +7,7 @@ from typing import Any
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.errors import UsageError
-
-# Colours that remain apart for the colour-blind (Okabe and Ito).
-COLOURS = ("#999999", "#e69f00", "#56b4e9", "#009e73", "#0072b2", "#d55e00", "#cc79a7", "#000000", "#f0e442")
-
-
-def require_matplotlib() -> Any:
-    try:
-        import matplotlib
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            "figures need matplotlib, which is not installed; say: pip install 'surelift[report]'."
-        ) from error
-    return matplotlib
+from surelift.report.plots import COLOURS, require_matplotlib
 
 
 def _axes(width: float = 6.0, height: float = 3.8) -> tuple[Any, Any]:

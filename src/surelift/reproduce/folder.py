@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from surelift.errors import UsageError
-from surelift.reproduce.figures import require_matplotlib
+from surelift.report.plots import require_matplotlib
 from surelift.saving import write_beside
 from surelift.version import __version__
 

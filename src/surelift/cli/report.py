@@ -1,0 +1,46 @@
+"""surelift report: one page for whoever decides."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from surelift.cli.options import ANSWER, OUTPUT, JsonFlag, LogFlags, OverFlags, PolicyFlags, Sources, control
+from surelift.cli.output import progress, say
+from surelift.decisions.study import study
+from surelift.report.charts import require_altair
+from surelift.report.sentences import sentence
+
+
+def report(
+    sources: Sources,
+    /,
+    *,
+    log: LogFlags = LogFlags(),
+    policies: PolicyFlags = PolicyFlags(),
+    question: OverFlags = OverFlags(),
+    delta: Annotated[float, Parameter(help="The chance of being wrong.", group=ANSWER)] = 0.05,
+    narrowed: Annotated[
+        str, Parameter(name="--control", help="What narrows the bound; see 'surelift compare --help'.", group=ANSWER)
+    ] = "auto",
+    grid: Annotated[str, Parameter(help="Smoothings to try: anytime, or planned for a single look.", group=ANSWER)] = (
+        "anytime"
+    ),
+    output: Annotated[str, Parameter(name=["--output", "-o"], help="The page to write.", group=OUTPUT)] = "report.html",
+    json: JsonFlag = False,
+) -> int:
+    """Check, compare and select, and write it all as one page of HTML that needs no network.
+
+    Exit code 0 when a candidate is certified, 3 when none is, 4 when the logs are not fit: the page then says why.
+    """
+    require_altair()
+    named = policies.required()
+    logs = log.logs(sources)
+    with progress(logs) as tell:
+        found = study(
+            logs, named, **question.arguments(), delta=delta, control=control(narrowed), grid=grid, progress=tell
+        )
+    found.to_html(output)
+    if json:
+        print(found.to_json())
+    say(f"{sentence(found)}\nReport written to {output}; open it in a browser.")
+    return 4 if found.selection is None else 0 if found.certified else 3

@@ -1,0 +1,326 @@
+"""What a page says of a result: the answer first, then what it rests on, then how to check it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import singledispatch
+from typing import Any, Literal
+
+from surelift.decisions.certificate import Certificate
+from surelift.decisions.check import Health
+from surelift.decisions.findings import Finding
+from surelift.decisions.gate import Gate
+from surelift.decisions.monitor import Monitor
+from surelift.decisions.result import ByName
+from surelift.decisions.study import Study
+from surelift.decisions.verify import Verification
+from surelift.errors import SureliftError, UsageError
+from surelift.report.numbers import decimals_for, rounded
+from surelift.report.pictures import Picture, over_words, picture
+from surelift.report.sentences import sentence
+from surelift.report.tables import Table, table
+from surelift.report.text import PROMISES
+from surelift.report.words import WORDS
+
+Tone = Literal["good", "open", "bad"]
+TITLES = {
+    "Improvement": "Is it better?", "Selection": "Which one is better?", "Segments": "Where is it better?",
+    "PolicyValue": "What is it worth?", "Evaluation": "What is each worth?", "Gate": "May it be launched?",
+    "PolicyEstimate": "A point estimate", "Estimation": "Point estimates", "Guarantee": "What was learned",
+    "Forecast": "What would make it certain?", "Simulation": "How do the methods do on these weights?",
+    "Course": "How the evidence grew", "Profile": "What would each smoothing have given?",
+}  # fmt: skip
+EXPLAINED = ("lower bound", "certified", "improvement", "propensity", "weight", "effective rounds", "e-value", "looks")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A paragraph, a chart with the table of its numbers, a table alone, or a list."""
+
+    text: str = ""
+    picture: Picture | None = None
+    table: Table | None = None
+    items: tuple[str, ...] = ()
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    heading: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    title: str
+    tone: Tone
+    verdict: str
+    lead: tuple[str, ...]
+    sections: tuple[Section, ...]
+    certificate: Mapping[str, Any] | None = None
+    words: Mapping[str, str] = field(default_factory=dict)
+
+
+@singledispatch
+def page(result: Any) -> Page:
+    """Of any result: its sentence, its picture, and what it rests on."""
+    sections = [Section("The numbers", tuple(_seen(result)))]
+    first = _first(result)
+    if getattr(first, "assumptions", ()):
+        sections.append(_rests_on(first.assumptions, doubts=first.doubts))
+    return Page(
+        TITLES[type(result).__name__], _tone(result), sentence(result), tuple(_lead(first)), tuple(sections),
+        _certificate(result), _words(),
+    )  # fmt: skip
+
+
+def _first(result: Any) -> Any:
+    """What speaks for all of a result that has several in it."""
+    while isinstance(result, ByName):
+        result = next(iter(result.values()))
+    return result
+
+
+@page.register
+def _(result: Gate) -> Page:
+    if result.improvement is None:
+        return replace(page(result.health), title=TITLES["Gate"])
+    inner = page(result.improvement)
+    sections = (Section("The claims", tuple(_seen(result))), *inner.sections[1:], _logs_section(result.health))
+    return replace(
+        inner, title=TITLES["Gate"], tone=_tone(result), verdict=sentence(result), sections=sections,
+        certificate=_certificate(result),
+    )  # fmt: skip
+
+
+@page.register
+def _(result: Verification) -> Page:
+    inner = page(result.answer)
+    told = [Section("What differs", (Part(items=result.differences),))] if result.differences else []
+    return Page(
+        "Verification", "good" if result.same else "bad", sentence(result), (inner.verdict,), (*told, *inner.sections),
+        words=inner.words,
+    )  # fmt: skip
+
+
+@page.register
+def _(result: Monitor) -> Page:
+    inner, course = page(result.answer()), result.course()
+    grew = Section("How the evidence grew", (*_seen(course), Part(sentence(course))))
+    return replace(inner, sections=(inner.sections[0], grew, *inner.sections[1:]))
+
+
+@page.register
+def _(result: Health) -> Page:
+    sections = (Section("What was found", tuple(_findings(result.findings))), *_weights(result))
+    return Page("The logs", _tone(result), sentence(result), tuple(_about_logs(result)), sections, words=_words())
+
+
+@page.register
+def _(result: Study) -> Page:
+    chosen = result.selection
+    if chosen is None or result.values is None:
+        unfit = page(result.health)
+        return Page("Is it better?", "bad", unfit.verdict, unfit.lead, unfit.sections, words=unfit.words)
+    over = over_words(chosen.over)
+    together = _promise(next(iter(chosen.improvements.values())).promise, chosen.delta)
+    sections = [
+        Section(
+            f"The improvement over {over}",
+            (
+                *_seen(chosen),
+                Part(f"Each line runs from what the improvement is at least to what it is at most; the mark is the "
+                     f"estimate. A candidate is certified when its whole line lies to the right of "
+                     f"{chosen.margin:g}. Together, all lower bounds {together}."),
+            ),
+        ),
+        Section(
+            "What each policy is worth",
+            (
+                *_seen(result.values),
+                Part(f"In the units of the column, a round. All of these bounds together {together}, apart from those "
+                     "above. To compare two policies use the improvement: it is bounded on the same rounds, and far "
+                     "sharper than the distance of two intervals."),
+            ),
+        ),
+    ]  # fmt: skip
+    if result.course is not None:
+        sections.append(
+            Section(
+                "How the evidence grew",
+                (
+                    *_seen(result.course),
+                    Part(
+                        "Line: lower bound. Dashed: estimate. Dotted, of a single candidate: upper bound. On the default "
+                        "grid every point was valid when it was reached, so it was allowed to look at each of them."
+                    ),
+                ),
+            )
+        )  # fmt: skip
+    sections += [_rests_on(chosen.assumptions, doubts=chosen.doubts), _logs_section(result.health)]
+    sections += _weights(result.health)
+    if result.usual:
+        sections.append(_usual(result))
+    sections.append(_certain(result))
+    lead = [*_about_logs(result.health)][:2]
+    lead += [f"The chance of any lower bound on an improvement being wrong is at most {chosen.delta:g}."]
+    lead += [sentence(one) for one in chosen.improvements.values()]
+    lead += [f"Doubt: {doubt}." for doubt in chosen.doubts]
+    return Page(
+        f"Better than {over}?", _tone(result), sentence(result), tuple(lead), tuple(sections),
+        _certificate(chosen), _words(),
+    )  # fmt: skip
+
+
+def _seen(result: Any) -> Iterable[Part]:
+    """The picture of a result, with its table."""
+    try:
+        found = picture(result)
+    except UsageError:
+        return ()
+    return (Part(picture=found, table=table(found)),)
+
+
+def _tone(result: Any) -> Tone:
+    if isinstance(result, Health):
+        return "good" if result.ok else "bad"
+    health = getattr(result, "health", None)
+    if health is not None and not health.ok:
+        return "bad"
+    return "good" if getattr(result, "certified", False) else "open"
+
+
+def _lead(result: Any) -> Iterable[str]:
+    rounds, counted = getattr(result, "rounds", None), getattr(result, "counted", "rounds")
+    if rounds is not None:
+        yield f"{rounds:,} {counted}."
+    if hasattr(result, "promise"):
+        promise = _promise(result.promise, result.delta)
+        yield f"Each bound {promise.replace('hold', 'holds', 1).replace('aim ', 'aims ', 1)} ({result.method})."
+    yield from (f"Doubt: {doubt}." for doubt in getattr(result, "doubts", ()))
+
+
+def _promise(promise: str, delta: float) -> str:
+    return PROMISES[promise].format(f"{1 - delta:g}").replace("holds", "hold", 1).replace("aims", "aim", 1)
+
+
+def _rests_on(assumptions: Iterable[str], doubts: Iterable[str] = ()) -> Section:
+    told = tuple(one for one in assumptions if one not in set(doubts))
+    return Section(
+        "What it rests on", (Part("The guarantee is a theorem. It holds if these are true:"), Part(items=told))
+    )
+
+
+def _about_logs(health: Health) -> Iterable[str]:
+    yield f"{health.rounds:,} rounds."
+    if health.mean_reward is not None and health.smallest_propensity is not None:
+        verb = "cost" if health.kind == "cost" else "earned"
+        yield f"Production {verb} {health.mean_reward:.4g} a round."
+        yield f"The smallest propensity is {health.smallest_propensity:.3g}."
+
+
+def _logs_section(health: Health) -> Section:
+    return Section(
+        "The logs", (Part(" ".join(_about_logs(health))), Part(_tested(health)), *_findings(health.findings))
+    )
+
+
+def _tested(health: Health) -> str:
+    if not health.evidence:
+        return "The propensities could not be tested."
+    strongest = max(health.evidence, key=lambda one: one.e_value)
+    return (
+        f"The propensities were tested in {len(health.evidence):,} {'place' if len(health.evidence) == 1 else 'places'} "
+        f"(overall, by action, by day or by segment). The strongest evidence against them is an e-value of "
+        f"{strongest.e_value:.3g}; in any one place, right propensities ever reach 1,000 with a chance of 0.001 at most."
+    )
+
+
+def _findings(findings: Iterable[Finding]) -> Iterable[Part]:
+    found = list(findings)
+    if not found:
+        yield Part("Nothing was found that speaks against these logs.")
+    for one in found:
+        yield Part(f"{one.subject}: {one.says}. {one.remedy}", kind=one.severity)
+
+
+def _weights(health: Health) -> list[Section]:
+    if not health.weights:
+        return []
+    rows = tuple(
+        (
+            one.policy, f"{one.mean:.4g}", f"{one.largest:.4g}", f"{one.effective_rounds:,.0f}",
+            "unknown" if one.missing_support is None else f"{one.missing_support:.2%}",
+            f"{one.heaviest[1]:.0%} by {one.heaviest[0]:.2%}" if one.heaviest[1] else "-",
+        )
+        for one in health.weights.values()
+    )  # fmt: skip
+    head = ("policy", "mean weight", "largest", "effective rounds", "missing support", "carried by few")
+    parts = [
+        Part("A weight says how much more often a candidate would have taken the logged action than production did. Where "
+             "few rounds carry most of the weight, an estimate hangs on them, and a bound is wide."),
+        Part(table=Table(head, rows)),
+    ]  # fmt: skip
+    parts += [*_seen(health), Part(table=_heaviest(health))]
+    return [Section("The weights", tuple(parts))]
+
+
+def _heaviest(health: Health) -> Table:
+    rows = tuple(
+        (policy, f"{one.row:,}", f"{one.weight:.4g}", f"{one.propensity:.4g}", f"{one.reward:.4g}")
+        for policy, weights in health.weights.items()
+        for one in weights.heaviest_rounds
+    )
+    note = "the rounds that carry most weight, by their row, counted from 0"
+    return Table(("policy", "row", "weight", "propensity", health.kind), rows, note)
+
+
+def _usual(result: Study) -> Section:
+    assert result.selection is not None
+    rows = []
+    for name, ours in result.selection.improvements.items():
+        usual = result.usual[name]
+        decimals = decimals_for(min(ours.upper - ours.lower, usual.upper - usual.lower))
+        rows.append(
+            (
+                name,
+                *(f"{rounded(one.lower, decimals, towards='down', sign=True)} to "
+                  f"{rounded(one.upper, decimals, towards='up', sign=True)}" for one in (ours, usual)),
+                "better" if usual.lower > ours.margin else "worse" if usual.upper < ours.margin else "undecided",
+            )
+        )  # fmt: skip
+    return Section(
+        "What a usual interval would have said",
+        (
+            Part(table=Table(("policy", "certified interval", "usual interval", "it would have said"), tuple(rows))),
+            Part("Mean plus or minus a normal quantile of its standard error, at the same level: true only in the limit of "
+                 "many rounds, at one look, and wrong more often than it says where few rounds carry the weight."),
+        ),
+    )  # fmt: skip
+
+
+def _certain(result: Study) -> Section:
+    assert result.selection is not None
+    told = tuple(f"{name!r}: {sentence(one)}" for name, one in result.forecasts.items())
+    if not told:
+        every = all(one.certified for one in result.selection.improvements.values())
+        said = (
+            "Every candidate is certified: no more rounds are needed."
+            if every
+            else "There is no forecast for these logs."
+        )
+        return Section("What would make it certain", (Part(said),))
+    return Section("What would make it certain", (Part(items=told),))
+
+
+def _certificate(answer: Any) -> Mapping[str, Any] | None:
+    """None of what certifies nothing."""
+    if getattr(answer, "basis", None) is None:
+        return None
+    try:
+        return Certificate.of(answer).content
+    except SureliftError:
+        return None
+
+
+def _words() -> dict[str, str]:
+    return {word: WORDS[word] for word in EXPLAINED}

@@ -1,0 +1,198 @@
+"""The answer of every result in a sentence or two."""
+
+from functools import singledispatch
+from typing import Any
+
+from surelift.decisions.check import Health
+from surelift.decisions.course import Course
+from surelift.decisions.estimate import Estimation, PolicyEstimate
+from surelift.decisions.evaluation import Evaluation, PolicyValue
+from surelift.decisions.gate import Gate
+from surelift.decisions.guarantee import Guarantee
+from surelift.decisions.improvement import Improvement
+from surelift.decisions.power import Forecast
+from surelift.decisions.profile import Profile
+from surelift.decisions.segments import Segments
+from surelift.decisions.select import Selection
+from surelift.decisions.simulate import Simulation
+from surelift.decisions.study import Study
+from surelift.decisions.verify import Verification
+from surelift.report.numbers import decimals_for, rounded
+
+
+@singledispatch
+def sentence(result: Any) -> str:
+    raise TypeError(f"no sentence for a {type(result).__name__}")
+
+
+@sentence.register
+def _(result: Improvement) -> str:
+    over, name = over_name(result.over), repr(result.policy)
+    by = f" by more than {result.margin:g}" if result.margin else ""
+    if result.certified:
+        return f"Certified: {name} is better than {over}{by}."
+    if result.lower > result.margin:
+        return f"Not certified: {name} looks better than {over}{by}, but only under the doubt above."
+    if result.upper < result.margin and not result.doubts:
+        worse = "is worse than" if not result.margin else "is not better than"
+        return f"Not certified: {name} {worse} {over}{by}."
+    return f"Not certified: these rounds do not show that {name} is better than {over}{by}; they do not rule it out either."
+
+
+@sentence.register
+def _(result: Guarantee) -> str:
+    if result.about == "value":
+        bound, least = (result.upper, "at most") if result.lower is None else (result.lower, "at least")
+        assert bound is not None
+        shown = rounded(
+            bound, decimals_for(abs(bound - result.estimate)), towards="up" if result.lower is None else "down"
+        )
+        return f"The policy that was learned is worth {least} {shown} a round."
+    if result.certified:
+        return "Certified: drawing its actions, it is better than production."
+    return "Not certified: these rounds do not show that it is better than production."
+
+
+@sentence.register
+def _(result: PolicyValue) -> str:
+    name = "Production" if result.policy == "logging" else repr(result.policy)
+    verb = "costs" if result.kind == "cost" else "is worth"
+    low, high = result.value_range
+    decimals = decimals_for(
+        (high if result.upper is None else result.upper) - (low if result.lower is None else result.lower)
+    )
+    bounds = [
+        *([] if result.lower is None else [f"at least {rounded(result.lower, decimals, towards='down')}"]),
+        *([] if result.upper is None else [f"at most {rounded(result.upper, decimals, towards='up')}"]),
+    ]
+    return f"{name} {verb} {' and '.join(bounds)} a round."
+
+
+@sentence.register
+def _(result: Evaluation) -> str:
+    return " ".join(sentence(one) for one in result.values())
+
+
+@sentence.register
+def _(result: PolicyEstimate) -> str:
+    return f"{result.policy!r} is estimated at {result.estimate:.6g} by {result.estimator}, without a promise."
+
+
+@sentence.register
+def _(result: Estimation) -> str:
+    return " ".join(sentence(one) for one in result.values())
+
+
+@sentence.register
+def _(result: Selection) -> str:
+    over = over_name(result.over)
+    if result.many == "e-bh":
+        return _discovered(result)
+    if result.chosen is None:
+        return f"Keep {over}: no candidate is certified better."
+    found = result.improvements.values()
+    decimals = max(decimals_for(one.upper - one.lower) for one in found)
+    least = rounded(result.improvements[result.chosen].lower, decimals, towards="down")
+    return f"Choose {result.chosen!r}: better than {over} by at least {least}."
+
+
+def _discovered(result: Selection) -> str:
+    over = over_name(result.over)
+    if not result.discoveries:
+        return f"No discovery: no candidate is found better than {over}."
+    names = ", ".join(map(repr, result.discoveries))
+    return (
+        f"Found better than {over}: {names}; on average at most {result.delta:g} of such a list is not (e-BH). "
+        "No single one is certified by this."
+    )
+
+
+@sentence.register
+def _(result: Gate) -> str:
+    if result.improvement is None:
+        return sentence(result.health)
+    if not result.guardrails:
+        return sentence(result.improvement)
+    name, over = repr(result.improvement.policy), over_name(result.improvement.over)
+    if result.certified:
+        return f"Certified: {name} is better than {over}, and no guardrail gets worse."
+    return f"Not certified: {name} may not be launched on this evidence."
+
+
+@sentence.register
+def _(result: Segments) -> str:  # type: ignore[type-arg]
+    if not isinstance(next(iter(result.values())), Improvement):
+        return f"Values for each of {len(result)} segments by {result.by!r}."
+    certified = ", ".join(map(repr, result.certified)) or "none"
+    return f"Certified in {len(result.certified)} of {len(result)} segments by {result.by!r}: {certified}."
+
+
+@sentence.register
+def _(result: Forecast) -> str:
+    over, name = over_name(result.over), repr(result.policy)
+    more, by = result.more_rounds, f" by more than {result.margin:g}" if result.margin else ""
+    if result.certified:
+        return f"Certified: {name} is better than {over}{by}; no more rounds are needed."
+    if more is None:
+        return (
+            f"Not certified, and no number of rounds like these would: an improvement of {result.improvement:.4g} "
+            f"does not exceed {result.margin:g}."
+        )
+    return (
+        f"Not certified: about {_about(more)} more {result.counted} like these would certify an improvement of "
+        f"{result.improvement:.4g}{by} with power {result.power:g}. A forecast, not a promise."
+    )
+
+
+def _about(number: int) -> str:
+    """Two digits are all a forecast is worth."""
+    return f"{number:,}" if number < 100 else f"{round(number, 2 - len(str(number))):,}"
+
+
+@sentence.register
+def _(result: Simulation) -> str:
+    certified = [one for one in result.outcomes if one.promise in ("any number of looks", "one look")]
+    least = min((one.coverage for one in certified), default=0.0)
+    return (
+        f"Methods that certify held in at least {least:.1%} of {result.runs:,} simulated logs, where {1 - result.delta:.0%} "
+        "is promised."
+    )
+
+
+@sentence.register
+def _(result: Health) -> str:
+    if not result.ok:
+        return "Not fit for a guarantee: nothing may be certified from these logs."
+    return "Fit for a guarantee; mind the warnings." if result.findings else "Fit for a guarantee."
+
+
+@sentence.register
+def _(result: Verification) -> str:
+    if result.same:
+        return f"Verified: the same {result.rounds:,} rounds give the same answer."
+    return "Not verified: the certificate does not follow from these logs."
+
+
+@sentence.register
+def _(result: Course) -> str:
+    count = len({point.rounds for point in result.points})
+    return f"The bounds at {count} moments of the log, each of them valid when it was reached."
+
+
+@sentence.register
+def _(result: Profile) -> str:
+    smoothing, best = result.best
+    return (
+        f"The mixture, which need not know the best smoothing, bounds the improvement of {result.policy!r} at "
+        f"{result.lower:+.4g}; the best of {len(result.smoothings)} single ones, {smoothing:.3g}, would have given "
+        f"{best:+.4g}."
+    )
+
+
+@sentence.register
+def _(result: Study) -> str:
+    return sentence(result.health if result.selection is None else result.selection)
+
+
+def over_name(over: str) -> str:
+    return "production" if over == "logging" else repr(over)
