@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint types clean
+.PHONY: demo test docs lint types clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/surelift demo --output demo
@@ -16,6 +16,10 @@ demo: $(VENV)/demo.stamp
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -q
+
+docs: $(VENV)/docs.stamp
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo "The documentation: build/docs/index.html"
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .
@@ -34,6 +38,11 @@ $(VENV)/bin/python:
 $(VENV)/demo.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "installing surelift into $(VENV) (about a minute, the first time only)"
 	$(PIP) --editable '.[report]'
+	@touch $@
+
+$(VENV)/docs.stamp: pyproject.toml constraints.txt | $(VENV)/test.stamp
+	@echo "installing what builds the documentation into $(VENV) (a minute, the first time only)"
+	$(PIP) --editable '.[test,sklearn,spark,sql,learn,report,docs]'
 	@touch $@
 
 $(VENV)/test.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python

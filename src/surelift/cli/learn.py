@@ -1,6 +1,5 @@
 """surelift learn: a new policy from the log, and the proof that it is better."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +9,7 @@ from cyclopts import Group, Parameter
 
 from surelift import learning
 from surelift.cli.options import JsonFlag, LogFlags, Sources
-from surelift.cli.output import say, show
+from surelift.cli.output import say, show, watched
 from surelift.decisions.guarantee import Guarantee
 from surelift.errors import UsageError
 from surelift.learning.files import refuse_overwriting
@@ -92,7 +91,7 @@ def learn(
 @contextmanager
 def _progress(epochs: int) -> Iterator[Callable[[int, int, float], None] | None]:
     """Passes over the rounds, with the bound so far; on a terminal only."""
-    if not sys.stderr.isatty():
+    if not watched():
         yield None
         return
     from rich.console import Console

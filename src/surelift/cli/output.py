@@ -1,5 +1,6 @@
 """What a command shows: text and progress on standard error, JSON on standard output."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -37,10 +38,15 @@ def deliver(answer: Answer, output: OutputFlags, page: Answer | Monitor | None =
         say(f"Page written to {output.html}; open it in a browser.")
 
 
+def watched() -> bool:
+    """Whether someone looks at a terminal: in a cell of a notebook every move of a bar would be a line."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and "JPY_PARENT_PID" not in os.environ
+
+
 @contextmanager
 def progress(logs: Logs | None = None) -> Iterator[Callable[[int], None] | None]:
     """Rows read so far, how many a second, and the time left where the log tells its length; on a terminal only."""
-    if not sys.stderr.isatty():
+    if not watched():
         yield None
         return
     from rich.console import Console

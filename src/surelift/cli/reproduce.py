@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from surelift.cli.output import say
+from surelift.cli.output import say, watched
 from surelift.errors import UsageError
 
 
@@ -41,7 +41,7 @@ def reproduce(
 
 
 def _tell(done: int, of: int, name: str) -> None:
-    if sys.stderr.isatty():
+    if watched():
         sys.stderr.write(f"\r\x1b[K{done} of {of} done, last {name}" + ("\n" if done == of else ""))
         sys.stderr.flush()
     elif done == of or done % max(1, of // 10) == 0:

@@ -44,9 +44,11 @@ def text(result: Any) -> str:
 
 def wrapped(line: str) -> str:
     """A long line in several, the later ones below where its words begin."""
-    if len(line) <= WIDTH or ("  " in line.strip() and not (fact := FACT.match(line))):
+    fact = FACT.match(line)
+    row_of_table = line.startswith("  ") and "  " in line.strip() and fact is None
+    if len(line) <= WIDTH or row_of_table:
         return line
-    indent = fact.end() if "  " in line.strip() and fact else len(line) - len(line.lstrip()) + 2
+    indent = fact.end() if fact else len(line) - len(line.lstrip()) + 2
     return fill(line, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
 
 
@@ -85,7 +87,7 @@ def _(result: Guarantee) -> str:
         f"{what} of the policy that was learned, {result.rounds:,} rounds",
         f"  estimate      {rounded(result.estimate, decimals, sign=improves)}   from the rounds it was learned from",
         f"  {side} bound   {rounded(bound, decimals, towards=towards, sign=improves)}   {_holds(result)}",
-        f"  divergence    {result.divergence:.4g} from the prior, {result.prior}",
+        f"  divergence    {result.divergence:.4g}   from the prior, {result.prior}",
     ]
     end = [sentence(result)] if improves else []
     return "\n".join([*lines, *_doubts(result.doubts), *end])
@@ -170,7 +172,7 @@ def _(result: Segments) -> str:  # type: ignore[type-arg]
     ]
     first = found[0][1]
     counted: str = first.counted
-    rows = [("segment", "policy", counted, "estimate", "lower", "upper", "")]
+    rows = [("segment", "policy", counted, "estimate", "at least", "at most", "verdict")]
     rows += [(visible(segment), repr(one.policy), f"{one.rounds:,}", *_cells(one)) for segment, one in found]
     promise = PROMISES[first.promise].format(f"{1 - result.delta:g}").replace("holds", "hold", 1)
     which = "lower bounds" if isinstance(first, Improvement) else "bounds"
