@@ -8,7 +8,7 @@ True
 
 from typing import TYPE_CHECKING, Any
 
-from surelift import datasets, grids, learning
+from surelift import datasets, grids, importers, learning
 from surelift.bounds import BOUNDS
 from surelift.controls import models
 from surelift.decisions import (
@@ -63,8 +63,9 @@ __all__ = [
     "Guarantee", "Guardrail", "Health", "Improvement", "LearnedPolicy", "Logs", "LogsError", "Monitor",
     "PolicyEstimate", "PolicyLearner", "PolicyValue", "Profile", "Question", "Segments", "Selection", "Simulation",
     "Study", "SureliftError", "UsageError", "Verification", "WeightHealth", "__version__", "bounded", "check",
-    "chosen", "compare", "datasets", "epsilon_greedy", "estimate", "evaluate", "gate", "grids", "learning", "mixture",
-    "models", "partial_sums", "power", "profile", "select", "simulate", "softmax", "study", "uniform", "verify",
+    "chosen", "compare", "datasets", "epsilon_greedy", "estimate", "evaluate", "gate", "grids", "importers",
+    "learning", "mixture", "models", "partial_sums", "power", "profile", "select", "simulate", "softmax", "study",
+    "uniform", "verify",
 ]  # fmt: skip
 
 

@@ -1,8 +1,10 @@
 """The command line: parse, run one command, and turn every outcome into an exit code."""
 
 import os
+import re
 import sys
 from collections.abc import Sequence
+from dataclasses import fields
 
 from cyclopts import App, Parameter
 from cyclopts.exceptions import CycloptsError
@@ -16,6 +18,15 @@ from surelift.cli.explain import explain
 from surelift.cli.gate import gate
 from surelift.cli.learn import learn
 from surelift.cli.monitor import monitor
+from surelift.cli.options import (
+    LogFlags,
+    MethodFlags,
+    MomentFlags,
+    OutputFlags,
+    OverFlags,
+    PolicyFlags,
+    SegmentFlags,
+)
 from surelift.cli.output import say
 from surelift.cli.power import power
 from surelift.cli.report import report
@@ -26,6 +37,13 @@ from surelift.cli.verify import verify
 from surelift.errors import SureliftError
 from surelift.version import __version__
 
+QUOTES = "'"
+FLAGS = {
+    field.name
+    for kind in (LogFlags, PolicyFlags, MethodFlags, MomentFlags, OverFlags, SegmentFlags, OutputFlags)
+    for field in fields(kind)
+}
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 HELP = """Is the new policy better than production, and how sure is that?
 
 Answers come from logged decisions alone. A log holds three numbers a round:
@@ -54,8 +72,40 @@ for command in (
     app.command(command)
 
 
+def as_flags(message: str) -> str:
+    """A message about arguments of Python, as it is said on the command line.
+
+    >>> as_flags("declare it in reward_range=(low, high), or actions=[...]; name it in action=.")
+    'declare it in --reward-range LOW,HIGH, or --actions A,B,...; name it in --action.'
+    """
+
+    def flag(match: re.Match[str]) -> str:
+        name, value = match[1], match[2]
+        if name not in FLAGS:
+            return match[0]
+        given = {"(low, high)": " LOW,HIGH", "[...]": " A,B,...", "True": ""}.get(
+            value, f" {value.strip(QUOTES)}" if value else ""
+        )
+        return f"--{name.replace('_', '-')}{given}"
+
+    return re.sub(r"\b([a-z_]+)=(\(low, high\)|\[\.\.\.\]|True|'[^']*')?", flag, message)
+
+
+def joined(tokens: list[str]) -> list[str]:
+    """A range may be given as two numbers.
+
+    >>> joined(["--reward-range", "0", "80", "log.csv"])
+    ['--reward-range', '0,80', 'log.csv']
+    """
+    for place in [i for i, token in enumerate(tokens) if token == "--reward-range"][::-1]:
+        pair = tokens[place + 1 : place + 3]
+        if len(pair) == 2 and all(NUMBER.fullmatch(token) for token in pair):
+            tokens[place + 1 : place + 3] = [",".join(pair)]
+    return tokens
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    tokens = list(sys.argv[1:] if arguments is None else arguments)
+    tokens = joined(list(sys.argv[1:] if arguments is None else arguments))
     try:
         code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         return code if isinstance(code, int) else 0
@@ -64,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say(f"surelift: {error}\nSee 'surelift {command}--help'.")
         return 2
     except SureliftError as error:
-        say(f"surelift: {error}")
+        say(f"surelift: {as_flags(str(error))}")
         return error.exit_code
     except KeyboardInterrupt:
         say("surelift: interrupted; nothing was written.")

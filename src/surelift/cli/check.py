@@ -27,8 +27,9 @@ def check(
     json: JsonFlag = False,
 ) -> int:
     """Are these logs fit for a guarantee, are their propensities right, how much can they say? Exit code 4 when not fit."""
-    named = policies.policies()
-    logs = log.logs(sources)
+    brought = log.imported(sources)
+    named = policies.policies(None if brought is None else brought.policies)
+    logs = log.logs(sources) if brought is None else brought.logs
     with progress(logs) as tell:
         health = ask(logs, named or None, by=split(by), level=level, progress=tell)
     show(health, json=json)

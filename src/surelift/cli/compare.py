@@ -8,12 +8,11 @@ from surelift.cli.options import (
     PolicyFlags,
     SegmentFlags,
     Sources,
+    opened_one,
 )
-from surelift.cli.output import deliver, progress
+from surelift.cli.output import deliver, progress, require_folder
 from surelift.decisions.compare import compare as ask
 from surelift.decisions.segments import Segments
-from surelift.errors import UsageError
-from surelift.policies.policy import Policy
 
 
 def compare(
@@ -31,8 +30,8 @@ def compare(
 
     Exit code 0 when certified (with --by: in every segment), 3 when not.
     """
-    candidate = one(policies)
-    logs = log.logs(sources)
+    logs, candidate = opened_one(sources, log, policies)
+    require_folder(output.certificate, output.html, output.csv)
     with progress(logs) as tell:
         answer = ask(
             logs,
@@ -45,10 +44,3 @@ def compare(
     deliver(answer, output)
     certified = len(answer.certified) == len(answer) if isinstance(answer, Segments) else answer.certified
     return 0 if certified else 3
-
-
-def one(policies: PolicyFlags) -> dict[str, Policy]:
-    named = policies.required()
-    if len(named) > 1:
-        raise UsageError(f"{len(named)} candidates were named, but this command takes one; use 'surelift select'.")
-    return named

@@ -9,8 +9,9 @@ from surelift.cli.options import (
     SegmentFlags,
     SidesFlag,
     Sources,
+    opened,
 )
-from surelift.cli.output import deliver, progress
+from surelift.cli.output import deliver, progress, require_folder
 from surelift.decisions.evaluate import evaluate as ask
 
 
@@ -27,8 +28,8 @@ def evaluate(
     output: OutputFlags = OutputFlags(),
 ) -> int:
     """What is each policy worth? An estimate, a lower and an upper bound, all holding at once."""
-    named = policies.required()
-    logs = log.logs(sources)
+    logs, named = opened(sources, log, policies)
+    require_folder(output.certificate, output.html, output.csv)
     with progress(logs) as tell:
         answer = ask(
             logs,

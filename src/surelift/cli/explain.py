@@ -1,5 +1,6 @@
 """surelift explain: what a method promises, what a word means, what a certificate says."""
 
+from difflib import get_close_matches
 from pathlib import Path
 from textwrap import fill
 from typing import Annotated
@@ -21,6 +22,8 @@ def explain(
 ) -> int:
     """What a method promises, what a word means, or what a certificate says."""
     topic = " ".join(words)
+    if topic.lower() in (*BOUNDS, *ESTIMATES, *WORDS) and not Path(topic).is_file():
+        topic = topic.lower()
     if not topic:
         print("surelift explain TOPIC, where TOPIC is one of\n")
         print(
@@ -54,5 +57,7 @@ def explain(
         with damage_told():
             print(explain_certificate(certificate))
     else:
-        raise UsageError(f"nothing is known about {topic!r}; 'surelift explain' lists the topics.")
+        near = get_close_matches(topic.lower(), [*BOUNDS, *ESTIMATES, *WORDS], n=3, cutoff=0.4)
+        hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+        raise UsageError(f"nothing is known about {topic!r}.{hint} 'surelift explain' lists the topics.")
     return 0

@@ -4,7 +4,6 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from surelift.cli.compare import one
 from surelift.cli.options import (
     QUESTION,
     LogFlags,
@@ -14,8 +13,9 @@ from surelift.cli.options import (
     PolicyFlags,
     Sources,
     number,
+    opened_one,
 )
-from surelift.cli.output import deliver, progress, say, show
+from surelift.cli.output import deliver, progress, require_folder, say, show
 from surelift.decisions.gate import Guardrail
 from surelift.decisions.gate import gate as ask
 from surelift.errors import UsageError
@@ -45,9 +45,9 @@ def gate(
 
     Exit code 0 when certified, 3 when not, 4 when the logs are not fit, 2 when the question is wrong.
     """
-    candidate = one(policies)
     rails = [parse_guardrail(text) for text in guardrail or ()]
-    logs = log.logs(sources)
+    logs, candidate = opened_one(sources, log, policies)
+    require_folder(output.certificate, output.html, output.csv)
     with progress(logs) as tell:
         answer = ask(logs, candidate, guardrails=rails, **question.arguments(), **method.arguments(), progress=tell)
     if not answer.health.ok:

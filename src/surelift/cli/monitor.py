@@ -150,7 +150,8 @@ def _asked(
 def _count_files(watch: Monitor, sources: list[str], state: str, before: int | None, tell: Tell) -> None:
     paths = [path for source in sources for path in expand(source)]
     new = watch.new_files(paths)
-    say(f"{len(new):,} new files, {len({Path(path).resolve() for path in paths}) - len(new):,} counted before")
+    known = len({Path(path).resolve() for path in paths}) - len(new)
+    say(f"{len(new):,} new {'file' if len(new) == 1 else 'files'}, {known:,} counted before")
     if before is not None and len(new) > 1:
         raise UsageError("--rounds-before-sampling is of one file, but several are new; count them one by one.")
     for done, path in enumerate(new):

@@ -1,13 +1,15 @@
 """The flags that commands share, and how they become logs and policies."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
+from surelift import importers
 from surelift.controls import models
 from surelift.errors import UsageError
+from surelift.importers import Imported
 from surelift.logs.logs import Logs
 from surelift.policies.policy import Policy
 from surelift.policies.resolve import as_policy, chosen, mixture
@@ -19,11 +21,14 @@ QUESTION = Group.create_ordered("The question")
 ANSWER = Group.create_ordered("The answer")
 OUTPUT = Group.create_ordered("Output")
 
+# What an option of a format is called among the flags.
+_IMPORTED = {("open-bandit", "action_count"): "items"}
+
 Sources = Annotated[
     list[str],
     Parameter(
         name="SOURCE",
-        help="Parquet, CSV or Arrow files: paths, globs in quotes, or folders.",
+        help="Parquet, CSV or Arrow files, or VW's dsjson: paths, globs in quotes, or folders.",
         show_default=False,
     ),
 ]
@@ -36,6 +41,10 @@ def flag(text: str) -> Parameter:
 @Parameter(name="*", group=LOG)
 @dataclass(frozen=True, kw_only=True)
 class LogFlags:
+    format: Annotated[
+        str | None,
+        flag("Another's format, where the name of the file does not tell it: dsjson, cb, cb_adf, open-bandit."),
+    ] = None
     reward: Annotated[str | None, flag("Column of what a round earned.")] = None
     cost: Annotated[str | None, flag("Column of what a round cost, instead of a reward.")] = None
     propensity: Annotated[
@@ -66,8 +75,12 @@ class LogFlags:
         None
     )
     reward_range: Annotated[
-        tuple[float, float], Parameter(help="The least and the largest a reward (or cost) can be, known beforehand.")
-    ] = (0.0, 1.0)
+        str,
+        Parameter(
+            help="LOW,HIGH: the least and the largest a reward (or cost) can be, known beforehand.",
+            allow_leading_hyphen=True,
+        ),
+    ] = "0,1"
     density: Annotated[bool, Parameter(help="Propensities and probabilities are densities and may exceed 1.")] = False
     propensity_is_estimated: Annotated[
         bool, Parameter(help="The propensity was fitted, not logged; then nothing is certified.")
@@ -76,7 +89,20 @@ class LogFlags:
     def logs(self, sources: list[str]) -> Logs:
         if not sources:
             raise UsageError("no log was named; give the path of a Parquet, CSV or Arrow file.")
-        return Logs(sources, **self.declared())
+        brought = self.imported(sources)
+        return Logs(sources, **self.declared()) if brought is None else brought.logs
+
+    def imported(self, sources: list[str]) -> Imported | None:
+        """What an importer makes of files in another's format, which tell their columns themselves."""
+        kind = self.format or (importers.format_of(sources[0]) if sources else None)
+        if kind is None:
+            return None
+        given = {
+            role: value for role, value in self.declared().items() if value != LogFlags.declared(LogFlags()).get(role)
+        }
+        return importers.read(
+            kind, sources, **{_IMPORTED.get((kind, role), role): value for role, value in given.items()}
+        )
 
     def declared(self) -> dict[str, Any]:
         """The arguments of ``Logs`` that were given."""
@@ -87,7 +113,7 @@ class LogFlags:
             "cluster": self.cluster, "cluster_size": number_or_column(self.cluster_size),
             "cluster_max": self.cluster_max, "keep_probability": self.keep_probability,
             "rounds_before_sampling": self.rounds_before_sampling, "action_count": number_or_column(self.action_count),
-            "reward_range": self.reward_range, "density": self.density,
+            "reward_range": two_numbers(self.reward_range), "density": self.density,
             "propensity_is_estimated": self.propensity_is_estimated,
         }  # fmt: skip
         return {role: value for role, value in given.items() if value is not None}
@@ -104,21 +130,28 @@ class PolicyFlags:
         list[str] | None, flag("[NAME=]COL: column of the action a deterministic candidate would take. Repeatable.")
     ] = None
     learned: Annotated[list[str] | None, flag("[NAME=]FILE: a policy that 'surelift learn' wrote. Repeatable.")] = None
+    predictions: Annotated[
+        list[str] | None,
+        flag("[NAME=]FILE: probabilities of all actions, a line for each round, as 'vw -p' writes. Repeatable."),
+    ] = None
     mix: Annotated[
         list[str] | None,
         flag("NAME=SHARE: try candidate NAME in this share of decisions only, production in the others. Repeatable."),
     ] = None
 
-    def policies(self) -> dict[str, Policy]:
+    def policies(self, brought: Mapping[str, Policy] | None = None, present: Collection[str] = ()) -> dict[str, Policy]:
+        """Those that were named; ``brought`` are such that a format brings along, ``present`` the columns of the log."""
         named: dict[str, Policy] = {}
         mixed: dict[str, tuple[str, Policy]] = {}
+        with_logs = brought or {}
         given: list[tuple[str, Callable[[str], Policy]]] = [
-            *((text, lambda column: as_policy(columns(column))) for text in self.policy or ()),
+            *((text, lambda column: with_logs.get(column) or as_policy(columns(column))) for text in self.policy or ()),
+            *((text if "=" in text else f"new={text}", importers.predictions) for text in self.predictions or ()),
             *((text, chosen) for text in self.chosen or ()),
             *((text if "=" in text else f"learned={text}", load_policy) for text in self.learned or ()),
         ]
         for text, make in given:
-            name, _, column = text.partition("=") if "=" in text else (text, "=", text)
+            name, _, column = text.partition("=") if "=" in text and text not in present else (text, "=", text)
             if not name or not column:
                 raise UsageError(f"--policy and --chosen take NAME=COLUMN or COLUMN, not {text!r}.")
             if name in named:
@@ -129,7 +162,8 @@ class PolicyFlags:
             if name not in named:
                 known = ", ".join(named) or "none"
                 raise UsageError(
-                    f"--mix takes NAME=SHARE for a candidate ({known}), such as new=0.1; {text!r} names none."
+                    f"--mix takes NAME=SHARE for a candidate ({known}), such as {next(iter(named), 'new')}=0.1; "
+                    f"{text!r} names none."
                 )
             if name in mixed:
                 raise UsageError(f"--mix gives candidate {name!r} two shares; name it twice with --policy to try both.")
@@ -141,11 +175,29 @@ class PolicyFlags:
             raise UsageError(f"--mix would give two candidates one name: {', '.join(name for name, _ in pairs)}.")
         return dict(pairs)
 
-    def required(self) -> dict[str, Policy]:
-        named = self.policies()
+    def required(self, brought: Mapping[str, Policy] | None = None, present: Collection[str] = ()) -> dict[str, Policy]:
+        named = self.policies(brought, present) or dict(brought or {})
         if not named:
             raise UsageError("no candidate was named; say --policy COLUMN, or --policy NAME=COLUMN.")
         return named
+
+
+def opened(sources: list[str], log: LogFlags, policies: PolicyFlags) -> tuple[Logs, dict[str, Policy]]:
+    """The logs, and the candidates: those that were named, or else those that the format of the logs brings along."""
+    brought = log.imported(sources)
+    logs = log.logs(sources) if brought is None else brought.logs
+    return logs, policies.required(None if brought is None else brought.policies, logs.column_names())
+
+
+def opened_one(sources: list[str], log: LogFlags, policies: PolicyFlags) -> tuple[Logs, dict[str, Policy]]:
+    """The same for a question about a single candidate."""
+    logs, named = opened(sources, log, policies)
+    if len(named) > 1:
+        raise UsageError(
+            f"there are {len(named)} candidates ({', '.join(named)}), but this command takes one: say --policy NAME, or use "
+            "'surelift select'."
+        )
+    return logs, named
 
 
 @Parameter(name="*", group=ANSWER)
@@ -195,7 +247,9 @@ class OverFlags:
     margin: Annotated[float, Parameter(help="How much better it has to be, in units of the reward.")] = 0.0
 
     def arguments(self) -> dict[str, Any]:
-        return {"over": columns(self.over), "margin": self.margin}
+        name, named, column = self.over.partition("=")
+        over = {name: columns(column)} if named and name and column else columns(self.over)
+        return {"over": over, "margin": self.margin}
 
 
 @Parameter(name="*", group=QUESTION)
@@ -219,6 +273,7 @@ class OutputFlags:
     json: Annotated[bool, Parameter(help="Print the answer as JSON on standard output.")] = False
     certificate: Annotated[str | None, flag("Write a certificate to this file, for 'surelift verify'.")] = None
     html: Annotated[str | None, flag("Write the answer as one page of HTML to this file.")] = None
+    csv: Annotated[str | None, flag("Write the answer as a table to this file, in CSV.")] = None
 
 
 JsonFlag = Annotated[bool, Parameter(help="Print the answer as JSON on standard output.", group=OUTPUT)]
@@ -255,6 +310,14 @@ def columns(text: str | None) -> Any:
 
 def number_or_column(text: str | None) -> int | str | None:
     return int(text) if text is not None and text.isascii() and text.isdigit() else text
+
+
+def two_numbers(text: str) -> tuple[float, float]:
+    """A range, as LOW,HIGH."""
+    parts = text.split(",")
+    if len(parts) != 2:
+        raise UsageError(f"--reward-range takes two numbers with a comma, such as 0,80, not {text!r}.")
+    return number(parts[0], "--reward-range"), number(parts[1], "--reward-range")
 
 
 def number(text: str, subject: str) -> float:

@@ -4,11 +4,13 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from surelift.cli.options import OutputFlags
 from surelift.decisions.certificate import Answer, Certificate
 from surelift.decisions.monitor import Monitor
 from surelift.decisions.result import Result
+from surelift.errors import UsageError
 from surelift.logs.logs import Logs
 from surelift.report.names import harmless
 
@@ -29,6 +31,8 @@ def deliver(answer: Answer, output: OutputFlags, page: Answer | Monitor | None =
         Certificate.of(answer).save(output.certificate)
     if output.html is not None:
         (page or answer).to_html(output.html)
+    if output.csv is not None:
+        answer.to_csv(output.csv)
     show(answer, json=output.json)
     if output.certificate is not None:
         say(
@@ -36,6 +40,15 @@ def deliver(answer: Answer, output: OutputFlags, page: Answer | Monitor | None =
         )
     if output.html is not None:
         say(f"Page written to {output.html}; open it in a browser.")
+    if output.csv is not None:
+        say(f"Table written to {output.csv}.")
+
+
+def require_folder(*paths: str | None) -> None:
+    """Refuse, before any work is done, to write where no folder is."""
+    for path in paths:
+        if path is not None and not Path(path).resolve().parent.is_dir():
+            raise UsageError(f"{path} cannot be written: there is no folder {str(Path(path).parent)!r}; make it first.")
 
 
 def watched() -> bool:
@@ -45,6 +58,15 @@ def watched() -> bool:
 
 @contextmanager
 def progress(logs: Logs | None = None) -> Iterator[Callable[[int], None] | None]:
+    """A bar while the log is read, and afterwards what of it was left out, where its format has such lines."""
+    with _bar(logs) as tell:
+        yield tell
+    for reason, count in getattr(getattr(logs, "source", None), "left_out", {}).items():
+        say(f"Left out: {count:,} {reason}.")
+
+
+@contextmanager
+def _bar(logs: Logs | None) -> Iterator[Callable[[int], None] | None]:
     """Rows read so far, how many a second, and the time left where the log tells its length; on a terminal only."""
     if not watched():
         yield None

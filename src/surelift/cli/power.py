@@ -4,8 +4,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from surelift.cli.compare import one
-from surelift.cli.options import QUESTION, JsonFlag, LogFlags, OverFlags, PolicyFlags, Sources, control
+from surelift.cli.options import QUESTION, JsonFlag, LogFlags, OverFlags, PolicyFlags, Sources, control, opened_one
 from surelift.cli.output import progress, show
 from surelift.decisions.power import power as ask
 
@@ -29,8 +28,7 @@ def power(
     json: JsonFlag = False,
 ) -> int:
     """How many more rounds like these would certify the candidate? A forecast, without a promise."""
-    candidate = one(policies)
-    logs = log.logs(sources)
+    logs, candidate = opened_one(sources, log, policies)
     with progress(logs) as tell:
         forecast = ask(
             logs, candidate, **question.arguments(), improvement=improvement, power=power, delta=delta,

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from surelift.cli.options import ANSWER, OUTPUT, JsonFlag, LogFlags, OverFlags, PolicyFlags, Sources, control
-from surelift.cli.output import progress, say
+from surelift.cli.options import ANSWER, OUTPUT, JsonFlag, LogFlags, OverFlags, PolicyFlags, Sources, control, opened
+from surelift.cli.output import progress, require_folder, say
 from surelift.decisions.study import study
 from surelift.report.charts import require_altair
 from surelift.report.sentences import sentence
@@ -26,6 +26,9 @@ def report(
         "anytime"
     ),
     output: Annotated[str, Parameter(name=["--output", "-o"], help="The page to write.", group=OUTPUT)] = "report.html",
+    title: Annotated[
+        str | None, Parameter(help="What stands above the verdict.", show_default=False, group=OUTPUT)
+    ] = None,
     json: JsonFlag = False,
 ) -> int:
     """Check, compare and select, and write it all as one page of HTML that needs no network.
@@ -33,13 +36,13 @@ def report(
     Exit code 0 when a candidate is certified, 3 when none is, 4 when the logs are not fit: the page then says why.
     """
     require_altair()
-    named = policies.required()
-    logs = log.logs(sources)
+    require_folder(output)
+    logs, named = opened(sources, log, policies)
     with progress(logs) as tell:
         found = study(
             logs, named, **question.arguments(), delta=delta, control=control(narrowed), grid=grid, progress=tell
         )
-    found.to_html(output)
+    found.to_html(output, title=title)
     if json:
         print(found.to_json())
     say(f"{sentence(found)}\nReport written to {output}; open it in a browser.")

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from surelift.cli.options import ANSWER, LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources
-from surelift.cli.output import deliver, progress
+from surelift.cli.options import ANSWER, LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources, opened
+from surelift.cli.output import deliver, progress, require_folder
 from surelift.decisions.select import select as ask
 
 
@@ -31,8 +31,8 @@ def select(
 
     Exit code 0 when one is chosen (e-bh: when there is a discovery), 3 when production stays.
     """
-    named = policies.required()
-    logs = log.logs(sources)
+    logs, named = opened(sources, log, policies)
+    require_folder(output.certificate, output.html, output.csv)
     with progress(logs) as tell:
         answer = ask(logs, named, **question.arguments(), **method.arguments(), many=many, progress=tell)
     deliver(answer, output)

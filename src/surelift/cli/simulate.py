@@ -4,7 +4,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from surelift.cli.options import QUESTION, JsonFlag, LogFlags, PolicyFlags, Sources, flag
+from surelift.cli.options import QUESTION, JsonFlag, LogFlags, PolicyFlags, Sources, flag, opened
 from surelift.cli.output import progress, show
 from surelift.decisions.simulate import SEED
 from surelift.decisions.simulate import simulate as ask
@@ -23,8 +23,7 @@ def simulate(
     json: JsonFlag = False,
 ) -> int:
     """How often does each method hold, and how wide is it, on these weights with rewards of a known truth?"""
-    named = policies.required()
-    logs = log.logs(sources)
+    logs, named = opened(sources, log, policies)
     with progress(logs) as tell:
         found = ask(logs, named, delta=delta, rounds=rounds, runs=runs, seed=seed, progress=tell)
     show(found, json=json)

@@ -5,13 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from surelift.cli.options import JsonFlag, Sources
+from surelift import importers
+from surelift.cli.options import JsonFlag, Sources, flag
 from surelift.cli.output import progress, show
 from surelift.decisions.certificate import Certificate
 from surelift.decisions.verify import damage_told
 from surelift.decisions.verify import verify as ask
-from surelift.errors import UsageError
+from surelift.errors import LogsError, UsageError
 from surelift.learning.files import is_policy
+from surelift.logs.files import FORMATS
 from surelift.logs.logs import Logs
 
 if TYPE_CHECKING:
@@ -31,12 +33,15 @@ def verify(
     sources: Sources,
     /,
     *,
+    format: Annotated[str | None, flag("Another's format of the logs; see 'surelift compare --help'.")] = None,
     json: JsonFlag = False,
 ) -> int:
     """Does a certificate follow from these logs? Everything is computed again and compared.
 
     Exit code 0 when it is the same, 3 when it differs.
     """
+    if any(certificate.lower().endswith(ending) for ending in FORMATS):
+        raise LogsError(f"{certificate} is not a certificate, but a log; name the certificate first, then the log.")
     learned = load(certificate) if is_policy(certificate) else None
     stated = Certificate.load(certificate) if learned is None else learned.certificate
     if stated is None:
@@ -46,7 +51,8 @@ def verify(
         unknown = declared.keys() - inspect.signature(Logs).parameters.keys()
         if unknown:
             raise ValueError(f"it describes logs by {', '.join(sorted(unknown))}")
-        logs = Logs(sources, **declared)
+        kind = format or importers.format_of(sources[0])
+        logs = Logs(sources, **declared) if kind is None else importers.read_declared(kind, sources, declared)
     with progress() as tell:
         result = ask(stated, logs, learned, progress=tell)
     show(result, json=json)

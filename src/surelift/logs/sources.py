@@ -15,8 +15,8 @@ STREAMED_QUERIES = {"duckdb", "polars"}
 
 
 def open_source(source: Any) -> Source:
-    if isinstance(source, Chunk):
-        return source
+    if isinstance(source, Chunk) or (hasattr(source, "batches") and hasattr(source, "ordered")):
+        return source  # type: ignore[no-any-return]
     if isinstance(source, str | Path):
         return Files([source])
     if isinstance(source, Mapping):

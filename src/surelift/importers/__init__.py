@@ -1,0 +1,74 @@
+"""Other people's formats become Logs and policies."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from surelift.errors import UsageError
+from surelift.importers.imported import Imported
+from surelift.importers.open_bandit_pipeline import obp, open_bandit
+from surelift.importers.predictions import predictions
+from surelift.importers.vw import cb, cb_adf, dsjson
+from surelift.logs.logs import Logs
+
+__all__ = [
+    "FORMATS",
+    "Imported",
+    "cb",
+    "cb_adf",
+    "dsjson",
+    "format_of",
+    "obp",
+    "open_bandit",
+    "predictions",
+    "read",
+    "read_declared",
+]
+
+FORMATS: dict[str, Callable[..., Imported]] = {
+    "dsjson": dsjson,  # Vowpal Wabbit and Azure Personalizer
+    "cb": cb,
+    "cb_adf": cb_adf,
+    "open-bandit": open_bandit,
+}
+_ENDINGS = {
+    ".dsjson": "dsjson",
+    ".dsjson.gz": "dsjson",
+    ".cb": "cb",
+    ".cb.gz": "cb",
+    ".cb_adf": "cb_adf",
+    ".cb_adf.gz": "cb_adf",
+}
+
+
+def format_of(path: str | Path) -> str | None:
+    """The format that the name of a file tells, if it is another's.
+
+    >>> format_of("events.dsjson.gz"), format_of("log.parquet")
+    ('dsjson', None)
+    """
+    name = Path(path).name.lower()
+    return next((kind for ending, kind in _ENDINGS.items() if name.endswith(ending)), None)
+
+
+def read(kind: str, paths: Sequence[str | Path], **options: Any) -> Imported:
+    """By the name of a format."""
+    if kind not in FORMATS:
+        raise UsageError(f"no format {kind!r}; the formats are {', '.join(FORMATS)}.")
+    known = inspect.signature(FORMATS[kind]).parameters
+    for option in options:
+        if option not in known:
+            raise UsageError(
+                f"the format {kind} tells its columns itself and takes no {option}=; it takes "
+                f"{', '.join(name for name in known if name != 'paths')}."
+            )
+    return FORMATS[kind](paths, **options)
+
+
+def read_declared(kind: str, paths: Sequence[str | Path], declared: Mapping[str, Any]) -> Logs:
+    """The logs of which a certificate speaks: what an importer was told is among what it declared."""
+    names = {"items": "action_count"}
+    known = inspect.signature(FORMATS[kind]).parameters if kind in FORMATS else {}
+    told = {name: declared[names.get(name, name)] for name in known if names.get(name, name) in declared}
+    return read(kind, paths, **{name: value for name, value in told.items() if not isinstance(value, str)}).logs

@@ -1,0 +1,60 @@
+"""Vowpal Wabbit's logs as ``Logs``: its costs are rewards with their sign turned."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from surelift.importers import dsjson_lines, vw_text
+from surelift.importers.events import Events, numbered
+from surelift.importers.imported import Imported
+from surelift.logs.logs import Logs
+from surelift.policies.resolve import chosen, uniform
+
+DROPPED = re.compile(rb'"pdrop"\s*:\s*0*\.?0*[1-9]')
+Paths = str | Path | Sequence[str | Path]
+
+
+def dsjson(
+    paths: Paths, *, reward_range: tuple[float, float] = (0, 1), rounds_before_sampling: int | None = None
+) -> Imported:
+    """A log in dsjson, gzipped or not, with the candidates that every such log has: the first action, and uniform choice.
+
+    The reward is minus the cost, in ``reward_range``. Where events were dropped with the probability ``pdrop``, the log is
+    a sampled one: ``rounds_before_sampling`` says how many there were.
+    """
+    source = Events(paths, what="dsjson", schema=dsjson_lines.SCHEMA, parse=dsjson_lines.parse)
+    declared: dict[str, Any] = {
+        "reward": "reward", "propensity": "propensity", "action": "action", "logging": "logging",
+        "reward_range": reward_range,
+    }  # fmt: skip
+    if rounds_before_sampling is not None or _sampled(source):
+        declared |= {"keep_probability": "keep_probability", "rounds_before_sampling": rounds_before_sampling}
+    return Imported(Logs(source, **declared), {"first": chosen("first_action"), "uniform": uniform()})
+
+
+def _sampled(source: Events) -> bool:
+    """Whether any event says that others were dropped: a look for the word is quicker than a reading."""
+    return any(DROPPED.search(line) for path in source.paths for _, line in numbered(path))
+
+
+def cb(paths: Paths, *, reward_range: tuple[float, float] = (0, 1), action_count: int | None = None) -> Imported:
+    """A log in VW's ``cb`` text; with ``action_count``, uniform choice among so many actions is a candidate."""
+    source = Events(paths, what="cb text", schema=vw_text.CB, parse=vw_text.parse_cb)
+    logs = Logs(
+        source, reward="reward", propensity="propensity", action="action", action_count=action_count,
+        reward_range=reward_range,
+    )  # fmt: skip
+    return Imported(logs, {} if action_count is None else {"uniform": uniform()})
+
+
+def cb_adf(paths: Paths, *, reward_range: tuple[float, float] = (0, 1)) -> Imported:
+    """A log in VW's ``cb_adf`` text, with the candidates that every such log has: the first action, and uniform choice."""
+    source = Events(
+        paths, what="cb_adf text", schema=vw_text.ADF, parse=vw_text.parse_adf, ends=lambda line: not line.strip()
+    )
+    logs = Logs(
+        source, reward="reward", propensity="propensity", action="action", action_count="action_count",
+        reward_range=reward_range,
+    )  # fmt: skip
+    return Imported(logs, {"first": chosen("first_action"), "uniform": uniform()})
