@@ -9,7 +9,7 @@ project, author, release = "surelift", "the surelift authors", __version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx-mathjax-offline"]
 exclude_patterns = ["_build"]
 html_theme, html_title = "furo", f"surelift {__version__}"
-html_show_sourcelink = False
+html_show_sourcelink = html_show_copyright = False
 
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
 myst_heading_anchors = 3

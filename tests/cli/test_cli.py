@@ -69,7 +69,7 @@ def assert_clean(done: subprocess.CompletedProcess[str]) -> None:
         (["shop.parquet", *COLUMNS, "--policy", "p_better"], 0, "Certified: 'p_better' is better than production."),
         (["shop.parquet", *COLUMNS, "--policy", "new=p_better", "--mix", "new=0.1"], 0, "Certified: '10% new'"),
         (["shop.parquet", *COLUMNS, "--policy", "p_slight"], 3, "Not certified"),
-        (["shop.parquet", *COLUMNS, "--policy", "p_worse"], 3, "'p_worse' is worse than production"),
+        (["shop.parquet", *COLUMNS, "--policy", "p_worse"], 3, "'p_worse' is surely worse than production"),
         (["shop.parquet", *COLUMNS, "--policy", "p_better", "--margin", "0.09"], 3, "Not certified"),
         (["shop.parquet", *COLUMNS, "--policy", "p_better", "--propensity-is-estimated"], 3, "propensity model"),
         (["bad.parquet", *COLUMNS, "--policy", "p_better"], 4, "the first is 0.0 in row 417"),
@@ -100,7 +100,7 @@ def assert_clean(done: subprocess.CompletedProcess[str]) -> None:
 def test_exit_codes(command: str, arguments: list[str], code: int, says: str, folder: Path) -> None:
     done = run(command, *arguments, folder=folder)
     assert (done.returncode, done.stdout) == (code, ""), done.stderr
-    assert says in done.stderr
+    assert says in flat(done.stderr)
     assert_clean(done)
 
 
@@ -188,7 +188,7 @@ def test_a_certificate_that_cannot_be_written_is_told_and_nothing_is_left(folder
         folder=tmp_path,
     )
     assert done.returncode == 2
-    assert "cannot be written to no/c.json" in done.stderr
+    assert "no/c.json cannot be written: there is no folder 'no'" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -250,7 +250,7 @@ def test_options_of_methods(folder: Path) -> None:
     assert json.loads(done.stdout)["policies"]["p_better"]["promise"] == "any number of looks"
     clip = run("evaluate", "shop.parquet", *COLUMNS, "--policy", "p_better", "--clip", "3", folder=folder)
     assert clip.returncode == 2
-    assert "does not use clip=" in clip.stderr
+    assert "does not use --clip" in clip.stderr
     paired = run("compare", "shop.parquet", *COLUMNS, "--policy", "p_better", "--method", "moments", folder=folder)
     assert paired.returncode == 2
     assert "bounds values, not improvements" in paired.stderr
@@ -396,7 +396,7 @@ def test_a_reward_model_from_the_command_line(folder: Path, tmp_path: Path) -> N
     assert run("evaluate", "log.parquet", *flags, "--control", "model:", folder=tmp_path).returncode == 2
     done = run("evaluate", "log.parquet", *flags, "--control", "model", folder=tmp_path)
     assert done.returncode == 2
-    assert "time=" in done.stderr
+    assert "--time" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -409,7 +409,7 @@ def test_a_reward_model_from_the_command_line(folder: Path, tmp_path: Path) -> N
 def test_a_guardrail_that_makes_no_sense(folder: Path, text: str, says: str) -> None:
     done = run("gate", "shop.parquet", *COLUMNS, "--policy", "p_better", "--guardrail", text, folder=folder)
     assert done.returncode == 2
-    assert says in done.stderr
+    assert says in flat(done.stderr)
     assert_clean(done)
 
 
@@ -460,5 +460,5 @@ def test_wrong_propensities_are_told_in_both_ways(folder: Path) -> None:
     flags = ["wrong.parquet", *COLUMNS, "--policy", "p_better"]
     compared, gated = run("compare", *flags, folder=folder), run("gate", *flags, folder=folder)
     assert (compared.returncode, gated.returncode) == (4, 4)
-    assert "suspect the propensities first" in compared.stderr
+    assert "else suspect the propensities" in compared.stderr
     assert "the logged propensities are wrong" in gated.stderr

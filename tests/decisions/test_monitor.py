@@ -322,7 +322,7 @@ def test_a_file_that_is_empty_or_broken_does_not_stop_the_others(tmp_path: Path)
     assert sl.Monitor.load(state).rounds == 100
     (folder / "c.csv").write_text("\n".join([*lines, "1,0.5,0.6"]))
     done = subprocess.run(command(folder, "--state", state), capture_output=True, text=True, check=False)
-    assert "1 new files, 2 counted before" in done.stderr
+    assert "1 new file, 2 counted before" in done.stderr
     assert sl.Monitor.load(state).rounds == 201
 
 

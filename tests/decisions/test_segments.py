@@ -129,5 +129,5 @@ def test_what_is_refused() -> None:
     with pytest.raises(sl.LogsError, match="more than 1,000 segments"):
         sl.evaluate(sl.Logs(many, **declared), "n", by="s")
     wrong = {"r": np.ones(400), "p": np.full(400, 0.1), "n": np.ones(400), "s": ["a", "b"] * 200}
-    with pytest.raises(sl.LogsError, match=r"policy 'n' in segment 'a', .* contradict"):
+    with pytest.raises(sl.LogsError, match=r"value of 'n' in segment 'a': .* contradict"):
         sl.evaluate(sl.Logs(wrong, **declared), "n", by="s")

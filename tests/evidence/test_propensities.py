@@ -212,7 +212,7 @@ def test_missing_support_is_told_apart_from_wrong_propensities() -> None:
     ]
     unknown = sl.check(sl.Logs(**arrays), {"new": np.full(ROUNDS, 0.3)})
     (finding,) = (one for one in unknown.findings if one.subject == "policy 'new'")
-    assert "up to 40.0% of its decisions, or propensities were logged too large" in finding.remedy
+    assert "up to 40.0% of its decisions, or its column holds no probabilities" in finding.remedy
 
 
 def test_tails_of_weights() -> None:

@@ -1,5 +1,6 @@
 """One result of every kind, from one small log, under names of one's own choice."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,14 @@ def logs(rounds: int = 2_000, *, column: str = "click") -> tuple[sl.Logs, dict[s
     return sl.Logs({**table, "group": group.astype(str)}, reward=column, propensity="p"), table
 
 
+KINDS = (
+    "Improvement", "Selection", "Selection, e-BH", "PolicyValue", "PolicyValue, one side", "Evaluation", "PolicyEstimate",
+    "Estimation", "Gate", "Gate, one claim", "Segments", "Segments, values", "Health", "Forecast", "Simulation",
+    "Verification", "Profile", "Course", "Study", "Guarantee",
+)  # fmt: skip
+
+
+@cache
 def every_result(name: str = "new", other: str = "old") -> dict[str, Result]:
     rounds, table = logs()
     policies = {name: "good", other: "bad"}
@@ -53,6 +62,7 @@ def every_result(name: str = "new", other: str = "old") -> dict[str, Result]:
         "Study": sl.study(rounds, policies),
         "Guarantee": guarantee(name, answer),
     }
+    assert tuple(found) == KINDS
     return found
 
 

@@ -15,34 +15,34 @@ from surelift.decisions.result import Result
 from surelift.report.pictures import Intervals, picture
 from surelift.report.sentences import sentence
 from surelift.report.tables import table
-from tests.report.results import every_result, kinds, logs
+from tests.report.results import KINDS, every_result, kinds, logs
 
 matplotlib.use("Agg")
-RESULTS = every_result()
+pytestmark = pytest.mark.xdist_group("results")
 
 
 def test_no_kind_is_forgotten() -> None:
-    assert {type(result).__name__ for result in RESULTS.values()} == kinds()
+    assert {type(result).__name__ for result in every_result().values()} == kinds()
 
 
-@pytest.mark.parametrize("kind", RESULTS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_text_fits_a_narrow_terminal(kind: str) -> None:
-    for line in str(RESULTS[kind]).splitlines():
+    for line in str(every_result()[kind]).splitlines():
         assert len(line) <= 80, line
 
 
-@pytest.mark.parametrize("kind", RESULTS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_sentence_ends(kind: str) -> None:
-    assert sentence(RESULTS[kind]).endswith(".")
+    assert sentence(every_result()[kind]).endswith(".")
 
 
-@pytest.mark.parametrize("kind", RESULTS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_plot_is_labelled_and_draws(kind: str, tmp_path: Path) -> None:
     from matplotlib import pyplot
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        axes = RESULTS[kind].plot()
+        axes = every_result()[kind].plot()
         assert axes.get_xlabel()
         axes.figure.savefig(tmp_path / "plot.png")
         pyplot.close(axes.figure)
@@ -52,27 +52,27 @@ def test_a_plot_goes_where_it_is_told() -> None:
     from matplotlib import pyplot
 
     figure, (left, right) = pyplot.subplots(1, 2)
-    assert RESULTS["Selection"].plot(ax=right) is right
+    assert every_result()["Selection"].plot(ax=right) is right
     assert not left.lines
     assert right.lines
     pyplot.close(figure)
 
 
-@pytest.mark.parametrize("kind", RESULTS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_notebook_shows_it_without_script_or_network(kind: str) -> None:
-    html = RESULTS[kind]._repr_html_()
+    html = every_result()[kind]._repr_html_()
     assert "<script" not in html
     assert "http" not in html
     assert "<table>" in html
 
 
-@pytest.mark.parametrize("kind", RESULTS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_page_of_it(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
-    assert RESULTS[kind].to_html(path) is None
+    assert every_result()[kind].to_html(path) is None
     text = path.read_text()
     assert len(text) < 1_500_000
-    assert f"<h1>{escaped(sentence(RESULTS[kind]))}</h1>" in text
+    assert f"<h1>{escaped(sentence(every_result()[kind]))}</h1>" in text
     head = text[: text.index("<script type=")]
     assert not re.search(r"\b(src|href)\s*=\s*[\"'](?!data:)", head)
 
@@ -81,14 +81,14 @@ def escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("'", "&#39;")
 
 
-@pytest.mark.parametrize("kind", RESULTS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_csv_holds_the_records(kind: str) -> None:
-    rows = list(csv.DictReader(io.StringIO(RESULTS[kind].to_csv() or "")))
-    assert len(rows) == len(RESULTS[kind].records())
+    rows = list(csv.DictReader(io.StringIO(every_result()[kind].to_csv() or "")))
+    assert len(rows) == len(every_result()[kind].records())
 
 
 def test_the_numbers_of_a_picture_are_those_of_the_result() -> None:
-    answer: Any = RESULTS["Selection"]
+    answer: Any = every_result()["Selection"]
     shown = picture(answer)
     assert isinstance(shown, Intervals)
     for row in shown.rows:
@@ -103,7 +103,7 @@ def test_the_numbers_of_a_picture_are_those_of_the_result() -> None:
 def test_a_study_says_what_its_parts_say() -> None:
     rounds, _ = logs()
     policies = {"new": "good", "old": "bad"}
-    found: Any = RESULTS["Study"]
+    found: Any = every_result()["Study"]
     alone = sl.select(rounds, policies)
     for name, one in found.selection.improvements.items():
         assert one.lower == pytest.approx(alone.improvements[name].lower, abs=1e-12)
@@ -122,7 +122,7 @@ def test_a_study_says_what_its_parts_say() -> None:
 def test_the_course_is_what_each_part_of_the_log_says() -> None:
     """At every point, the answer of a log that ends there: nothing of what comes later is in it."""
     _, table = logs()
-    found: Any = RESULTS["Study"]
+    found: Any = every_result()["Study"]
     points = [point for point in found.course.points if point.policy == "new"]
     assert len(points) == 40
     for point in points[::13]:
@@ -156,7 +156,7 @@ def test_a_study_of_unfit_logs_says_why_and_nothing_else() -> None:
 
 
 def test_a_profile_has_the_mixture_below_its_best() -> None:
-    found: Any = RESULTS["Profile"]
+    found: Any = every_result()["Profile"]
     alone = sl.compare(logs()[0], {"new": "good"}, method="logarithmic-smoothing", smoothing=found.smoothings[7])
     assert found.bounds[7] == pytest.approx(alone.lower, abs=1e-9)
     assert found.best[1] >= found.lower

@@ -15,11 +15,11 @@ import surelift as sl
 from surelift.cli.app import main
 from surelift.report.html import in_script
 from surelift.report.names import cell, harmless, short, visible
-from tests.report.results import every_result
+from tests.report.results import KINDS, every_result
 
 matplotlib.use("Agg")
+pytestmark = pytest.mark.xdist_group("results")
 NASTY = "=cmd|'/c calc'!A0\x1b]0;owned\x07\r\x00\u202e$\\frac{$\u200b<b>\x9b31m"
-RESULTS = every_result(NASTY, "-1+1")
 
 
 def unseen(text: str) -> list[str]:
@@ -48,17 +48,17 @@ def test_json_in_a_page_ends_no_script(data: Any) -> None:
     assert json.loads(text) == data
 
 
-@pytest.mark.parametrize("kind", RESULTS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_in_a_terminal_and_in_json(kind: str) -> None:
-    assert unseen(str(RESULTS[kind])) == []
-    assert unseen(RESULTS[kind].to_json()) == []
-    assert unseen(RESULTS[kind]._repr_html_()) == []
-    assert "<b>" not in RESULTS[kind]._repr_html_()
+    assert unseen(str(every_result(NASTY, "-1+1")[kind])) == []
+    assert unseen(every_result(NASTY, "-1+1")[kind].to_json()) == []
+    assert unseen(every_result(NASTY, "-1+1")[kind]._repr_html_()) == []
+    assert "<b>" not in every_result(NASTY, "-1+1")[kind]._repr_html_()
 
 
-@pytest.mark.parametrize("kind", RESULTS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_in_csv(kind: str) -> None:
-    text = RESULTS[kind].to_csv()
+    text = every_result(NASTY, "-1+1")[kind].to_csv()
     assert text is not None
     assert unseen(text) == []
     for row in csv.reader(io.StringIO(text)):
@@ -69,12 +69,12 @@ def test_in_csv(kind: str) -> None:
                 assert one[:1] not in ("=", "+", "-", "@")
 
 
-@pytest.mark.parametrize("kind", RESULTS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_in_a_plot(kind: str, tmp_path: Path) -> None:
     """A dollar begins no formula of TeX, which would not be one."""
     from matplotlib import pyplot
 
-    axes = RESULTS[kind].plot()
+    axes = every_result(NASTY, "-1+1")[kind].plot()
     axes.figure.savefig(tmp_path / "plot.png")
     pyplot.close(axes.figure)
 

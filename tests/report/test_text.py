@@ -41,12 +41,14 @@ def test_a_certified_improvement() -> None:
 
 def test_what_is_not_certified_is_told_apart() -> None:
     worse = str(sl.compare(LOGS, {"worse": np.where(GOOD, 0.2, 0.8)}))
-    assert worse.endswith("Not certified: 'worse' is worse than production.")
+    assert worse.endswith("Worse: 'worse' is surely worse than production.")
     whim = np.random.default_rng(2).random(ROWS) < 0.5
     open_ = str(sl.compare(LOGS, {"same": np.where(whim == GOOD, 0.8, 0.2)}))
     assert open_.endswith("they do not rule it out either.")
     margin = str(sl.compare(LOGS, {"new": np.where(GOOD, 0.8, 0.2)}, margin=0.3))
-    assert margin.endswith("Not certified: 'new' is not better than production by more than 0.3.")
+    assert margin.endswith(
+        "Not certified: it is surely not so that 'new' is better than production by more\n  than 0.3."
+    )
     planned = str(sl.compare(LOGS, {"new": np.where(GOOD, 0.8, 0.2)}, grid="planned"))
     assert "at one look" in planned
 

@@ -80,7 +80,8 @@ def refuse_contradiction(
         return
     raise LogsError(
         f"{subject}: the bounds contradict each other, at least {lower:.6g} and at most {upper:.6g}, where only "
-        f"[{least:.6g}, {most:.6g}] is possible.\nWith right logs one of the two would have to fail, so suspect the "
-        f"propensities first: the mean weight is {mean_weight:.4g} and should be near 1. Check that they are those of the "
-        "action really taken, from the policy version that took it, after business rules."
+        f"[{least:.6g}, {most:.6g}] is possible.\nWith right logs one of the two would have to fail. The mean weight is "
+        f"{mean_weight:.4g}, and at most about 1 where all is right. If other candidates have it near 1, this column holds "
+        "no probabilities of the logged action (scores, or predicted rewards?); else suspect the propensities: they must be "
+        "those of the action really taken, from the policy version that took it, after business rules."
     )

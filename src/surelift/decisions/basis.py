@@ -50,7 +50,9 @@ def assumptions_of(
     )
     return (
         f"{kind} lie in [{logs.scale.low:g}, {logs.scale.high:g}] by their nature",
-        "the propensities were recorded when the decisions were made",
+        "the model of the propensities is right"
+        if logs.propensity_is_estimated
+        else "the propensities were recorded when the decisions were made",
         "no policy was fitted on these rounds",
         looks,
         *besides,
@@ -70,13 +72,22 @@ def _about_units(logs: Logs) -> Iterator[str]:
         else:
             yield f"no cluster can have more than {logs.cluster_max} rounds"
             yield (
-                f"every cluster of {logs.cluster!r} counts once, filled up to {logs.cluster_max} rounds that earn nothing: "
-                f"{logs.cluster_max} times the value is what a cluster earns"
+                f"every cluster of {logs.cluster!r} counts once, filled up to {logs.cluster_max} rounds that {_filled(logs)}"
             )
     if logs.rounds_before_sampling is not None:
         yield "every round was kept by its own coin, with the probability recorded, out of rounds_before_sampling"
     elif logs.keep_probability is not None:
         yield "answers are about the rounds that were kept, all with the same probability"
+
+
+def _filled(logs: Logs) -> str:
+    """What the rounds that fill up a cluster are worth, and what follows for the whole of it."""
+    count, scale = logs.cluster_max, logs.scale
+    if scale.is_cost:
+        return f"cost {scale.high:g}, the most there is; {count} times an improvement is what a cluster saves"
+    if scale.low != 0.0:
+        return f"earn {scale.low:g}, the least there is; {count} times an improvement is what a cluster gains"
+    return f"earn nothing: {count} times the value is what a cluster earns"
 
 
 def doubts_of(logs: Logs) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from surelift.evidence.propensities import BY_DAY, Evidence, Family, PropensityT
 from surelift.logs.batch import Needs
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import name_policies
-from surelift.statistics import Plan
+from surelift.statistics import Plan, Sums
 from surelift.statistics.reading import Reading
 from surelift.statistics.segments import MOST, codes_of, day_codes
 
@@ -112,7 +112,7 @@ def check(
         findings=tuple(findings),
         weights=weights,
         evidence=tuple(look.tests.evidence()) if fit else (),
-        mean_reward=logs.scale.value(sums.logging.rewards / sums.units) if fit else None,
+        mean_reward=logs.scale.value(look.earned(sums)) if fit else None,
         smallest_propensity=sums.logging.smallest_propensity if fit else None,
         kind="cost" if logs.scale.is_cost else "reward",
     )
@@ -126,12 +126,19 @@ class _Look:
         self._seen: dict[str, set[str]] = {column: set() for column in columns}
         # Rounds that were kept by what happened in them say nothing about the propensities.
         self._sampled = logs.keep_probability is not None
+        self._clustered = None if logs.cluster is None else 0.0
         self.tests = PropensityTests(logs.actions)
         self.copies, self.course, self.rounding = Copies(), Course(), Rounding()
         self.tails = {name: Tails() for name in policies}
 
+    def earned(self, sums: Sums) -> float:
+        """By a round, on [0, 1]: where rounds come in clusters, by each of them alike."""
+        return sums.logging.rewards / sums.units if self._clustered is None else self._clustered / sums.rows
+
     def __call__(self, reading: Reading) -> None:
         rounds = reading.rounds
+        if self._clustered is not None:
+            self._clustered += float(rounds.reward.sum())
         days = day_codes(rounds)
         if not self._sampled:
             families = {Family("column", column): codes_of(rounds, column) for column in self._columns}

@@ -57,7 +57,7 @@ def compare(
     >>> round(result.estimate, 3), round(result.lower, 3), result.certified
     (0.1, 0.09, True)
     """
-    name, candidate = one_policy(policy)
+    name, candidate = one_policy(policy, logs if isinstance(logs, Logs) else None)
     chosen = choose_method(method, control=control, grid=grid, smoothing=smoothing, draws=draws)
     require_logs(logs)
     parts = check_by(logs, by, segments, {name: candidate, **dict([one_policy(over)])})

@@ -79,6 +79,14 @@ class Comparison:
             for name, gain, loss in pairs
         }
 
+    def _estimate(self, sums: Sums, gain: Term, loss: Term) -> float:
+        """The plain mean; of a difference that of w r - w' r, so that it is the difference of the two values."""
+        mean = plain_mean(sums, gain.candidate, gain.quantity)
+        if isinstance(self.baseline, Production) or not self.method.bound.certifies:
+            return mean
+        own, other = (sums.weights[name].total / sums.units for name in (gain.candidate, loss.candidate))
+        return (mean - plain_mean(sums, loss.candidate, loss.quantity) + own - other) / 2.0
+
     def _improvement(
         self, sums: Sums, name: str, gain: Term, loss: Term, *, delta: float, basis: Basis, segment: str | None
     ) -> Improvement:
@@ -88,14 +96,17 @@ class Comparison:
         mean_weight = sums.weights[name].total / sums.units
         most = gain.needed.offset
         if method.believes_contradictions:
-            subject = f"improvement of {name!r}{within(segment)}, reward on [0, 1]"
-            refuse_contradiction(low, high, possible=(-most, most), subject=subject, mean_weight=mean_weight)
+            subject = f"improvement of {name!r}{within(segment)}"
+            refuse_contradiction(
+                scale.improvement(low), scale.improvement(high), subject=subject, mean_weight=mean_weight,
+                possible=(-scale.improvement(most), scale.improvement(most)),
+            )  # fmt: skip
         lower, doubts = scale.improvement(low), (*doubts_of(self.logs), *method.doubts(sums, gain, delta=delta))
         evidence = e_value(scale.unit_margin(self.margin) + method.slack(sums, gain), sums.of(gain))
         return Improvement(
             policy=name,
             over=self.over,
-            estimate=scale.improvement(plain_mean(sums, gain.candidate, gain.quantity)) if most else 0.0,
+            estimate=scale.improvement(self._estimate(sums, gain, loss)) if most else 0.0,
             lower=lower,
             upper=scale.improvement(high),
             margin=self.margin,
@@ -133,10 +144,14 @@ def comparison_of(
     return replace(comparison, known=method.known(logs, comparison.everyone))
 
 
-def one_policy(policy: Any) -> tuple[str, Policy]:
+def one_policy(policy: Any, logs: Logs | None = None) -> tuple[str, Policy]:
     if isinstance(policy, Mapping):
         if len(policy) != 1:
             raise UsageError(f"compare takes one policy, but was given {len(policy)}; use select for several.")
         ((name, form),) = policy.items()
         return str(name), check_name(str(name), as_policy(form))
-    return name_of(policy), as_policy(policy)
+    several = isinstance(policy, list | tuple) and len(policy) > 1 and all(isinstance(one, str) for one in policy)
+    if several and logs is not None and logs.action is None:
+        # Such a list stands for one policy only where the logs say which of its columns was taken.
+        raise UsageError(f"one policy is asked about, but {len(policy)} were given; use select for several.")
+    return name_of(policy), check_name(name_of(policy), as_policy(policy))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from surelift.arrays import IntArray
+from surelift.bounds.bound import Promise
 from surelift.decisions.asking import Progress, before_sampling, count_rounds
 from surelift.decisions.comparison import Comparison
 from surelift.decisions.improvement import Improvement
@@ -43,11 +44,13 @@ class Course(Result):
     delta: float
     counted: str
     """What ``rounds`` counts."""
+    promise: Promise
+    doubts: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "about": self.about, "over": self.over, "margin": self.margin, "delta": self.delta,
-            "counted": self.counted, "points": self.records(),
+            "counted": self.counted, "promise": self.promise, "doubts": list(self.doubts), "points": self.records(),
         }  # fmt: skip
 
     def records(self) -> list[dict[str, Any]]:
@@ -79,7 +82,9 @@ def course_of(
         for name, one in _answered(asked, plan, sums, delta).items()
     ]
     points += [Point(name, one.rounds, one.estimate, one.lower, one.upper) for name, one in last.items()]
-    return Course(tuple(points), "improvement", first.over, first.margin, delta, first.counted)
+    return Course(
+        tuple(points), "improvement", first.over, first.margin, delta, first.counted, first.promise, first.doubts
+    )
 
 
 def _answered(asked: Comparison, plan: Plan, sums: Sums, delta: float) -> Mapping[str, Improvement]:

@@ -145,7 +145,11 @@ def _usually(family: Family, wrong: Sequence[Evidence], among: int) -> str:
     """What it usually means."""
     first = wrong[0]
     if first.bet.startswith(("weights", "inverse")):
-        means = "They were logged too small: of another model version, or of one action among several drawn."
+        means = (
+            "They were logged too small: of another model version, or of one action among several drawn. If the weights of "
+            "other candidates average 1, the candidate is wrong: its column holds no probabilities (scores, predicted "
+            "rewards?)."
+        )
     elif family not in (OVERALL, BY_ACTION) and len(wrong) <= among / 2:
         means = "Only there: another model version, or other business rules, served these rounds than logged them."
     elif first.observed < 0.2 * first.expected:
@@ -238,7 +242,10 @@ def _about_mean(health: WeightHealth, sums: WeightSums, rounds: int) -> Iterator
     if abs(health.mean - expected) <= STANDARD_ERRORS * error + 1e-6:
         return
     if health.mean > expected:
-        means = "Weights that are too large on average say that propensities were logged too small: check them first."
+        means = (
+            "Weights that are too large on average say that propensities were logged too small, or that this column holds "
+            "no probabilities of the logged action: check both."
+        )
     elif health.missing_support is not None:
         means = (
             "Production could take the rest of its actions: propensities were logged too large, or large weights are rare "
@@ -247,8 +254,9 @@ def _about_mean(health: WeightHealth, sums: WeightSums, rounds: int) -> Iterator
     else:
         means = (
             "Either it prefers actions that production never takes, up to "
-            f"{1 - health.mean:.1%} of its decisions, or propensities were logged too large, or large weights are rare and "
-            "none came yet. Production's whole distribution, logging=, would tell these apart."
+            f"{1 - health.mean:.1%} of its decisions, or its column holds no probabilities (scores, predicted rewards?), or "
+            "propensities were logged too large, or large weights are rare and none came yet. Production's "
+            "whole distribution, logging=, would tell these apart."
         )
     yield Finding(
         "warn",

@@ -86,6 +86,10 @@ class Monitor:
         self._sums = Sums()
         self.history: list[dict[str, Any]] = []
 
+    def __repr__(self) -> str:
+        names = ", ".join(map(repr, self._policies))
+        return f"Monitor of {names}: {self.rounds:,} {self.counted} so far; .answer() says what they say"
+
     @property
     def rounds(self) -> int:
         return self._sums.units
@@ -112,9 +116,12 @@ class Monitor:
     ) -> bool:
         """Count a batch, anything that ``Logs`` reads; False if its ``sequence`` number was counted before.
 
-        Nothing is counted of a batch with a fault in it. Clusters must lie whole in a batch. Where the log was sampled,
-        ``rounds_before_sampling`` says how many rounds the batch had before.
+        A single file without a number is counted once, as by ``update_from``. Nothing is counted of a batch with a fault in
+        it. Clusters must lie whole in a batch. Where the log was sampled, ``rounds_before_sampling`` says how many rounds
+        the batch had before.
         """
+        if sequence is None and isinstance(batch, str | Path) and Path(batch).is_file():
+            return self.update_from(batch, rounds_before_sampling=rounds_before_sampling, progress=progress)
         return self._update(batch, sequence, rounds_before_sampling, progress, None)
 
     def update_from(
@@ -176,13 +183,16 @@ class Monitor:
         answer = self.answer()
         first: Any = next(iter(answer.values())) if isinstance(answer, Evaluation) else answer
         points = tuple(
-            Point(name, at["rounds"], None, lower, upper)
+            Point(name, at["rounds"], estimate, lower, upper)
             for at in self.history
-            for name, (lower, upper) in (at["bounds"] or {}).items()
+            for name, (lower, upper, estimate) in (at["bounds"] or {}).items()
         )
-        over = None if isinstance(answer, Evaluation) else answer.over
-        about = "improvement" if over is not None else first.kind
-        return Course(points, about, over, 0.0 if over is None else answer.margin, self._delta, self.counted)  # type: ignore[union-attr]
+        improves = not isinstance(answer, Evaluation)
+        one: Any = next(iter(answer.improvements.values())) if isinstance(answer, Selection) else first
+        return Course(
+            points, "improvement" if improves else first.kind, one.over if improves else None,
+            one.margin if improves else 0.0, self._delta, self.counted, one.promise, one.doubts,
+        )  # fmt: skip
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the course with matplotlib (extra ``report``); returns the axes."""
@@ -230,7 +240,7 @@ class Monitor:
                 {found.policy: found} if isinstance(found, Improvement)
                 else found.improvements if isinstance(found, Selection) else found
             )  # fmt: skip
-            bounds = {name: [one.lower, one.upper] for name, one in results.items()}
+            bounds = {name: [one.lower, one.upper, one.estimate] for name, one in results.items()}
         self.history.append({"rounds": self._sums.units, "bounds": bounds})
         if len(self.history) > MOST_POINTS:
             self.history = self.history[1::2]

@@ -13,6 +13,7 @@ from surelift.decisions.method import check_delta, choose_method
 from surelift.decisions.result import Result
 from surelift.engines import collect_blocks
 from surelift.errors import LogsError, UsageError, is_number
+from surelift.estimates import plain_mean
 from surelift.grids import Grid
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import PRODUCTION
@@ -61,6 +62,8 @@ class Forecast(Result):
     counted: str
     method: str
     control: str
+    doubts: tuple[str, ...]
+    """What keeps any number of rounds from certifying it."""
     growth: Growth
 
     def power_at(self, rounds: int) -> float:
@@ -80,10 +83,11 @@ class Forecast(Result):
             "certified": self.certified, "improvement": self.improvement, "margin": self.margin, "delta": self.delta,
             "power": self.power, "rounds": self.rounds, "rounds_needed": self.rounds_needed,
             "more_rounds": self.more_rounds, "method": self.method, "control": self.control,
+            "doubts": list(self.doubts),
         }  # fmt: skip
 
     def records(self) -> list[dict[str, Any]]:
-        return [self.to_dict()]
+        return [{name: value for name, value in self.to_dict().items() if name != "doubts"}]
 
 
 def power(
@@ -109,7 +113,7 @@ def power(
     (False, True)
     """
     require_logs(logs)
-    name, candidate = one_policy(policy)
+    name, candidate = one_policy(policy, logs if isinstance(logs, Logs) else None)
     if not (is_number(power) and 0.0 < power < 1.0):
         raise UsageError(f"power, the chance to certify, must lie strictly between 0 and 1, but is {power!r}.")
     if improvement is not None and not (is_number(improvement) and math.isfinite(improvement)):
@@ -135,16 +139,17 @@ def power(
     answer = asked.answer(plan, whole, delta=delta)[name]
     assumed = answer.estimate if improvement is None else float(improvement)
     scale = logs.scale
-    shift = scale.unit_margin(assumed), scale.unit_margin(answer.estimate), scale.unit_margin(answer.margin)
-    growth = _growth(blocks, plan.terms[0], *shift)
-    hope = assumed > answer.margin
+    term = plan.terms[0]
+    own_mean = plain_mean(whole, term.candidate, term.quantity)
+    growth = _growth(blocks, term, scale.unit_margin(assumed), own_mean, scale.unit_margin(answer.margin))
+    hope = assumed > answer.margin and not answer.doubts
     needed = _rounds_needed(growth, delta=delta, power=power, from_now=False) if hope else None
     more = 0 if answer.certified else _rounds_needed(growth, delta=delta, power=power, from_now=True) if hope else None
     return Forecast(
         policy=name, over=answer.over, estimate=answer.estimate, lower=answer.lower, certified=answer.certified,
         improvement=assumed, margin=answer.margin, delta=float(delta), power=float(power), rounds=answer.rounds,
         rounds_needed=needed, more_rounds=more, counted=answer.counted, method=answer.method,
-        control=answer.control, growth=growth,
+        control=answer.control, doubts=answer.doubts, growth=growth,
     )  # fmt: skip
 
 

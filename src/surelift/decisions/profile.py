@@ -65,7 +65,7 @@ def profile(
     >>> found.best[1] > found.lower > 0
     True
     """
-    name, candidate = one_policy(policy)
+    name, candidate = one_policy(policy, logs if isinstance(logs, Logs) else None)
     method = choose_method("mixture", control="none", grid=grid)
     asked = comparison_of(
         logs, {name: candidate}, over=over, margin=0.0, method=method, question="compare",

@@ -65,11 +65,11 @@ class Result:
 
         return plot(picture(self), ax)
 
-    def to_html(self, path: str | Path | None = None) -> str | None:
+    def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str | None:
         """The result as one page of HTML that needs no network (extra ``report``): into a file, or as text."""
         from surelift.report.html import page_of
 
-        return delivered(page_of(self), path, "the report")
+        return delivered(page_of(self, title), path, "the report")
 
     def _repr_html_(self) -> str:
         from surelift.report.notebook import notebook_html
@@ -77,7 +77,7 @@ class Result:
         return notebook_html(self)
 
     def __bool__(self) -> bool:
-        raise TypeError(f"a {type(self).__name__} is neither true nor false; ask for .certified, .ok or .same")
+        raise TypeError(f"{type(self).__name__} results are neither true nor false; ask for .certified, .ok or .same")
 
     def __repr__(self) -> str:
         from surelift.report.text import text

@@ -45,6 +45,9 @@ class Selection(Result):
     def certified(self) -> bool:
         return self.chosen is not None
 
+    def __getitem__(self, policy: str) -> Improvement:
+        return self.improvements[policy]
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "chosen": self.chosen, "discoveries": list(self.discoveries), "over": self.over, "many": self.many,

@@ -10,11 +10,13 @@ from surelift.decisions.comparison import Comparison, comparison_of
 from surelift.decisions.course import POINTS, Course, collect_course, course_of
 from surelift.decisions.evaluate import evaluate
 from surelift.decisions.evaluation import Evaluation
+from surelift.decisions.findings import Finding
 from surelift.decisions.improvement import Improvement
 from surelift.decisions.method import check_delta, choose_method
 from surelift.decisions.power import Forecast, power
 from surelift.decisions.result import Result
 from surelift.decisions.select import Selection, selection_of
+from surelift.errors import LogsError
 from surelift.grids import Grid
 from surelift.logs.logs import Logs
 from surelift.policies import Policy
@@ -34,7 +36,9 @@ class Study(Result):
     usual: Mapping[str, Improvement]
     """What a usual asymptotic interval says, by name; empty where there is none, for clusters and sampled rounds."""
     forecasts: Mapping[str, Forecast]
-    """For the candidates that are not certified, by name; empty for sampled rounds, which forecast nothing."""
+    """For the candidates that are not certified, by name; empty where rounds forecast nothing: sampled, or only one."""
+    source: str = ""
+    """What the log is called, where it has a name."""
 
     @property
     def certified(self) -> bool:
@@ -83,7 +87,20 @@ def study(
     )  # fmt: skip
     health = check(logs, asked.everyone, progress=progress)
     if not health.ok:
-        return Study(health, None, None, None, {}, {})
+        return Study(health, None, None, None, {}, {}, _called(logs))
+    try:
+        return _fit(asked, health, delta=delta, options=options, progress=progress)
+    except LogsError as error:
+        said, _, remedy = str(error).partition("\n")
+        finding = Finding("refuse", "bounds", said.rstrip("."), remedy)
+        return Study(replace(health, findings=(*health.findings, finding)), None, None, None, {}, {}, _called(logs))
+
+
+def _fit(
+    asked: Comparison, health: Health, *, delta: float, options: Mapping[str, Any], progress: Progress | None
+) -> Study:
+    """Of logs that are fit, unless their bounds contradict each other."""
+    logs, named = asked.logs, asked.policies
     each = delta / len(named)
     usual = _usual(asked)
     plan = asked.plan(lambda: count_rounds(logs))
@@ -95,21 +112,27 @@ def study(
     whole = before_sampling(logs, parts[-1])
     found = asked.answer(plan, whole, delta=each)
     production: dict[str, Policy | str] = {PRODUCTION: PRODUCTION, **asked.everyone}
+    foreseen = logs.keep_probability is None and whole.units > 1
     return Study(
         health=health,
         selection=selection_of(found, many="simultaneous", delta=delta),
         values=evaluate(logs, production, delta=delta, progress=progress, **options),
         course=course_of(asked, plan, parts, delta=each, last=found) if followed else None,
         usual={} if usual is None or beside is None else usual.answer(beside, whole, delta=each),
-        forecasts={} if logs.keep_probability is not None else {
+        forecasts={
             name: power(
-                logs, {name: policy}, over={asked.over: asked.baseline}, delta=each, margin=margin, progress=progress,
-                **options,
+                logs, {name: policy}, over={asked.over: asked.baseline}, delta=each, margin=asked.margin,
+                progress=progress, **options,
             )
             for name, policy in named.items()
-            if not found[name].certified
+            if foreseen and not found[name].certified
         },
+        source=_called(logs),
     )  # fmt: skip
+
+
+def _called(logs: Logs) -> str:
+    return str(getattr(logs.source, "called", ""))
 
 
 def _usual(asked: Comparison) -> Comparison | None:

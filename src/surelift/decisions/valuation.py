@@ -90,9 +90,11 @@ class Valuation:
         name, method, scale = terms[0].candidate, self.method, self.logs.scale
         mean_weight = sums.weights[name].total / sums.units
         if method.believes_contradictions:
+            # In the units of the column, where of a cost the upper end is the worse one.
+            ends = [scale.value(0.0 if low is None else low), scale.value(1.0 if high is None else high)]
             refuse_contradiction(
-                0.0 if low is None else low, 1.0 if high is None else high, possible=(0.0, 1.0),
-                subject=f"policy {name!r}{within(segment)}, reward on [0, 1]", mean_weight=mean_weight,
+                *(reversed(ends) if scale.is_cost else ends), possible=(scale.low, scale.high),
+                subject=f"value of {name!r}{within(segment)}", mean_weight=mean_weight,
             )  # fmt: skip
         if scale.is_cost:
             low, high = high, low

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from surelift.controls import models
-from surelift.decisions.asking import Progress, require_logs
+from surelift.decisions.asking import Progress
 from surelift.decisions.certificate import Answer, Certificate
 from surelift.decisions.compare import compare
 from surelift.decisions.evaluate import evaluate
@@ -50,7 +50,7 @@ class Verification(Result):
 
 def verify(
     certificate: Certificate | Mapping[str, Any] | str | Path,
-    logs: Logs,
+    logs: Any,
     policies: Any = None,
     *,
     control: Any = None,
@@ -58,11 +58,14 @@ def verify(
 ) -> Verification:
     """Compute a certificate again: the same rounds, the same fingerprint, bounds equal to 1e-9.
 
-    ``policies`` gives again those that a certificate cannot hold: arrays, functions, models; ``control`` the reward model
-    that narrowed it, where one was fitted on another log or is an estimator of your own.
+    ``logs`` may be the source alone, as the certificate knows its columns. ``policies`` gives again those that a certificate
+    cannot hold: arrays, functions, models; ``control`` the reward model that narrowed it, where one was fitted on another
+    log or is an estimator of your own.
     """
     stated = _load(certificate).content
-    require_logs(logs)
+    if not isinstance(logs, Logs):
+        with damage_told():
+            logs = Logs(logs, **{role: stated["logs"][role] for role in stated["logs"]})
     given = {} if policies is None else name_policies(_named(stated, policies))
     with damage_told():
         rebuilt = {

@@ -72,7 +72,8 @@ VECTOR_PROPENSITY = Reason(
 )
 ACTION_POSITION = Reason(
     "are no position among that round's actions",
-    "Positions are whole numbers counted from 0; for labels, declare them in vector order with actions=[...].",
+    "Positions are whole numbers counted from 0. If these are labels, the logs are fine and the question lacks their list: "
+    "declare actions=[...], in the order of the vectors.",
 )
 ACTION_LABEL = Reason("are not among the declared actions", "Declare every label in actions=[...], in vector order.")
 ACTION_COUNT = Reason("are not whole numbers of at least 1", "Count the actions that production could choose from.")

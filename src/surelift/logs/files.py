@@ -34,6 +34,12 @@ class Files:
         if len(kinds) > 1:
             raise UsageError(f"the files mix formats ({', '.join(sorted(kinds))}); give files of one format.")
 
+    @property
+    def called(self) -> str:
+        """The name of the file, or of the first of several."""
+        more = len(self._paths) - 1
+        return Path(self._paths[0]).name + (f" and {more:,} more" if more else "")
+
     def column_names(self) -> list[str]:
         names = list(_open(self._paths[0]).schema.names)
         return names + [key for key in _partitions(self._paths[0]) if key not in names]
@@ -151,7 +157,7 @@ def expand(path: str) -> list[str]:
         found = [file for one in matched for file in (_inside(one) if Path(one).is_dir() else [one])]
     if not found:
         raise UsageError(
-            f"no file matches {path!r}; check the path, seen from {Path.cwd().name!r}, the working folder."
+            f"no file matches {path!r}; check the path, seen from {str(Path.cwd())!r}, the working folder."
         )
     return found
 
@@ -195,6 +201,11 @@ def _unreadable(path: str, error: Exception) -> LogsError:
     reason = str(error).splitlines()[0]
     if "newlines_in_values" in str(error):
         reason = "a cell holds a line break, or a quote is never closed"
+    elif _format(path) == "csv" and "Expected 1 columns" in str(error):
+        return LogsError(
+            f"{path} cannot be read as csv: its first line holds one column and others hold more. If its separator is a "
+            "semicolon and its decimals have commas, save it with commas and points, or as Parquet; nothing was computed."
+        )
     return LogsError(
         f"{path} cannot be read as {_format(path)}: {reason}\n"
         "The file may be truncated, still being written, or of another format. Nothing was computed."

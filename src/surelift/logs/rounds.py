@@ -192,7 +192,7 @@ class Rounds:
         name, scale = self.logs.outcome, self.logs.scale
         subject = f"{'cost' if scale.is_cost else 'reward'} {name!r}"
         values, _ = self.numbers(name, subject)
-        outside = (values < scale.low) | (values > scale.high)
+        outside = ((values < scale.low) | (values > scale.high)) & np.isfinite(values)
         self.refuse(f"{subject}, declared in [{scale.low:g}, {scale.high:g}]", faults.REWARD, outside, values)
         return scale.unit(values)
 

@@ -100,8 +100,10 @@ def name_policies(policies: Any) -> dict[str, Policy]:
 
 
 def check_name(name: str, policy: Policy) -> Policy:
-    if name == PRODUCTION and not isinstance(policy, Production):
-        raise UsageError(f"{PRODUCTION!r} is the name of production; give this policy another, in a dict.")
+    if name in (PRODUCTION, "production") and not isinstance(policy, Production):
+        raise UsageError(f"{name!r} is the name of production; give this policy another, in a dict.")
+    if not name or (not name.isascii() and name.encode(errors="replace").decode() != name):
+        raise UsageError(f"a policy cannot be called {name!r}; give it a name of whole characters, in a dict.")
     return policy
 
 
@@ -109,6 +111,8 @@ def name_of(form: Any) -> str:
     """A name for one policy given without one."""
     if isinstance(form, str):
         return form
+    if isinstance(getattr(form, "name", None), str) and hasattr(form, "__array__"):
+        return str(form.name)  # a Series
     if isinstance(form, Mixture):
         return f"{100 * form.alpha:g}% {name_of(form.policy)}"
     if isinstance(form, Bounded):

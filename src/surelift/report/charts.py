@@ -5,7 +5,7 @@ from functools import singledispatch
 from typing import Any
 
 from surelift.errors import UsageError
-from surelift.report.names import short
+from surelift.report.names import short, visible
 from surelift.report.pictures import Curve, Dots, Growing, Intervals, Weights
 from surelift.report.tables import size_words, table
 
@@ -42,7 +42,7 @@ def chart(picture: Any, alt: Any) -> Any:
 @chart.register
 def _(picture: Intervals, alt: Any) -> Any:
     names, cells = apart([one.name for one in picture.rows]), table(picture).rows
-    verdicts = ["certified" if one.certified else one.verdict or "bounds" for one in picture.rows]
+    verdicts = [one.verdict or "bounds" for one in picture.rows]
     rows = [
         {
             "name": name, "estimate": one.estimate, "lower": one.lower, "upper": one.upper, "verdict": verdict,
@@ -55,12 +55,12 @@ def _(picture: Intervals, alt: Any) -> Any:
     base = alt.Chart(alt.Data(values=rows)).encode(
         y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=140, ticks=False, domain=False)),
         color=alt.Color(
-            "verdict:N", title=None, legend=None if len(set(verdicts)) == 1 else alt.Legend(orient="top"),
+            "verdict:N", title=None, legend=None if len(set(verdicts)) == 1 else alt.Legend(orient="top", symbolLimit=0),
             scale=alt.Scale(domain=_kinds(verdicts), range=[_colour(kind) for kind in _kinds(verdicts)]),
         ),
         tooltip=_tooltips(alt, {"shown": "estimate", "at least": "at least", "at most": "at most"}),
     )  # fmt: skip
-    x = alt.X("from:Q", title=picture.label, scale=alt.Scale(zero=False))
+    x = alt.X("from:Q", title=visible(picture.label), scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6))
     layers = [
         base.mark_rule(strokeWidth=3).encode(x=x, x2="to:Q"),
         *(
@@ -82,7 +82,9 @@ def _kinds(verdicts: Sequence[str]) -> list[str]:
 
 
 def _colour(verdict: str) -> str:
-    return UNCERTAIN if verdict.startswith("not") else CERTIFIED
+    return {"not certified": UNCERTAIN, "not found": UNCERTAIN, "worse": LEVEL, "surely not": LEVEL}.get(
+        verdict, CERTIFIED
+    )
 
 
 @chart.register
@@ -94,13 +96,13 @@ def _(picture: Growing, alt: Any) -> Any:
         for x, low, middle, high in zip(line.x, line.lower, line.estimate, line.upper, strict=True)
     ]
     colour = alt.Color(
-        "policy:N", title=None, sort=None, legend=alt.Legend(orient="top", labelLimit=220),
+        "policy:N", title=None, sort=None, legend=alt.Legend(orient="top", symbolLimit=0, labelLimit=220),
         scale=alt.Scale(domain=names, range=[LINES[place % len(LINES)] for place in range(len(names))]),
     )  # fmt: skip
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X("rounds:Q", title=picture.counted, axis=alt.Axis(format="~s", tickCount=6)), color=colour
     )
-    y = alt.Y("lower:Q", title=picture.label, scale=alt.Scale(domain=settled(picture)))
+    y = alt.Y("lower:Q", title=visible(picture.label), scale=alt.Scale(domain=settled(picture)))
     layers = [
         base.mark_line(strokeWidth=2.5, clip=True).encode(y=y),
         base.mark_line(strokeWidth=1, strokeDash=[6, 3], clip=True).encode(y="estimate:Q"),
@@ -136,7 +138,7 @@ def _(picture: Weights, alt: Any) -> Any:
         xOffset=alt.XOffset("of:N", sort=None),
         y=alt.Y("share:Q", title="share" if one else "share of the weight", axis=alt.Axis(format="%")),
         color=alt.Color(
-            "of:N", title=None, sort=None, legend=alt.Legend(orient="top", labelLimit=220),
+            "of:N", title=None, sort=None, legend=alt.Legend(orient="top", symbolLimit=0, labelLimit=220),
             scale=alt.Scale(domain=kinds, range=colours),
         ),
         tooltip=[alt.Tooltip("of:N", title="share"), alt.Tooltip("share:Q", format=".3%", title="is")],
@@ -151,7 +153,7 @@ def _(picture: Curve, alt: Any) -> Any:
     layers = [
         line.encode(
             x=alt.X("x:Q", title=picture.x_label, scale=alt.Scale(type="log"), axis=alt.Axis(format="~s", tickCount=5)),
-            y=alt.Y("y:Q", title=picture.y_label, axis=y_axis),
+            y=alt.Y("y:Q", title=visible(picture.y_label), axis=y_axis),
         ),
         _rule(alt, y=picture.level, colour=LEVEL, dash=True),
     ]
@@ -178,7 +180,7 @@ def _(picture: Dots, alt: Any) -> Any:
         x=alt.X("held:Q", title="held in so many simulated logs", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False)),
         y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=180, ticks=False, domain=False)),
         color=alt.Color(
-            "kind:N", title=None, legend=alt.Legend(orient="top"),
+            "kind:N", title=None, legend=alt.Legend(orient="top", symbolLimit=0),
             scale=alt.Scale(domain=["certifies", "promises nothing"], range=[CERTIFIED, UNCERTAIN]),
         ),
         tooltip=[alt.Tooltip("held:Q", format=".1%"), alt.Tooltip("width:Q", format=".4g")],

@@ -2,6 +2,8 @@
 
 import base64
 import json
+from dataclasses import replace
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,9 +15,10 @@ from surelift.report.page import Page, page
 TEMPLATE = Path(__file__).with_name("page.html.j2")
 
 
-def page_of(result: Any) -> str:
+def page_of(result: Any, title: str | None = None) -> str:
     """A result as HTML. Every name in it is text: escaped by the template, and inert in the data of the charts."""
-    return render(page(result))
+    content = page(result)
+    return render(content if title is None else replace(content, title=title))
 
 
 def render(content: Page) -> str:
@@ -30,6 +33,7 @@ def render(content: Page) -> str:
         page=content,
         charts=in_script(charts),
         bundle=bundle() if charts else "",
+        today=date.today().isoformat(),
         certificate=None if certificate is None else base64.b64encode(f"{certificate}\n".encode()).decode(),
     )
 

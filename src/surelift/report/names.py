@@ -19,6 +19,12 @@ def short(name: object) -> str:
     return whole if len(whole) <= LONGEST else f"{whole[: half - 1]}…{whole[-half:]}"
 
 
+def quoted(name: object) -> str:
+    """A name in a sentence, in quotes; of a very long one the middle is left out."""
+    text = str(name)
+    return repr(text) if len(text) <= 2 * LONGEST else repr(f"{text[: LONGEST - 1]}…{text[-LONGEST:]}")
+
+
 def harmless(text: str) -> str:
     """A text for a terminal: lines stay lines, and no control character gets through."""
     return "\n".join(visible(line) for line in text.split("\n"))

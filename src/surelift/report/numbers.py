@@ -15,6 +15,33 @@ def decimals_for(width: float) -> int:
     return min(max(2 - math.floor(math.log10(width)), 2), 12)
 
 
+def chance(delta: float) -> str:
+    """The probability 1 - delta, never overstated.
+
+    >>> chance(0.05), chance(0.05 / 3), chance(1e-8)
+    ('0.95', '0.9833', '0.99999999')
+    """
+    decimals = max(2, 2 - math.floor(math.log10(delta)))
+    return rounded(1.0 - delta + 1e-15, decimals, towards="down").rstrip("0").rstrip(".")
+
+
+def plain(number: float) -> str:
+    """A number that someone chose, as they wrote it."""
+    return f"{number + 0.0:.12g}"
+
+
+def at_least(number: float) -> str:
+    """Three digits of a positive number, never overstated.
+
+    >>> at_least(19.96), at_least(5.146e72)
+    ('19.9', '5.14e+72')
+    """
+    if not (number > 0.0 and math.isfinite(number)):
+        return f"{number:.3g}"
+    shown = Decimal(number).normalize(Context(prec=3, rounding=ROUND_FLOOR))
+    return f"{float(shown):.3g}"
+
+
 def rounded(number: float, decimals: int, *, towards: str = "nearest", sign: bool = False) -> str:
     """A number in fixed point, rounded down for a lower bound and up for an upper one.
 

@@ -1,6 +1,6 @@
 """What a page says of a result: the answer first, then what it rests on, then how to check it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from typing import Any, Literal
@@ -9,18 +9,22 @@ from surelift.decisions.certificate import Certificate
 from surelift.decisions.check import Health
 from surelift.decisions.findings import Finding
 from surelift.decisions.gate import Gate
+from surelift.decisions.improvement import Improvement
 from surelift.decisions.monitor import Monitor
 from surelift.decisions.result import ByName
+from surelift.decisions.select import Selection
 from surelift.decisions.study import Study
 from surelift.decisions.verify import Verification
 from surelift.errors import SureliftError, UsageError
-from surelift.report.numbers import decimals_for, rounded
+from surelift.report.names import quoted
+from surelift.report.numbers import chance, decimals_for, plain, rounded
 from surelift.report.pictures import Picture, over_words, picture
 from surelift.report.sentences import sentence
 from surelift.report.tables import Table, table
-from surelift.report.text import PROMISES
+from surelift.report.text import PROMISES, tested
 from surelift.report.words import WORDS
 
+MOST_DRAWN = 8
 Tone = Literal["good", "open", "bad"]
 TITLES = {
     "Improvement": "Is it better?", "Selection": "Which one is better?", "Segments": "Where is it better?",
@@ -66,7 +70,7 @@ def page(result: Any) -> Page:
     sections = [Section("The numbers", tuple(_seen(result)))]
     first = _first(result)
     if getattr(first, "assumptions", ()):
-        sections.append(_rests_on(first.assumptions, doubts=first.doubts))
+        sections.append(_rests_on(first.assumptions))
     return Page(
         TITLES[type(result).__name__], _tone(result), sentence(result), tuple(_lead(first)), tuple(sections),
         _certificate(result), _words(),
@@ -120,55 +124,87 @@ def _(result: Study) -> Page:
     chosen = result.selection
     if chosen is None or result.values is None:
         unfit = page(result.health)
-        return Page("Is it better?", "bad", unfit.verdict, unfit.lead, unfit.sections, words=unfit.words)
+        return replace(unfit, title=_asked(result, "Is it better?"), tone="bad")
     over = over_words(chosen.over)
-    together = _promise(next(iter(chosen.improvements.values())).promise, chosen.delta)
+    first = next(iter(chosen.improvements.values()))
+    together = _promise(first.promise, chosen.delta)
+    doubtful = f" All of this is under a doubt: {'; '.join(chosen.doubts)}." if chosen.doubts else ""
+    told = (
+        f"Each line runs from what the improvement is at least to what it is at most, in the units of {_column(chosen)} a "
+        f"round; the mark is the estimate. A candidate is certified when its whole line lies to the right of "
+        f"{plain(chosen.margin)}{', without a doubt' if chosen.doubts else ''}. Together, all lower bounds {together}."
+        f"{doubtful}"
+    )
+    worth = (
+        f"In the units of {_column(chosen)}, a round. All of these bounds together {together}, apart from those above; "
+        "production is one of the policies, so that each has a smaller share of delta than without it. To compare two "
+        "policies use the improvement: it is bounded on the same rounds, and far sharper than the distance of two intervals."
+    )
     sections = [
-        Section(
-            f"The improvement over {over}",
-            (
-                *_seen(chosen),
-                Part(f"Each line runs from what the improvement is at least to what it is at most; the mark is the "
-                     f"estimate. A candidate is certified when its whole line lies to the right of "
-                     f"{chosen.margin:g}. Together, all lower bounds {together}."),
-            ),
-        ),
-        Section(
-            "What each policy is worth",
-            (
-                *_seen(result.values),
-                Part(f"In the units of the column, a round. All of these bounds together {together}, apart from those "
-                     "above. To compare two policies use the improvement: it is bounded on the same rounds, and far "
-                     "sharper than the distance of two intervals."),
-            ),
-        ),
-    ]  # fmt: skip
+        Section(f"The improvement over {over}", (*_seen(chosen), Part(told))),
+        Section("What each policy is worth", (*_seen(result.values), Part(worth))),
+    ]
+    best = sorted(chosen.improvements, key=lambda name: -chosen.improvements[name].lower)[:MOST_DRAWN]
     if result.course is not None:
+        course = replace(result.course, points=tuple(one for one in result.course.points if one.policy in best))
+        lines = "Line: lower bound. Dashed: estimate. Dotted, of a single candidate: upper bound."
         sections.append(
-            Section(
-                "How the evidence grew",
-                (
-                    *_seen(result.course),
-                    Part(
-                        "Line: lower bound. Dashed: estimate. Dotted, of a single candidate: upper bound. On the default "
-                        "grid every point was valid when it was reached, so it was allowed to look at each of them."
-                    ),
-                ),
-            )
-        )  # fmt: skip
-    sections += [_rests_on(chosen.assumptions, doubts=chosen.doubts), _logs_section(result.health)]
-    sections += _weights(result.health)
+            Section("How the evidence grew", (*_seen(course), Part(f"{lines} {sentence(course)}{_only(best, chosen)}")))
+        )
+    sections += [_rests_on(chosen.assumptions), _logs_section(result.health)]
+    sections += _weights(result.health, best)
     if result.usual:
         sections.append(_usual(result))
     sections.append(_certain(result))
-    lead = [*_about_logs(result.health)][:2]
-    lead += [f"The chance of any lower bound on an improvement being wrong is at most {chosen.delta:g}."]
-    lead += [sentence(one) for one in chosen.improvements.values()]
-    lead += [f"Doubt: {doubt}." for doubt in chosen.doubts]
     return Page(
-        f"Better than {over}?", _tone(result), sentence(result), tuple(lead), tuple(sections),
-        _certificate(chosen), _words(),
+        _asked(result, f"Better than {over}?"), _tone(result), sentence(result), tuple(_study_lead(result)),
+        tuple(sections), _certificate(chosen), _words(),
     )  # fmt: skip
+
+
+def _asked(result: Study, question: str) -> str:
+    return f"{question} {result.source}" if result.source else question
+
+
+def _column(chosen: Selection) -> str:
+    logs = chosen.basis.logs
+    return quoted(logs.get("reward") or logs.get("cost"))
+
+
+def _only(best: list[str], chosen: Selection) -> str:
+    few = len(best) < len(chosen.improvements)
+    return f" Of {len(chosen.improvements)} candidates, the {len(best)} with the highest lower bounds." if few else ""
+
+
+def _study_lead(result: Study) -> Iterable[str]:
+    chosen, health = result.selection, result.health
+    assert chosen is not None
+    first = next(iter(chosen.improvements.values()))
+    of = f", from {health.rounds:,} rows" if health.rounds != chosen.rounds else ""
+    yield f"{chosen.rounds:,} {first.counted}{of}."
+    if health.mean_reward is not None:
+        verb = "cost" if health.kind == "cost" else "earned"
+        yield f"Production {verb} {health.mean_reward:.4g} a round, in the units of {_column(chosen)}.{_share(result)}"
+    wrong = f"The chance of any lower bound on an improvement being wrong is at most {plain(chosen.delta)}"
+    yield f"{wrong}, were it not for the doubt." if chosen.doubts else f"{wrong}."
+    warned = sum(finding.severity == "warn" for finding in health.findings)
+    if warned:
+        yield f"Mind {warned} {'warning' if warned == 1 else 'warnings'} about the logs, below."
+    if len(chosen.improvements) <= MOST_DRAWN:
+        yield from (sentence(one) for one in chosen.improvements.values())
+    yield from (f"Doubt: {doubt}." for doubt in chosen.doubts)
+
+
+def _share(result: Study) -> str:
+    """What the chosen one adds at least, against what production earned in this log."""
+    chosen, earned = result.selection, result.health.mean_reward
+    plainly = (
+        chosen is not None and chosen.chosen is not None and chosen.over == "logging" and result.health.kind == "reward"
+    )
+    if not plainly or chosen is None or chosen.chosen is None or not earned or earned <= 0.0:
+        return ""
+    share = 100.0 * chosen.improvements[chosen.chosen].lower / earned
+    return f" What is certified is {rounded(share, 0, towards='down')}% of that." if share >= 1.0 else ""
 
 
 def _seen(result: Any) -> Iterable[Part]:
@@ -195,19 +231,18 @@ def _lead(result: Any) -> Iterable[str]:
         yield f"{rounds:,} {counted}."
     if hasattr(result, "promise"):
         promise = _promise(result.promise, result.delta)
-        yield f"Each bound {promise.replace('hold', 'holds', 1).replace('aim ', 'aims ', 1)} ({result.method})."
+        method = f" ({result.method})" if hasattr(result, "method") else ""
+        yield f"Each bound {promise.replace('hold', 'holds', 1).replace('aim ', 'aims ', 1)}{method}."
     yield from (f"Doubt: {doubt}." for doubt in getattr(result, "doubts", ()))
 
 
 def _promise(promise: str, delta: float) -> str:
-    return PROMISES[promise].format(f"{1 - delta:g}").replace("holds", "hold", 1).replace("aims", "aim", 1)
+    return PROMISES[promise].format(chance(delta)).replace("holds", "hold", 1).replace("aims", "aim", 1)
 
 
-def _rests_on(assumptions: Iterable[str], doubts: Iterable[str] = ()) -> Section:
-    told = tuple(one for one in assumptions if one not in set(doubts))
-    return Section(
-        "What it rests on", (Part("The guarantee is a theorem. It holds if these are true:"), Part(items=told))
-    )
+def _rests_on(assumptions: Iterable[str]) -> Section:
+    said = "The guarantee is a theorem. It holds if these are true:"
+    return Section("What it rests on", (Part(said), Part(items=tuple(assumptions))))
 
 
 def _about_logs(health: Health) -> Iterable[str]:
@@ -219,20 +254,10 @@ def _about_logs(health: Health) -> Iterable[str]:
 
 
 def _logs_section(health: Health) -> Section:
-    return Section(
-        "The logs", (Part(" ".join(_about_logs(health))), Part(_tested(health)), *_findings(health.findings))
-    )
-
-
-def _tested(health: Health) -> str:
-    if not health.evidence:
-        return "The propensities could not be tested."
-    strongest = max(health.evidence, key=lambda one: one.e_value)
-    return (
-        f"The propensities were tested in {len(health.evidence):,} {'place' if len(health.evidence) == 1 else 'places'} "
-        f"(overall, by action, by day or by segment). The strongest evidence against them is an e-value of "
-        f"{strongest.e_value:.3g}; in any one place, right propensities ever reach 1,000 with a chance of 0.001 at most."
-    )
+    said = tested(health) if health.evidence else "The propensities could not be tested."
+    meaning = "In any one place, right propensities ever reach an e-value of 1,000 with a chance of 0.001 at most."
+    about = " ".join(_about_logs(health))
+    return Section("The logs", (Part(about), Part(f"{said} {meaning}"), *_findings(health.findings)))
 
 
 def _findings(findings: Iterable[Finding]) -> Iterable[Part]:
@@ -240,12 +265,16 @@ def _findings(findings: Iterable[Finding]) -> Iterable[Part]:
     if not found:
         yield Part("Nothing was found that speaks against these logs.")
     for one in found:
-        yield Part(f"{one.subject}: {one.says}. {one.remedy}", kind=one.severity)
+        subject = "" if one.says.startswith(one.subject) else f"{one.subject}: "
+        yield Part(f"{subject}{one.says.rstrip('.')}. {one.remedy}", kind=one.severity)
 
 
-def _weights(health: Health) -> list[Section]:
+def _weights(health: Health, drawn: Sequence[str] = ()) -> list[Section]:
+    """The weights of every policy in numbers, and of some in a picture."""
     if not health.weights:
         return []
+    shown = [name for name in health.weights if name in drawn] or list(health.weights)[:MOST_DRAWN]
+    few = replace(health, weights={name: health.weights[name] for name in shown})
     rows = tuple(
         (
             one.policy, f"{one.mean:.4g}", f"{one.largest:.4g}", f"{one.effective_rounds:,.0f}",
@@ -260,7 +289,7 @@ def _weights(health: Health) -> list[Section]:
              "few rounds carry most of the weight, an estimate hangs on them, and a bound is wide."),
         Part(table=Table(head, rows)),
     ]  # fmt: skip
-    parts += [*_seen(health), Part(table=_heaviest(health))]
+    parts += [*_seen(few), Part(table=_heaviest(few))]
     return [Section("The weights", tuple(parts))]
 
 
@@ -285,22 +314,29 @@ def _usual(result: Study) -> Section:
                 name,
                 *(f"{rounded(one.lower, decimals, towards='down', sign=True)} to "
                   f"{rounded(one.upper, decimals, towards='up', sign=True)}" for one in (ours, usual)),
-                "better" if usual.lower > ours.margin else "worse" if usual.upper < ours.margin else "undecided",
+                _said(usual),
             )
         )  # fmt: skip
     return Section(
         "What a usual interval would have said",
         (
-            Part(table=Table(("policy", "certified interval", "usual interval", "it would have said"), tuple(rows))),
+            Part(table=Table(("policy", "this interval", "a usual one", "which says"), tuple(rows))),
             Part("Mean plus or minus a normal quantile of its standard error, at the same level: true only in the limit of "
                  "many rounds, at one look, and wrong more often than it says where few rounds carry the weight."),
         ),
     )  # fmt: skip
 
 
+def _said(usual: Improvement) -> str:
+    """What one would read off a usual interval."""
+    if usual.lower > usual.margin:
+        return "better" if usual.margin == 0.0 else "yes"
+    return "undecided" if usual.upper >= usual.margin else "worse" if usual.margin == 0.0 else "no"
+
+
 def _certain(result: Study) -> Section:
     assert result.selection is not None
-    told = tuple(f"{name!r}: {sentence(one)}" for name, one in result.forecasts.items())
+    told = tuple(f"{quoted(name)}: {sentence(one)}" for name, one in result.forecasts.items())
     if not told:
         every = all(one.certified for one in result.selection.improvements.values())
         said = (

@@ -149,8 +149,8 @@ def _(result: Gate) -> Picture:
     first = result.improvement
     if not result.guardrails:
         return picture(first)
-    rows = [_row(first, first.policy), *(_row(one, column) for column, one in result.guardrails.items())]
-    label = f"change against {over_words(first.over)}, in the units of each column"
+    rows = [row_of(first, first.policy), *(row_of(one, column) for column, one in result.guardrails.items())]
+    label = f"improvement over {over_words(first.over)}, in the units of each"
     return Intervals(label, tuple(rows), None, signed=True, column="claim")
 
 
@@ -161,7 +161,7 @@ def _(result: Segments) -> Picture:  # type: ignore[type-arg]
     rows = []
     for segment, answer in result.items():
         found = answer.values() if isinstance(answer, Evaluation) else [answer]
-        rows += [_row(one, f"{segment}, {one.policy}" if several else segment) for one in found]
+        rows += [row_of(one, f"{segment}, {one.policy}" if several else segment) for one in found]
     first = next(iter(result.values()))
     if improves:
         return Intervals(
@@ -172,13 +172,13 @@ def _(result: Segments) -> Picture:  # type: ignore[type-arg]
 
 @picture.register
 def _(result: PolicyValue) -> Picture:
-    return Intervals(_value_label(result.kind), (_row(result, result.policy),))
+    return Intervals(_value_label(result.kind), (row_of(result, result.policy),))
 
 
 @picture.register
 def _(result: Evaluation) -> Picture:
     first = next(iter(result.values()))
-    return Intervals(_value_label(first.kind), tuple(_row(one, over_words(one.policy)) for one in result.values()))
+    return Intervals(_value_label(first.kind), tuple(row_of(one, over_words(one.policy)) for one in result.values()))
 
 
 @picture.register
@@ -204,7 +204,9 @@ def _(result: Guarantee) -> Picture:
 @picture.register
 def _(result: Health) -> Picture:
     if not result.weights:
-        raise UsageError("there are no weights to show: give check the policies, check(logs, policies).")
+        raise UsageError(
+            "there are no weights to show: the logs are not fit, or give check the policies, check(logs, policies)."
+        )
     return Weights(
         tuple(
             Bar(health.policy, size.below, size.rounds, size.weight)
@@ -278,14 +280,17 @@ def over_words(over: str) -> str:
 
 
 def _improvements(found: Iterable[Improvement], *, over: str, margin: float) -> Intervals:
-    rows = tuple(_row(one, one.policy) for one in found)
+    rows = tuple(row_of(one, one.policy) for one in found)
     return Intervals(f"improvement over {over_words(over)}", rows, margin, signed=True)
 
 
-def _row(one: Improvement | PolicyValue, name: str) -> Interval:
+def row_of(one: Improvement | PolicyValue, name: str) -> Interval:
     if isinstance(one, PolicyValue):
         return Interval(name, one.estimate, one.lower, one.upper)
-    verdict = "certified" if one.certified else "not certified"
+    worse = one.upper < one.margin and not one.doubts
+    verdict = (
+        "certified" if one.certified else ("worse" if one.margin == 0.0 else "surely not") if worse else "not certified"
+    )
     return Interval(name, one.estimate, one.lower, one.upper, verdict, one.certified, one.margin)
 
 

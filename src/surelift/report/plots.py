@@ -4,13 +4,14 @@ from functools import singledispatch
 from typing import Any
 
 from surelift.errors import UsageError
-from surelift.report.names import short
+from surelift.report.names import short, visible
 from surelift.report.pictures import Curve, Dots, Growing, Intervals, Line, Weights
 from surelift.report.tables import size_words
 
 # Colours that remain apart for the colour-blind (Okabe and Ito).
 COLOURS = ("#999999", "#e69f00", "#56b4e9", "#009e73", "#0072b2", "#d55e00", "#cc79a7", "#000000", "#f0e442")
-CERTIFIED, UNCERTAIN, LINES = "#0072b2", "#767676", ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+CERTIFIED, UNCERTAIN, WORSE = "#0072b2", "#767676", "#d55e00"
+LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
 
 def require_matplotlib() -> Any:
@@ -49,7 +50,7 @@ def draw(picture: Any, ax: Any) -> None:
 @draw.register
 def _(picture: Intervals, ax: Any) -> None:
     for place, one in enumerate(picture.rows):
-        colour = CERTIFIED if one.certified else UNCERTAIN
+        colour = CERTIFIED if one.certified else WORSE if one.verdict in ("worse", "surely not") else UNCERTAIN
         for end, arrow in ((one.lower, "|"), (one.upper, "|")):
             if end is not None:
                 ax.plot([one.estimate, end], [place, place], color=colour, linewidth=2)
@@ -61,7 +62,7 @@ def _(picture: Intervals, ax: Any) -> None:
             ax.plot(one.mark, place, "d", color="black", markersize=4)
     _reference(ax.axvline, picture.reference)
     _name_rows(ax, [one.name for one in picture.rows])
-    ax.set_xlabel(picture.label, parse_math=False)
+    ax.set_xlabel(visible(picture.label), parse_math=False)
 
 
 @draw.register
@@ -75,7 +76,7 @@ def _(picture: Growing, ax: Any) -> None:
         ax.plot(line.x, _gaps(line.estimate), "--", color=colour, linewidth=0.8)
     _reference(ax.axhline, picture.reference)
     ax.set_xlabel(picture.counted)
-    ax.set_ylabel(picture.label, parse_math=False)
+    ax.set_ylabel(visible(picture.label), parse_math=False)
     ax.margins(x=0)
     _legend(ax, "lower bound (line), estimate (dashed), upper bound (dotted)")
 
@@ -113,7 +114,9 @@ def _(picture: Curve, ax: Any) -> None:
         ax.axvline(picture.mark, color="black", linewidth=0.8, label=picture.mark_name)
     ax.set_xscale("log")
     ax.set_xlabel(picture.x_label, parse_math=False)
-    ax.set_ylabel(f"{picture.y_label} (%)" if picture.percent else picture.y_label, parse_math=False, wrap=True)
+    ax.set_ylabel(
+        visible(f"{picture.y_label} (%)" if picture.percent else picture.y_label), parse_math=False, wrap=True
+    )
     _legend(ax)
 
 
@@ -142,8 +145,7 @@ def _name_rows(ax: Any, names: list[str]) -> None:
 
 def _legend(ax: Any, title: str | None = None) -> None:
     legend = ax.legend(
-        fontsize="small", frameon=False, title=title, title_fontsize="small", loc="lower left",
-        bbox_to_anchor=(0.0, 1.0), ncols=2,
-    )  # fmt: skip
+        fontsize="small", title=title, title_fontsize="small", loc="best", framealpha=0.8, edgecolor="none"
+    )
     for text in legend.get_texts():
         text.set_parse_math(False)

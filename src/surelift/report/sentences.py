@@ -17,7 +17,8 @@ from surelift.decisions.select import Selection
 from surelift.decisions.simulate import Simulation
 from surelift.decisions.study import Study
 from surelift.decisions.verify import Verification
-from surelift.report.numbers import decimals_for, rounded
+from surelift.report.names import quoted
+from surelift.report.numbers import decimals_for, plain, rounded
 
 
 @singledispatch
@@ -27,16 +28,25 @@ def sentence(result: Any) -> str:
 
 @sentence.register
 def _(result: Improvement) -> str:
-    over, name = over_name(result.over), repr(result.policy)
-    by = f" by more than {result.margin:g}" if result.margin else ""
+    claim = claimed(result)
     if result.certified:
-        return f"Certified: {name} is better than {over}{by}."
+        return f"Certified: {claim}."
     if result.lower > result.margin:
-        return f"Not certified: {name} looks better than {over}{by}, but only under the doubt above."
+        return f"Not certified: it looks as if {claim}, but only under a doubt: {'; '.join(result.doubts)}."
     if result.upper < result.margin and not result.doubts:
-        worse = "is worse than" if not result.margin else "is not better than"
-        return f"Not certified: {name} {worse} {over}{by}."
-    return f"Not certified: these rounds do not show that {name} is better than {over}{by}; they do not rule it out either."
+        name, over = quoted(result.policy), over_name(result.over)
+        if result.margin == 0.0:
+            return f"Worse: {name} is surely worse than {over}."
+        return f"Not certified: it is surely not so that {claim}."
+    return f"Not certified: these rounds do not show that {claim}; they do not rule it out either."
+
+
+def claimed(result: Improvement) -> str:
+    """What would be certified: better, by more than a margin; or, where the margin is negative, not much worse."""
+    name, over, margin = quoted(result.policy), over_name(result.over), result.margin
+    if margin < 0.0:
+        return f"{name} is not worse than {over} by more than {plain(-margin)}"
+    return f"{name} is better than {over}{f' by more than {plain(margin)}' if margin else ''}"
 
 
 @sentence.register
@@ -55,7 +65,7 @@ def _(result: Guarantee) -> str:
 
 @sentence.register
 def _(result: PolicyValue) -> str:
-    name = "Production" if result.policy == "logging" else repr(result.policy)
+    name = "Production" if result.policy == "logging" else quoted(result.policy)
     verb = "costs" if result.kind == "cost" else "is worth"
     low, high = result.value_range
     decimals = decimals_for(
@@ -75,7 +85,7 @@ def _(result: Evaluation) -> str:
 
 @sentence.register
 def _(result: PolicyEstimate) -> str:
-    return f"{result.policy!r} is estimated at {result.estimate:.6g} by {result.estimator}, without a promise."
+    return f"{quoted(result.policy)} is estimated at {result.estimate:.6g} by {result.estimator}, without a promise."
 
 
 @sentence.register
@@ -92,15 +102,19 @@ def _(result: Selection) -> str:
         return f"Keep {over}: no candidate is certified better."
     found = result.improvements.values()
     decimals = max(decimals_for(one.upper - one.lower) for one in found)
-    least = rounded(result.improvements[result.chosen].lower, decimals, towards="down")
-    return f"Choose {result.chosen!r}: better than {over} by at least {least}."
+    lower = result.improvements[result.chosen].lower
+    name, least = quoted(result.chosen), rounded(lower, decimals, towards="down")
+    if lower < 0.0:
+        most = least.lstrip("-")
+        return f"Choose {name}: worse than {over} by at most {most}, within the margin of {plain(-result.margin)}."
+    return f"Choose {name}: better than {over} by at least {least}."
 
 
 def _discovered(result: Selection) -> str:
     over = over_name(result.over)
     if not result.discoveries:
         return f"No discovery: no candidate is found better than {over}."
-    names = ", ".join(map(repr, result.discoveries))
+    names = ", ".join(map(quoted, result.discoveries))
     return (
         f"Found better than {over}: {names}; on average at most {result.delta:g} of such a list is not (e-BH). "
         "No single one is certified by this."
@@ -113,30 +127,32 @@ def _(result: Gate) -> str:
         return sentence(result.health)
     if not result.guardrails:
         return sentence(result.improvement)
-    name, over = repr(result.improvement.policy), over_name(result.improvement.over)
+    name, over = quoted(result.improvement.policy), over_name(result.improvement.over)
     if result.certified:
-        return f"Certified: {name} is better than {over}, and no guardrail gets worse."
+        return f"Certified: {name} is better than {over}, and no guardrail gets worse by more than its margin."
     return f"Not certified: {name} may not be launched on this evidence."
 
 
 @sentence.register
 def _(result: Segments) -> str:  # type: ignore[type-arg]
     if not isinstance(next(iter(result.values())), Improvement):
-        return f"Values for each of {len(result)} segments by {result.by!r}."
-    certified = ", ".join(map(repr, result.certified)) or "none"
-    return f"Certified in {len(result.certified)} of {len(result)} segments by {result.by!r}: {certified}."
+        return f"Values for each of {len(result)} segments by {quoted(result.by)}."
+    certified = ", ".join(map(quoted, result.certified)) or "none"
+    return f"Certified in {len(result.certified)} of {len(result)} segments by {quoted(result.by)}: {certified}."
 
 
 @sentence.register
 def _(result: Forecast) -> str:
-    over, name = over_name(result.over), repr(result.policy)
-    more, by = result.more_rounds, f" by more than {result.margin:g}" if result.margin else ""
+    over, name = over_name(result.over), quoted(result.policy)
+    more, by = result.more_rounds, f" by more than {plain(result.margin)}" if result.margin else ""
     if result.certified:
         return f"Certified: {name} is better than {over}{by}; no more rounds are needed."
+    if result.doubts:
+        return f"Not certified, and no number of rounds would: {'; '.join(result.doubts)}."
     if more is None:
         return (
             f"Not certified, and no number of rounds like these would: an improvement of {result.improvement:.4g} "
-            f"does not exceed {result.margin:g}."
+            f"does not exceed {plain(result.margin)}."
         )
     return (
         f"Not certified: about {_about(more)} more {result.counted} like these would certify an improvement of "
@@ -154,8 +170,8 @@ def _(result: Simulation) -> str:
     certified = [one for one in result.outcomes if one.promise in ("any number of looks", "one look")]
     least = min((one.coverage for one in certified), default=0.0)
     return (
-        f"Methods that certify held in at least {least:.1%} of {result.runs:,} simulated logs, where {1 - result.delta:.0%} "
-        "is promised."
+        f"Methods that certify held in at least {least:.1%} of {result.runs:,} simulated logs, where "
+        f"{100 - 100 * result.delta:.6g}% is promised."
     )
 
 
@@ -176,16 +192,22 @@ def _(result: Verification) -> str:
 @sentence.register
 def _(result: Course) -> str:
     count = len({point.rounds for point in result.points})
-    return f"The bounds at {count} moments of the log, each of them valid when it was reached."
+    holds = {
+        "any number of looks": "each of them valid when it was reached",
+        "one look": "of which only one may be looked at, fixed beforehand",
+    }.get(result.promise, "none of which is certified")
+    doubts = f", under a doubt: {'; '.join(result.doubts)}" if result.doubts else ""
+    return f"The bounds at {count} {'moment' if count == 1 else 'moments'} of the log, {holds}{doubts}."
 
 
 @sentence.register
 def _(result: Profile) -> str:
     smoothing, best = result.best
+    decimals = decimals_for(abs(result.estimate - result.lower))
+    lower, alone = (rounded(bound, decimals, towards="down", sign=True) for bound in (result.lower, best))
     return (
-        f"The mixture, which need not know the best smoothing, bounds the improvement of {result.policy!r} at "
-        f"{result.lower:+.4g}; the best of {len(result.smoothings)} single ones, {smoothing:.3g}, would have given "
-        f"{best:+.4g}."
+        f"The mixture, which need not know the best smoothing, bounds the improvement of {quoted(result.policy)} at "
+        f"{lower}; the best of {len(result.smoothings)} single ones, {smoothing:.3g}, would have given {alone}."
     )
 
 
@@ -195,4 +217,4 @@ def _(result: Study) -> str:
 
 
 def over_name(over: str) -> str:
-    return "production" if over == "logging" else repr(over)
+    return "production" if over == "logging" else quoted(over)

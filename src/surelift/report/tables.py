@@ -26,7 +26,7 @@ def table(picture: Any) -> Table:
 
 @table.register
 def _(picture: Intervals) -> Table:
-    decimals = max((_decimals(one) for one in picture.rows), default=4)
+    decimals = max((decimals_of(one) for one in picture.rows), default=4)
     verdicts = any(one.verdict for one in picture.rows)
     rows = tuple(
         (one.name, *interval_cells(one, decimals, sign=picture.signed), *((one.verdict,) if verdicts else ()))
@@ -43,7 +43,7 @@ def interval_cells(one: Interval, decimals: int, *, sign: bool) -> tuple[str, st
     )
 
 
-def _decimals(one: Interval) -> int:
+def decimals_of(one: Interval) -> int:
     ends = [end for end in (one.lower, one.upper, one.estimate) if end is not None]
     return decimals_for(max(ends) - min(ends))
 
@@ -85,8 +85,9 @@ def size_words(below: float) -> str:
 @table.register
 def _(picture: Curve) -> Table:
     step = max(1, -(-len(picture.x) // MOST_ROWS))
+    decimals = decimals_for(max(picture.y) - min(picture.y))
     rows = tuple(
-        (f"{x:,.6g}", f"{y:.1%}" if picture.percent else f"{y:+.4g}")
+        (f"{x:,.6g}", f"{y:.1%}" if picture.percent else rounded(y, decimals, towards="down", sign=True))
         for x, y in list(zip(picture.x, picture.y, strict=True))[::step]
     )
     return Table(picture.columns, rows)

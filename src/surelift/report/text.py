@@ -20,11 +20,11 @@ from surelift.decisions.select import Selection
 from surelift.decisions.simulate import Simulation
 from surelift.decisions.study import Study
 from surelift.decisions.verify import Verification
-from surelift.report.names import visible
-from surelift.report.numbers import decimals_for, rounded
-from surelift.report.pictures import picture
+from surelift.report.names import quoted, visible
+from surelift.report.numbers import at_least, chance, decimals_for, plain, rounded
+from surelift.report.pictures import picture, row_of
 from surelift.report.sentences import over_name, sentence
-from surelift.report.tables import table
+from surelift.report.tables import decimals_of, interval_cells, table
 
 WIDTH = 80
 # A name, a number, and words about it.
@@ -59,16 +59,21 @@ def describe(result: Any) -> str:
 
 @describe.register
 def _(result: Improvement) -> str:
-    over = over_name(result.over)
     decimals = decimals_for(result.upper - result.lower)
+    shown = [
+        rounded(result.estimate, decimals, sign=True),
+        rounded(result.lower, decimals, towards="down", sign=True),
+        rounded(result.upper, decimals, towards="up", sign=True),
+    ]
+    estimate, lower, upper = (text.rjust(max(map(len, shown))) for text in shown)
     lines = [
-        f"Improvement of {result.policy!r} over {over}, {result.rounds:,} {result.counted}",
-        f"  estimate      {rounded(result.estimate, decimals, sign=True)}",
-        f"  lower bound   {rounded(result.lower, decimals, towards='down', sign=True)}   {_holds(result)}",
-        f"  upper bound   {rounded(result.upper, decimals, towards='up', sign=True)}   likewise, on its own",
+        f"Improvement of {quoted(result.policy)} over {over_name(result.over)}, {result.rounds:,} {result.counted}",
+        f"  estimate      {estimate}",
+        f"  lower bound   {lower}   {_holds(result)}",
+        f"  upper bound   {upper}   likewise, on its own",
     ]
     if result.promise in ("any number of looks", "one look"):
-        lines.append(f"  evidence      e-value {result.e_value:.3g}, where {1 / result.delta:.3g} certifies")
+        lines.append(f"  evidence      e-value {at_least(result.e_value)}, where {1 / result.delta:.3g} certifies")
     low, high = result.improvement_range
     if not low <= result.estimate <= high:
         lines.append(_outside("improvement", (low, high), result.mean_weight))
@@ -122,7 +127,7 @@ def _estimate_lines(found: list[PolicyEstimate]) -> list[str]:
     options = "".join(f", {name} {value:.4g}" for name, value in first.parameter.items())
     rows = [
         ("policy", "estimate", "mean weight"),
-        *((repr(e.policy), f"{e.estimate:.6g}", f"{e.mean_weight:.4g}") for e in found),
+        *((quoted(e.policy), f"{e.estimate:.6g}", f"{e.mean_weight:.4g}") for e in found),
     ]
     notes = [
         f"  {name.replace('_', ' ')} (plug-in, rewards scaled to [0, 1]): {value:.4g}"
@@ -136,7 +141,7 @@ def _estimate_lines(found: list[PolicyEstimate]) -> list[str]:
 def _(result: Selection) -> str:
     first = next(iter(result.improvements.values()))
     head = f"Improvements over {over_name(result.over)}, {result.rounds:,} {first.counted}"
-    promise = PROMISES[first.promise].format(f"{1 - result.delta:g}")
+    promise = PROMISES[first.promise].format(chance(result.delta))
     all_hold = f"Together, all lower bounds {promise.replace('holds', 'hold', 1).replace('aims', 'aim', 1)}."
     return "\n".join([head, *_table_of(result), all_hold, *_doubts(result.doubts), sentence(result)])
 
@@ -149,7 +154,8 @@ def _(result: Gate) -> str:
         return describe(result.improvement)
     claims = 1 + len(result.guardrails)
     lines = [
-        f"{claims} claims, each at delta {result.delta / claims:g}: all hold together with probability {1 - result.delta:g}",
+        f"{claims} claims, each at delta {result.delta / claims:g}: all hold together with probability "
+        f"{chance(result.delta)}",
         describe(result.improvement),
         *(_guardrail_line(column, one) for column, one in result.guardrails.items()),
     ]
@@ -158,9 +164,10 @@ def _(result: Gate) -> str:
 
 def _guardrail_line(column: str, result: Improvement) -> str:
     decimals = decimals_for(result.upper - result.lower)
-    low, high = rounded(result.lower, decimals, towards="down", sign=True), rounded(result.upper, decimals, sign=True)
+    low = rounded(result.lower, decimals, towards="down", sign=True)
+    high = rounded(result.upper, decimals, towards="up", sign=True)
     holds = "holds" if result.certified else "is not shown to hold"
-    return f"Guardrail {column!r}: change between {low} and {high}, to exceed {result.margin + 0.0:g}: {holds}"
+    return f"Guardrail {quoted(column)}: better by {low} to {high}, where {plain(result.margin)} is asked for: {holds}"
 
 
 @describe.register
@@ -172,13 +179,24 @@ def _(result: Segments) -> str:  # type: ignore[type-arg]
     ]
     first = found[0][1]
     counted: str = first.counted
-    rows = [("segment", "policy", counted, "estimate", "at least", "at most", "verdict")]
-    rows += [(visible(segment), repr(one.policy), f"{one.rounds:,}", *_cells(one)) for segment, one in found]
-    promise = PROMISES[first.promise].format(f"{1 - result.delta:g}").replace("holds", "hold", 1)
+    rows = [
+        (
+            "segment",
+            "policy",
+            counted,
+            "estimate",
+            "at least",
+            "at most",
+            *(("verdict",) if isinstance(first, Improvement) else ()),
+        )
+    ]
+    rows += [(visible(segment), quoted(one.policy), f"{one.rounds:,}", *_cells(one)) for segment, one in found]
+    promise = PROMISES[first.promise].format(chance(result.delta)).replace("holds", "hold", 1)
     which = "lower bounds" if isinstance(first, Improvement) else "bounds"
     return "\n".join(
         [
-            f"By {result.by!r}: {len(result)} segments, {result.rounds:,} {counted}, delta {result.delta:g} split evenly",
+            f"By {quoted(result.by)}: {len(result)} segments, {result.rounds:,} {counted}, delta {result.delta:g} "
+            "split evenly",
             *aligned(rows),
             f"Together, all {which} {promise}.",
             *_doubts(first.doubts),
@@ -186,25 +204,19 @@ def _(result: Segments) -> str:  # type: ignore[type-arg]
     )
 
 
-def _cells(one: PolicyValue | Improvement) -> tuple[str, str, str, str]:
+def _cells(one: PolicyValue | Improvement) -> tuple[str, ...]:
     """Estimate, bounds and verdict."""
-    low, high = one.value_range if isinstance(one, PolicyValue) else one.improvement_range
-    decimals = decimals_for((high if one.upper is None else one.upper) - (low if one.lower is None else one.lower))
-    sign = isinstance(one, Improvement)
-    verdict = "" if isinstance(one, PolicyValue) else "certified" if one.certified else "not certified"
-    return (
-        rounded(one.estimate, decimals, sign=sign),
-        "-" if one.lower is None else rounded(one.lower, decimals, towards="down", sign=sign),
-        "-" if one.upper is None else rounded(one.upper, decimals, towards="up", sign=sign),
-        verdict,
-    )
+    row = row_of(one, "")
+    cells = interval_cells(row, decimals_of(row), sign=isinstance(one, Improvement))
+    return (*cells, row.verdict) if isinstance(one, Improvement) else cells
 
 
 @describe.register
 def _(result: Forecast) -> str:
+    decimals = decimals_for(result.estimate - result.lower)
     head = (
-        f"{result.policy!r} over {over_name(result.over)}: {result.rounds:,} {result.counted}, "
-        f"estimate {result.estimate:+.4g}, lower bound {result.lower:+.4g}"
+        f"{quoted(result.policy)} over {over_name(result.over)}: {result.rounds:,} {result.counted}, "
+        f"estimate {result.estimate:+.4g}, lower bound {rounded(result.lower, decimals, towards='down', sign=True)}"
     )
     return f"{head}\n{sentence(result)}"
 
@@ -213,13 +225,13 @@ def _(result: Forecast) -> str:
 def _(result: Simulation) -> str:
     rows = [("policy", "method", "held", "width", "empty", "promise")]
     rows += [
-        (repr(one.policy), one.method, f"{one.coverage:.1%}", f"{one.width:.4g}", f"{one.empty:.0%}", one.promise)
+        (quoted(one.policy), one.method, f"{one.coverage:.1%}", f"{one.width:.4g}", f"{one.empty:.0%}", one.promise)
         for one in result.outcomes
     ]
     return "\n".join(
         [
             f"{result.runs:,} simulated logs of {result.rounds:,} rounds with these weights; "
-            f"{1 - result.delta:.0%} of them should hold",
+            f"{100 - 100 * result.delta:.6g}% of them should hold",
             *aligned(rows),
         ]
     )
@@ -237,7 +249,7 @@ def _(result: Health) -> str:
         rows = [("policy", "mean weight", "largest", "effective rounds", "missing support")]
         rows += [
             (
-                repr(one.policy), f"{one.mean:.4g}", f"{one.largest:.4g}", f"{one.effective_rounds:,.0f}",
+                quoted(one.policy), f"{one.mean:.4g}", f"{one.largest:.4g}", f"{one.effective_rounds:,.0f}",
                 "unknown" if one.missing_support is None else f"{one.missing_support:.2%}",
             )
             for one in result.weights.values()
@@ -246,7 +258,20 @@ def _(result: Health) -> str:
     for finding in result.findings:
         subject = "" if finding.says.startswith(finding.subject) else f"{finding.subject}: "
         lines += [f"{finding.severity.upper()}  {subject}{finding.says}", f"  {finding.remedy}"]
+    if result.evidence:
+        lines.append(tested(result))
     return "\n".join([*lines, sentence(result)])
+
+
+def tested(result: Health) -> str:
+    """Where the propensities were tested, and what speaks most against them."""
+    places = len(result.evidence)
+    strongest = max(result.evidence, key=lambda one: one.e_value)
+    kinds = list(dict.fromkeys(one.family.name or "overall" for one in result.evidence))
+    return (
+        f"Propensities tested in {places:,} {'place' if places == 1 else 'places'} ({', '.join(map(visible, kinds))}); the "
+        f"strongest evidence against them is an e-value of {strongest.e_value:.3g}."
+    )
 
 
 @describe.register
@@ -275,7 +300,7 @@ def _(result: Verification) -> str:
 def _value_lines(result: PolicyValue | Evaluation, values: list[PolicyValue]) -> list[str]:
     first = values[0]
     notes = [
-        f"{one.policy!r}: {_outside('value', one.value_range, one.mean_weight).strip()}"
+        f"{quoted(one.policy)}: {_outside('value', one.value_range, one.mean_weight).strip()}"
         for one in values
         if not one.value_range[0] <= one.estimate <= one.value_range[1]
     ]
@@ -284,7 +309,7 @@ def _value_lines(result: PolicyValue | Evaluation, values: list[PolicyValue]) ->
 
 
 def _holds(result: Improvement | PolicyValue | Guarantee) -> str:
-    return f"{PROMISES[result.promise].format(f'{1 - result.delta:g}')} ({result.method})"
+    return f"{PROMISES[result.promise].format(chance(result.delta))} ({result.method})"
 
 
 def _outside(what: str, possible: tuple[float, float], mean_weight: float) -> str:
@@ -296,7 +321,7 @@ def _doubts(doubts: tuple[str, ...]) -> list[str]:
     return [f"Doubt: {doubt}." for doubt in doubts]
 
 
-def _table_of(result: Any, name: Callable[[str], str] = repr) -> list[str]:
+def _table_of(result: Any, name: Callable[[str], str] = quoted) -> list[str]:
     """The numbers of its picture."""
     found = table(picture(result))
     return aligned([found.head, *((name(row[0]), *row[1:]) for row in found.rows)])

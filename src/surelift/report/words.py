@@ -19,6 +19,14 @@ WORDS = {
         "A number that the true value (or improvement) exceeds with probability at least 1 - delta. At the bottom of the "
         "range it says that there is no evidence, not that there is no value."
     ),
+    "upper bound": (
+        "A number that the true value (or improvement) does not exceed, with probability at least 1 - delta. It is made "
+        "from the rewards that did not come; where rewards are rare and weights large, these are many, and it is far away."
+    ),
+    "estimate": (
+        "The plain mean of weight times reward: what these rounds say by themselves, without a promise. Where a few rounds "
+        "carry the weight it is far off; the bounds know that."
+    ),
     "delta": "The chance you accept of a bound being wrong: 0.05 is one in twenty.",
     "improvement": (
         "The value of the candidate minus the value of production over the same rounds. It is bounded as one paired "
