@@ -27,7 +27,7 @@ def logs(rounds: int = 2_000, *, column: str = "click") -> tuple[sl.Logs, dict[s
 KINDS = (
     "Improvement", "Selection", "Selection, e-BH", "PolicyValue", "PolicyValue, one side", "Evaluation", "PolicyEstimate",
     "Estimation", "Gate", "Gate, one claim", "Segments", "Segments, values", "Health", "Forecast", "Simulation",
-    "Verification", "Profile", "Course", "Study", "Guarantee",
+    "Verification", "Profile", "Course", "Study", "Guarantee", "EmbeddingHealth", "EmbeddingTrial",
 )  # fmt: skip
 
 
@@ -40,6 +40,7 @@ def every_result(name: str = "new", other: str = "old") -> dict[str, Result]:
     for part in range(4):
         watch.update({column: values[500 * part : 500 * (part + 1)] for column, values in table.items()})
     answer = sl.select(rounds, policies)
+    embedding = trials(name)
     found: dict[str, Result] = {
         "Improvement": answer.improvements[name],
         "Selection": answer,
@@ -61,9 +62,22 @@ def every_result(name: str = "new", other: str = "old") -> dict[str, Result]:
         "Course": watch.course(),
         "Study": sl.study(rounds, policies),
         "Guarantee": guarantee(name, answer),
+        "EmbeddingHealth": embedding,
+        "EmbeddingTrial": embedding[name],
     }
     assert tuple(found) == KINDS
     return found
+
+
+def trials(name: str) -> sl.EmbeddingHealth:
+    rng = np.random.default_rng(0)
+    logging = rng.dirichlet(np.ones(6), 500)
+    action = np.array([rng.choice(6, p=row) for row in logging])
+    logs = sl.Logs(
+        reward=(rng.random(500) < 0.2 + 0.3 * (action < 3)) * 1.0, propensity=logging[np.arange(500), action],
+        action=action, logging=logging, embedding=sl.embeddings.clusters([0, 0, 0, 1, 1, 1]),
+    )  # fmt: skip
+    return sl.check_embedding(logs, {name: rng.dirichlet(np.ones(6), 500)})
 
 
 def guarantee(name: str, answer: sl.Selection) -> Learned:

@@ -4,6 +4,7 @@ from surelift.decisions.certificate import Certificate
 from surelift.decisions.check import Health, check
 from surelift.decisions.compare import compare
 from surelift.decisions.course import Course
+from surelift.decisions.embedding import EmbeddingHealth, EmbeddingTrial, check_embedding
 from surelift.decisions.estimate import Estimation, PolicyEstimate, estimate
 from surelift.decisions.evaluate import evaluate
 from surelift.decisions.evaluation import Evaluation, PolicyValue
@@ -22,8 +23,9 @@ from surelift.decisions.study import Study, study
 from surelift.decisions.verify import Verification, verify
 
 __all__ = [
-    "Certificate", "Course", "Estimation", "Evaluation", "Finding", "Forecast", "Gate", "Guarantee", "Guardrail",
-    "Health", "Improvement", "Monitor", "PolicyEstimate", "PolicyValue", "Profile", "Question", "Segments",
-    "Selection", "Simulation", "Study", "Verification", "WeightHealth", "check", "compare", "estimate", "evaluate",
-    "gate", "partial_sums", "power", "profile", "select", "simulate", "study", "verify",
+    "Certificate", "Course", "EmbeddingHealth", "EmbeddingTrial", "Estimation", "Evaluation", "Finding", "Forecast",
+    "Gate", "Guarantee", "Guardrail", "Health", "Improvement", "Monitor", "PolicyEstimate", "PolicyValue", "Profile",
+    "Question", "Segments", "Selection", "Simulation", "Study", "Verification", "WeightHealth", "check",
+    "check_embedding", "compare", "estimate", "evaluate", "gate", "partial_sums", "power", "profile", "select",
+    "simulate", "study", "verify",
 ]  # fmt: skip

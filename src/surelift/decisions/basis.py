@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from surelift.bounds.bound import Promise
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.policies import Policy
+from surelift.policies.policy import notes_of
 from surelift.statistics import Sums
 from surelift.version import __version__
 
@@ -57,6 +58,8 @@ def assumptions_of(
         looks,
         *besides,
         *_about_units(logs),
+        *(() if logs.embedding is None else logs.embedding.assumes),
+        *logs.assumes,
         *(() if segment is None else (SEGMENTS_FIXED,)),
     )
 
@@ -90,10 +93,16 @@ def _filled(logs: Logs) -> str:
     return f"earn nothing: {count} times the value is what a cluster earns"
 
 
-def doubts_of(logs: Logs) -> tuple[str, ...]:
+def doubts_of(logs: Logs, policies: Mapping[str, Policy] | None = None) -> tuple[str, ...]:
     """What keeps an answer from being certified."""
-    return (
-        ("conditional on the propensity model: the propensities were estimated",)
-        if logs.propensity_is_estimated
-        else ()
-    )
+    estimated = ("conditional on the propensity model: the propensities were estimated",)
+    return (*(estimated if logs.propensity_is_estimated else ()), *_notes(policies or {}, "doubts"))
+
+
+def assumed_of(policies: Mapping[str, Policy]) -> tuple[str, ...]:
+    """What has to be true of the policies."""
+    return _notes(policies, "assumes")
+
+
+def _notes(policies: Mapping[str, Policy], kind: Literal["assumes", "doubts"]) -> tuple[str, ...]:
+    return tuple(f"policy {name!r}: {note}" for name, policy in policies.items() for note in notes_of(policy, kind))

@@ -6,7 +6,7 @@ from typing import Any
 
 from surelift.bounds.bound import Promise
 from surelift.decisions.asking import Progress, ask, count_rounds, refuse_contradiction, require_logs
-from surelift.decisions.basis import Basis, assumptions_of, basis_of, doubts_of, within
+from surelift.decisions.basis import Basis, assumed_of, assumptions_of, basis_of, doubts_of, within
 from surelift.decisions.improvement import Improvement
 from surelift.decisions.method import Method, check_margin, control_of
 from surelift.errors import UsageError
@@ -101,7 +101,8 @@ class Comparison:
                 scale.improvement(low), scale.improvement(high), subject=subject, mean_weight=mean_weight,
                 possible=(-scale.improvement(most), scale.improvement(most)),
             )  # fmt: skip
-        lower, doubts = scale.improvement(low), (*doubts_of(self.logs), *method.doubts(sums, gain, delta=delta))
+        about = {name: self.policies[name], self.over: self.baseline}
+        lower, doubts = scale.improvement(low), (*doubts_of(self.logs, about), *method.doubts(sums, gain, delta=delta))
         evidence = e_value(scale.unit_margin(self.margin) + method.slack(sums, gain), sums.of(gain))
         return Improvement(
             policy=name,
@@ -121,7 +122,11 @@ class Comparison:
             promise=self.promise,
             mean_weight=mean_weight,
             improvement_range=(-scale.improvement(most), scale.improvement(most)),
-            assumptions=(*assumptions_of(self.logs, self.promise, method.assumes(gain, loss), segment), *doubts),
+            assumptions=(
+                *assumptions_of(self.logs, self.promise, method.assumes(gain, loss), segment),
+                *assumed_of(about),
+                *doubts,
+            ),
             doubts=doubts,
             basis=basis,
         )

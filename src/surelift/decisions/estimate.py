@@ -128,7 +128,7 @@ def estimate(
                 rounds=one.rounds,
                 mean_weight=one.weights.total / one.rounds,
                 plug_ins={} if discrepancy is None else _plug_ins(one, discrepancy, found[best], len(found), delta),
-                doubts=doubts_of(logs),
+                doubts=doubts_of(logs, {name: named[name]}),
             )
             for name, one in found.items()
         },

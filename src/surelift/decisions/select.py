@@ -111,8 +111,9 @@ def selection_of(found: Mapping[str, Improvement], *, many: Many, delta: float) 
     """Choose among improvements that were bounded at delta divided by their number."""
     first = next(iter(found.values()))
     if many == "e-bh":
-        evidence = {name: result.e_value for name, result in found.items()}
-        better = () if first.doubts else discoveries(evidence, rate=delta)
+        # A candidate under a doubt brings no evidence, and still counts among those that were tried.
+        evidence = {name: 0.0 if result.doubts else result.e_value for name, result in found.items()}
+        better = discoveries(evidence, rate=delta)
     else:
         better = tuple(name for name, result in found.items() if result.certified)
     best = max(better, key=lambda name: found[name].lower, default=None) if many == "simultaneous" else None
@@ -128,7 +129,7 @@ def selection_of(found: Mapping[str, Improvement], *, many: Many, delta: float) 
         rounds=first.rounds,
         method=first.method,
         control=used.pop() if len(used) == 1 else "mixed",
-        assumptions=first.assumptions,
-        doubts=first.doubts,
+        assumptions=tuple(dict.fromkeys(one for result in found.values() for one in result.assumptions)),
+        doubts=tuple(dict.fromkeys(one for result in found.values() for one in result.doubts)),
         basis=first.basis,
     )

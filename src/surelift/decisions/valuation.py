@@ -6,7 +6,7 @@ from typing import Any
 
 from surelift.bounds.bound import Promise
 from surelift.decisions.asking import refuse_contradiction
-from surelift.decisions.basis import Basis, assumptions_of, basis_of, doubts_of, within
+from surelift.decisions.basis import Basis, assumed_of, assumptions_of, basis_of, doubts_of, within
 from surelift.decisions.evaluation import Evaluation, PolicyValue, Sides
 from surelift.decisions.method import Method, control_of
 from surelift.estimates import plain_mean
@@ -73,7 +73,7 @@ class Valuation:
             low = method.lower_bound(sums, value, delta=each) if below else None
             high = method.upper_bound(sums, value, shortfall, most=1.0, delta=each) if above else None
             asked = value if value.needed != Needed() else shortfall
-            doubts = (*doubts_of(self.logs), *method.doubts(sums, asked, delta=each))
+            doubts = (*doubts_of(self.logs, {name: self.policies[name]}), *method.doubts(sums, asked, delta=each))
             results[value.candidate] = self._in_units(
                 sums, (value, shortfall), low, high, delta=delta, doubts=doubts, segment=segment
             )
@@ -112,6 +112,10 @@ class Valuation:
             mean_weight=mean_weight,
             kind="cost" if scale.is_cost else "reward",
             value_range=(scale.low, scale.high),
-            assumptions=(*assumptions_of(self.logs, self.promise, method.assumes(*terms), segment), *doubts),
+            assumptions=(
+                *assumptions_of(self.logs, self.promise, method.assumes(*terms), segment),
+                *assumed_of({name: self.policies[name]}),
+                *doubts,
+            ),
             doubts=doubts,
         )

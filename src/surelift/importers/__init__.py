@@ -9,22 +9,14 @@ from surelift.errors import UsageError
 from surelift.importers.imported import Imported
 from surelift.importers.open_bandit_pipeline import obp, open_bandit
 from surelift.importers.predictions import predictions
+from surelift.importers.slates import slates
 from surelift.importers.vw import cb, cb_adf, dsjson
 from surelift.logs.logs import Logs
 
 __all__ = [
-    "FORMATS",
-    "Imported",
-    "cb",
-    "cb_adf",
-    "dsjson",
-    "format_of",
-    "obp",
-    "open_bandit",
-    "predictions",
-    "read",
-    "read_declared",
-]
+    "FORMATS", "Imported", "cb", "cb_adf", "dsjson", "format_of", "obp", "open_bandit", "predictions", "read",
+    "read_declared", "slates",
+]  # fmt: skip
 
 FORMATS: dict[str, Callable[..., Imported]] = {
     "dsjson": dsjson,  # Vowpal Wabbit and Azure Personalizer

@@ -11,6 +11,7 @@ from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
 
 _CONVERSION = (pa.ArrowException, TypeError, ValueError, OverflowError)
+NUMBERS_PER_BATCH = 1 << 23
 
 
 class Arrays:
@@ -36,8 +37,14 @@ class Arrays:
         return self._rows
 
     def batches(self, needs: Needs) -> Iterator[Batch]:
-        for start in range(0, self._rows, ROWS_PER_BATCH):
-            stop = start + ROWS_PER_BATCH
+        widest = max(
+            (np.shape(self._columns[name])[1] for name in needs.columns() if np.ndim(self._columns[name]) == 2),
+            default=1,
+        )
+        # Long batches of numbers, short ones of long vectors: about the same memory.
+        size = min(ROWS_PER_BATCH, max(1, NUMBERS_PER_BATCH // max(widest, 1)))
+        for start in range(0, self._rows, size):
+            stop = start + size
             parts = {name: _to_arrow(name, self._columns[name][start:stop], start) for name in needs.columns()}
             yield Batch(pa.table(parts), start)
 

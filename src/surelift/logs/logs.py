@@ -2,7 +2,7 @@
 
 import copy
 import difflib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -10,6 +10,8 @@ import numpy as np
 from surelift.errors import UsageError
 from surelift.logs.batch import Batch, Needs, Source
 from surelift.logs.clusters import whole_clusters
+from surelift.logs.densities import DENSITIES, density_from
+from surelift.logs.embeddings import Embedding, embedding_from
 from surelift.logs.part import Part
 from surelift.logs.scale import Scale
 from surelift.logs.sources import open_source
@@ -36,6 +38,10 @@ class Logs:
     ``reward_range`` is the range a reward (or cost) can have, in its own units, known beforehand: never the extremes
     seen. ``logging`` names the whole distribution production drew from, as a list column or one column per action, and
     then ``action`` is the position (or the label, declared in ``actions``) of the action taken.
+
+    With ``density=True`` actions are continuous: ``action`` is the number that was taken, and ``propensity`` a column of its
+    density, or one of ``surelift.densities``. ``embedding``, one of ``surelift.embeddings``, makes weights of what actions
+    have in common. ``assumes`` are assumptions of your own, which every result then names.
     """
 
     def __init__(
@@ -60,6 +66,8 @@ class Logs:
         reward_range: tuple[float, float] = (0, 1),
         density: bool = False,
         propensity_is_estimated: bool = False,
+        embedding: Any = None,
+        assumes: Sequence[str] = (),
     ) -> None:
         given = {
             "reward": reward, "cost": cost, "propensity": propensity, "log_propensity": log_propensity,
@@ -72,6 +80,8 @@ class Logs:
             raise UsageError(NO_PROPENSITY)
         _exactly_one(given, "propensity", "log_propensity", "the probability of the logged action")
         self.scale = Scale(*_two_numbers(reward_range), is_cost="cost" in given)
+        if isinstance(given.get("propensity"), Mapping):
+            given["propensity"] = density_from(given["propensity"])
         if source is None:
             source, given = _name_arrays(given)
         self.source: Source = open_source(source)
@@ -89,7 +99,12 @@ class Logs:
         self.rounds_before_sampling = _whole(rounds_before_sampling, "rounds_before_sampling")
         self.actions = _labels(actions)
         self.density, self.propensity_is_estimated = density, propensity_is_estimated
+        self.embedding: Embedding | None = embedding_from(embedding) if isinstance(embedding, Mapping) else embedding
+        self.assumes = tuple(assumes)
 
+        if isinstance(self.propensity, DENSITIES):
+            self.require_columns(self.propensity.columns(), role="the density of production")
+            given.pop("propensity")
         for role, columns in given.items():
             if role not in _NUMBERS or isinstance(columns, str):
                 self.require_columns(columns, role=role, single=role not in ("logging", "contexts"))
@@ -118,6 +133,12 @@ class Logs:
         other.scale = Scale(*_two_numbers(reward_range), is_cost=is_cost)
         return other
 
+    def without_embedding(self) -> "Logs":
+        """The same decisions, judged action by action."""
+        other = copy.copy(self)
+        other.embedding = None
+        return other
+
     def part(self, first: int, last: int) -> "Logs":
         """The rounds from number ``first`` on, up to ``last``, which is not among them: a log in its own right."""
         if not self.source.ordered:
@@ -138,9 +159,11 @@ class Logs:
 
     def needs(self) -> Needs:
         counts = [count for count in (self.action_count, self.cluster_size) if isinstance(count, str)]
+        density = self.propensity.columns() if isinstance(self.propensity, DENSITIES) else (self.propensity,)
+        embedding = None if self.embedding is None else self.embedding.column
         single = [
-            self.outcome, self.propensity, self.log_propensity, self.action, self.time, self.cluster,
-            self.keep_probability, *counts,
+            self.outcome, *density, self.log_propensity, self.action, self.time, self.cluster,
+            self.keep_probability, embedding, *counts,
         ]  # fmt: skip
         logging = [self.logging] if isinstance(self.logging, str) else list(self.logging or ())
         return Needs(read=tuple(name for name in [*single, *logging] if name is not None))
@@ -179,7 +202,10 @@ class Logs:
             "keep_probability": self.keep_probability, "rounds_before_sampling": self.rounds_before_sampling,
             "reward_range": (self.scale.low, self.scale.high), "density": self.density,
             "propensity_is_estimated": self.propensity_is_estimated,
+            "embedding": None if self.embedding is None else self.embedding.describe(), "assumes": self.assumes or None,
         }  # fmt: skip
+        if isinstance(self.propensity, DENSITIES):
+            declared["propensity"] = self.propensity.describe()
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in declared.items()}
         return {name: value for name, value in plain.items() if value is not None and value is not False}
 
@@ -193,6 +219,18 @@ class Logs:
                 "logging= gives a vector over actions, so action= must name the column that says which one was taken: "
                 "its position in the vector, counted from 0, or a label declared in actions=[...]."
             )
+        if isinstance(self.propensity, DENSITIES) and not (self.density and self.action is not None):
+            raise UsageError(
+                "a density in propensity= is evaluated at the action that was taken: say density=True, and name its column "
+                "in action=."
+            )
+        if self.embedding is not None:
+            if self.logging is None or self.density:
+                raise UsageError(
+                    "an embedding needs the whole distribution of production over the actions, in logging=."
+                )
+            if self.embedding.column is not None:
+                self.require_columns(self.embedding.column, role="the embedding", single=True)
         if self.density and self.logging is not None:
             raise UsageError("density=True is for single densities; a vector over actions holds probabilities.")
         if self.actions is not None and self.action_count not in (None, len(self.actions)):

@@ -15,6 +15,7 @@ from surelift.logs.actions import NOWHERE, find_positions
 from surelift.logs.batch import Batch
 from surelift.logs.clusters import Clusters, cluster_starts
 from surelift.logs.columns import Numbers, decode, is_absent, is_list, is_text, list_to_vectors, to_numbers
+from surelift.logs.densities import DENSITIES, Density
 from surelift.logs.faults import FaultCounter, Reason
 from surelift.logs.fingerprint import RoundHashes
 from surelift.logs.vectors import Vectors
@@ -38,7 +39,13 @@ class Rounds:
         self.reward = self._read_reward()
         self.action_counts = self._read_action_counts()
         self.logging: Vectors | None = None
-        self.action = None if logs.action is None else self.positions(logs.action, f"action {logs.action!r}")
+        self.action: IntArray | None = None
+        self.continuous: FloatArray | None = None
+        """The action that was taken, where it is a number of its own kind."""
+        if logs.action is not None and logs.density:
+            self.continuous, _ = self.numbers(logs.action, f"action {logs.action!r}")
+        elif logs.action is not None:
+            self.action = self.positions(logs.action, f"action {logs.action!r}")
         # The vector first: it may show that the propensity is a little larger than the column says.
         if logs.logging is not None:
             subject = f"logging {logs.logging!r}" if isinstance(logs.logging, str) else "logging"
@@ -61,6 +68,7 @@ class Rounds:
         part.size = int(chosen.sum())
         part.rows, part.reward, part.propensity = self.rows[chosen], self.reward[chosen], self.propensity[chosen]
         part.action = None if self.action is None else self.action[chosen]
+        part.continuous = None if self.continuous is None else self.continuous[chosen]
         part.action_counts = None if self.action_counts is None else self.action_counts[chosen]
         part.logging = None if self.logging is None else self.logging.only(chosen)
         part.logging_shares = None if self.logging_shares is None else self.logging_shares.only(chosen)
@@ -204,8 +212,11 @@ class Rounds:
             with np.errstate(over="ignore"):
                 values = np.exp(logarithms)
             shown, reason = logarithms, faults.LOG_PROPENSITY
+        elif isinstance(logs.propensity, DENSITIES):
+            subject, tolerance, reason = "propensity, the density of production", 0.0, faults.DENSITY
+            values = shown = self.density_at(logs.propensity, subject)
         else:
-            assert logs.propensity is not None
+            assert isinstance(logs.propensity, str)
             subject = f"propensity {logs.propensity!r}"
             values, tolerance = self.numbers(logs.propensity, subject)
             shown, reason = values, faults.PROPENSITY
@@ -214,6 +225,19 @@ class Rounds:
         else:
             self.refuse(subject, reason, (values <= 0) | (values > 1.0 + tolerance), shown)
         return values if self.logging is None else self._reconcile(values, tolerance, subject)
+
+    def density_at(self, density: Density, subject: str) -> FloatArray:
+        """A density at the actions that were taken."""
+        assert self.continuous is not None
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
+            values = density.at(self.continuous, lambda name: self.numbers(name, f"{subject}, column {name!r}")[0])
+        self.check_finite(values, subject)
+        return values
+
+    def chance_below(self, density: Density, edge: FloatArray, subject: str) -> FloatArray:
+        """How likely an action below ``edge`` is; its columns were checked where the density was read."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return density.below(edge, lambda name: self._checked_numbers(name, f"{subject}, column {name!r}")[0])
 
     def _reconcile(self, propensity: FloatArray, tolerance: float, subject: str) -> FloatArray:
         """Check column against vector, and keep the larger: a weight that is too small never breaks a lower bound."""

@@ -1,7 +1,7 @@
 """What a policy is: for each round the probability of the logged action, and where known of every action."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -67,6 +67,14 @@ class Policy(Protocol):
     def describe(self) -> dict[str, Any]:
         """What it is, as it is written into a certificate."""
         ...
+
+
+def notes_of(policy: Policy, kind: Literal["assumes", "doubts"]) -> tuple[str, ...]:
+    """What a policy, or the one it is made of, says of itself: what it assumes, or what keeps it from a certificate."""
+    while hasattr(policy, "policy"):
+        policy = policy.policy
+    found: tuple[str, ...] = getattr(policy, kind, ())
+    return found
 
 
 def single_probabilities(rounds: Rounds, values: FloatArray, tolerance: float, subject: str) -> Probabilities:

@@ -6,14 +6,17 @@ from typing import Any
 import numpy as np
 
 from surelift.errors import UsageError, positive, share
+from surelift.logs.densities import DENSITIES, density_from
+from surelift.policies.continuous import Binned, DensityReader, Kernel, binned_from, kernel
 from surelift.policies.deterministic import Chosen, EpsilonGreedy, Uniform
+from surelift.policies.direct import Direct
 from surelift.policies.given import Given, Production
 from surelift.policies.policy import Policy
 from surelift.policies.readers import Array, Column, Columns, Function, Model, Reader, as_numbers
 from surelift.policies.wrappers import Bounded, Mixture, Softmax
 
 PRODUCTION = "logging"
-_POLICIES = (Given, Production, Chosen, EpsilonGreedy, Uniform, Softmax, Mixture, Bounded)
+_POLICIES = (Given, Production, Chosen, EpsilonGreedy, Uniform, Softmax, Mixture, Bounded, Binned, Kernel, Direct)
 
 
 def chosen(column: str) -> Policy:
@@ -63,6 +66,8 @@ def as_policy(form: Any) -> Policy:
 def as_reader(form: Any) -> Reader:
     if isinstance(form, str):
         return Column(form)
+    if isinstance(form, DENSITIES):
+        return DensityReader(form)
     if isinstance(form, Sequence) and form and all(isinstance(name, str) for name in form):
         return Columns(tuple(form))
     if hasattr(form, "as_reader"):
@@ -145,6 +150,12 @@ def from_description(description: Mapping[str, Any]) -> Policy:
             return EpsilonGreedy(greedy, share("epsilon", description["epsilon"]))
         case "mixture":
             return mixture(from_description(description["of"]), description["alpha"])
+        case "gaussian" | "uniform-density" | "blend":
+            return Given(DensityReader(density_from(description)))
+        case "binned":
+            return binned_from(dict(description))
+        case "kernel":
+            return kernel(str(description["column"]), description["bandwidth"])
         case "bounded":
             return bounded(from_description(description["of"]), description["max_weight"])
     raise ValueError(f"unknown kind of policy {kind!r}")

@@ -31,6 +31,7 @@ TITLES = {
     "PolicyValue": "What is it worth?", "Evaluation": "What is each worth?", "Gate": "May it be launched?",
     "PolicyEstimate": "A point estimate", "Estimation": "Point estimates", "Guarantee": "What was learned",
     "Forecast": "What would make it certain?", "Simulation": "How do the methods do on these weights?",
+    "EmbeddingTrial": "What does the embedding buy, and risk?", "EmbeddingHealth": "What does the embedding buy, and risk?",
     "Course": "How the evidence grew", "Profile": "What would each smoothing have given?",
 }  # fmt: skip
 EXPLAINED = ("lower bound", "certified", "improvement", "propensity", "weight", "effective rounds", "e-value", "looks")

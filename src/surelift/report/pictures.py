@@ -9,6 +9,7 @@ import numpy as np
 
 from surelift.decisions.check import Health
 from surelift.decisions.course import Course
+from surelift.decisions.embedding import EmbeddingHealth, EmbeddingTrial
 from surelift.decisions.estimate import Estimation, PolicyEstimate
 from surelift.decisions.evaluation import Evaluation, PolicyValue
 from surelift.decisions.gate import Gate
@@ -262,6 +263,27 @@ def _(result: Simulation) -> Picture:
         ),
         1.0 - result.delta,
     )
+
+
+@picture.register
+def _(result: EmbeddingTrial) -> Picture:
+    return _trials([result])
+
+
+@picture.register
+def _(result: EmbeddingHealth) -> Picture:
+    return _trials(result.values())
+
+
+def _trials(found: Iterable[EmbeddingTrial]) -> Intervals:
+    rows = []
+    for one in found:
+        sides = ((one.plain, "by actions"), (one.marginal, "by embeddings"), (one.difference, "difference of the two"))
+        rows += [
+            Interval(f"{one.policy}, {how}", side.estimate, side.lower, side.upper, certified=side is one.marginal)
+            for side, how in sides
+        ]
+    return Intervals("improvement over production", tuple(rows), 0.0, signed=True)
 
 
 @picture.register

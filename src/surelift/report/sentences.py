@@ -5,6 +5,7 @@ from typing import Any
 
 from surelift.decisions.check import Health
 from surelift.decisions.course import Course
+from surelift.decisions.embedding import EmbeddingHealth, EmbeddingTrial
 from surelift.decisions.estimate import Estimation, PolicyEstimate
 from surelift.decisions.evaluation import Evaluation, PolicyValue
 from surelift.decisions.gate import Gate
@@ -209,6 +210,21 @@ def _(result: Profile) -> str:
         f"The mixture, which need not know the best smoothing, bounds the improvement of {quoted(result.policy)} at "
         f"{lower}; the best of {len(result.smoothings)} single ones, {smoothing:.3g}, would have given {alone}."
     )
+
+
+@sentence.register
+def _(result: EmbeddingTrial) -> str:
+    name, width = quoted(result.policy), f"{result.width:.2f} times as wide as by actions"
+    if result.contradicted:
+        return f"Contradicted: for {name} rewards depend on the action beyond its embedding; do not use it."
+    return (
+        f"For {name} the interval is {width}; nothing in the log speaks against the embedding, which is no proof of it."
+    )
+
+
+@sentence.register
+def _(result: EmbeddingHealth) -> str:
+    return " ".join(sentence(one) for one in result.values())
 
 
 @sentence.register

@@ -1,13 +1,14 @@
 """Results as text for a terminal: the facts in lines, the verdict in a sentence."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import singledispatch
 from textwrap import fill
 from typing import Any
 
 from surelift.decisions.check import Health
 from surelift.decisions.course import Course
+from surelift.decisions.embedding import EmbeddingHealth, EmbeddingTrial
 from surelift.decisions.estimate import Estimation, PolicyEstimate
 from surelift.decisions.evaluation import Evaluation, PolicyValue
 from surelift.decisions.gate import Gate
@@ -108,7 +109,16 @@ def _(result: Evaluation) -> str:
     values = list(result.values())
     several = len(values) > 1 and result.sides == "both"
     note = "All bounds hold together." if several else ""
-    return "\n".join(filter(None, [*_value_lines(result, values), note, *_doubts(values[0].doubts)]))
+    return "\n".join(
+        filter(
+            None,
+            [
+                *_value_lines(result, values),
+                note,
+                *_doubts(tuple(dict.fromkeys(one for value in values for one in value.doubts))),
+            ],
+        )
+    )
 
 
 @describe.register
@@ -119,7 +129,7 @@ def _(result: PolicyEstimate) -> str:
 @describe.register
 def _(result: Estimation) -> str:
     found = list(result.values())
-    return "\n".join([*_estimate_lines(found), *_doubts(found[0].doubts)])
+    return "\n".join([*_estimate_lines(found), *_doubts(tuple(dict.fromkeys(d for one in found for d in one.doubts)))])
 
 
 def _estimate_lines(found: list[PolicyEstimate]) -> list[str]:
@@ -282,6 +292,26 @@ def _(result: Course) -> str:
 @describe.register
 def _(result: Profile) -> str:
     return "\n".join([*_table_of(result, name=str), sentence(result)])
+
+
+@describe.register
+def _(result: EmbeddingTrial) -> str:
+    return "\n".join([*_table_of(result), *_trial_lines([result]), sentence(result)])
+
+
+@describe.register
+def _(result: EmbeddingHealth) -> str:
+    return "\n".join([*_table_of(result), *_trial_lines(result.values()), *(sentence(one) for one in result.values())])
+
+
+def _trial_lines(found: Iterable[EmbeddingTrial]) -> list[str]:
+    rows: list[tuple[str, ...]] = [("policy", "effective rounds", "by embeddings", "largest weight", "by embeddings")]
+    rows += [
+        (quoted(one.policy), *(f"{number:,.0f}" for number in one.effective_rounds),
+         *(f"{number:.4g}" for number in one.largest_weight))
+        for one in found
+    ]  # fmt: skip
+    return aligned(rows)
 
 
 @describe.register

@@ -13,6 +13,7 @@ from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
 from surelift.policies.policy import Probabilities
 from surelift.quantities import Weights
+from surelift.statistics.embedded import embedded
 from surelift.statistics.plan import Plan
 
 # Beyond this the square of a weight could overflow; no propensity that was ever drawn from is so small.
@@ -66,6 +67,12 @@ def read(rounds: Rounds, plan: Plan, predictor: Predictor | None = None) -> Read
     probabilities = {
         name: plan.policies[name].probabilities(rounds, f"policy {name!r}") for name in sorted(plan.policies)
     }
+    if rounds.logs.embedding is not None:
+        if plan.model is not None:
+            raise UsageError(
+                "a reward model speaks of actions, not of their embeddings; use control='weights' or 'none'."
+            )
+        rounds, probabilities = embedded(rounds, probabilities, plan.policies)
     weights = {name: _weights(rounds, name, found) for name, found in probabilities.items()}
     predicted = None if predictor is None else predictor.predictions(rounds)
     return Reading(rounds, probabilities, weights, predicted)

@@ -1,0 +1,96 @@
+"""Slates and rankings: several positions decided at once, a row of the log for each.
+
+Two ways to weigh a slate, each with its assumption. The product of its positions' weights is right whatever the reward
+depends on, and grows out of hand with their number. The weight of a position alone is right where a position earns by its
+own action, and a slate is then a cluster of rounds that share a factor.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from surelift.arrays import FloatArray
+from surelift.errors import LogsError, UsageError
+from surelift.importers.imported import Imported
+from surelift.logs.batch import Needs
+from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
+from surelift.logs.logs import Logs
+from surelift.logs.rounds import Rounds
+from surelift.policies.policy import Policy
+from surelift.policies.resolve import as_policy, name_policies
+
+PRODUCT = (
+    "the positions of a slate were drawn one after the other, each with its recorded probability given those before, so "
+    "that the chance of the slate is their product"
+)
+INDEPENDENT = (
+    "what a position earns depends on the context and on its own action, not on the other positions of the slate"
+)
+_MANY = 1 << 20
+
+
+def slates(
+    source: Any,
+    policies: Any,
+    *,
+    slate: str,
+    reward: str,
+    propensity: str,
+    weight: Literal["product", "independent"],
+    size: int | str | None = None,
+    most: int | None = None,
+    reward_range: tuple[float, float] = (0, 1),
+) -> Imported:
+    """A log with a row for each position of a slate, whose rows follow each other.
+
+    ``policies`` are columns of the probability of the action at its position, as ``propensity`` is. What a slate is worth is
+    the mean reward of its positions; a reward of the whole slate is written into each of its rows, and needs the product.
+    With ``weight="independent"``, ``size`` (a number or a column) says how many positions a slate has, known before it is
+    drawn, or ``most`` how many it can have.
+    """
+    if weight not in ("product", "independent"):
+        raise UsageError(f"weight must be 'product' or 'independent', but is {weight!r}.")
+    named = name_policies(policies)
+    declared: dict[str, Any] = {
+        "reward": reward,
+        "propensity": propensity,
+        "reward_range": reward_range,
+        "cluster": slate,
+    }
+    if weight == "independent":
+        logs = Logs(source, **declared, cluster_size=size, cluster_max=most, assumes=[INDEPENDENT])
+        return Imported(logs, named)
+    if size is not None or most is not None:
+        raise UsageError("the product of weights needs neither size= nor most=: a slate is one round.")
+    return _multiplied(Logs(source, **declared, cluster_max=_MANY), named)
+
+
+def _multiplied(rows: Logs, policies: Mapping[str, Policy]) -> Imported:
+    """One round for each slate."""
+    needs = Needs()
+    for policy in policies.values():
+        needs = needs + policy.needs(rows)
+    found: dict[str, list[FloatArray]] = {name: [] for name in ("reward", "log_propensity", *policies)}
+    invalid: dict[Fault, Tally] = {}
+    count = 0
+    for batch in rows.batches(needs):
+        rounds = Rounds(rows, batch)
+        logged = {name: policy.probabilities(rounds, f"policy {name!r}").logged for name, policy in policies.items()}
+        invalid, count = merge_tallies(invalid, rounds.faults.tallies), count + rounds.size
+        if invalid:
+            continue
+        assert rounds.clusters is not None
+        starts, sizes = rounds.clusters.starts[:-1], rounds.clusters.sizes
+        units = np.add.reduceat(rounds.reward, starts) / sizes
+        found["reward"].append(np.array([rows.scale.value(unit) for unit in units.tolist()]))
+        found["log_propensity"].append(np.add.reduceat(np.log(rounds.propensity), starts))
+        for name, values in logged.items():
+            found[name].append(np.multiply.reduceat(values, starts))
+    refuse_faults(invalid, rows=count)
+    if not found["reward"]:
+        raise LogsError("these logs are empty: there is no slate to learn from.")
+    arrays: dict[str, Any] = {name: np.concatenate(parts) for name, parts in found.items()}
+    candidates = {name: as_policy(arrays.pop(name)) for name in policies}
+    ends = (rows.scale.low, rows.scale.high)
+    return Imported(Logs(**arrays, reward_range=ends, assumes=[PRODUCT]), candidates)

@@ -1,0 +1,114 @@
+"""Very many actions: what they have in common, so that weights are those of embeddings instead of actions (MIPS).
+
+With p(e|a) known, w(x, e) = sum_a p(e|a) pi(a|x) / sum_a p(e|a) pi0(a|x). Every certificate holds for these weights where
+the reward depends on the action through e alone.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from surelift.arrays import FloatArray, IntArray
+from surelift.errors import LogsError, UsageError
+from surelift.logs.vectors import Vectors
+
+NO_DIRECT_EFFECT = "given the context, the reward depends on the action only through its embedding (no direct effect)"
+KNOWN = "the probability of each embedding given the action is known"
+_MOST_WRITTEN = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """Each action has one embedding: the cluster it belongs to, by position, counted from 0."""
+
+    codes: IntArray = field(repr=False, compare=False)
+    column: None = None
+    assumes: tuple[str, ...] = (NO_DIRECT_EFFECT,)
+
+    @property
+    def actions(self) -> int:
+        return len(self.codes)
+
+    def of(self, vectors: Vectors) -> Vectors:
+        """From probabilities of actions to those of clusters."""
+        matrix = _matrix(vectors, self.actions)
+        order = np.argsort(self.codes, kind="stable")
+        starts = np.searchsorted(self.codes[order], np.arange(self.codes.max() + 1))
+        summed: FloatArray = np.add.reduceat(matrix[:, order], starts, axis=1)
+        return Vectors.from_matrix(summed, tolerance=vectors.tolerance)
+
+    def logged(self, action: IntArray) -> IntArray:
+        return self.codes[np.clip(action, 0, self.actions - 1)]
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "clusters", **_written("codes", self.codes)}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """p(e|a) as a matrix (actions, embeddings); which embedding came is in a column of the log."""
+
+    matrix: FloatArray = field(repr=False, compare=False)
+    column: str
+    assumes: tuple[str, ...] = (NO_DIRECT_EFFECT, KNOWN)
+
+    @property
+    def actions(self) -> int:
+        return len(self.matrix)
+
+    def of(self, vectors: Vectors) -> Vectors:
+        summed: FloatArray = _matrix(vectors, self.actions) @ self.matrix
+        return Vectors.from_matrix(summed, tolerance=vectors.tolerance)
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "known", "column": self.column, **_written("matrix", self.matrix)}
+
+
+Embedding = Clusters | Known
+
+
+def clusters(codes: Sequence[int] | IntArray) -> Clusters:
+    """A cluster for each action, as numbers from 0 on without a gap."""
+    found = np.asarray(codes)
+    if found.ndim != 1 or not len(found) or found.dtype.kind not in "iu":
+        raise UsageError("clusters are a list of whole numbers, one for each action.")
+    if not np.array_equal(np.unique(found), np.arange(found.max() + 1)):
+        raise UsageError("clusters are numbered from 0 on, without a gap.")
+    return Clusters(found.astype(np.int64))
+
+
+def known(matrix: Any, *, column: str) -> Known:
+    """p(e|a), a row for each action, and the column that holds the position of the embedding that came."""
+    found = np.asarray(matrix, dtype=np.float64)
+    if found.ndim != 2 or (found < 0.0).any() or not np.allclose(found.sum(axis=1), 1.0, rtol=0.0, atol=1e-9):
+        raise UsageError("p(e|a) is a matrix of probabilities, a row for each action, that sum to 1.")
+    return Known(found, column)
+
+
+def embedding_from(description: Mapping[str, Any]) -> Embedding:
+    """What ``describe`` wrote into a certificate."""
+    if "mark" in description:
+        raise UsageError("this embedding is too large to be kept in a certificate; give the logs with it, in Python.")
+    if description["kind"] == "clusters":
+        return clusters(description["codes"])
+    return known(description["matrix"], column=description["column"])
+
+
+def _written(name: str, values: Any) -> dict[str, Any]:
+    """The numbers themselves, or a mark of them where they are very many."""
+    if values.size <= _MOST_WRITTEN:
+        return {name: values.tolist()}
+    return {"mark": hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()}
+
+
+def _matrix(vectors: Vectors, actions: int) -> FloatArray:
+    lengths = vectors.lengths
+    if (lengths != actions).any():
+        first = int(lengths[lengths != actions][0])
+        raise LogsError(
+            f"the embedding is of {actions:,} actions, but a vector has {first:,}; they must list the same."
+        )
+    return vectors.values.reshape(len(lengths), actions)

@@ -1,0 +1,69 @@
+"""Probabilities of actions become those of their embeddings: what a log with an embedding is judged by."""
+
+import copy
+from collections.abc import Mapping
+
+import numpy as np
+
+from surelift.arrays import FloatArray, IntArray
+from surelift.errors import UsageError
+from surelift.logs import faults
+from surelift.logs.embeddings import Clusters
+from surelift.logs.rounds import Rounds
+from surelift.logs.vectors import Vectors
+from surelift.policies import Policy
+from surelift.policies.direct import Direct
+from surelift.policies.given import Production
+from surelift.policies.policy import Probabilities
+
+
+def embedded(
+    rounds: Rounds, probabilities: Mapping[str, Probabilities], policies: Mapping[str, Policy]
+) -> tuple[Rounds, dict[str, Probabilities]]:
+    """The same rounds with an embedding in the place of each action."""
+    embedding, logging, shares = rounds.logs.embedding, rounds.logging, rounds.logging_shares
+    assert embedding is not None
+    if rounds.faults.tallies or logging is None or shares is None:
+        return rounds, dict(probabilities)
+    came = _came(rounds)
+    marginal = embedding.of(logging)
+    rounds.refuse(
+        "the embedding that came", faults.DENSITY, rounds.usable & ~(marginal.at(came) > 0.0), marginal.at(came)
+    )
+    part = copy.copy(rounds)
+    part.action, part.logging, part.logging_shares = came, marginal, embedding.of(shares)
+    # A vector that sums to less than 1 may understate its entries by as much.
+    part.propensity = marginal.at(came) / np.clip(logging.sums(), 0.5, 1.0)
+    found = {name: _of_one(one, part, rounds.propensity, policies[name], name) for name, one in probabilities.items()}
+    return part, found
+
+
+def _came(rounds: Rounds) -> IntArray:
+    """The embedding of each logged action."""
+    embedding = rounds.logs.embedding
+    assert embedding is not None
+    assert rounds.action is not None
+    if isinstance(embedding, Clusters):
+        return embedding.logged(rounds.action)
+    values, _ = rounds.numbers(embedding.column, f"embedding {embedding.column!r}")
+    count = embedding.matrix.shape[1]
+    whole = (values == np.floor(values)) & (values >= 0) & (values < count)
+    rounds.refuse(f"embedding {embedding.column!r}", faults.ACTION_POSITION, rounds.usable & ~whole, values)
+    return np.where(whole, values, 0.0).astype(np.int64)
+
+
+def _of_one(one: Probabilities, rounds: Rounds, propensity: FloatArray, policy: Policy, name: str) -> Probabilities:
+    embedding = rounds.logs.embedding
+    assert embedding is not None
+    assert rounds.action is not None
+    if isinstance(policy, Direct):
+        excess = one.excess(propensity)
+        return Probabilities(np.maximum((1.0 + excess) * rounds.propensity, 0.0), None, excess)
+    if isinstance(policy, Production):
+        return Probabilities(rounds.propensity, rounds.logging_shares, np.zeros(rounds.size))
+    if one.vectors is None:
+        raise UsageError(
+            f"policy {name!r} must be given as a vector over actions: an embedding adds up the probabilities of all of them."
+        )
+    vectors: Vectors = embedding.of(one.vectors)
+    return Probabilities(vectors.at(rounds.action), vectors, short_of_one=one.short_of_one)
