@@ -9,6 +9,7 @@ their widths as a ratio to the plain one, how often each held over several logs,
 
 import sys
 import time
+from typing import Any
 
 import numpy as np
 
@@ -17,12 +18,12 @@ import surelift as sl
 ACTIONS, KINDS, ROUNDS, LOGS = 10_000, 40, 2_000, 5
 
 
-def softmax(scores):  # type: ignore[no-untyped-def]
+def softmax(scores: Any) -> Any:
     chances = np.exp(scores - scores.max(axis=1, keepdims=True))
     return chances / chances.sum(axis=1, keepdims=True)
 
 
-def log(seed: int):  # type: ignore[no-untyped-def]
+def log(seed: int) -> tuple[dict[str, Any], Any, Any, float]:
     shop, rng = np.random.default_rng(0), np.random.default_rng(seed)
     kinds = shop.permutation(np.arange(ACTIONS) % KINDS)
     tastes = shop.normal(size=(4, KINDS))

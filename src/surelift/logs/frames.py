@@ -37,10 +37,8 @@ class Arrays:
         return self._rows
 
     def batches(self, needs: Needs) -> Iterator[Batch]:
-        widest = max(
-            (np.shape(self._columns[name])[1] for name in needs.columns() if np.ndim(self._columns[name]) == 2),
-            default=1,
-        )
+        found = [self._columns[name] for name in needs.columns()]
+        widest = max((one.shape[1] for one in found if isinstance(one, np.ndarray) and one.ndim == 2), default=1)
         # Long batches of numbers, short ones of long vectors: about the same memory.
         size = min(ROWS_PER_BATCH, max(1, NUMBERS_PER_BATCH // max(widest, 1)))
         for start in range(0, self._rows, size):
