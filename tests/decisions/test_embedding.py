@@ -94,7 +94,7 @@ def test_the_diagnostic_says_what_it_buys_and_finds_a_violation() -> None:
     assert fine["new"].width < 0.7
     assert fine["new"].effective_rounds[1] > 2 * fine["new"].effective_rounds[0]
     assert "nothing in the log speaks against" in flat(str(fine))
-    columns, candidate, _ = draw(4_000, 3, direct=0.15)
+    columns, candidate, _ = draw(20_000, 3, direct=0.2)
     broken = sl.check_embedding(sl.Logs(**columns, embedding=embeddings.clusters(CODES)), {"new": candidate})
     assert not broken.ok
     assert broken["new"].difference.upper < 0
@@ -108,6 +108,45 @@ def test_false_contradictions_are_rare() -> None:
         logs = sl.Logs(**columns, embedding=embeddings.clusters(CODES))
         found += not sl.check_embedding(logs, {"new": candidate}, delta=0.1).ok
     assert found <= 20  # a valid test at 0.1 exceeds this with a chance below one in a million
+
+
+def test_a_small_share_is_judged_exactly_within_the_tolerance_of_vectors() -> None:
+    columns, candidate, _ = draw(500, 6)
+    logs = sl.Logs(**{**columns, "logging": columns["logging"] * (1 + 9e-7)}, embedding=embeddings.clusters(CODES))
+    whole = sl.compare(logs, {"new": candidate}, control="none").lower
+    for share in (1e-3, 1e-7, 1e-9):
+        assert sl.compare(logs, sl.mixture(candidate, share), control="none").lower == pytest.approx(
+            share * whole, rel=1e-2
+        )
+
+
+def test_a_log_that_grows() -> None:
+    columns, candidate, _ = draw(400, 7)
+    table = {
+        name: list(values) for name, values in {**columns, "new": candidate, "e": CODES[columns["action"]]}.items()
+    }
+    declared: dict[str, Any] = {
+        "reward": "reward",
+        "propensity": "propensity",
+        "action": "action",
+        "logging": "logging",
+    }
+    for embedding in (embeddings.clusters(CODES), embeddings.known(np.eye(3)[CODES], column="e")):
+        watch = sl.Monitor("new", **declared, embedding=embedding)
+        watch.update(table)
+        answer: Any = watch.answer()
+        whole = sl.compare(sl.Logs(table, **declared, embedding=embedding), "new")
+        assert answer.lower == pytest.approx(whole.lower, abs=1e-12)
+        assert any("no direct effect" in one for one in answer.assumptions)
+
+
+def test_learning_refuses_an_embedding_and_names_your_assumptions() -> None:
+    columns, _, _ = draw(300, 8)
+    contexts: dict[str, Any] = {"contexts": np.random.default_rng(0).normal(size=(300, 2))}
+    with pytest.raises(UsageError, match="embedding"):
+        sl.PolicyLearner(epochs=1).fit(sl.Logs(**columns, **contexts, embedding=embeddings.clusters(CODES)))
+    learner: Any = sl.PolicyLearner(epochs=1).fit(sl.Logs(**columns, **contexts, assumes=["mine"]))
+    assert "mine" in learner.answer_.assumptions
 
 
 def test_a_certificate_remembers_the_embedding() -> None:
@@ -138,6 +177,8 @@ def test_what_is_wrong_is_told() -> None:
     for wrong in (
         lambda: embeddings.clusters([0, 2]), lambda: embeddings.clusters([[0]]),  # type: ignore[list-item]
         lambda: embeddings.clusters([0.5]), lambda: embeddings.known([[0.5, 0.4]], column="e"),  # type: ignore[list-item]
+        lambda: embeddings.known("x", column="e"), lambda: embeddings.known([[1.0]], column=None),  # type: ignore[arg-type]
+        lambda: embeddings.known(np.zeros((0, 3)), column="e"), lambda: embeddings.clusters([[0], [1, 2]]),  # type: ignore[list-item]
     ):  # fmt: skip
         with pytest.raises(UsageError):
             wrong()
@@ -148,3 +189,15 @@ def test_what_is_wrong_is_told() -> None:
     )  # fmt: skip
     with pytest.raises(LogsError, match="embedding 'e'"):
         sl.compare(known, {"new": candidate})
+    table["e"] = ((CODES[columns["action"]] + 1) % 3).tolist()
+    impossible = sl.Logs(
+        table, reward="reward", propensity="propensity", action="action", logging="logging",
+        embedding=embeddings.known(np.eye(3)[CODES], column="e"),
+    )  # fmt: skip
+    with pytest.raises(LogsError, match="50 of 50 values could not have come from the action"):
+        sl.compare(impossible, {"new": candidate})
+    for junk in ("junk", [0, 1], {}, {"kind": "x"}):
+        with pytest.raises(UsageError, match="embedding"):
+            sl.Logs(**columns, embedding=junk)
+    with pytest.raises(UsageError, match="assumes"):
+        sl.Logs(**columns, assumes="hello")

@@ -59,6 +59,17 @@ def test_what_is_missing_is_told() -> None:
         importers.obp(found, dist[:10])
     with pytest.raises(UsageError, match="3 positions"):
         importers.obp(found, np.repeat(dist, 3, axis=2))
+    for wrong in (
+        {"position": np.full(1_000, 0.5)},
+        {"position": ["a"] * 1_000},
+        {"position": [0]},
+        {"n_actions": "x", "pi_b": None},
+    ):
+        with pytest.raises(UsageError):
+            importers.obp({**found, **wrong}, dist)
+    for bad in ("text", [[1], [1, 2]]):
+        with pytest.raises(UsageError, match="no array of probabilities"):
+            importers.obp(found, bad)
     assert importers.obp(found).policies == {}
 
 

@@ -105,3 +105,22 @@ def test_what_is_wrong_is_told() -> None:
     shuffled = {name: np.concatenate([values[3:], values[:1]]) for name, values in table.items()}
     with pytest.raises(LogsError):
         slates_of({name: np.concatenate([values, values[:1]]) for name, values in shuffled.items()}, "product")
+
+
+def test_chances_too_small_to_be_told_apart_are_refused() -> None:
+    """Sixty positions of a quarter of a million items: products lose their digits long before they are zero."""
+    places, pages = 60, 50
+    table = {
+        "slate": np.repeat(np.arange(pages), places), "click": np.ones(pages * places), "p": np.full(pages * places, 4e-6),
+        "new": np.full(pages * places, 3.9e-6),
+    }  # fmt: skip
+    with pytest.raises(LogsError, match="50 of 50 slates had a chance below 1e-290"):
+        slates_of(table, "product")
+
+
+def test_a_policy_may_be_called_reward() -> None:
+    table = draw(100, 4)
+    brought = importers.slates(
+        table, {"reward": "new"}, slate="slate", reward="click", propensity="p", weight="product"
+    )
+    assert sl.compare(brought.logs, brought.policies).rounds == 100

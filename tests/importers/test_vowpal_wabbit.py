@@ -121,10 +121,16 @@ BROKEN = {
     '{"_outcomes":[{"_label_cost":-1}]}': "several slots or a continuous action",
     '{"something":"else"}': "no _label_cost",
     "[1, 2]": "no JSON objects",
+    '{"_label_cost":-1,"_label_probability":0.5,"a":[],"p":[]}': "do not rank the actions 1 to K",
+    '{"_label_cost":-1,"_label_probability":0.5,"a":["1","2"],"p":[0.5,0.5]}': "do not rank the actions 1 to K",
+    '{"_label_cost":-1' + "0" * 400 + ',"_label_probability":0.5,"a":[1,2],"p":[0.5,0.5]}': "no number in _label_cost",
+    '{"_label_cost":-1,"_skipLearn":"false","_label_probability":0.5,"a":[1],"p":[1]}': "neither true nor false",
+    '{"_label_cost":-1,"_label_probability":1,"a":[1],"p":[1],"p\\u0064rop":0.5}': "pdrop that was not seen",
+    "[" * 100_000: "lines are not JSON",
 }
 
 
-@pytest.mark.parametrize("line", BROKEN)
+@pytest.mark.parametrize("line", BROKEN, ids=range(len(BROKEN)))
 def test_broken_lines_are_counted_and_refused(line: str, tmp_path: Path) -> None:
     path = write_dsjson(tmp_path / "log.dsjson", decisions(rounds=20), line, "", line)
     with pytest.raises(LogsError) as refused:
@@ -188,6 +194,14 @@ def test_many_pieces_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         tmp_path / "log.parquet", reward="reward", propensity="propensity", action="action", logging="logging"
     )
     assert sl.compare(table, sl.chosen("first_action")).lower == pytest.approx(answer.lower, abs=1e-12)
+
+
+def test_halves_of_characters_and_wrong_paths(tmp_path: Path) -> None:
+    path = write_dsjson(tmp_path / "log.dsjson", decisions(rounds=20), EventId="\ud800")
+    assert importers.dsjson(path).logs.count() == 20
+    for wrong in (None, 3, [], [3]):
+        with pytest.raises(UsageError, match="no file was named"):
+            importers.dsjson(wrong)  # type: ignore[arg-type]
 
 
 def test_a_truncated_file_is_told(tmp_path: Path) -> None:
@@ -255,7 +269,11 @@ def test_cb_adf_is_the_plain_table_and_predictions_are_a_policy(tmp_path: Path) 
         logged = [row[a] for row, a in zip(shares, data["action"], strict=True)]
         mine = sl.compare(brought.logs, {"new": importers.predictions(tmp_path / "new.txt")})
         assert mine.lower == pytest.approx(sl.compare(logs, {"new": logged}).lower, abs=1e-12)
-    done = run("compare", "log.cb_adf", "--predictions", "new.txt", "--json", folder=tmp_path)
+    done = run(
+        "compare", "log.cb_adf", "--predictions", "new.txt", "--json", "--certificate", "c.json", folder=tmp_path
+    )
+    assert "surelift verify c.json SOURCE --predictions new.txt" in done.stderr
+    assert run("verify", "c.json", "log.cb_adf", "--predictions", "new.txt", folder=tmp_path).returncode == 0
     assert json.loads(done.stdout)["lower"] == mine.lower
     (tmp_path / "log.txt").write_text((tmp_path / "log.cb_adf").read_text())
     done = run("evaluate", "log.txt", "--format", "cb_adf", "--json", folder=tmp_path)
@@ -272,6 +290,7 @@ def test_cb_adf_is_the_plain_table_and_predictions_are_a_policy(tmp_path: Path) 
         ("0:1:0.5 | x", "actions count from 1"),
         ("1:0:0.5 2:0:0.5 | x", "more than one label"),
         ("1:nan:0.5 | x", "not finite"),
+        ("99999999999999999999999:-1:0.5 | x", "no number of one"),
     ],
 )
 def test_broken_cb(line: str, says: str, tmp_path: Path) -> None:
@@ -288,6 +307,7 @@ def test_broken_cb(line: str, says: str, tmp_path: Path) -> None:
         ("0:0:0.5 | a\n0:0:0.5 | b", "more than one label"),
         ("shared | x\n0:0:0.5 | a\nb", "without '|'"),
         ("0:0 | a\n| b", "never defaulted"),
+        ("shared | a\n0:0:0.5 | x\nshared | b\n| z", "a blank line must end every event"),
     ],
 )
 def test_broken_cb_adf(event: str, says: str, tmp_path: Path) -> None:
@@ -297,8 +317,8 @@ def test_broken_cb_adf(event: str, says: str, tmp_path: Path) -> None:
 
 
 def test_broken_predictions(tmp_path: Path) -> None:
-    for text in ("0:0.5,2:0.5\n", "0.5;0.5\n"):
-        (tmp_path / "new.txt").write_text(text)
+    for text in (b"0:0.5,2:0.5\n", b"0.5;0.5\n", b"\xff\xfe0.5\n"):
+        (tmp_path / "new.txt").write_bytes(text)
         with pytest.raises(LogsError, match=r"line 1 of .*new.txt"):
             importers.predictions(tmp_path / "new.txt")
     with pytest.raises(UsageError, match="cannot be read"):

@@ -161,6 +161,44 @@ def test_a_certificate_of_densities_is_verified_from_the_file(tmp_path: Path) ->
     assert sl.check(logs, policies).ok
 
 
+def test_a_log_that_grows_and_numbers_of_numpy() -> None:
+    table = doses(2_000)
+    declared: dict[str, Any] = {
+        "reward": "well",
+        "action": "dose",
+        "density": True,
+        "propensity": densities.gaussian("usual", "spread"),
+    }
+    forms = {"new": densities.gaussian("need", np.float64(1.0)), "smeared": densities.kernel("need", 0.5)}
+    watch = sl.Monitor(forms, **declared)
+    for part in range(2):
+        watch.update({name: values[1_000 * part : 1_000 * (part + 1)] for name, values in table.items()})
+    answer: Any = watch.answer()
+    whole = sl.select(logs_of(table), forms)
+    assert answer["new"].lower == pytest.approx(whole["new"].lower, abs=1e-12)
+    assert not answer["smeared"].certified
+    sl.Certificate.of(whole)
+    question = sl.Question({"new": forms["new"]}, **declared)
+    assert question.answer(sl.partial_sums([table], question)).rounds == 2_000
+
+
+def test_a_monitor_of_densities_is_saved(tmp_path: Path) -> None:
+    table = doses(500)
+    watch = sl.Monitor(
+        {"new": densities.gaussian("need", 1.0)}, reward="well", action="dose", density=True,
+        propensity=densities.gaussian("usual", "spread"),
+    )  # fmt: skip
+    watch.update(table)
+    watch.save(tmp_path / "state.json")
+    assert sl.Monitor.load(tmp_path / "state.json").answer() == watch.answer()
+
+
+def test_a_profile_of_a_kernel_carries_its_doubt() -> None:
+    found = sl.profile(logs_of(doses(300)), {"new": densities.kernel("need", 0.5)})
+    assert "bandwidth 0.5" in str(found)
+    assert "bandwidth 0.5" in (found.to_html() or "")
+
+
 def test_what_is_wrong_is_told() -> None:
     table = doses(50)
     with pytest.raises(UsageError, match="say density=True"):
@@ -191,6 +229,11 @@ def test_what_is_wrong_is_told() -> None:
         lambda: densities.gaussian("a", 0.0), lambda: densities.gaussian(None, 1.0),  # type: ignore[arg-type]
         lambda: densities.gaussian(1.0, 1.0, low=2.0, high=1.0), lambda: densities.uniform(1.0, 1.0),
         lambda: densities.blend([(0.5, densities.uniform(0, 1))]), lambda: densities.binned("a", [2.0, 1.0]),
+        lambda: densities.binned("a", [math.nan]), lambda: densities.binned("a", [-math.inf, 0.0]),
+        lambda: densities.binned("a", ["x"]), lambda: densities.binned("a", None), lambda: densities.blend(3),  # type: ignore[arg-type]
+        lambda: densities.blend([(1.0, densities.kernel("a", 1.0))]),  # type: ignore[list-item]
+        lambda: sl.Logs(table, reward="well", propensity={}, action="dose", density=True),
+        lambda: sl.Logs(table, reward="well", propensity={"kind": "x"}, action="dose", density=True),
         lambda: densities.binned(3, [1.0]), lambda: densities.kernel("a", -1.0), lambda: densities.kernel(3, 1.0),  # type: ignore[arg-type]
     ):  # fmt: skip
         with pytest.raises(UsageError):

@@ -8,6 +8,7 @@ from surelift.cli.options import (
     PolicyFlags,
     SegmentFlags,
     Sources,
+    again,
     opened_one,
 )
 from surelift.cli.output import deliver, progress, require_folder
@@ -41,6 +42,6 @@ def compare(
             **segments.arguments(),
             progress=tell,
         )
-    deliver(answer, output)
+    deliver(answer, output, again=again(log, policies))
     certified = len(answer.certified) == len(answer) if isinstance(answer, Segments) else answer.certified
     return 0 if certified else 3

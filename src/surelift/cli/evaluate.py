@@ -9,6 +9,7 @@ from surelift.cli.options import (
     SegmentFlags,
     SidesFlag,
     Sources,
+    again,
     opened,
 )
 from surelift.cli.output import deliver, progress, require_folder
@@ -40,5 +41,5 @@ def evaluate(
             **moments.arguments(),
             progress=tell,
         )
-    deliver(answer, output)
+    deliver(answer, output, again=again(log, policies))
     return 0

@@ -12,6 +12,7 @@ from surelift.cli.options import (
     OverFlags,
     PolicyFlags,
     Sources,
+    again,
     number,
     opened_one,
 )
@@ -55,7 +56,7 @@ def gate(
         return 4
     if answer.health.findings:
         say(str(answer.health))
-    deliver(answer, output)
+    deliver(answer, output, again=again(log, policies))
     return 0 if answer.certified else 3
 
 

@@ -1,5 +1,6 @@
 """The flags that commands share, and how they become logs and policies."""
 
+import shlex
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -187,6 +188,14 @@ def opened(sources: list[str], log: LogFlags, policies: PolicyFlags) -> tuple[Lo
     brought = log.imported(sources)
     logs = log.logs(sources) if brought is None else brought.logs
     return logs, policies.required(None if brought is None else brought.policies, logs.column_names())
+
+
+def again(log: LogFlags, policies: PolicyFlags) -> str:
+    """What has to be said again to verify a certificate, which does not hold it."""
+    told = [] if log.format is None else ["--format", log.format]
+    for text in policies.predictions or ():
+        told += ["--predictions", text]
+    return "".join(f" {shlex.quote(part)}" for part in told)
 
 
 def opened_one(sources: list[str], log: LogFlags, policies: PolicyFlags) -> tuple[Logs, dict[str, Policy]]:

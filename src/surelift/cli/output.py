@@ -25,8 +25,8 @@ def show(result: Result, *, json: bool) -> None:
         print(result.to_json())
 
 
-def deliver(answer: Answer, output: OutputFlags, page: Answer | Monitor | None = None) -> None:
-    """The files first: what is shown is then surely written."""
+def deliver(answer: Answer, output: OutputFlags, page: Answer | Monitor | None = None, *, again: str = "") -> None:
+    """The files first: what is shown is then surely written. ``again`` is what ``verify`` must be told besides."""
     if output.certificate is not None:
         Certificate.of(answer).save(output.certificate)
     if output.html is not None:
@@ -36,7 +36,7 @@ def deliver(answer: Answer, output: OutputFlags, page: Answer | Monitor | None =
     show(answer, json=output.json)
     if output.certificate is not None:
         say(
-            f"Certificate written to {output.certificate}; confirm it with: surelift verify {output.certificate} SOURCE"
+            f"Certificate written to {output.certificate}; confirm it with: surelift verify {output.certificate} SOURCE{again}"
         )
     if output.html is not None:
         say(f"Page written to {output.html}; open it in a browser.")

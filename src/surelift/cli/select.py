@@ -4,7 +4,17 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from surelift.cli.options import ANSWER, LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources, opened
+from surelift.cli.options import (
+    ANSWER,
+    LogFlags,
+    MethodFlags,
+    OutputFlags,
+    OverFlags,
+    PolicyFlags,
+    Sources,
+    again,
+    opened,
+)
 from surelift.cli.output import deliver, progress, require_folder
 from surelift.decisions.select import select as ask
 
@@ -35,5 +45,5 @@ def select(
     require_folder(output.certificate, output.html, output.csv)
     with progress(logs) as tell:
         answer = ask(logs, named, **question.arguments(), **method.arguments(), many=many, progress=tell)
-    deliver(answer, output)
+    deliver(answer, output, again=again(log, policies))
     return 0 if answer.discoveries else 3

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from surelift import importers
-from surelift.cli.options import JsonFlag, Sources, flag
+from surelift.cli.options import JsonFlag, PolicyFlags, Sources, flag
 from surelift.cli.output import progress, show
 from surelift.decisions.certificate import Certificate
 from surelift.decisions.verify import damage_told
@@ -34,6 +34,9 @@ def verify(
     /,
     *,
     format: Annotated[str | None, flag("Another's format of the logs; see 'surelift compare --help'.")] = None,
+    predictions: Annotated[
+        list[str] | None, flag("[NAME=]FILE: the predictions that were judged, given again. Repeatable.")
+    ] = None,
     json: JsonFlag = False,
 ) -> int:
     """Does a certificate follow from these logs? Everything is computed again and compared.
@@ -53,7 +56,8 @@ def verify(
             raise ValueError(f"it describes logs by {', '.join(sorted(unknown))}")
         kind = format or importers.format_of(sources[0])
         logs = Logs(sources, **declared) if kind is None else importers.read_declared(kind, sources, declared)
+    given = PolicyFlags(predictions=predictions).policies()
     with progress() as tell:
-        result = ask(stated, logs, learned, progress=tell)
+        result = ask(stated, logs, given or learned, progress=tell)
     show(result, json=json)
     return 0 if result.same else 3

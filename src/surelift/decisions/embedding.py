@@ -32,6 +32,15 @@ class EmbeddingTrial(Result):
     largest_weight: tuple[float, float]
 
     @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Of the answer through the embedding."""
+        return self.marginal.assumptions
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        return self.marginal.doubts
+
+    @property
     def contradicted(self) -> bool:
         """Whether the log speaks against the embedding: at most with probability delta, where the assumption is right."""
         return self.difference.lower > 0.0 or self.difference.upper < 0.0

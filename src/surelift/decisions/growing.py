@@ -9,11 +9,16 @@ from surelift.controls.refitted import Refitted
 from surelift.decisions.asking import before_sampling
 from surelift.decisions.method import Method
 from surelift.errors import UsageError
+from surelift.logs.densities import DENSITIES, density_from
+from surelift.logs.embeddings import embedding_from
 from surelift.logs.logs import Logs
 from surelift.policies import Policy
 from surelift.statistics import Sums
 
 _SINGLE, PER_BATCH = ("action_count", "cluster_size"), ("rounds_before_sampling",)
+_NO_COLUMNS = (
+    "actions", "reward_range", "density", "propensity_is_estimated", "cluster_max", "assumes", *PER_BATCH,
+)  # fmt: skip
 
 
 def check_keep(logs: Logs, sums: Sums) -> None:
@@ -55,8 +60,15 @@ def without_rounds(declared: Mapping[str, Any]) -> Logs:
     """The declaration alone: a log with these columns and no round."""
     names: list[str] = []
     for role, columns in declared.items():
-        if role in ("actions", "reward_range", "density", "propensity_is_estimated", "cluster_max", *PER_BATCH):
+        if role in _NO_COLUMNS:
             continue
+        if isinstance(columns, Mapping):
+            columns = density_from(columns) if role == "propensity" else embedding_from(columns)
+        if isinstance(columns, DENSITIES):
+            names.extend(columns.columns())
+            continue
+        if role == "embedding":
+            columns = getattr(columns, "column", None)
         if isinstance(columns, str):
             names.append(columns)
         elif role not in _SINGLE and columns is not None:

@@ -1,6 +1,7 @@
 """How many more rounds like these would certify it?"""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +14,10 @@ from surelift.decisions.method import check_delta, choose_method
 from surelift.decisions.result import Result
 from surelift.engines import collect_blocks
 from surelift.errors import LogsError, UsageError, is_number
-from surelift.estimates import plain_mean
 from surelift.grids import Grid
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import PRODUCTION
-from surelift.statistics import Sums, Term
+from surelift.statistics import Component, Sums, Term
 
 BLOCKS = 64
 MOST_ROUNDS = 10**15
@@ -140,8 +140,7 @@ def power(
     assumed = answer.estimate if improvement is None else float(improvement)
     scale = logs.scale
     term = plan.terms[0]
-    own_mean = plain_mean(whole, term.candidate, term.quantity)
-    growth = _growth(blocks, term, scale.unit_margin(assumed), own_mean, scale.unit_margin(answer.margin))
+    growth = _growth(blocks, term, scale.unit_margin(assumed), scale.unit_margin(answer.margin))
     hope = assumed > answer.margin and not answer.doubts
     needed = _rounds_needed(growth, delta=delta, power=power, from_now=False) if hope else None
     more = 0 if answer.certified else _rounds_needed(growth, delta=delta, power=power, from_now=True) if hope else None
@@ -153,7 +152,7 @@ def power(
     )  # fmt: skip
 
 
-def _growth(blocks: list[Sums], term: Term, assumed: float, estimate: float, margin: float) -> Growth:
+def _growth(blocks: list[Sums], term: Term, assumed: float, margin: float) -> Growth:
     """From the log sums of many blocks: their mean a round, and how much they vary from block to block."""
     filled = [block for block in blocks if block.units]
     rounds = np.array([block.units for block in filled], dtype=np.float64)
@@ -162,6 +161,7 @@ def _growth(blocks: list[Sums], term: Term, assumed: float, estimate: float, mar
     variance = ((sums - rounds[:, None] * mean) ** 2 / rounds[:, None]).sum(axis=0) / max(len(filled) - 1, 1)
     parts = term.needed.components
     smoothing, offset = np.array([part.smoothing for part in parts]), np.array([part.offset for part in parts])
+    estimate = _means(mean, parts)
     # As if every factor were larger, or smaller, by what the assumed improvement makes of its mean.
     shifted = (
         mean
@@ -171,6 +171,20 @@ def _growth(blocks: list[Sums], term: Term, assumed: float, estimate: float, mar
     against = np.log1p(smoothing * np.maximum(margin + offset, 0.0))
     prior, gained = np.array([part.prior for part in parts]), sums.sum(axis=0) - rounds.sum() * against
     return Growth(prior, shifted - against, np.sqrt(variance), gained)
+
+
+def _means(mean: FloatArray, parts: Sequence[Component]) -> FloatArray:
+    """The mean of the terms of each component, which a control moves: a logarithm with hardly any smoothing is the mean."""
+    kinds = [
+        None if part.control is None else (type(part.control), getattr(part.control, "share", part.control))
+        for part in parts
+    ]
+    found = np.empty(len(parts))
+    for kind in set(kinds):
+        own = [place for place, one in enumerate(kinds) if one == kind]
+        least = min(own, key=lambda place: parts[place].smoothing)
+        found[own] = np.expm1(mean[least]) / parts[least].smoothing - parts[least].offset
+    return found
 
 
 def _rounds_needed(growth: Growth, *, delta: float, power: float, from_now: bool) -> int | None:

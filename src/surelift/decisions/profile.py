@@ -31,6 +31,7 @@ class Profile(Result):
     bounds: tuple[float, ...]
     delta: float
     rounds: int
+    doubts: tuple[str, ...]
 
     @property
     def best(self) -> tuple[float, float]:
@@ -42,6 +43,7 @@ class Profile(Result):
         return {
             "policy": self.policy, "over": self.over, "estimate": self.estimate, "lower": self.lower,
             "smoothings": list(self.smoothings), "bounds": list(self.bounds), "delta": self.delta, "rounds": self.rounds,
+            "doubts": list(self.doubts),
         }  # fmt: skip
 
     def records(self) -> list[dict[str, Any]]:
@@ -83,5 +85,5 @@ def profile(
     order = np.argsort(smoothing)
     return Profile(
         name, answer.over, answer.estimate, answer.lower, tuple(smoothing[order].tolist()), tuple(bounds[order].tolist()),
-        float(delta), answer.rounds,
+        float(delta), answer.rounds, answer.doubts,
     )  # fmt: skip

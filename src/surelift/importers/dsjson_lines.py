@@ -26,7 +26,8 @@ SKIPPED = "events marked _skipLearn, whose action was never shown"
 DANGLING = "rewards without a decision (dangling observations)"
 
 
-def parse(lines: list[tuple[int, bytes]], place: str, found: Found) -> ArrowTable:
+def parse(lines: list[tuple[int, bytes]], place: str, found: Found, *, sampled: bool) -> ArrowTable:
+    """A table of the decisions; ``sampled`` says whether events are known to have been dropped."""
     columns: dict[str, list[Any]] = {name: [] for name in SCHEMA.names}
     for number, line in lines:
         text = line.strip()
@@ -34,30 +35,33 @@ def parse(lines: list[tuple[int, bytes]], place: str, found: Found) -> ArrowTabl
             continue
         try:
             event = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             found.breaks("lines are not JSON", place, number, text.decode(errors="replace"))
             continue
-        read = _round(event)
+        read = _round(event, sampled)
         if isinstance(read, str):
             found.breaks(read, place, number, text.decode(errors="replace"))
         elif read is None:
-            found.left_out[SKIPPED if "a" in event else DANGLING] += 1
+            found.left_out[SKIPPED if "_skipLearn" in event else DANGLING] += 1
         else:
             for name, value in zip(SCHEMA.names, read, strict=True):
                 columns[name].append(value)
     return pa.table(columns, schema=SCHEMA)
 
 
-def _round(event: Any) -> tuple[Any, ...] | str | None:
+def _round(event: Any, sampled: bool) -> tuple[Any, ...] | str | None:
     """The values of a round, or what is wrong with it, or None where it is no decision."""
     if not isinstance(event, dict):
         return "lines are no JSON objects"
     if "_outcomes" in event or "_slates" in event or "_label_ca" in event:
         return "events have several slots or a continuous action (CCB, slates, CATS), which is not read"
+    skipped = event.get("_skipLearn", False)
+    if not isinstance(skipped, bool):
+        return "events have a _skipLearn that is neither true nor false"
+    if skipped:
+        return None
     if "_label_cost" not in event and "a" not in event and "p" not in event:
         return None if "RewardValue" in event or "DanglingReward" in event else "events have no _label_cost"
-    if event.get("_skipLearn"):
-        return None
     cost, propensity = event.get("_label_cost"), event.get("_label_probability")
     if not _number(cost):
         return "events have no number in _label_cost"
@@ -68,7 +72,8 @@ def _round(event: Any) -> tuple[Any, ...] | str | None:
         return "events have no lists a and p of one length"
     if not all(_number(share) for share in shares):
         return "events have no numbers in p"
-    if sorted(map(str, ranked)) != sorted(map(str, range(1, len(ranked) + 1))):
+    whole = all(isinstance(action, int) and not isinstance(action, bool) for action in ranked)
+    if not ranked or not whole or sorted(ranked) != list(range(1, len(ranked) + 1)):
         return "events do not rank the actions 1 to K in a"
     taken = event.get("_label_Action", ranked[0])
     if not (isinstance(taken, int) and 1 <= taken <= len(ranked)):
@@ -76,15 +81,27 @@ def _round(event: Any) -> tuple[Any, ...] | str | None:
     dropped = event.get("pdrop", 0.0)
     if not (_number(dropped) and 0.0 <= dropped < 1.0):
         return "events have a pdrop outside [0, 1)"
+    if dropped and not sampled:
+        return "events have a pdrop that was not seen before the log was read; write it plainly"
     logging = [0.0] * len(ranked)
     for action, share in zip(ranked, shares, strict=True):
         logging[action - 1] = float(share)
     time, name = event.get("Timestamp"), event.get("EventId")
     return (
         -float(cost) + 0.0, float(propensity), taken - 1, logging, 0, 1.0 - dropped,
-        None if time is None else str(time), None if name is None else str(name),
+        None if time is None else _text(time), None if name is None else _text(name),
     )  # fmt: skip
 
 
 def _number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:
+        return False
+
+
+def _text(value: Any) -> str:
+    """Without halves of characters, which no table can hold."""
+    return str(value).encode(errors="replace").decode()

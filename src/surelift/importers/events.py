@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -67,12 +68,7 @@ class Events:
         parse: Parse,
         ends: Callable[[bytes], bool] | None = None,
     ) -> None:
-        named = [paths] if isinstance(paths, str | Path) else list(paths)
-        self.paths = sorted(
-            {file for path in named for file in ([str(path)] if Path(path).is_file() else expand(str(path)))}
-        )
-        if not self.paths:
-            raise UsageError("no file was named; give a path, a glob or a list of paths.")
+        self.paths = files_of(paths)
         self.what = what
         self.left_out: Counter[str] = Counter()
         """Lines that are no decisions, by reason, as the last pass found them."""
@@ -118,6 +114,14 @@ class Events:
                 lines, size = [], 0
         if lines:
             yield lines
+
+
+def files_of(paths: Any) -> list[str]:
+    """The files that paths, folders and globs stand for."""
+    named = [paths] if isinstance(paths, str | Path) else paths
+    if not isinstance(named, Sequence) or not named or not all(isinstance(path, str | Path) for path in named):
+        raise UsageError("no file was named; give a path, a glob or a list of paths.")
+    return sorted({file for path in named for file in ([str(path)] if Path(path).is_file() else expand(str(path)))})
 
 
 def numbered(path: str) -> Iterator[tuple[int, bytes]]:

@@ -32,7 +32,7 @@ def obp(
         if bandit_feedback.get(key) is None:
             never = "; a propensity is never defaulted" if key == "pscore" else ""
             raise UsageError(f"bandit_feedback has no {key!r}{never}; it has {', '.join(map(str, bandit_feedback))}.")
-    action = np.asarray(bandit_feedback["action"])
+    action = np.atleast_1d(np.asarray(bandit_feedback["action"]))
     position = bandit_feedback.get("position")
     declared: dict[str, Any] = {
         "reward": bandit_feedback["reward"], "propensity": bandit_feedback["pscore"], "action": action,
@@ -43,7 +43,7 @@ def obp(
     if bandit_feedback.get("pi_b") is not None:
         declared["logging"] = _at_position(bandit_feedback["pi_b"], position, len(action), "pi_b")
     elif bandit_feedback.get("n_actions") is not None:
-        declared["action_count"] = int(bandit_feedback["n_actions"])
+        declared["action_count"] = bandit_feedback["n_actions"]
     policies: dict[str, Policy] = (
         {} if action_dist is None
         else {name: as_policy(_at_position(action_dist, position, len(action), "action_dist"))}
@@ -53,7 +53,10 @@ def obp(
 
 def _at_position(shares: Any, position: Any, rounds: int, what: str) -> Any:
     """(rounds, actions) from (rounds, actions, positions)."""
-    array = np.asarray(shares, dtype=np.float64)
+    try:
+        array = np.asarray(shares, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{what} is no array of probabilities: {error}") from error
     if array.ndim == 2:
         array = array[:, :, None]
     if array.ndim != 3 or len(array) != rounds:
@@ -67,6 +70,10 @@ def _at_position(shares: Any, position: Any, rounds: int, what: str) -> Any:
             )
         return array[:, :, 0]
     places = np.asarray(position)
+    if places.shape != (rounds,) or places.dtype.kind not in "iu":
+        raise UsageError(
+            f"position is a whole number for each of {rounds:,} rounds, not {places.dtype} of shape {places.shape}."
+        )
     if places.min(initial=0) < 0 or places.max(initial=0) >= array.shape[2]:
         if array.shape[2] == 1:
             return array[:, :, 0]

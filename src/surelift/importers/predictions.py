@@ -5,6 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from surelift.errors import LogsError, UsageError
+from surelift.importers.events import numbered
 from surelift.policies.given import Given
 from surelift.policies.readers import Array
 
@@ -15,13 +16,11 @@ def predictions(path: str | Path) -> Given:
     Blank lines, as ``cb_explore_adf`` writes after every event, are passed over.
     """
     rows: list[list[float]] = []
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"the predictions {path} cannot be read: {error.strerror}.") from error
-    for number, line in enumerate(text.splitlines(), start=1):
+    if not Path(path).is_file():
+        raise UsageError(f"the predictions {path} cannot be read: there is no such file.")
+    for number, line in numbered(str(path)):
         if line.strip():
-            rows.append(_shares(line.strip(), f"line {number:,} of {path}"))
+            rows.append(_shares(line.decode(errors="replace").strip(), f"line {number:,} of {path}"))
     return Given(Array(pa.array(rows, pa.list_(pa.float64()))))
 
 

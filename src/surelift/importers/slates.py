@@ -5,6 +5,7 @@ depends on, and grows out of hand with their number. The weight of a position al
 own action, and a slate is then a cluster of rounds that share a factor.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -28,6 +29,7 @@ INDEPENDENT = (
     "what a position earns depends on the context and on its own action, not on the other positions of the slate"
 )
 _MANY = 1 << 20
+SMALLEST = math.log(1e-290)
 
 
 def slates(
@@ -71,7 +73,11 @@ def _multiplied(rows: Logs, policies: Mapping[str, Policy]) -> Imported:
     needs = Needs()
     for policy in policies.values():
         needs = needs + policy.needs(rows)
-    found: dict[str, list[FloatArray]] = {name: [] for name in ("reward", "log_propensity", *policies)}
+    rewards, chances, candidates = (
+        list[FloatArray](),
+        list[FloatArray](),
+        {name: list[FloatArray]() for name in policies},
+    )
     invalid: dict[Fault, Tally] = {}
     count = 0
     for batch in rows.batches(needs):
@@ -83,14 +89,23 @@ def _multiplied(rows: Logs, policies: Mapping[str, Policy]) -> Imported:
         assert rounds.clusters is not None
         starts, sizes = rounds.clusters.starts[:-1], rounds.clusters.sizes
         units = np.add.reduceat(rounds.reward, starts) / sizes
-        found["reward"].append(np.array([rows.scale.value(unit) for unit in units.tolist()]))
-        found["log_propensity"].append(np.add.reduceat(np.log(rounds.propensity), starts))
+        rewards.append(np.array([rows.scale.value(unit) for unit in units.tolist()]))
+        chances.append(np.add.reduceat(np.log(rounds.propensity), starts))
         for name, values in logged.items():
-            found[name].append(np.multiply.reduceat(values, starts))
+            with np.errstate(divide="ignore"):
+                candidates[name].append(np.exp(np.add.reduceat(np.log(values), starts)))
     refuse_faults(invalid, rows=count)
-    if not found["reward"]:
+    if not rewards:
         raise LogsError("these logs are empty: there is no slate to learn from.")
-    arrays: dict[str, Any] = {name: np.concatenate(parts) for name, parts in found.items()}
-    candidates = {name: as_policy(arrays.pop(name)) for name in policies}
-    ends = (rows.scale.low, rows.scale.high)
-    return Imported(Logs(**arrays, reward_range=ends, assumes=[PRODUCT]), candidates)
+    log_propensity = np.concatenate(chances)
+    if (log_propensity < SMALLEST).any():
+        few = int((log_propensity < SMALLEST).sum())
+        raise LogsError(
+            f"{few:,} of {len(log_propensity):,} slates had a chance below 1e-290, the product of their positions', which "
+            "cannot be told from others any more; weigh positions alone, weight='independent', if its assumption holds."
+        )
+    logs = Logs(
+        reward=np.concatenate(rewards), log_propensity=log_propensity, reward_range=(rows.scale.low, rows.scale.high),
+        assumes=[PRODUCT],
+    )  # fmt: skip
+    return Imported(logs, {name: as_policy(np.concatenate(parts)) for name, parts in candidates.items()})

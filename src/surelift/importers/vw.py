@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from surelift.importers import dsjson_lines, vw_text
-from surelift.importers.events import Events, numbered
+from surelift.importers.events import Events, files_of, numbered
 from surelift.importers.imported import Imported
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import chosen, uniform
@@ -23,19 +24,22 @@ def dsjson(
     The reward is minus the cost, in ``reward_range``. Where events were dropped with the probability ``pdrop``, the log is
     a sampled one: ``rounds_before_sampling`` says how many there were.
     """
-    source = Events(paths, what="dsjson", schema=dsjson_lines.SCHEMA, parse=dsjson_lines.parse)
+    files = files_of(paths)
+    sampled = rounds_before_sampling is not None or _sampled(files)
+    parse = partial(dsjson_lines.parse, sampled=sampled)
+    source = Events(files, what="dsjson", schema=dsjson_lines.SCHEMA, parse=parse)
     declared: dict[str, Any] = {
         "reward": "reward", "propensity": "propensity", "action": "action", "logging": "logging",
         "reward_range": reward_range,
     }  # fmt: skip
-    if rounds_before_sampling is not None or _sampled(source):
+    if sampled:
         declared |= {"keep_probability": "keep_probability", "rounds_before_sampling": rounds_before_sampling}
     return Imported(Logs(source, **declared), {"first": chosen("first_action"), "uniform": uniform()})
 
 
-def _sampled(source: Events) -> bool:
+def _sampled(files: Sequence[str]) -> bool:
     """Whether any event says that others were dropped: a look for the word is quicker than a reading."""
-    return any(DROPPED.search(line) for path in source.paths for _, line in numbered(path))
+    return any(DROPPED.search(line) for path in files for _, line in numbered(path))
 
 
 def cb(paths: Paths, *, reward_range: tuple[float, float] = (0, 1), action_count: int | None = None) -> Imported:

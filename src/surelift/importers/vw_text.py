@@ -64,6 +64,8 @@ def _adf_round(event: list[str]) -> tuple[Any, ...] | str:
     actions = event[1:] if event[0].startswith("shared") else event
     if not actions:
         return "events have no line for an action"
+    if any(line.startswith("shared") for line in actions):
+        return "events have a shared line that is not their first; a blank line must end every event"
     if any("|" not in line for line in actions):
         return "events have a line without '|'"
     labels = [(place, line.partition("|")[0].strip()) for place, line in enumerate(actions)]
@@ -89,6 +91,8 @@ def _label(text: str) -> tuple[int, float, float] | str:
         action, cost, probability = int(parts[0]), float(parts[1]), float(parts[2])
     except ValueError:
         return "labels are not action:cost:probability, three numbers"
+    if not 0 <= action < 1 << 31:
+        return "labels name an action that is no number of one"
     if not (math.isfinite(cost) and math.isfinite(probability)):
         return "labels have a number that is not finite"
     return action, cost, probability

@@ -137,4 +137,5 @@ def _assumptions(logs: Logs, options: Mapping[str, Any], any_looks: bool, model:
         rounds,
         "actions are drawn anew at every decision, as sample does",
         *(() if model is None else (model.assumes,)),
+        *logs.assumes,
     )

@@ -139,17 +139,28 @@ DENSITIES = (Gaussian, Uniform, Blend)
 
 def gaussian(mean: str | float, deviation: str | float, *, low: float = -math.inf, high: float = math.inf) -> Gaussian:
     """A normal density around a column or a number; truncated where ``low`` or ``high`` are given."""
-    return Gaussian(mean, deviation, low, high)
+    return Gaussian(_plain(mean), _plain(deviation), _plain(low), _plain(high))
+
+
+def _plain(number: Any) -> Any:
+    """Python's own number, which a certificate can hold."""
+    return number.item() if isinstance(number, np.generic) else number
 
 
 def uniform(low: float, high: float) -> Uniform:
     """Every action between two numbers alike."""
-    return Uniform(low, high)
+    return Uniform(_plain(low), _plain(high))
 
 
 def blend(parts: Sequence[tuple[float, Density]]) -> Blend:
     """Several densities, each with its share: ``blend([(0.9, gaussian("mean", 1)), (0.1, uniform(0, 10))])``."""
-    return Blend(tuple((share, part) for share, part in parts))
+    try:
+        pairs = tuple((_plain(share), part) for share, part in parts)
+    except (TypeError, ValueError) as error:
+        raise UsageError("a blend is a list of pairs, a share and a density each.") from error
+    if not all(isinstance(part, DENSITIES) for _, part in pairs):
+        raise UsageError("a blend is made of densities: gaussian, uniform, or another blend.")
+    return Blend(pairs)
 
 
 def density_from(description: Mapping[str, Any]) -> Density:

@@ -72,7 +72,10 @@ Embedding = Clusters | Known
 
 def clusters(codes: Sequence[int] | IntArray) -> Clusters:
     """A cluster for each action, as numbers from 0 on without a gap."""
-    found = np.asarray(codes)
+    try:
+        found = np.asarray(codes)
+    except ValueError as error:
+        raise UsageError("clusters are a list of whole numbers, one for each action.") from error
     if found.ndim != 1 or not len(found) or found.dtype.kind not in "iu":
         raise UsageError("clusters are a list of whole numbers, one for each action.")
     if not np.array_equal(np.unique(found), np.arange(found.max() + 1)):
@@ -82,8 +85,18 @@ def clusters(codes: Sequence[int] | IntArray) -> Clusters:
 
 def known(matrix: Any, *, column: str) -> Known:
     """p(e|a), a row for each action, and the column that holds the position of the embedding that came."""
-    found = np.asarray(matrix, dtype=np.float64)
-    if found.ndim != 2 or (found < 0.0).any() or not np.allclose(found.sum(axis=1), 1.0, rtol=0.0, atol=1e-9):
+    if not isinstance(column, str):
+        raise UsageError("column= names the column that holds the position of the embedding that came.")
+    try:
+        found = np.asarray(matrix, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"p(e|a) is a matrix of probabilities, a row for each action: {error}") from error
+    if (
+        found.ndim != 2
+        or not found.size
+        or (found < 0.0).any()
+        or not np.allclose(found.sum(axis=1), 1.0, rtol=0.0, atol=1e-9)
+    ):
         raise UsageError("p(e|a) is a matrix of probabilities, a row for each action, that sum to 1.")
     return Known(found, column)
 

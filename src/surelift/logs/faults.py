@@ -77,6 +77,10 @@ ACTION_POSITION = Reason(
 )
 ACTION_LABEL = Reason("are not among the declared actions", "Declare every label in actions=[...], in vector order.")
 ACTION_COUNT = Reason("are not whole numbers of at least 1", "Count the actions that production could choose from.")
+EMBEDDING = Reason(
+    "could not have come from the action that was taken",
+    "p(e|a) is zero there: check the column, and the order of the rows of p(e|a).",
+)
 WEIGHT_OVERFLOW = Reason(
     "give a weight above 1e150",
     "No action was ever drawn with so small a propensity: it is a logging fault.",

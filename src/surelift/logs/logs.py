@@ -2,7 +2,7 @@
 
 import copy
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +11,7 @@ from surelift.errors import UsageError
 from surelift.logs.batch import Batch, Needs, Source
 from surelift.logs.clusters import whole_clusters
 from surelift.logs.densities import DENSITIES, density_from
-from surelift.logs.embeddings import Embedding, embedding_from
+from surelift.logs.embeddings import Clusters, Embedding, Known, embedding_from
 from surelift.logs.part import Part
 from surelift.logs.scale import Scale
 from surelift.logs.sources import open_source
@@ -41,7 +41,7 @@ class Logs:
 
     With ``density=True`` actions are continuous: ``action`` is the number that was taken, and ``propensity`` a column of its
     density, or one of ``surelift.densities``. ``embedding``, one of ``surelift.embeddings``, makes weights of what actions
-    have in common. ``assumes`` are assumptions of your own, which every result then names.
+    have in common. ``assumes`` are assumptions of your own, which every bound then names.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Logs:
         _exactly_one(given, "propensity", "log_propensity", "the probability of the logged action")
         self.scale = Scale(*_two_numbers(reward_range), is_cost="cost" in given)
         if isinstance(given.get("propensity"), Mapping):
-            given["propensity"] = density_from(given["propensity"])
+            given["propensity"] = _described(density_from, given["propensity"], "propensity= describes no density")
         if source is None:
             source, given = _name_arrays(given)
         self.source: Source = open_source(source)
@@ -99,7 +99,9 @@ class Logs:
         self.rounds_before_sampling = _whole(rounds_before_sampling, "rounds_before_sampling")
         self.actions = _labels(actions)
         self.density, self.propensity_is_estimated = density, propensity_is_estimated
-        self.embedding: Embedding | None = embedding_from(embedding) if isinstance(embedding, Mapping) else embedding
+        self.embedding: Embedding | None = _embedding(embedding)
+        if isinstance(assumes, str) or not all(isinstance(one, str) for one in assumes):
+            raise UsageError("assumes must list assumptions, each a text.")
         self.assumes = tuple(assumes)
 
         if isinstance(self.propensity, DENSITIES):
@@ -306,6 +308,23 @@ def _one_or_many(columns: Any, role: str) -> str | tuple[str, ...] | None:
     raise UsageError(
         f"{role} must be a column, or a list with one column per action, but is a {type(columns).__name__}."
     )
+
+
+def _embedding(given: Any) -> Embedding | None:
+    if isinstance(given, Mapping):
+        given = _described(embedding_from, given, "embedding= describes no embedding")
+    if given is not None and not isinstance(given, Clusters | Known):
+        raise UsageError(f"embedding= is one of surelift.embeddings, not a {type(given).__name__}.")
+    return given
+
+
+def _described(make: Callable[[Mapping[str, Any]], Any], given: Mapping[str, Any], what: str) -> Any:
+    try:
+        return make(given)
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, UsageError):
+            raise
+        raise UsageError(f"{what} ({error}).") from error
 
 
 def _many(columns: Any) -> tuple[str, ...] | None:

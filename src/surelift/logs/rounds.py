@@ -234,10 +234,10 @@ class Rounds:
         self.check_finite(values, subject)
         return values
 
-    def chance_below(self, density: Density, edge: FloatArray, subject: str) -> FloatArray:
+    def chance_below(self, density: Density, edge: FloatArray) -> FloatArray:
         """How likely an action below ``edge`` is; its columns were checked where the density was read."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            return density.below(edge, lambda name: self._checked_numbers(name, f"{subject}, column {name!r}")[0])
+            return density.below(edge, lambda name: self.plain_numbers(name).values)
 
     def _reconcile(self, propensity: FloatArray, tolerance: float, subject: str) -> FloatArray:
         """Check column against vector, and keep the larger: a weight that is too small never breaks a lower bound."""

@@ -86,16 +86,16 @@ class Binned:
             chosen: FloatArray = ((column >= low) & (column < high)).astype(np.float64)
         else:
             rounds.hashes.mix(rounds.density_at(self.of, subject))
-            chosen = self._mass(rounds, self.of, low, high, subject)
-        mass = self._mass(rounds, production, low, high, "propensity, the density of production")
+            chosen = self._mass(rounds, self.of, low, high)
+        mass = self._mass(rounds, production, low, high)
         rounds.refuse(subject, faults.DENSITY, rounds.usable & ~(mass > 0.0), mass)
         with np.errstate(invalid="ignore", divide="ignore"):
             logged = np.where(mass > 0.0, chosen / mass, 0.0) * rounds.propensity
         return single_probabilities(rounds, logged, 0.0, subject)
 
     @staticmethod
-    def _mass(rounds: Rounds, density: Density, low: FloatArray, high: FloatArray, subject: str) -> FloatArray:
-        below = [rounds.chance_below(density, edge, subject) for edge in (low, high)]
+    def _mass(rounds: Rounds, density: Density, low: FloatArray, high: FloatArray) -> FloatArray:
+        below = [rounds.chance_below(density, edge) for edge in (low, high)]
         return np.maximum(below[1] - below[0], 0.0)
 
     def describe(self) -> dict[str, Any]:
@@ -139,8 +139,11 @@ def binned(of: Any, edges: Any) -> Binned:
     """A density, or the column of a deterministic candidate's action, over bins between ``edges`` fixed beforehand."""
     if not isinstance(of, (str, *DENSITIES)):
         raise UsageError(f"a discretisation is of a density or of a column, not of a {type(of).__name__}.")
-    found = tuple(float(edge) for edge in edges)
-    if not found or any(not low < high for low, high in pairwise(found)):
+    try:
+        found = tuple(float(edge) for edge in edges)
+    except (TypeError, ValueError) as error:
+        raise UsageError("the edges of bins are numbers that ascend, one or more.") from error
+    if not found or not all(map(math.isfinite, found)) or any(not low < high for low, high in pairwise(found)):
         raise UsageError("the edges of bins are numbers that ascend, one or more.")
     return Binned(of, found)
 

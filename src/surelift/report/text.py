@@ -291,7 +291,7 @@ def _(result: Course) -> str:
 
 @describe.register
 def _(result: Profile) -> str:
-    return "\n".join([*_table_of(result, name=str), sentence(result)])
+    return "\n".join([*_table_of(result, name=str), *_doubts(result.doubts), sentence(result)])
 
 
 @describe.register

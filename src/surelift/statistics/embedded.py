@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from surelift.arrays import FloatArray, IntArray
+from surelift.arrays import IntArray
 from surelift.errors import UsageError
 from surelift.logs import faults
 from surelift.logs.embeddings import Clusters
@@ -15,6 +15,7 @@ from surelift.policies import Policy
 from surelift.policies.direct import Direct
 from surelift.policies.given import Production
 from surelift.policies.policy import Probabilities
+from surelift.policies.wrappers import Mixture
 
 
 def embedded(
@@ -34,7 +35,7 @@ def embedded(
     part.action, part.logging, part.logging_shares = came, marginal, embedding.of(shares)
     # A vector that sums to less than 1 may understate its entries by as much.
     part.propensity = marginal.at(came) / np.clip(logging.sums(), 0.5, 1.0)
-    found = {name: _of_one(one, part, rounds.propensity, policies[name], name) for name, one in probabilities.items()}
+    found = {name: _of_one(one, part, rounds, policies[name], name) for name, one in probabilities.items()}
     return part, found
 
 
@@ -49,15 +50,19 @@ def _came(rounds: Rounds) -> IntArray:
     count = embedding.matrix.shape[1]
     whole = (values == np.floor(values)) & (values >= 0) & (values < count)
     rounds.refuse(f"embedding {embedding.column!r}", faults.ACTION_POSITION, rounds.usable & ~whole, values)
-    return np.where(whole, values, 0.0).astype(np.int64)
+    came = np.where(whole, values, 0.0).astype(np.int64)
+    possible = embedding.matrix[np.clip(rounds.action, 0, embedding.actions - 1), came] > 0.0
+    rounds.refuse(f"embedding {embedding.column!r}", faults.EMBEDDING, rounds.usable & ~possible, values)
+    return came
 
 
-def _of_one(one: Probabilities, rounds: Rounds, propensity: FloatArray, policy: Policy, name: str) -> Probabilities:
+def _of_one(one: Probabilities, rounds: Rounds, apart: Rounds, policy: Policy, name: str) -> Probabilities:
+    """``apart`` are the rounds by actions."""
     embedding = rounds.logs.embedding
     assert embedding is not None
     assert rounds.action is not None
     if isinstance(policy, Direct):
-        excess = one.excess(propensity)
+        excess = one.excess(apart.propensity)
         return Probabilities(np.maximum((1.0 + excess) * rounds.propensity, 0.0), None, excess)
     if isinstance(policy, Production):
         return Probabilities(rounds.propensity, rounds.logging_shares, np.zeros(rounds.size))
@@ -66,4 +71,9 @@ def _of_one(one: Probabilities, rounds: Rounds, propensity: FloatArray, policy: 
             f"policy {name!r} must be given as a vector over actions: an embedding adds up the probabilities of all of them."
         )
     vectors: Vectors = embedding.of(one.vectors)
+    if isinstance(policy, Mixture):
+        # From the candidate's own excess: a small share would drown in the rounding of a weight near 1.
+        own = policy.policy.probabilities(apart, f"policy {name!r}")
+        excess = policy.alpha * _of_one(own, rounds, apart, policy.policy, name).excess(rounds.propensity)
+        return Probabilities((1.0 + excess) * rounds.propensity, vectors, excess, one.short_of_one)
     return Probabilities(vectors.at(rounds.action), vectors, short_of_one=one.short_of_one)
