@@ -35,9 +35,8 @@ def deliver(answer: Answer, output: OutputFlags, page: Answer | Monitor | None =
         answer.to_csv(output.csv)
     show(answer, json=output.json)
     if output.certificate is not None:
-        say(
-            f"Certificate written to {output.certificate}; confirm it with: surelift verify {output.certificate} SOURCE{again}"
-        )
+        command = f"surelift verify {output.certificate} SOURCE{again}"
+        say(f"Certificate written to {output.certificate}; confirm it with: {command}")
     if output.html is not None:
         say(f"Page written to {output.html}; open it in a browser.")
     if output.csv is not None:
