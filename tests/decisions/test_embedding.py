@@ -51,6 +51,41 @@ def test_weights_are_those_of_clusters_by_hand() -> None:
     assert mixed.lower == pytest.approx(0.1 * sl.compare(logs, {"new": candidate}, control="none").lower, abs=1e-9)
 
 
+def test_embeddings_that_depend_on_the_context() -> None:
+    """p(e|x, a) as a function of the batch: the weights by hand, and the truth between the bounds."""
+    rng = np.random.default_rng(9)
+    rounds = 4_000
+    known = rng.dirichlet(np.ones(3), (2, 8))  # (contexts, actions, embeddings)
+    x = rng.integers(0, 2, rounds)
+    columns, candidate, _ = draw(rounds, 9)
+    came = np.array([rng.choice(3, p=known[c, a]) for c, a in zip(x, columns["action"], strict=True)])
+    rate = np.array([0.2, 0.5, 0.8])
+    table = {name: list(values) for name, values in {**columns, "x": x, "e": came}.items()}
+    table["reward"] = list((rng.random(rounds) < rate[came]) * 1.0)
+    declared: dict[str, Any] = {
+        "reward": "reward",
+        "propensity": "propensity",
+        "action": "action",
+        "logging": "logging",
+    }
+    embedding = embeddings.known(lambda batch: known[batch["x"].to_numpy()], column="e")
+    logs = sl.Logs(table, **declared, contexts=["x"], embedding=embedding)
+    found = sl.evaluate(logs, {"new": candidate})["new"]
+    weight = np.einsum("nk,nk->n", candidate, known[x, :, came]) / np.einsum(
+        "nk,nk->n", columns["logging"], known[x, :, came]
+    )
+    assert found.estimate == pytest.approx(np.mean(weight * table["reward"]))
+    truth = float(np.einsum("nk,nke,e->n", candidate, known[x], rate).mean())
+    assert found.lower is not None
+    assert found.upper is not None
+    assert found.lower <= truth <= found.upper
+    assert sl.verify(sl.Certificate.of(sl.compare(logs, {"new": candidate})), logs, {"new": candidate}).same
+    for wrong, says in ((known[0], "3 dimensions"), (known, "2 matrices for 4,000 rounds")):
+        given = embeddings.known(lambda batch, wrong=wrong: wrong, column="e")
+        with pytest.raises(UsageError, match=says):
+            sl.evaluate(sl.Logs(table, **declared, embedding=given), {"new": candidate})
+
+
 def test_the_factor_has_mean_one_at_most_on_every_small_law() -> None:
     """Enumerated: two rounds, four actions in two clusters, a smoothing; E of the product against the true value."""
     rng = np.random.default_rng(2)

@@ -19,7 +19,6 @@ from tests.conftest import missing
 from tests.engines.databases import java, postgres_binaries, postgres_server, spark_session
 
 # In one process: Spark and PostgreSQL take a while to start, and are started once.
-pytestmark = pytest.mark.xdist_group("engines")
 ENGINES = {"stream": 1e-12, "spark": 1e-12, "duckdb": 1e-9, "postgres": 1e-9}
 """How far, relatively, bounds may be from those of the plain path."""
 FLAGS: dict[str, Any] = {"reward": "r", "propensity": "q"}

@@ -51,7 +51,6 @@ ASKED: dict[str, dict[str, Any]] = {
     "snips": {"epochs": 2, "policy": "softmax", "objective": "snips"},
     "diagonal": {"epochs": 2, "objective": "ls-lin", "covariance": "diagonal", "prior": "zero"},
 }
-pytestmark = pytest.mark.xdist_group("processes")
 ROOT = Path(__file__).parent.parent.parent
 
 

@@ -11,7 +11,6 @@ from surelift.report.numbers import decimals_for, rounded
 from tests.report.results import every_result
 
 playwright = pytest.importorskip("playwright.sync_api")
-pytestmark = pytest.mark.xdist_group("browser")
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>{{7*7}}\x1b[31m\u202e'\"`;"
 LOOKS: dict[str, dict[str, Any]] = {
     "day": {"viewport": {"width": 1100, "height": 900}},

@@ -18,7 +18,6 @@ from surelift.report.tables import table
 from tests.report.results import KINDS, every_result, kinds, logs
 
 matplotlib.use("Agg")
-pytestmark = pytest.mark.xdist_group("results")
 
 
 def test_no_kind_is_forgotten() -> None:

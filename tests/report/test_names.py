@@ -18,7 +18,6 @@ from surelift.report.names import cell, harmless, short, visible
 from tests.report.results import KINDS, every_result
 
 matplotlib.use("Agg")
-pytestmark = pytest.mark.xdist_group("results")
 NASTY = "=cmd|'/c calc'!A0\x1b]0;owned\x07\r\x00\u202e$\\frac{$\u200b<b>\x9b31m"
 
 

@@ -1,11 +1,11 @@
 """Very many actions: what they have in common, so that weights are those of embeddings instead of actions (MIPS).
 
-With p(e|a) known, w(x, e) = sum_a p(e|a) pi(a|x) / sum_a p(e|a) pi0(a|x). Every certificate holds for these weights where
-the reward depends on the action through e alone.
+With p(e|x, a) known, w(x, e) = sum_a p(e|x, a) pi(a|x) / sum_a p(e|x, a) pi0(a|x). Every certificate holds for these
+weights where the reward depends on the action through e alone.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,7 +32,7 @@ class Clusters:
     def actions(self) -> int:
         return len(self.codes)
 
-    def of(self, vectors: Vectors) -> Vectors:
+    def of(self, vectors: Vectors, chances: FloatArray | None = None) -> Vectors:
         """From probabilities of actions to those of clusters."""
         matrix = _matrix(vectors, self.actions)
         order = np.argsort(self.codes, kind="stable")
@@ -49,21 +49,37 @@ class Clusters:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """p(e|a) as a matrix (actions, embeddings); which embedding came is in a column of the log."""
+    """p(e|x, a), whatever the context as a matrix (actions, embeddings), or as a function of the batch.
 
-    matrix: FloatArray = field(repr=False, compare=False)
+    Which embedding came is in a column of the log.
+    """
+
+    matrix: FloatArray | Callable[[Any], Any] = field(repr=False, compare=False)
     column: str
     assumes: tuple[str, ...] = (NO_DIRECT_EFFECT, KNOWN)
 
     @property
-    def actions(self) -> int:
-        return len(self.matrix)
+    def by_context(self) -> bool:
+        return callable(self.matrix)
 
-    def of(self, vectors: Vectors) -> Vectors:
-        summed: FloatArray = _matrix(vectors, self.actions) @ self.matrix
+    def chances(self, batch: Any) -> FloatArray:
+        """(actions, embeddings), or with the rounds of a batch before them."""
+        if not callable(self.matrix):
+            return self.matrix
+        return _probabilities(self.matrix(batch), (3,), "the function of an embedding gives p(e|x, a)")
+
+    def of(self, vectors: Vectors, chances: FloatArray | None = None) -> Vectors:
+        """From probabilities of actions to those of embeddings."""
+        assert chances is not None
+        matrix = _matrix(vectors, chances.shape[-2])
+        if chances.ndim == 3 and len(chances) != len(matrix):
+            raise UsageError(f"the function of an embedding gave {len(chances):,} matrices for {len(matrix):,} rounds.")
+        summed: FloatArray = matrix @ chances if chances.ndim == 2 else np.einsum("nk,nke->ne", matrix, chances)
         return Vectors.from_matrix(summed, tolerance=vectors.tolerance)
 
     def describe(self) -> dict[str, Any]:
+        if callable(self.matrix):
+            return {"kind": "known", "column": self.column, "mark": getattr(self.matrix, "__name__", "a function")}
         return {"kind": "known", "column": self.column, **_written("matrix", self.matrix)}
 
 
@@ -84,27 +100,32 @@ def clusters(codes: Sequence[int] | IntArray) -> Clusters:
 
 
 def known(matrix: Any, *, column: str) -> Known:
-    """p(e|a), a row for each action, and the column that holds the position of the embedding that came."""
+    """p(e|a), a row for each action, and the column that holds the position of the embedding that came.
+
+    Where it depends on the context, ``matrix`` is a function of the batch that returns (rounds, actions, embeddings).
+    """
     if not isinstance(column, str):
         raise UsageError("column= names the column that holds the position of the embedding that came.")
+    return Known(matrix if callable(matrix) else _probabilities(matrix, (2,), "p(e|a) is"), column)
+
+
+def _probabilities(given: Any, dimensions: tuple[int, ...], what: str) -> FloatArray:
+    told = f"{what} an array of probabilities that sum to 1 over embeddings, with {dimensions[0]} dimensions"
     try:
-        found = np.asarray(matrix, dtype=np.float64)
+        found = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"p(e|a) is a matrix of probabilities, a row for each action: {error}") from error
-    if (
-        found.ndim != 2
-        or not found.size
-        or (found < 0.0).any()
-        or not np.allclose(found.sum(axis=1), 1.0, rtol=0.0, atol=1e-9)
-    ):
-        raise UsageError("p(e|a) is a matrix of probabilities, a row for each action, that sum to 1.")
-    return Known(found, column)
+        raise UsageError(f"{told}: {error}") from error
+    if found.ndim not in dimensions or not found.size:
+        raise UsageError(f"{told}, not of shape {found.shape}.")
+    if (found < 0.0).any() or not np.allclose(found.sum(axis=-1), 1.0, rtol=0.0, atol=1e-9):
+        raise UsageError(f"{told}; these do not.")
+    return found
 
 
 def embedding_from(description: Mapping[str, Any]) -> Embedding:
     """What ``describe`` wrote into a certificate."""
     if "mark" in description:
-        raise UsageError("this embedding is too large to be kept in a certificate; give the logs with it, in Python.")
+        raise UsageError("this embedding cannot be kept in a certificate; give the logs with it, in Python.")
     if description["kind"] == "clusters":
         return clusters(description["codes"])
     return known(description["matrix"], column=description["column"])

@@ -168,7 +168,15 @@ class Logs:
             self.keep_probability, embedding, *counts,
         ]  # fmt: skip
         logging = [self.logging] if isinstance(self.logging, str) else list(self.logging or ())
-        return Needs(read=tuple(name for name in [*single, *logging] if name is not None))
+        by_context = isinstance(self.embedding, Known) and self.embedding.by_context
+        return Needs(
+            read=tuple(name for name in [*single, *logging] if name is not None),
+            handed_on=self.handed_on() if by_context else (),
+        )
+
+    def handed_on(self) -> tuple[str, ...]:
+        """The columns that a function of the batch is given: the contexts, or all of them."""
+        return self.contexts if self.contexts is not None else tuple(self._names)
 
     def require_columns(self, names: Any, *, role: str, single: bool = False) -> None:
         """Raise, with the nearest names, for a column that is not there."""

@@ -108,7 +108,7 @@ class Function:
     function: Callable[[Any], Any]
 
     def needs(self, logs: Logs) -> Needs:
-        return Needs(handed_on=logs.contexts if logs.contexts is not None else tuple(logs.column_names()))
+        return Needs(handed_on=logs.handed_on())
 
     def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
         table = rounds.handed_on(self.needs(rounds.logs).handed_on)

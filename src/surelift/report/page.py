@@ -69,20 +69,27 @@ class Page:
 def page(result: Any) -> Page:
     """Of any result: its sentence, its picture, and what it rests on."""
     sections = [Section("The numbers", tuple(_seen(result)))]
-    first = _first(result)
-    if getattr(first, "assumptions", ()):
-        sections.append(_rests_on(first.assumptions))
+    parts = list(_parts(result))
+    assumptions, doubts = (
+        tuple(dict.fromkeys(one for part in parts for one in getattr(part, kind, ())))
+        for kind in ("assumptions", "doubts")
+    )
+    if assumptions:
+        sections.append(_rests_on(assumptions))
+    lead = (*_lead(parts[0]), *(f"Doubt: {doubt}." for doubt in doubts))
     return Page(
-        TITLES[type(result).__name__], _tone(result), sentence(result), tuple(_lead(first)), tuple(sections),
-        _certificate(result), _words(),
+        TITLES[type(result).__name__], _tone(result), sentence(result), lead, tuple(sections), _certificate(result),
+        _words(),
     )  # fmt: skip
 
 
-def _first(result: Any) -> Any:
-    """What speaks for all of a result that has several in it."""
-    while isinstance(result, ByName):
-        result = next(iter(result.values()))
-    return result
+def _parts(result: Any) -> Iterable[Any]:
+    """The results in a result that has several, however deep."""
+    if isinstance(result, ByName):
+        for one in result.values():
+            yield from _parts(one)
+    else:
+        yield result
 
 
 @page.register
@@ -199,10 +206,9 @@ def _study_lead(result: Study) -> Iterable[str]:
 def _share(result: Study) -> str:
     """What the chosen one adds at least, against what production earned in this log."""
     chosen, earned = result.selection, result.health.mean_reward
-    plainly = (
-        chosen is not None and chosen.chosen is not None and chosen.over == "logging" and result.health.kind == "reward"
-    )
-    if not plainly or chosen is None or chosen.chosen is None or not earned or earned <= 0.0:
+    if chosen is None or chosen.chosen is None or earned is None or earned <= 0.0:
+        return ""
+    if chosen.over != "logging" or result.health.kind == "cost":
         return ""
     share = 100.0 * chosen.improvements[chosen.chosen].lower / earned
     return f" What is certified is {rounded(share, 0, towards='down')}% of that." if share >= 1.0 else ""
@@ -220,8 +226,7 @@ def _seen(result: Any) -> Iterable[Part]:
 def _tone(result: Any) -> Tone:
     if isinstance(result, Health):
         return "good" if result.ok else "bad"
-    health = getattr(result, "health", None)
-    if health is not None and not health.ok:
+    if not getattr(getattr(result, "health", result), "ok", True):
         return "bad"
     return "good" if getattr(result, "certified", False) else "open"
 
@@ -234,7 +239,6 @@ def _lead(result: Any) -> Iterable[str]:
         promise = _promise(result.promise, result.delta)
         method = f" ({result.method})" if hasattr(result, "method") else ""
         yield f"Each bound {promise.replace('hold', 'holds', 1).replace('aim ', 'aims ', 1)}{method}."
-    yield from (f"Doubt: {doubt}." for doubt in getattr(result, "doubts", ()))
 
 
 def _promise(promise: str, delta: float) -> str:
