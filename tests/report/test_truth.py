@@ -128,13 +128,22 @@ def test_a_planned_grid_is_for_one_look() -> None:
     assert "each of them valid when it was reached" not in (found.to_html() or "")
 
 
-@pytest.mark.parametrize("name", ["production", "logging", "", "\ud800"])
+@pytest.mark.parametrize("name", ["logging", "", "\ud800"])
 def test_names_that_would_mislead_are_refused(name: str) -> None:
     for ask in (sl.compare, sl.evaluate, sl.select, sl.study):
         with pytest.raises(sl.UsageError):
             ask(LOGS, {name: NEW})
     with pytest.raises(sl.UsageError):
         sl.compare(LOGS, {"a": NEW}, over={name: P})
+
+
+def test_a_policy_called_production_is_told_from_it() -> None:
+    found = sl.study(LOGS, {"production": NEW})
+    assert found.selection is not None
+    assert found.values is not None
+    assert "'production' is better than production" in sentence(found.selection["production"])
+    assert [row.name for row in getattr(picture(found.values), "rows", ())] == ["logging", "production"]
+    assert "Better than &#39;production&#39;?" in (sl.study(LOGS, {"a": NEW}, over={"production": P}).to_html() or "")
 
 
 def test_the_difference_of_two_is_the_difference_of_their_values() -> None:

@@ -105,8 +105,8 @@ def name_policies(policies: Any) -> dict[str, Policy]:
 
 
 def check_name(name: str, policy: Policy) -> Policy:
-    if name in (PRODUCTION, "production") and not isinstance(policy, Production):
-        raise UsageError(f"{name!r} is the name of production; give this policy another, in a dict.")
+    if name == PRODUCTION and not isinstance(policy, Production):
+        raise UsageError(f"{PRODUCTION!r} is the name of production; give this policy another, in a dict.")
     if not name or (not name.isascii() and name.encode(errors="replace").decode() != name):
         raise UsageError(f"a policy cannot be called {name!r}; give it a name of whole characters, in a dict.")
     return policy

@@ -23,6 +23,7 @@ from surelift.decisions.simulate import Simulation
 from surelift.decisions.study import Study
 from surelift.decisions.verify import Verification
 from surelift.errors import UsageError
+from surelift.report.names import quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,11 @@ def _(result: PolicyValue) -> Picture:
 @picture.register
 def _(result: Evaluation) -> Picture:
     first = next(iter(result.values()))
-    return Intervals(_value_label(first.kind), tuple(row_of(one, over_words(one.policy)) for one in result.values()))
+    production = "logging" if "production" in result else "production"
+    return Intervals(
+        _value_label(first.kind),
+        tuple(row_of(one, production if one.policy == "logging" else one.policy) for one in result.values()),
+    )
 
 
 @picture.register
@@ -297,8 +302,8 @@ def _(result: Verification) -> Picture:
 
 
 def over_words(over: str) -> str:
-    """Production by the name that people use."""
-    return "production" if over == "logging" else over
+    """Production by the name that people use, another policy by its own, in quotes."""
+    return "production" if over == "logging" else quoted(over)
 
 
 def _improvements(found: Iterable[Improvement], *, over: str, margin: float) -> Intervals:
