@@ -18,6 +18,7 @@ from tests.learning.test_learner import logs_of, means, problem
 
 SCRIPT = """
 import json, os, sys
+import torch.distributed as dist
 sys.path.insert(0, sys.argv[1])
 from surelift.errors import UsageError
 from surelift.learning import checkpoint, fit_many, PolicyLearner
@@ -44,7 +45,10 @@ try:
     PolicyLearner(epochs=1).fit(logs_of(problem(500, seed=rank)))
 except UsageError as error:
     found["refused"] = str(error)
-json.dump(found, open(f"{folder}/{rank}.json", "w"))
+with open(f"{folder}/{rank}.json", "w") as file:
+    json.dump(found, file)
+dist.barrier()  # the other may still be at work
+os._exit(0)  # without waiting for the threads of torch, which abort one exit in many
 """
 ASKED: dict[str, dict[str, Any]] = {
     "improvement": {"epochs": 2, "learning_rate": 0.05},

@@ -131,4 +131,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run() -> None:
-    sys.exit(main())
+    code = main()
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        # One of several processes that learned together. All is written; the threads of torch are not waited for, which
+        # abort one exit in many.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)

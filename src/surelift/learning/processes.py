@@ -5,6 +5,7 @@ process holds the same parameters, those that one process alone would have found
 """
 
 import atexit
+import gc
 import os
 from collections.abc import Iterable
 from typing import Any
@@ -76,6 +77,7 @@ def left() -> None:
     """Leave the group that was joined here: a process that ends inside one aborts now and then, its work done."""
     if dist.is_initialized():
         dist.destroy_process_group()
+        gc.collect()  # its threads end with the last that knows of it
 
 
 def own_device(device: str) -> str:
