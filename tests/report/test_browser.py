@@ -122,7 +122,7 @@ def test_it_prints(browser: Any, study: sl.Study, tmp_path: Path) -> None:
 def test_hostile_names_do_nothing(browser: Any, tmp_path: Path) -> None:
     """In every kind of page: no script of theirs runs, nothing is asked of a network, and the charts are drawn."""
     results = every_result(HOSTILE, f"other {HOSTILE}")
-    for kind in ("Study", "Gate", "Segments", "Simulation", "Profile", "Course", "Forecast", "PolicyValue, one side"):
+    for kind in ("Study", "Gate", "Simulation", "PolicyValue, one side"):
         path = tmp_path / "page.html"
         results[kind].to_html(path)
         with Opened(browser, path) as opened:
