@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright import sync_api as playwright
 
 import surelift as sl
 from surelift.report.numbers import decimals_for, rounded
 from tests.report.results import every_result
 
-playwright = pytest.importorskip("playwright.sync_api")
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>{{7*7}}\x1b[31m\u202e'\"`;"
 LOOKS: dict[str, dict[str, Any]] = {
     "day": {"viewport": {"width": 1100, "height": 900}},

@@ -81,18 +81,13 @@ def _at_position(shares: Any, position: Any, rounds: int, what: str) -> Any:
     return array[np.arange(rounds), :, places]
 
 
-def open_bandit(
-    paths: str | Path | Sequence[str | Path], *, items: int | None = None, by_position: bool = False
-) -> Imported:
+def open_bandit(paths: str | Path | Sequence[str | Path], *, items: int | None = None) -> Imported:
     """The Open Bandit Dataset's log of a campaign: clicks, items, positions and propensities.
 
     ``items``, how many the campaign has, gives uniform choice among them as a candidate. Three rounds of one page share
     its time; they are taken as rounds of their own, as the dataset's authors do.
     """
-    logs = Logs(
-        paths, reward="click", propensity="propensity_score", action="item_id", action_count=items,
-        contexts=["position"] if by_position else None,
-    )  # fmt: skip
+    logs = Logs(paths, reward="click", propensity="propensity_score", action="item_id", action_count=items)
     logs.require_columns(COLUMNS, role="the Open Bandit Dataset")
     policies: dict[str, Policy] = {} if items is None else {"uniform": uniform()}
     return Imported(logs, policies)

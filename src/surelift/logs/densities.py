@@ -125,10 +125,10 @@ class Blend:
         return tuple(dict.fromkeys(name for _, part in self.parts for name in part.columns()))
 
     def at(self, action: FloatArray, read: Columns) -> FloatArray:
-        return np.sum([share * part.at(action, read) for share, part in self.parts], axis=0)  # type: ignore[no-any-return]
+        return sum((share * part.at(action, read) for share, part in self.parts), start=np.zeros(1))
 
     def below(self, edge: FloatArray, read: Columns) -> FloatArray:
-        return np.sum([share * part.below(edge, read) for share, part in self.parts], axis=0)  # type: ignore[no-any-return]
+        return sum((share * part.below(edge, read) for share, part in self.parts), start=np.zeros(1))
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "blend", "parts": [[share, part.describe()] for share, part in self.parts]}
