@@ -45,7 +45,7 @@ def main() -> None:
     widths, held, seconds = {"actions": 0.0, "embeddings": 0.0}, {"actions": 0, "embeddings": 0}, 0.0
     for seed in range(LOGS):
         columns, candidate, kinds, truth = log(seed)
-        logs = sl.Logs(**columns, embedding=sl.embeddings.clusters(kinds))
+        logs = sl.Logs(**columns, embedding=sl.embeddings.kinds(kinds))
         for name, asked in (("actions", logs.without_embedding()), ("embeddings", logs)):
             started = time.perf_counter()
             found = sl.evaluate(asked, {"new": candidate})["new"]

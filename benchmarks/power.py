@@ -59,10 +59,10 @@ def certified(asked: Problem, share: float, rounds: int) -> tuple[float, float]:
     paired = separate = 0
     for seed in range(LOGS):
         logs, candidate = asked.log(rounds, np.random.default_rng(seed))
-        new = sl.mixture(candidate, share)
+        new = sl.blend(candidate, share)
         paired += sl.compare(logs, {"new": new}, delta=DELTA).certified
         lower = sl.evaluate(logs, {"new": new}, sides="lower", delta=DELTA / 2)["new"].lower
-        upper = sl.evaluate(logs, {"now": "logging"}, sides="upper", delta=DELTA / 2)["now"].upper
+        upper = sl.evaluate(logs, {"now": "production"}, sides="upper", delta=DELTA / 2)["now"].upper
         assert lower is not None
         assert upper is not None
         separate += lower > upper

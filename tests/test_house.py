@@ -50,7 +50,7 @@ def test_a_folder_imports_only_from_those_above_it(path: Path) -> None:
 
 def test_the_test_of_imports_can_fail(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.py"
-    wrong.write_text("from surelift.cli.app import app\nfrom surelift import datasets\nimport surelift.report.text")
+    wrong.write_text("from surelift.cli.app import app\nfrom surelift import datasets\nimport surelift.views.text")
     assert imported_folders(wrong) == {"cli", "datasets", "report"}
 
 

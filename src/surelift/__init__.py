@@ -13,7 +13,6 @@ from surelift.bounds import BOUNDS
 from surelift.controls import models
 from surelift.decisions import (
     Certificate,
-    Course,
     EmbeddingHealth,
     EmbeddingTrial,
     Estimation,
@@ -24,16 +23,17 @@ from surelift.decisions import (
     Guarantee,
     Guardrail,
     Health,
+    History,
     Improvement,
     Monitor,
     PolicyEstimate,
     PolicyValue,
     Profile,
     Question,
+    Report,
     Segments,
     Selection,
     Simulation,
-    Study,
     Verification,
     WeightHealth,
     check,
@@ -54,7 +54,7 @@ from surelift.errors import LogsError, SureliftError, UsageError
 from surelift.estimates import ESTIMATES
 from surelift.grids import Grid
 from surelift.logs import Logs
-from surelift.policies import bounded, chosen, epsilon_greedy, mixture, softmax, uniform
+from surelift.policies import blend, bounded, chosen, epsilon_greedy, softmax, uniform
 from surelift.version import __version__
 
 if TYPE_CHECKING:
@@ -65,7 +65,6 @@ __all__ = [
     "BOUNDS",
     "ESTIMATES",
     "Certificate",
-    "Course",
     "EmbeddingHealth",
     "EmbeddingTrial",
     "Estimation",
@@ -77,6 +76,7 @@ __all__ = [
     "Guarantee",
     "Guardrail",
     "Health",
+    "History",
     "Improvement",
     "LearnedPolicy",
     "Logs",
@@ -87,15 +87,16 @@ __all__ = [
     "PolicyValue",
     "Profile",
     "Question",
+    "Report",
     "Segments",
     "Selection",
     "Simulation",
-    "Study",
     "SureliftError",
     "UsageError",
     "Verification",
     "WeightHealth",
     "__version__",
+    "blend",
     "bounded",
     "check",
     "check_embedding",
@@ -111,7 +112,6 @@ __all__ = [
     "grids",
     "importers",
     "learning",
-    "mixture",
     "models",
     "partial_sums",
     "power",

@@ -1,9 +1,9 @@
 """Very many actions: what they have in common (marginalised importance weights, MIPS).
 
->>> clusters([0, 0, 1]).actions
+>>> kinds([0, 0, 1]).actions
 3
 """
 
-from surelift.logs.embeddings import clusters, known
+from surelift.logs.embeddings import kinds, known
 
-__all__ = ["clusters", "known"]
+__all__ = ["kinds", "known"]

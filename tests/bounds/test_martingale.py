@@ -8,7 +8,7 @@ import pytest
 
 from surelift import grids
 from surelift.policies.policy import Limits
-from surelift.quantities import Decline, Difference, Improvement, Quantity, Shortfall, Value, Weights
+from surelift.quantities import Decline, Difference, Gain, Quantity, Shortfall, Value, Weights
 from tests.laws import LAWS, Law
 
 ALPHAS = (0.05, 0.5, 1.0)
@@ -24,7 +24,7 @@ def cases(law: Law) -> list[tuple[str, Quantity, float]]:
     return [
         ("new", Value(), new),
         ("new", Shortfall(), 1 - new),
-        ("new", Improvement(), new - now),
+        ("new", Gain(), new - now),
         ("new", Decline(), now - new),
         ("new", Difference("rival"), new - other),
         ("rival", Difference("new"), other - new),
@@ -62,8 +62,8 @@ def test_the_check_can_fail() -> None:
     """A smallest weight that is not true makes a factor negative, and a wrong target moves its mean."""
     law = LAWS["even"]
     chances, new, _, _, reward = (np.array(column) for column in zip(*law.outcomes(), strict=True))
-    offset = Improvement().offset("new", {"new": Limits(0.05)})
-    terms = Improvement().terms("new", {"new": Weights(new, new - 1)}, reward) + offset
+    offset = Gain().offset("new", {"new": Limits(0.05)})
+    terms = Gain().terms("new", {"new": Weights(new, new - 1)}, reward) + offset
     assert terms.min() < -0.1
     factors = (1 + 0.5 * new * reward) / (1 + 0.5 * 0.3)
     assert math.fsum(chances * factors) > 1.05

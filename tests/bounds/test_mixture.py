@@ -86,7 +86,7 @@ def test_the_certificate_of_a_mixture_is_alpha_times_that_of_its_candidate(
             return None  # weights that no right log has
         return answer.lower, answer.upper
 
-    whole, part = ask(rounds.probability), ask(sl.mixture(rounds.probability, alpha))
+    whole, part = ask(rounds.probability), ask(sl.blend(rounds.probability, alpha))
     if whole is None or part is None:
         assert whole is part
     else:

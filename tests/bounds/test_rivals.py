@@ -377,7 +377,7 @@ PROMISES: list[tuple[str, dict[str, Any], str]] = [
 @pytest.mark.parametrize("method, options, promise", PROMISES)
 def test_what_each_method_promises_with_each_option(method: str, options: dict[str, Any], promise: str) -> None:
     logs = sl.Logs(reward=[1.0, 0.0] * 50, propensity=[0.5, 0.5] * 50)
-    answer = sl.evaluate(logs, "logging", method=method, **options)["logging"]
+    answer = sl.evaluate(logs, "production", method=method, **options)["production"]
     assert answer.promise == promise
     assert ("only look" in " ".join(answer.assumptions)) == (promise != "any number of looks")
     assert ("independent" in " ".join(answer.assumptions)) == (method in ("empirical-bernstein", "normal", "bootstrap"))
@@ -386,7 +386,7 @@ def test_what_each_method_promises_with_each_option(method: str, options: dict[s
 def test_the_default_order_is_two_and_numpy_options_are_options() -> None:
     assert len(BOUNDS["moments"].plan(quantity=Value(), offset=0.0, count=lambda: 4).moments) == 4
     logs = sl.Logs(reward=[1.0, 0.0] * 50, propensity=[0.5, 0.5] * 50)
-    answer = sl.evaluate(logs, "logging", method="moments", order=np.int64(1), smoothing=float(np.float32(0.1)))  # type: ignore[call-overload]
+    answer = sl.evaluate(logs, "production", method="moments", order=np.int64(1), smoothing=float(np.float32(0.1)))  # type: ignore[call-overload]
     assert sl.verify(sl.Certificate.of(answer), logs).same
 
 
@@ -405,8 +405,8 @@ def test_the_bootstrap_at_its_level() -> None:
 )
 def test_extreme_options_say_nothing_instead_of_crashing(options: dict[str, Any]) -> None:
     logs = sl.Logs(reward=[1.0, 0.0] * 50, propensity=[0.5, 0.5] * 50)
-    assert sl.evaluate(logs, "logging", method="moments", **options)["logging"].lower == 0.0
-    assert sl.evaluate(logs, "logging", method="normal", delta=1e-17)["logging"].lower is not None
+    assert sl.evaluate(logs, "production", method="moments", **options)["production"].lower == 0.0
+    assert sl.evaluate(logs, "production", method="normal", delta=1e-17)["production"].lower is not None
 
 
 def test_a_usual_interval_beyond_the_range_is_shown_as_it_is() -> None:

@@ -9,7 +9,7 @@ import surelift as sl
 from surelift.arrays import FloatArray
 from surelift.logs.rounds import Rounds
 from surelift.policies import Policy
-from surelift.quantities import Decline, Difference, Improvement, Quantity, Shortfall, Value
+from surelift.quantities import Decline, Difference, Gain, Quantity, Shortfall, Value
 from surelift.statistics import Component, LogSumKey, Plan, Term
 from surelift.statistics.adding import add_up
 from surelift.statistics.reading import read
@@ -34,7 +34,7 @@ def log_of(law: Law, **columns: Any) -> tuple[FloatArray, sl.Logs]:
 def cases(new: float, now: float, rival: float) -> list[tuple[str, Quantity, float]]:
     """Each quantity of the candidate, with what it is bounded by."""
     return [
-        ("new", Value(), new), ("new", Shortfall(), 1 - new), ("new", Improvement(), new - now),
+        ("new", Value(), new), ("new", Shortfall(), 1 - new), ("new", Gain(), new - now),
         ("new", Decline(), now - new), ("new", Difference("rival"), new - rival), ("rival", Difference("new"), rival - new),
     ]  # fmt: skip
 

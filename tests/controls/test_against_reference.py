@@ -117,12 +117,12 @@ def test_every_quantity(seed: int, delta: float, alpha: float, model: bool, side
     control = sl.models.given(q) if model else "weights"
     try:
         if paired:
-            over = {"rival": rival} if side == "difference" else "logging"
-            answer = sl.compare(logs, {"new": sl.mixture(new, alpha)}, over=over, delta=delta, control=control)
+            over = {"rival": rival} if side == "difference" else "production"
+            answer = sl.compare(logs, {"new": sl.blend(new, alpha)}, over=over, delta=delta, control=control)
             found = -answer.upper if side == "decline" else answer.lower
         else:
             sides: Any = "lower" if side == "value" else "upper"
-            one = sl.evaluate(logs, {"new": sl.mixture(new, alpha)}, delta=delta, sides=sides, control=control)["new"]
+            one = sl.evaluate(logs, {"new": sl.blend(new, alpha)}, delta=delta, sides=sides, control=control)["new"]
             found = one.lower if one.lower is not None else 1 - (one.upper or 0.0)
     except sl.LogsError as error:
         assume("contradict" not in str(error))
@@ -150,7 +150,7 @@ def test_a_known_largest_weight(seed: int, delta: float, alpha: float, improveme
             smoothing = beta / (1 - min(beta * kap, 8 / 9))
             components.append((smoothing, kap, prior / total / 4, plain - rho * (mixed - 1)))
     logs = sl.Logs(reward=reward, propensity=propensity)
-    policy = {"new": sl.mixture(sl.bounded(w / 4, most), alpha)}
+    policy = {"new": sl.blend(sl.bounded(w / 4, most), alpha)}
     floor = -drop if improvement else 0.0
     bound = lower(components, delta, max(floor, -min(kap for _, kap, *_ in components)))
     assume(bound <= (drop if improvement else 1.0))

@@ -13,7 +13,7 @@ from surelift.bounds import mixture
 from surelift.engines import collect
 from surelift.policies import Policy
 from surelift.policies.resolve import name_policies
-from surelift.quantities import Improvement, Value
+from surelift.quantities import Gain, Value
 from surelift.statistics import Narrowing, Plan, Term, by_max_weight, by_model, by_weights, offset_of
 from tests.controls.exact import cases, log_of, means_of_factors
 from tests.laws import LAWS, Law
@@ -33,8 +33,8 @@ def mixtures(law: Law, alpha: float) -> tuple[dict[str, Policy], tuple[float, fl
     rows = len(log_of(law)[0])
     policies = name_policies(
         {
-            "new": sl.mixture(np.tile(law.candidate, (rows, 1)), alpha),
-            "rival": sl.mixture(np.tile(law.rival, (rows, 1)), alpha / 2),
+            "new": sl.blend(np.tile(law.candidate, (rows, 1)), alpha),
+            "rival": sl.blend(np.tile(law.rival, (rows, 1)), alpha / 2),
         }
     )
     now = law.value(law.logging)
@@ -90,8 +90,8 @@ def test_control_by_the_largest_weight(name: str, alpha: float) -> None:
     }
     policies = name_policies(
         {
-            "new": sl.mixture(sl.bounded(np.array(law.candidate)[action], largest["candidate"]), alpha),
-            "rival": sl.mixture(sl.bounded(np.array(law.rival)[action], largest["rival"]), alpha / 2),
+            "new": sl.blend(sl.bounded(np.array(law.candidate)[action], largest["candidate"]), alpha),
+            "rival": sl.blend(sl.bounded(np.array(law.rival)[action], largest["rival"]), alpha / 2),
         }
     )
     limits = {policy: one.limits for policy, one in policies.items()}
@@ -135,12 +135,10 @@ def test_the_checks_can_fail() -> None:
     means = means_of_factors(law, policies, Term("new", Value(), needed), law.value(law.candidate))
     assert max(means.values()) > 1.0005
     false = {"new": sl.bounded("p", 1.01).limits}
-    needed = mixture.plan(
-        quantity=Improvement(), offset=1.0, count=lambda: 1, narrowing=by_max_weight(Improvement(), "new", false)
-    )
+    needed = mixture.plan(quantity=Gain(), offset=1.0, count=lambda: 1, narrowing=by_max_weight(Gain(), "new", false))
     heavy = LAWS["heavy"]
     _, logs = log_of(heavy)
     action = np.asarray(logs.source._columns["action"])  # type: ignore[attr-defined]
-    terms = (Term("new", Improvement(), needed),)
+    terms = (Term("new", Gain(), needed),)
     with pytest.raises(sl.LogsError, match="outside what was declared possible"):
         collect(logs, Plan(name_policies({"new": np.array(heavy.candidate)[action]}), terms))

@@ -15,7 +15,7 @@ from surelift.arrays import FloatArray
 from surelift.bounds import BOUNDS, mixture
 from surelift.engines import collect
 from surelift.policies.resolve import name_policies
-from surelift.quantities import Improvement, Value
+from surelift.quantities import Gain, Value
 from surelift.statistics import Plan, Sums, Term, by_weights, offset_of
 from tests.controls.exact import cases
 from tests.laws import LAWS, Law
@@ -128,8 +128,8 @@ def test_controlled_sums_add_up_and_certificates_verify() -> None:
     columns = logs.source._columns  # type: ignore[attr-defined]
     term = Term(
         "new",
-        Improvement(),
-        mixture.plan(quantity=Improvement(), offset=1.0, count=lambda: 1, narrowing=by_weights(Improvement())),
+        Gain(),
+        mixture.plan(quantity=Gain(), offset=1.0, count=lambda: 1, narrowing=by_weights(Gain())),
     )
     total = Sums()
     for part in (slice(0, 123), slice(123, 500)):
@@ -162,7 +162,7 @@ def test_mixtures_of_float32_vectors_are_not_mistaken_for_false_ones(alpha: floa
     logging /= logging.sum(axis=1, keepdims=True)
     action = np.array([rng.choice(10, p=row / row.sum()) for row in logging.astype(float)])
     logs = sl.Logs(reward=rng.random(500), propensity=logging[np.arange(500), action], action=action, logging=logging)
-    greedy = sl.mixture(np.eye(10, dtype=np.float32)[rng.integers(0, 10, 500)], alpha)
+    greedy = sl.blend(np.eye(10, dtype=np.float32)[rng.integers(0, 10, 500)], alpha)
     answer = sl.compare(logs, {"new": greedy})
     assert answer.control == ("weights" if alpha >= 1e-6 else "none")
     assert -alpha <= answer.lower <= answer.upper <= alpha
@@ -215,7 +215,7 @@ def test_a_log_that_is_not_fit_is_refused_for_the_right_reason() -> None:
         sl.evaluate(empty, {"new": "l"}, control="weights")
     uneven = sl.Logs({"r": [1.0], "p": [0.5], "a": [0], "l": [[0.5, 0.5]], "n": [[0.5, 0.3, 0.2]]}, **declared)
     with pytest.raises(sl.LogsError, match="differ in length"):
-        sl.evaluate(uneven, {"new": sl.mixture("n", 0.5)}, control="weights")
+        sl.evaluate(uneven, {"new": sl.blend("n", 0.5)}, control="weights")
 
 
 def test_vectors_short_of_one_are_taken_off_where_weights_are_said_to_average_to_one() -> None:

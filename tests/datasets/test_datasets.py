@@ -18,7 +18,7 @@ def test_the_shop_is_the_same_every_time() -> None:
 def test_the_truth_of_the_shop_is_the_mean_of_many_rounds() -> None:
     data = shop(400_000, seed=5)
     logs = data.logs()
-    estimates = sl.evaluate(logs, {"logging": "logging", **data.policies()})
+    estimates = sl.evaluate(logs, {"production": "production", **data.policies()})
     for name, truth in data.true_values.items():
         assert estimates[name].estimate == pytest.approx(truth, abs=0.003)
         lower, upper = estimates[name].lower, estimates[name].upper
@@ -29,9 +29,9 @@ def test_the_truth_of_the_shop_is_the_mean_of_many_rounds() -> None:
 
 def test_the_story_of_the_shop() -> None:
     truth = shop(1).true_values
-    assert truth["worse"] < truth["logging"] < truth["slight"] < truth["better"]
-    assert truth["better"] > 1.4 * truth["logging"]
-    assert truth["slight"] < 1.05 * truth["logging"]
+    assert truth["worse"] < truth["production"] < truth["slight"] < truth["better"]
+    assert truth["better"] > 1.4 * truth["production"]
+    assert truth["slight"] < 1.05 * truth["production"]
 
 
 def test_policies_by_hand() -> None:

@@ -71,7 +71,7 @@ def test_compare_with_production(
     low, high = below.lower(delta, planned=planned), -above.lower(delta, planned=planned)
     assume(low <= high and low <= alpha and high >= -alpha)
     found = sl.compare(
-        rounds.logs(), {"new": sl.mixture(rounds.probability, alpha)}, delta=delta, margin=margin,
+        rounds.logs(), {"new": sl.blend(rounds.probability, alpha)}, delta=delta, margin=margin,
         grid="planned" if planned else "anytime", control="none",
     )  # fmt: skip
     scale = rounds.weights.max()
@@ -95,7 +95,7 @@ def test_compare_with_another_policy(rounds: LoggedRounds, delta: float, alphas:
     high = -Paired(v * r + w * (1 - r) - 1, offset).lower(delta, planned=False)
     assume(low <= high and low <= offset and high >= -offset)
     found = sl.compare(
-        rounds.logs(), {"new": sl.mixture(rounds.probability, a)}, over={"other": sl.mixture(rounds.other, b)},
+        rounds.logs(), {"new": sl.blend(rounds.probability, a)}, over={"other": sl.blend(rounds.other, b)},
         delta=delta, control="none",
     )  # fmt: skip
     scale = max(rounds.weights.max(), (rounds.other / rounds.propensity).max())

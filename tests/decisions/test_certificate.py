@@ -14,7 +14,7 @@ def answers(logs: sl.Logs) -> dict[str, Any]:
     policies = DATA.policies()
     return {
         "evaluate": sl.evaluate(logs, policies, delta=0.1, sides="lower"),
-        "compare": sl.compare(logs, {"cautious": sl.mixture("p_better", 0.1)}, margin=0.001),
+        "compare": sl.compare(logs, {"cautious": sl.blend("p_better", 0.1)}, margin=0.001),
         "over another": sl.compare(logs, "p_better", over="p_worse"),
         "planned": sl.compare(logs, "p_better", grid="planned"),
         "own grid": sl.evaluate(logs, "p_better", grid=sl.grids.single(0.25)),
@@ -49,7 +49,7 @@ def test_a_certificate_holds_all_it_takes_to_ask_again() -> None:
     assert content["surelift"] == sl.__version__
     assert content["candidates"] == 3
     assert content["options"] == {
-        "over": "logging", "delta": 0.05, "margin": 0.0, "method": "mixture", "control": "auto", "grid": "anytime",
+        "over": "production", "delta": 0.05, "margin": 0.0, "method": "mixture", "control": "auto", "grid": "anytime",
         "many": "simultaneous",
     }  # fmt: skip
     assert content["logs"]["reward_range"] == [0.0, 1.0]
@@ -91,7 +91,7 @@ def test_a_tampered_certificate_differs(tamper: Any, says: str) -> None:
         (lambda c: c.pop("answer"), "'answer' is missing"),
         (lambda c: c.update(question="divine"), "divine"),
         (lambda c: c.update(policies=[]), "'policies' is missing or of the wrong kind"),
-        (lambda c: c.update(policies={"p_better": "p", "logging": {}}), "is damaged"),
+        (lambda c: c.update(policies={"p_better": "p", "production": {}}), "is damaged"),
         (lambda c: c["policies"].update(p_better={"kind": "mixture", "of": "x", "alpha": 0.5}), "is damaged"),
         (lambda c: c["policies"].update(p_better={"kind": "mixture", "of": {"kind": "uniform"}, "alpha": 5}), "alpha"),
         (

@@ -39,7 +39,7 @@ def test_a_margin_has_to_be_exceeded(logs: sl.Logs) -> None:
     assert sl.compare(logs, {"better": BETTER}, margin=lower - 1e-6).certified
     assert not sl.compare(logs, {"better": BETTER}, margin=lower + 1e-6).certified
     # A margin below anything possible is exceeded for sure.
-    beyond = sl.compare(logs, {"worse": sl.mixture(WORSE, 0.01)}, margin=-0.5)
+    beyond = sl.compare(logs, {"worse": sl.blend(WORSE, 0.01)}, margin=-0.5)
     assert beyond.certified
 
 
@@ -60,14 +60,14 @@ def test_evidence_too_large_for_a_float_is_rounded_down() -> None:
 
 
 def test_production_against_itself_is_zero(logs: sl.Logs) -> None:
-    for same in ("logging", sl.mixture(BETTER, 0.0)):
+    for same in ("production", sl.blend(BETTER, 0.0)):
         answer = sl.compare(logs, {"same": same})
         assert (answer.lower, answer.estimate, answer.upper) == (0.0, 0.0, 0.0)
         assert (answer.e_value, answer.certified) == (1.0, False)
 
 
 def test_the_value_of_production_can_be_asked_for(logs: sl.Logs) -> None:
-    answer = sl.evaluate(logs, "logging")["logging"]
+    answer = sl.evaluate(logs, "production")["production"]
     assert answer.estimate == pytest.approx(CLICK.mean())
 
 
@@ -112,17 +112,17 @@ def test_bounds_that_cross_inside_the_range_are_refused() -> None:
 def test_a_tiny_mixture_does_not_hide_a_contradiction_nor_rounding() -> None:
     wrong = sl.Logs(reward=np.ones(2_000), propensity=np.full(2_000, 0.2))
     with pytest.raises(sl.LogsError, match="contradict"):
-        sl.compare(wrong, {"new": sl.mixture(np.ones(2_000), 1e-10)})
+        sl.compare(wrong, {"new": sl.blend(np.ones(2_000), 1e-10)})
     weights = np.tile([0.0, 2.0], 2_000)
     for q in np.random.default_rng(1).uniform(0.05, 0.5, 20):
         logs = sl.Logs(reward=np.ones(4_000), propensity=np.full(4_000, q))
-        assert not sl.compare(logs, {"new": sl.mixture(weights * q, 1e-15)}).certified
+        assert not sl.compare(logs, {"new": sl.blend(weights * q, 1e-15)}).certified
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.1, 0.2, 0.3, 1.0])
 def test_the_floor_of_an_improvement_certifies_nothing(alpha: float) -> None:
     logs = sl.Logs(reward=np.ones(5), propensity=np.full(5, 0.5))
-    answer = sl.compare(logs, {"never": sl.mixture(np.zeros(5), alpha)}, margin=-alpha)
+    answer = sl.compare(logs, {"never": sl.blend(np.zeros(5), alpha)}, margin=-alpha)
     assert (answer.lower, answer.certified) == (-alpha, False)
 
 
@@ -134,7 +134,7 @@ def test_e_values_with_a_margin_in_other_units() -> None:
 
 
 def test_a_margin_no_improvement_can_miss_has_all_the_evidence(logs: sl.Logs) -> None:
-    for policy in (sl.mixture(WORSE, 0.01), sl.mixture(WORSE, 0.0)):
+    for policy in (sl.blend(WORSE, 0.01), sl.blend(WORSE, 0.0)):
         answer = sl.compare(logs, {"new": policy}, margin=-0.5)
         assert answer.certified
         assert answer.e_value > 1e300
@@ -158,7 +158,7 @@ def test_options_from_numpy_leave_as_json(logs: sl.Logs) -> None:
         actions=np.array([0, 1]),
         logging=[[0.5, 0.5]] * 2,
     )
-    sl.Certificate.of(sl.evaluate(labelled, "logging"))
+    sl.Certificate.of(sl.evaluate(labelled, "production"))
 
 
 def test_a_range_of_any_size_can_be_shown() -> None:
@@ -293,14 +293,14 @@ def test_a_result_is_no_truth_value(logs: sl.Logs) -> None:
         answer,
         sl.select(logs, {"better": BETTER}),
         sl.check(logs),
-        sl.evaluate(logs, "logging")["logging"],
+        sl.evaluate(logs, "production")["production"],
     ):
         with pytest.raises(TypeError, match="neither true nor false"):
             bool(result)
-    assert sl.evaluate(logs, "logging")
+    assert sl.evaluate(logs, "production")
 
 
 def test_costs_are_called_costs() -> None:
     logs = sl.Logs(cost=CLICK, propensity=P)
-    assert "Expected cost" in str(sl.evaluate(logs, "logging"))
+    assert "Expected cost" in str(sl.evaluate(logs, "production"))
     assert "production cost" in str(sl.check(logs))

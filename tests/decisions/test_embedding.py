@@ -28,7 +28,7 @@ def draw(rounds: int, seed: int, *, direct: float = 0.0) -> tuple[dict[str, Any]
 
 def test_weights_are_those_of_clusters_by_hand() -> None:
     columns, candidate, _ = draw(2_000, 1)
-    logs = sl.Logs(**columns, embedding=embeddings.clusters(CODES))
+    logs = sl.Logs(**columns, embedding=embeddings.kinds(CODES))
     one_hot = np.eye(3)[CODES]
     came = CODES[columns["action"]]
     marginal, own = columns["logging"] @ one_hot, candidate @ one_hot
@@ -45,9 +45,9 @@ def test_weights_are_those_of_clusters_by_hand() -> None:
         action="action", logging="logging", embedding=embeddings.known(one_hot, column="e"),
     )  # fmt: skip
     assert sl.compare(again, {"new": candidate}).lower == pytest.approx(ours.lower)
-    for form in (sl.mixture(candidate, 0.2), sl.uniform(), "logging"):
+    for form in (sl.blend(candidate, 0.2), sl.uniform(), "production"):
         assert np.isfinite(sl.evaluate(logs, {"a": form})["a"].estimate)
-    mixed = sl.compare(logs, sl.mixture(candidate, 0.1), control="none")
+    mixed = sl.compare(logs, sl.blend(candidate, 0.1), control="none")
     assert mixed.lower == pytest.approx(0.1 * sl.compare(logs, {"new": candidate}, control="none").lower, abs=1e-9)
 
 
@@ -113,7 +113,7 @@ def test_certificates_cover_where_the_assumption_holds_and_fail_where_it_does_no
     for direct in misses:
         for seed in range(150):
             columns, candidate, truth = draw(400, seed, direct=direct)
-            logs = sl.Logs(**columns, embedding=embeddings.clusters(CODES))
+            logs = sl.Logs(**columns, embedding=embeddings.kinds(CODES))
             found = sl.evaluate(logs, {"new": candidate}, delta=0.1)["new"]
             assert found.lower is not None
             assert found.upper is not None
@@ -124,13 +124,13 @@ def test_certificates_cover_where_the_assumption_holds_and_fail_where_it_does_no
 
 def test_the_diagnostic_says_what_it_buys_and_finds_a_violation() -> None:
     columns, candidate, _ = draw(4_000, 3)
-    fine = sl.check_embedding(sl.Logs(**columns, embedding=embeddings.clusters(CODES)), {"new": candidate})
+    fine = sl.check_embedding(sl.Logs(**columns, embedding=embeddings.kinds(CODES)), {"new": candidate})
     assert fine.ok
     assert fine["new"].width < 0.7
     assert fine["new"].effective_rounds[1] > 2 * fine["new"].effective_rounds[0]
     assert "nothing in the log speaks against" in flat(str(fine))
     columns, candidate, _ = draw(20_000, 3, direct=0.2)
-    broken = sl.check_embedding(sl.Logs(**columns, embedding=embeddings.clusters(CODES)), {"new": candidate})
+    broken = sl.check_embedding(sl.Logs(**columns, embedding=embeddings.kinds(CODES)), {"new": candidate})
     assert not broken.ok
     assert broken["new"].difference.upper < 0
     assert "Contradicted" in str(broken)
@@ -140,17 +140,17 @@ def test_false_contradictions_are_rare() -> None:
     found = 0
     for seed in range(60):
         columns, candidate, _ = draw(300, seed)
-        logs = sl.Logs(**columns, embedding=embeddings.clusters(CODES))
+        logs = sl.Logs(**columns, embedding=embeddings.kinds(CODES))
         found += not sl.check_embedding(logs, {"new": candidate}, delta=0.1).ok
     assert found <= 20  # a valid test at 0.1 exceeds this with a chance below one in a million
 
 
 def test_a_small_share_is_judged_exactly_within_the_tolerance_of_vectors() -> None:
     columns, candidate, _ = draw(500, 6)
-    logs = sl.Logs(**{**columns, "logging": columns["logging"] * (1 + 9e-7)}, embedding=embeddings.clusters(CODES))
+    logs = sl.Logs(**{**columns, "logging": columns["logging"] * (1 + 9e-7)}, embedding=embeddings.kinds(CODES))
     whole = sl.compare(logs, {"new": candidate}, control="none").lower
     for share in (1e-3, 1e-7, 1e-9):
-        assert sl.compare(logs, sl.mixture(candidate, share), control="none").lower == pytest.approx(
+        assert sl.compare(logs, sl.blend(candidate, share), control="none").lower == pytest.approx(
             share * whole, rel=1e-2
         )
 
@@ -166,7 +166,7 @@ def test_a_log_that_grows() -> None:
         "action": "action",
         "logging": "logging",
     }
-    for embedding in (embeddings.clusters(CODES), embeddings.known(np.eye(3)[CODES], column="e")):
+    for embedding in (embeddings.kinds(CODES), embeddings.known(np.eye(3)[CODES], column="e")):
         watch = sl.Monitor("new", **declared, embedding=embedding)
         watch.update(table)
         answer: Any = watch.answer()
@@ -179,41 +179,41 @@ def test_learning_refuses_an_embedding_and_names_your_assumptions() -> None:
     columns, _, _ = draw(300, 8)
     contexts: dict[str, Any] = {"contexts": np.random.default_rng(0).normal(size=(300, 2))}
     with pytest.raises(UsageError, match="embedding"):
-        sl.PolicyLearner(epochs=1).fit(sl.Logs(**columns, **contexts, embedding=embeddings.clusters(CODES)))
+        sl.PolicyLearner(epochs=1).fit(sl.Logs(**columns, **contexts, embedding=embeddings.kinds(CODES)))
     learner: Any = sl.PolicyLearner(epochs=1).fit(sl.Logs(**columns, **contexts, assumes=["mine"]))
     assert "mine" in learner.answer_.assumptions
 
 
 def test_a_certificate_remembers_the_embedding() -> None:
     columns, candidate, _ = draw(500, 4)
-    logs = sl.Logs(**columns, embedding=embeddings.clusters(CODES))
+    logs = sl.Logs(**columns, embedding=embeddings.kinds(CODES))
     certificate = sl.Certificate.of(sl.compare(logs, {"new": candidate}))
     assert sl.verify(certificate, logs, {"new": candidate}).same
-    other = sl.Logs(**columns, embedding=embeddings.clusters([0, 0, 1, 1, 1, 1, 2, 2]))
+    other = sl.Logs(**columns, embedding=embeddings.kinds([0, 0, 1, 1, 1, 1, 2, 2]))
     assert not sl.verify(certificate, other, {"new": candidate}).same
     assert not sl.verify(certificate, logs.without_embedding(), {"new": candidate}).same
-    declared = logs.declared()["embedding"]
-    assert sl.Logs(**columns, embedding=declared).declared()["embedding"] == declared
+    declared = logs.declaration.describe()["embedding"]
+    assert sl.Logs(**columns, embedding=declared).declaration.describe()["embedding"] == declared
 
 
 def test_what_is_wrong_is_told() -> None:
     columns, candidate, _ = draw(50, 5)
     with pytest.raises(UsageError, match="needs the whole distribution"):
-        sl.Logs(reward=columns["reward"], propensity=columns["propensity"], embedding=embeddings.clusters(CODES))
-    logs = sl.Logs(**columns, embedding=embeddings.clusters(CODES))
+        sl.Logs(reward=columns["reward"], propensity=columns["propensity"], embedding=embeddings.kinds(CODES))
+    logs = sl.Logs(**columns, embedding=embeddings.kinds(CODES))
     with pytest.raises(UsageError, match="as a vector over actions"):
         sl.compare(logs, {"new": candidate[:, 0]})
     with pytest.raises(LogsError, match="of 3 actions"):
-        sl.compare(sl.Logs(**columns, embedding=embeddings.clusters([0, 1, 1])), {"new": candidate})
+        sl.compare(sl.Logs(**columns, embedding=embeddings.kinds([0, 1, 1])), {"new": candidate})
     with pytest.raises(UsageError, match="no embedding"):
         sl.check_embedding(logs.without_embedding(), {"new": candidate})
     with pytest.raises(UsageError, match="reward model"):
         sl.compare(logs, {"new": candidate}, control=sl.models.given("logging"))
     for wrong in (
-        lambda: embeddings.clusters([0, 2]), lambda: embeddings.clusters([[0]]),  # type: ignore[list-item]
-        lambda: embeddings.clusters([0.5]), lambda: embeddings.known([[0.5, 0.4]], column="e"),  # type: ignore[list-item]
+        lambda: embeddings.kinds([0, 2]), lambda: embeddings.kinds([[0]]),  # type: ignore[list-item]
+        lambda: embeddings.kinds([0.5]), lambda: embeddings.known([[0.5, 0.4]], column="e"),  # type: ignore[list-item]
         lambda: embeddings.known("x", column="e"), lambda: embeddings.known([[1.0]], column=None),  # type: ignore[arg-type]
-        lambda: embeddings.known(np.zeros((0, 3)), column="e"), lambda: embeddings.clusters([[0], [1, 2]]),  # type: ignore[list-item]
+        lambda: embeddings.known(np.zeros((0, 3)), column="e"), lambda: embeddings.kinds([[0], [1, 2]]),  # type: ignore[list-item]
     ):  # fmt: skip
         with pytest.raises(UsageError):
             wrong()

@@ -72,7 +72,7 @@ def test_a_cost_as_guardrail() -> None:
 
 
 def test_what_cannot_change_does_not_get_worse() -> None:
-    same = sl.gate(logs(), {"same": sl.mixture("new", 0.0)}, guardrails=[sl.Guardrail("clicks", 0.0)])
+    same = sl.gate(logs(), {"same": sl.blend("new", 0.0)}, guardrails=[sl.Guardrail("clicks", 0.0)])
     assert same.guardrails["clicks"].certified
     assert not same.certified
 

@@ -418,7 +418,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(sl.UsageError, match="no propensity"):
         sl.Monitor("p_better", reward="click")
     with pytest.raises(sl.UsageError, match="is an array, which lies beside one batch only"):
-        sl.Monitor({"new": sl.mixture([0.5, 0.5], 0.1)}, **FLAGS)
+        sl.Monitor({"new": sl.blend([0.5, 0.5], 0.1)}, **FLAGS)
     with pytest.raises(sl.UsageError, match="sequence must be a whole number"):
         watching().update(SHOP.table, sequence="a")  # type: ignore[arg-type]
 

@@ -36,14 +36,14 @@ def test_the_forecast_is_within_a_factor_of_one_and_a_half(name: str) -> None:
     truth = alpha * (law.value(law.candidate) - law.value(law.logging))
     rng, runs = np.random.default_rng(0), 120
     arrays, candidate = draw(law, 4_000, rng)
-    forecast = sl.power(sl.Logs(**arrays), {"new": sl.mixture(candidate, alpha)}, improvement=truth)
+    forecast = sl.power(sl.Logs(**arrays), {"new": sl.blend(candidate, alpha)}, improvement=truth)
     assert forecast.rounds_needed is not None
 
     def certified(rounds: int) -> float:
         found = 0
         for _ in range(runs):
             drawn, probability = draw(law, rounds, rng)
-            found += sl.compare(sl.Logs(**drawn), {"new": sl.mixture(probability, alpha)}).certified
+            found += sl.compare(sl.Logs(**drawn), {"new": sl.blend(probability, alpha)}).certified
         return found / runs
 
     # Three standard errors of a share of 0.8 in these runs.

@@ -89,7 +89,7 @@ def test_the_same_answers(engine: tuple[Callable[[pa.Table], Any], float]) -> No
     source = place(rounds)
     questions: list[Callable[[sl.Logs], Any]] = [
         lambda logs: sl.compare(logs, "a"),
-        lambda logs: sl.compare(logs, {"some": sl.mixture("b", 0.1)}, delta=0.01),
+        lambda logs: sl.compare(logs, {"some": sl.blend("b", 0.1)}, delta=0.01),
         lambda logs: sl.evaluate(logs, ["a", "b"])["b"],
         lambda logs: sl.evaluate(logs, "a", method="logarithmic-smoothing", smoothing=0.2)["a"],
         lambda logs: sl.compare(logs, "a", over="b"),
@@ -238,7 +238,7 @@ def test_the_sql_of_the_large_warehouses() -> None:
     from surelift.decisions.method import choose_method
 
     asked = comparison_of(
-        logs, named, over="logging", margin=0.0, method=choose_method("mixture", control="none", grid="anytime"),
+        logs, named, over="production", margin=0.0, method=choose_method("mixture", control="none", grid="anytime"),
         question="compare", options={},
     )  # fmt: skip
     plan = asked.plan(lambda: 1)

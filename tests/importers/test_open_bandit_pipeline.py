@@ -92,4 +92,4 @@ def test_a_csv_of_another_kind_is_told(tmp_path: Path) -> None:
         importers.open_bandit(tmp_path / "log.csv")
     (tmp_path / "log.csv").write_text("item_id,position,click,propensity_score\n0,1,1,0.5\n1,2,0,\n")
     with pytest.raises(LogsError, match="missing"):
-        sl.evaluate(importers.open_bandit(tmp_path / "log.csv", items=3).logs, "logging")
+        sl.evaluate(importers.open_bandit(tmp_path / "log.csv", items=3).logs, "production")

@@ -134,7 +134,7 @@ BROKEN = {
 def test_broken_lines_are_counted_and_refused(line: str, tmp_path: Path) -> None:
     path = write_dsjson(tmp_path / "log.dsjson", decisions(rounds=20), line, "", line)
     with pytest.raises(LogsError) as refused:
-        sl.evaluate(importers.dsjson(path).logs, "logging")
+        sl.evaluate(importers.dsjson(path).logs, "production")
     assert BROKEN[line] in str(refused.value)
     assert "2 events cannot be read as dsjson" in str(refused.value)
     assert "line 21 of" in str(refused.value)
@@ -144,7 +144,7 @@ def test_broken_lines_are_counted_and_refused(line: str, tmp_path: Path) -> None
 def test_a_propensity_that_is_not_its_entry_in_p_is_refused(tmp_path: Path) -> None:
     path = write_dsjson(tmp_path / "log.dsjson", decisions(rounds=20), _label_probability=0.123)
     with pytest.raises(LogsError, match="propensity"):
-        sl.evaluate(importers.dsjson(path).logs, "logging")
+        sl.evaluate(importers.dsjson(path).logs, "production")
 
 
 def test_events_that_were_dropped(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_events_that_were_dropped(tmp_path: Path) -> None:
     path = tmp_path / "log.dsjson"
     path.write_text("\n".join(dsjson_line(data, i, pdrop=float(dropped[i])) for i in range(6_000) if kept[i]) + "\n")
     with pytest.raises(LogsError, match="rounds_before_sampling is not known"):
-        sl.evaluate(importers.dsjson(path).logs, "logging")
+        sl.evaluate(importers.dsjson(path).logs, "production")
     brought = importers.dsjson(path, rounds_before_sampling=6_000)
     table = {
         "r": data["click"][kept], "p": data["propensity"][kept], "a": data["action"][kept], "k": 1.0 - dropped[kept],
@@ -169,7 +169,7 @@ def test_events_that_were_dropped(tmp_path: Path) -> None:
     ours, theirs = sl.compare(brought.logs, {"first": brought.policies["first"]}), sl.compare(logs, sl.chosen("first"))
     assert (ours.lower, ours.upper) == (theirs.lower, theirs.upper)
     never = write_dsjson(tmp_path / "whole.dsjson", decisions(rounds=20), pdrop=0.0)
-    assert importers.dsjson(never).logs.keep_probability is None
+    assert importers.dsjson(never).logs.declaration.keep_probability is None
     done = run("evaluate", path, "--rounds-before-sampling", "6000", folder=tmp_path)
     assert done.returncode == 0, done.stderr
 
@@ -208,7 +208,7 @@ def test_a_truncated_file_is_told(tmp_path: Path) -> None:
     path = write_dsjson(tmp_path / "log.dsjson.gz", decisions(rounds=200))
     path.write_bytes(path.read_bytes()[:-200])
     with pytest.raises(LogsError, match="cannot be read"):
-        sl.evaluate(importers.dsjson(path).logs, "logging")
+        sl.evaluate(importers.dsjson(path).logs, "production")
 
 
 def write_cb(path: Path, data: dict[str, Any], *more: str) -> Path:
@@ -296,7 +296,7 @@ def test_cb_adf_is_the_plain_table_and_predictions_are_a_policy(tmp_path: Path) 
 def test_broken_cb(line: str, says: str, tmp_path: Path) -> None:
     path = write_cb(tmp_path / "log.cb", decisions(rounds=20), line)
     with pytest.raises(LogsError, match=says.replace("|", r"\|")):
-        sl.evaluate(importers.cb(path).logs, "logging")
+        sl.evaluate(importers.cb(path).logs, "production")
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,7 @@ def test_broken_cb(line: str, says: str, tmp_path: Path) -> None:
 def test_broken_cb_adf(event: str, says: str, tmp_path: Path) -> None:
     path = write_adf(tmp_path / "log.cb_adf", decisions(rounds=20), event)
     with pytest.raises(LogsError, match=says.replace("|", r"\|")):
-        sl.evaluate(importers.cb_adf(path).logs, "logging")
+        sl.evaluate(importers.cb_adf(path).logs, "production")
 
 
 def test_broken_predictions(tmp_path: Path) -> None:

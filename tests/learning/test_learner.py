@@ -71,7 +71,7 @@ def test_it_learns_and_certifies(learned: PolicyLearner) -> None:
     assert fresh.certified
     value: Any = sl.evaluate(logs_of(problem(seed=1)), {"new": learned.policy_})["new"]
     assert value.lower > 0.4
-    chosen = sl.select(logs_of(problem(seed=1)), {"new": learned, "same": "logging"}).chosen
+    chosen = sl.select(logs_of(problem(seed=1)), {"new": learned, "same": "production"}).chosen
     assert chosen == "new"
 
 

@@ -52,7 +52,7 @@ def test_arrays_need_no_source() -> None:
         logging=[[0.5, 0.5], [0.25, 0.75]],
         contexts=[[1, 2], [3, 4]],
     )
-    assert logs.contexts == ("x0", "x1")
+    assert logs.declaration.contexts == ("x0", "x1")
     (batch,) = logs.batches()
     rounds = Rounds(logs, batch)
     assert rounds.propensity.tolist() == [0.5, 0.25]
@@ -110,5 +110,5 @@ def test_what_cannot_be_read_from() -> None:
 
 def test_description_holds_what_was_declared() -> None:
     logs = sl.Logs(COLUMNS, reward="click", propensity="p_logged", reward_range=(0, 2))
-    assert logs.describe() == {"reward": "click", "propensity": "p_logged", "reward_range": [0.0, 2.0]}
+    assert logs.declaration.describe() == {"reward": "click", "propensity": "p_logged", "reward_range": [0.0, 2.0]}
     assert "reward_range" in repr(logs)

@@ -124,7 +124,7 @@ def test_a_kernel_is_an_estimate_and_says_its_bandwidth() -> None:
     weight = stats.norm(table["need"], 0.5).pdf(table["dose"]) / stats.norm(5.0, 1.5).pdf(table["dose"])
     assert estimate.estimate == pytest.approx(np.mean(weight * table["well"]), abs=1e-9)
     assert "bandwidth 0.5" in estimate.doubts[0]
-    for form in (kernel, sl.mixture(kernel, 0.5)):
+    for form in (kernel, sl.blend(kernel, 0.5)):
         answer = sl.compare(logs_of(table), {"new": form})
         assert answer.lower > 0
         assert not answer.certified

@@ -63,9 +63,9 @@ FORMS: dict[str, tuple[Any, FloatArray]] = {
     "list of columns": (["n0", "n1", "n2", "n3"], NEW),
     "matrix": (NEW, NEW),
     "function of a matrix": (lambda table: np.column_stack([table[f"n{i}"].to_numpy() for i in range(ACTIONS)]), NEW),
-    "production": ("logging", LOGGING),
-    "mixture": (sl.mixture("new", 0.3), 0.7 * LOGGING + 0.3 * NEW),
-    "mixture of a mixture": (sl.mixture(sl.mixture("new", 0.5), 0.2), 0.9 * LOGGING + 0.1 * NEW),
+    "production": ("production", LOGGING),
+    "mixture": (sl.blend("new", 0.3), 0.7 * LOGGING + 0.3 * NEW),
+    "mixture of a mixture": (sl.blend(sl.blend("new", 0.5), 0.2), 0.9 * LOGGING + 0.1 * NEW),
     "softmax of a list column": (sl.softmax("scores", 0.5), softmax(0.5)),
     "softmax of a matrix": (sl.softmax(SCORES, 2.0), softmax(2.0)),
     "chosen": (sl.chosen("pick"), GREEDY),
@@ -89,7 +89,7 @@ SINGLES: dict[str, tuple[Any, FloatArray]] = {
     "column": ("p_new", NEW[AT]),
     "array": (NEW[AT], NEW[AT]),
     "function": (lambda table: table["p_new"].to_numpy(), NEW[AT]),
-    "mixture": (sl.mixture("p_new", 0.3), 0.7 * LOGGING[AT] + 0.3 * NEW[AT]),
+    "mixture": (sl.blend("p_new", 0.3), 0.7 * LOGGING[AT] + 0.3 * NEW[AT]),
 }
 
 
@@ -175,8 +175,8 @@ def test_what_a_policy_cannot_be(policy: Any, options: dict[str, Any], says: str
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: sl.mixture("p", 1.5),
-        lambda: sl.mixture("p", -0.1),
+        lambda: sl.blend("p", 1.5),
+        lambda: sl.blend("p", -0.1),
         lambda: sl.softmax("p", 0.0),
         lambda: sl.epsilon_greedy("p", 2.0),
         lambda: sl.bounded("p", float("nan")),
@@ -189,10 +189,10 @@ def test_numbers_out_of_place(make: Any) -> None:
 
 def test_a_mixture_remembers_its_smallest_weight() -> None:
     """Its weights are at least 1 - alpha: they drop below 1 by alpha at most."""
-    assert sl.mixture("p", 0.1).limits.drop == 0.1
-    assert sl.mixture(sl.mixture("p", 0.5), 0.1).limits.drop == 0.05
-    assert sl.bounded(sl.mixture("p", 0.1), 5.0).limits.drop == 0.1
-    assert sl.mixture("logging", 0.3).limits.drop == 0.0
+    assert sl.blend("p", 0.1).limits.drop == 0.1
+    assert sl.blend(sl.blend("p", 0.5), 0.1).limits.drop == 0.05
+    assert sl.bounded(sl.blend("p", 0.1), 5.0).limits.drop == 0.1
+    assert sl.blend("production", 0.3).limits.drop == 0.0
     assert as_policy("p").limits.drop == 1.0
 
 
@@ -205,7 +205,7 @@ def test_a_policy_of_columns_survives_its_description(form: str) -> None:
 def test_arrays_functions_and_models_have_to_be_given_again() -> None:
     for policy in (NEW, lambda table: table, LogisticRegression()):
         with pytest.raises(sl.UsageError, match="it was made of"):
-            from_description(as_policy(sl.mixture(policy, 0.5)).describe())
+            from_description(as_policy(sl.blend(policy, 0.5)).describe())
     with pytest.raises(ValueError, match="unknown kind"):
         from_description({"kind": "oracle"})
     with pytest.raises(sl.UsageError, match="alpha must be"):
@@ -216,9 +216,9 @@ def test_names() -> None:
     assert list(name_policies("p")) == ["p"]
     assert list(name_policies(["p", "q"])) == ["p", "q"]
     assert list(name_policies({"a": "p"})) == ["a"]
-    assert name_of(sl.mixture("p_new", 0.1)) == "10% p_new"
+    assert name_of(sl.blend("p_new", 0.1)) == "10% p_new"
     assert name_of(sl.chosen("pick")) == "pick"
-    for wrong in ({}, ["p", "p"], {"logging": "p"}):
+    for wrong in ({}, ["p", "p"], {"production": "p"}):
         with pytest.raises(sl.UsageError):
             name_policies(wrong)
 
@@ -275,14 +275,14 @@ def test_densities_do_not_go_with_policies_over_actions(policy: Any) -> None:
 
 
 def test_names_that_would_hide_a_policy() -> None:
-    for wrong in ({1: "p", "1": "q"}, [sl.mixture("p", 0.1), "p"]):
+    for wrong in ({1: "p", "1": "q"}, [sl.blend("p", 0.1), "p"]):
         with pytest.raises(sl.UsageError, match="name"):
             name_policies(wrong)
     logs = sl.Logs(reward=[1.0], propensity=[0.5])
     for policy, over in (
-        ({"logging": [0.5]}, "logging"),
-        ("logging", "logging"),
-        ({"a": [0.5]}, {"a": "logging"}),
+        ({"production": [0.5]}, "production"),
+        ("production", "production"),
+        ({"a": [0.5]}, {"a": "production"}),
         ([0.5], [0.4]),
     ):
         with pytest.raises(sl.UsageError, match=r"name of production|compared with itself"):
@@ -298,4 +298,4 @@ def test_a_single_probability_above_one_by_rounding_counts_as_one() -> None:
     single = np.array([1 + 9e-6, 0.5], dtype=np.float32)
     assert sl.evaluate(sl.Logs(reward=[1.0, 0.0], propensity=single), {"new": single})["new"].rounds == 2
     with pytest.raises(sl.LogsError, match="1 of 2 values lie outside"):
-        sl.evaluate(sl.Logs(reward=[1.0, 0.0], propensity=np.array([1 + 2e-5, 0.5], dtype=np.float32)), "logging")
+        sl.evaluate(sl.Logs(reward=[1.0, 0.0], propensity=np.array([1 + 2e-5, 0.5], dtype=np.float32)), "production")

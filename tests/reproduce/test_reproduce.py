@@ -10,7 +10,7 @@ import pytest
 import surelift as sl
 from surelift.cli.app import main
 from surelift.reproduce import data, obd, ope, ops, published
-from surelift.reproduce.folder import Folder, Table
+from surelift.reproduce.folder import Folder, ReproducedTable
 
 
 def squared(number: int) -> int:
@@ -32,7 +32,7 @@ def test_pieces_are_computed_once_and_a_killed_run_goes_on(tmp_path: Path) -> No
 
 
 def test_a_table_is_written_as_it_is_shown(tmp_path: Path) -> None:
-    table = Table("t", "A title", ["name", "value"], [["a, b", 0.12345], ["c", None]], ["A note."])
+    table = ReproducedTable("t", "A title", ["name", "value"], [["a, b", 0.12345], ["c", None]], ["A note."])
     assert table.markdown() == "### A title\n\n| name | value |\n|---|---|\n| a, b | 0.123 |\n| c |  |\n\nA note.\n"
     assert table.csv() == 'name,value\n"a, b",0.12345\nc,\n'
     page = Folder(tmp_path, {}).write("Page", ["Intro."], [table], [("x.png", "A figure.")])

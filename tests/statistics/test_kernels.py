@@ -18,7 +18,7 @@ from surelift.engines import collect, stream
 from surelift.logs import fingerprint
 from surelift.logs.vectors import Vectors
 from surelift.policies.resolve import name_policies
-from surelift.quantities import Decline, Improvement, Quantity, Shortfall, Value
+from surelift.quantities import Decline, Gain, Quantity, Shortfall, Value
 from surelift.statistics import Plan, Sums, Term, adding, offset_of
 from surelift.statistics.fused import Fused
 
@@ -79,7 +79,7 @@ def plain_table(seed: int, rounds: int, *, precision: Any = np.float64, paying: 
 
 def plan_of(logs: sl.Logs, policies: dict[str, Any]) -> Plan:
     named = name_policies(policies)
-    quantities: list[Quantity] = [Value(), Shortfall(), Improvement(), Decline()]
+    quantities: list[Quantity] = [Value(), Shortfall(), Gain(), Decline()]
     terms = [
         Term(name, quantity, mixture.plan(
             quantity=quantity, offset=offset_of(name, quantity, named), count=lambda: 1
@@ -119,7 +119,7 @@ def both_ways(
 @pytest.mark.parametrize("precision", [np.float32, np.float64])
 @pytest.mark.parametrize("paying", [0.0, 0.01, 0.9])
 def test_the_fast_path_is_the_slow_one(precision: Any, paying: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    policies = {"new": "p", "other": "o", "some": sl.mixture("p", 0.1), "less": sl.mixture(sl.mixture("o", 0.5), 0.02)}
+    policies = {"new": "p", "other": "o", "some": sl.blend("p", 0.1), "less": sl.blend(sl.blend("o", 0.5), 0.02)}
     table = plain_table(1, 70_001, precision=precision, paying=paying)
     assert_same(*both_ways(table, monkeypatch, policies))
     scaled = {**table, "r": 5 * table["r"] - 2}
@@ -191,7 +191,7 @@ def vectors_log(seed: int, rounds: int, actions: int) -> tuple[sl.Logs, FloatArr
 def test_compiled_control_is_the_plain_one(seed: int, actions: int, alpha: float, model: bool) -> None:
     logs, new = vectors_log(seed, 21_000, actions)
     control: Any = sl.models.given(np.random.default_rng(seed).random((21_000, actions))) if model else "weights"
-    policy = {"new": sl.mixture(new, alpha)}
+    policy = {"new": sl.blend(new, alpha)}
 
     def ask() -> list[float]:
         one = sl.evaluate(logs, policy, control=control)["new"]

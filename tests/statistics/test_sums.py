@@ -9,11 +9,11 @@ import surelift as sl
 from surelift import grids
 from surelift.engines import collect
 from surelift.policies.resolve import name_policies
-from surelift.quantities import Decline, Difference, Improvement, Quantity, Shortfall, Value
+from surelift.quantities import Decline, Difference, Gain, Quantity, Shortfall, Value
 from surelift.statistics import Plan, Sums, Term, offset_of, on_grid
 from tests.strategies import LoggedRounds, logged_rounds
 
-QUANTITIES: tuple[Quantity, ...] = (Value(), Shortfall(), Improvement(), Decline(), Difference("other"))
+QUANTITIES: tuple[Quantity, ...] = (Value(), Shortfall(), Gain(), Decline(), Difference("other"))
 
 
 def sums_of(rounds: LoggedRounds) -> Sums:
@@ -79,14 +79,14 @@ def test_a_smallest_weight_that_is_false_is_refused_not_clamped() -> None:
     """THEORY, section 8: w_min declared 0.95 where it was 0.62, then clamped, certified "better" every time."""
     logs = sl.Logs(reward=[1.0, 1.0], propensity=[0.5, 0.5])
     policies = name_policies({"new": [0.31, 0.5]})
-    term = Term("new", Improvement(), on_grid(grids.single(1.0), offset=0.05))
+    term = Term("new", Gain(), on_grid(grids.single(1.0), offset=0.05))
     with pytest.raises(sl.LogsError, match="outside what was declared possible"):
         collect(logs, Plan(policies, (term,)))
 
 
 def test_rounding_below_the_floor_is_clamped() -> None:
     logs = sl.Logs(reward=[1.0] * 3, propensity=[0.1, 0.3, 0.7])
-    policies = name_policies({"none": sl.mixture([0.0, 0.0, 0.0], 0.1)})
-    term = Term("none", Improvement(), on_grid(grids.anytime(), offset=offset_of("none", Improvement(), policies)))
+    policies = name_policies({"none": sl.blend([0.0, 0.0, 0.0], 0.1)})
+    term = Term("none", Gain(), on_grid(grids.anytime(), offset=offset_of("none", Gain(), policies)))
     sums = collect(logs, Plan(policies, (term,)))
     assert all(total == pytest.approx(0.0, abs=1e-12) for total in sums.log_sums.values())

@@ -13,7 +13,7 @@ from surelift.cli.options import (
 )
 from surelift.cli.output import deliver, progress, require_folder
 from surelift.decisions.compare import compare as ask
-from surelift.decisions.segments import Segments
+from surelift.results.segments import Segments
 
 
 def compare(

@@ -15,9 +15,9 @@ from surelift.decisions.study import study
 from surelift.errors import UsageError
 from surelift.logs.logs import Logs
 from surelift.policies.policy import Policy
-from surelift.policies.resolve import as_policy, mixture
-from surelift.report.charts import require_altair
-from surelift.report.demo import demo_table
+from surelift.policies.resolve import as_policy, blend
+from surelift.views.charts import require_altair
+from surelift.views.demo import demo_table
 
 LOG, CERTIFICATE, REPORT = "shop.parquet", "certificate.json", "report.html"
 
@@ -65,11 +65,11 @@ def told_report(logs: Logs, data: Shop, path: Path) -> str:
 
 def candidates() -> dict[str, Policy]:
     policies = {name: as_policy(column) for name, column in Shop.policies().items()}
-    return {"better": policies["better"], "10% better": mixture(policies["better"], 0.1)} | policies
+    return {"better": policies["better"], "10% better": blend(policies["better"], 0.1)} | policies
 
 
 def true_improvements(data: Shop) -> dict[str, float]:
-    gains = {name: data.true_values[name] - data.true_values["logging"] for name in Shop.policies()}
+    gains = {name: data.true_values[name] - data.true_values["production"] for name in Shop.policies()}
     return gains | {"10% better": 0.1 * gains["better"]}
 
 

@@ -12,7 +12,7 @@ from surelift.decisions.certificate import Certificate
 from surelift.decisions.verify import damage_told
 from surelift.errors import UsageError
 from surelift.estimates import ESTIMATES
-from surelift.report.words import WORDS, explain_certificate
+from surelift.views.words import WORDS, explain_certificate
 
 
 def explain(

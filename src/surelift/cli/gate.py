@@ -17,9 +17,9 @@ from surelift.cli.options import (
     opened_one,
 )
 from surelift.cli.output import deliver, progress, require_folder, say, show
-from surelift.decisions.gate import Guardrail
 from surelift.decisions.gate import gate as ask
 from surelift.errors import UsageError
+from surelift.results.gate import Guardrail
 
 
 def gate(

@@ -10,9 +10,9 @@ from cyclopts import Group, Parameter
 from surelift import learning
 from surelift.cli.options import JsonFlag, LogFlags, Sources
 from surelift.cli.output import say, show, watched
-from surelift.decisions.guarantee import Guarantee
 from surelift.errors import UsageError
 from surelift.learning.files import refuse_overwriting
+from surelift.results.guarantee import Guarantee
 
 LEARNING = Group.create_ordered("The learning")
 

@@ -12,12 +12,12 @@ from cyclopts import Parameter
 
 from surelift.cli.options import OUTPUT, QUESTION, LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, flag
 from surelift.cli.output import deliver, progress, say
-from surelift.decisions.evaluation import Evaluation
 from surelift.decisions.monitor import Monitor
 from surelift.errors import LogsError, UsageError
-from surelift.logs.files import expand
-from surelift.logs.streams import StreamKind, read_stream
+from surelift.logs.sources.files import expand
+from surelift.logs.sources.streams import StreamKind, read_stream
 from surelift.policies.policy import Policy
+from surelift.results.evaluation import Evaluation
 
 Tell = Callable[[int], None] | None
 

@@ -13,7 +13,7 @@ from surelift.errors import UsageError
 from surelift.importers import Imported
 from surelift.logs.logs import Logs
 from surelift.policies.policy import Policy
-from surelift.policies.resolve import as_policy, chosen, mixture
+from surelift.policies.resolve import as_policy, blend, chosen
 
 # Shown in this order by --help.
 LOG = Group.create_ordered("The log")
@@ -170,7 +170,7 @@ class PolicyFlags:
                 raise UsageError(f"--mix gives candidate {name!r} two shares; name it twice with --policy to try both.")
             share = number(alpha, f"--mix {text}")
             # Under a name that says so: 10% of a policy is not the policy.
-            mixed[name] = (f"{100 * share:g}% {name}", mixture(named[name], share))
+            mixed[name] = (f"{100 * share:g}% {name}", blend(named[name], share))
         pairs = [mixed.get(name, (name, policy)) for name, policy in named.items()]
         if len({name for name, _ in pairs}) != len(pairs):
             raise UsageError(f"--mix would give two candidates one name: {', '.join(name for name, _ in pairs)}.")
@@ -250,9 +250,9 @@ class MomentFlags:
 @Parameter(name="*", group=QUESTION)
 @dataclass(frozen=True, kw_only=True)
 class OverFlags:
-    over: Annotated[
-        str, Parameter(help="What to compare with: production ('logging'), or a column of another policy.")
-    ] = "logging"
+    over: Annotated[str, Parameter(help="What to compare with: 'production', or a column of another policy.")] = (
+        "production"
+    )
     margin: Annotated[float, Parameter(help="How much better it has to be, in units of the reward.")] = 0.0
 
     def arguments(self) -> dict[str, Any]:

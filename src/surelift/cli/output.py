@@ -9,10 +9,10 @@ from pathlib import Path
 from surelift.cli.options import OutputFlags
 from surelift.decisions.certificate import Answer, Certificate
 from surelift.decisions.monitor import Monitor
-from surelift.decisions.result import Result
 from surelift.errors import UsageError
 from surelift.logs.logs import Logs
-from surelift.report.names import harmless
+from surelift.results.result import Result
+from surelift.views.names import harmless
 
 
 def say(text: str) -> None:

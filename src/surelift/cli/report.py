@@ -7,8 +7,8 @@ from cyclopts import Parameter
 from surelift.cli.options import ANSWER, OUTPUT, JsonFlag, LogFlags, OverFlags, PolicyFlags, Sources, control, opened
 from surelift.cli.output import progress, require_folder, say
 from surelift.decisions.study import study
-from surelift.report.charts import require_altair
-from surelift.report.sentences import sentence
+from surelift.views.charts import require_altair
+from surelift.views.sentences import sentence
 
 
 def report(

@@ -13,8 +13,8 @@ from surelift.decisions.verify import damage_told
 from surelift.decisions.verify import verify as ask
 from surelift.errors import LogsError, UsageError
 from surelift.learning.files import is_policy
-from surelift.logs.files import FORMATS
 from surelift.logs.logs import Logs
+from surelift.logs.sources.files import FORMATS
 
 if TYPE_CHECKING:
     from surelift.learning.learned import LearnedPolicy

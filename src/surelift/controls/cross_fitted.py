@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surelift.controls.apart import whole_training
-from surelift.controls.features import Features
+from surelift.controls.features import ModelFeatures
 from surelift.controls.fitting import Fitted, name_of, training_needs, training_of
+from surelift.controls.held_out import whole_training
 from surelift.logs.batch import Needs
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
@@ -34,7 +34,7 @@ class CrossFitted:
 
 class _CrossFitting:
     def __init__(self, model: CrossFitted, logs: Logs) -> None:
-        self._features = Features(logs.contexts or ())
+        self._features = ModelFeatures(logs.declaration.contexts or ())
         training, actions = whole_training(logs, self._features)
         fold = np.arange(len(training.reward)) % model.folds
         self._models = [Fitted(model.estimator, training.only(fold != one), actions) for one in range(model.folds)]

@@ -14,7 +14,7 @@ from surelift.logs.rounds import Rounds
 MOST_CATEGORIES = 254
 
 
-class Features:
+class ModelFeatures:
     """Reads the same columns of one batch after the other, and remembers the codes it gave; what is missing is NaN."""
 
     def __init__(self, names: Sequence[str]) -> None:

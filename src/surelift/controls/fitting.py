@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from surelift.arrays import FloatArray, IntArray
-from surelift.controls.features import MOST_CATEGORIES, Features
+from surelift.controls.features import MOST_CATEGORIES, ModelFeatures
 from surelift.controls.linear import Linear
 from surelift.controls.model import within_range
 from surelift.errors import UsageError
@@ -32,7 +32,7 @@ _WORTH_THREADS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Training:
+class TrainingRounds:
     """Rounds to learn from."""
 
     features: FloatArray  # (rounds, contexts)
@@ -41,11 +41,11 @@ class Training:
     action: IntArray
     reward: FloatArray
 
-    def only(self, chosen: Any) -> "Training":
+    def only(self, chosen: Any) -> "TrainingRounds":
         return replace(self, features=self.features[chosen], action=self.action[chosen], reward=self.reward[chosen])
 
     @classmethod
-    def joined(cls, parts: list["Training"]) -> "Training":
+    def joined(cls, parts: list["TrainingRounds"]) -> "TrainingRounds":
         if len(parts) == 1:
             return parts[0]
         return cls(
@@ -59,7 +59,7 @@ class Training:
 class Fitted:
     """An estimator fitted once, or a constant where there is nothing to fit."""
 
-    def __init__(self, estimator: Any, training: Training | None, actions: int) -> None:
+    def __init__(self, estimator: Any, training: TrainingRounds | None, actions: int) -> None:
         self._actions = actions
         self._constant: float | None = 0.5
         if training is None or len(training.reward) == 0:
@@ -146,7 +146,7 @@ class Fitted:
         return expected
 
 
-def _default_estimator(training: Training, actions: int) -> Any:
+def _default_estimator(training: TrainingRounds, actions: int) -> Any:
     try:
         from sklearn.ensemble import HistGradientBoostingRegressor
     except ImportError as error:
@@ -197,17 +197,17 @@ def name_of(estimator: Any) -> str:
 def training_needs(logs: Logs) -> Needs:
     require_action(logs, SUBJECT)
     require_action_count(logs, SUBJECT)
-    return Needs(read=logs.contexts or ())
+    return Needs(read=logs.declaration.contexts or ())
 
 
-def training_of(rounds: Rounds, features: Features) -> Training:
+def training_of(rounds: Rounds, features: ModelFeatures) -> TrainingRounds:
     """The contexts, actions and rewards of a batch; contexts that are no numbers are counted as faults."""
     assert rounds.action is not None
     values = features.read(rounds)
     counts = action_counts(rounds)
     differ = rounds.usable & (counts != counts[0]) if rounds.size else np.zeros(0, dtype=np.bool_)
     rounds.refuse(SUBJECT, faults.ACTIONS_VARY, differ, counts)
-    return Training(values, features.categorical, rounds.action, rounds.reward)
+    return TrainingRounds(values, features.categorical, rounds.action, rounds.reward)
 
 
 def actions_of(rounds: Rounds) -> int:

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surelift.controls.features import Features
-from surelift.controls.fitting import Fitted, Training, actions_of, name_of, training_needs, training_of
+from surelift.controls.features import ModelFeatures
+from surelift.controls.fitting import Fitted, TrainingRounds, actions_of, name_of, training_needs, training_of
 from surelift.errors import LogsError, UsageError
 from surelift.logs import faults
 from surelift.logs.batch import Needs
@@ -35,7 +35,7 @@ class Refitted:
     assumes: ClassVar[str] = "the rounds are in the order of their decisions"
 
     def needs(self, logs: Logs) -> Needs:
-        if logs.time is None:
+        if logs.declaration.time is None:
             raise UsageError(
                 "a reward model that is refitted along the way must know what came first: name the column of decision "
                 "times in time=, ascending; or give a model fitted apart, models.fitted_on(other_logs) or "
@@ -44,18 +44,18 @@ class Refitted:
         return training_needs(logs)
 
     def start(self, logs: Logs) -> "_Refitting":
-        return _Refitting(self.estimator, Features(logs.contexts or ()))
+        return _Refitting(self.estimator, ModelFeatures(logs.declaration.contexts or ()))
 
     def describe(self) -> dict[str, Any]:
         return {"model": "refitted", "estimator": name_of(self.estimator), "default": self.estimator is None}
 
 
 class _Refitting:
-    def __init__(self, estimator: Any, features: Features) -> None:
+    def __init__(self, estimator: Any, features: ModelFeatures) -> None:
         self._estimator, self._features = estimator, features
         self._seen = 0
         self._due = FIRST
-        self._kept: list[Training] = []
+        self._kept: list[TrainingRounds] = []
         self._latest: Any = None
         self._fitted: Fitted | None = None
         self._actions = 0
@@ -79,7 +79,7 @@ class _Refitting:
         for end in self._refits(times):
             parts.append(self._fitted.predict(training.features[begin:end]))
             self._fitted = Fitted(
-                self._estimator, Training.joined(self._kept).only(slice(self._seen + end)), self._actions
+                self._estimator, TrainingRounds.joined(self._kept).only(slice(self._seen + end)), self._actions
             )
             begin = end
         parts.append(self._fitted.predict(training.features[begin:]))
@@ -111,9 +111,9 @@ class _Refitting:
             return
         if self._latest is not None and np.asarray(self._latest).dtype.kind != times.dtype.kind:
             raise LogsError(
-                f"time {rounds.logs.time!r} holds numbers in some rows and text in others; write it in one way."
+                f"time {rounds.declaration.time!r} holds numbers in some rows and text in others; write it in one way."
             )
         earlier = np.zeros(rounds.size, dtype=np.bool_)
         earlier[1:] = ~(times[1:] >= times[:-1])
         earlier[0] = self._latest is not None and not times[0] >= self._latest
-        rounds.refuse(f"time {rounds.logs.time!r}", faults.TIME_ORDER, earlier, times)
+        rounds.refuse(f"time {rounds.declaration.time!r}", faults.TIME_ORDER, earlier, times)

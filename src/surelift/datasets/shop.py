@@ -57,7 +57,7 @@ def shop(rounds: int = 20_000, *, seed: int = SEED) -> Shop:
 
     rng = np.random.default_rng(seed)
     context = _draw(np.broadcast_to(shares, (rounds, len(shares))), rng.random(rounds))
-    item = _draw(policies["logging"][context], rng.random(rounds))
+    item = _draw(policies["production"][context], rng.random(rounds))
     click = (rng.random(rounds) < clicks[context, item]).astype(np.int8)
     seconds = np.sort(np.floor(rng.random(rounds) * _SECONDS)).astype(np.int64)
     visitor, device, daypart = (np.array(part)[context] for part in zip(*contexts, strict=True))
@@ -69,7 +69,7 @@ def shop(rounds: int = 20_000, *, seed: int = SEED) -> Shop:
             "daypart": daypart,
             "item": np.array(ITEMS)[item],
             "click": click,
-            "propensity": policies["logging"][context, item],
+            "propensity": policies["production"][context, item],
             **{f"p_{name}": policies[name][context, item] for name in CANDIDATES},
         }
     )
@@ -90,7 +90,7 @@ def _policies(clicks: FloatArray) -> dict[str, FloatArray]:
     popularity = np.broadcast_to(clicks.mean(axis=0), clicks.shape)
     hunch = np.random.default_rng(2).random(clicks.shape)
     return {
-        "logging": _explore(_softmax(10.0 * popularity), 0.2),
+        "production": _explore(_softmax(10.0 * popularity), 0.2),
         "better": _explore(_softmax(30.0 * clicks), 0.05),
         "slight": _explore(_softmax(10.0 * popularity + 4.0 * (clicks - popularity) + 1.2 * hunch), 0.1),
         "worse": _explore(_softmax(-12.0 * clicks), 0.05),

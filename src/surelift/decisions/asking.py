@@ -26,9 +26,13 @@ def require_logs(logs: Any) -> None:
 
 def count_rounds(logs: Logs) -> int:
     """The number of rounds (or clusters), for what depends on it beforehand."""
-    if logs.rounds_before_sampling is not None:
-        return logs.rounds_before_sampling
-    rounds = logs.count() if logs.cluster is None else sum(_clusters(batch, logs.cluster) for batch in logs.batches())
+    if logs.declaration.rounds_before_sampling is not None:
+        return logs.declaration.rounds_before_sampling
+    rounds = (
+        logs.count()
+        if logs.declaration.cluster is None
+        else sum(_clusters(batch, logs.declaration.cluster) for batch in logs.batches())
+    )
     if rounds == 0:
         raise LogsError(EMPTY)
     return rounds
@@ -44,9 +48,9 @@ def ask(logs: Logs, plan: Plan, *, progress: Progress | None = None) -> Sums:
 
 def before_sampling(logs: Logs, sums: Sums) -> Sums:
     """The sums of the rounds that were kept, with the number of those there were."""
-    if logs.keep_probability is None:
+    if logs.declaration.keep_probability is None:
         return sums
-    before = logs.rounds_before_sampling
+    before = logs.declaration.rounds_before_sampling
     if before is not None:
         if before < sums.units:
             raise LogsError(
@@ -57,7 +61,7 @@ def before_sampling(logs: Logs, sums: Sums) -> Sums:
     kept = sums.logging
     if kept.smallest_keep != kept.largest_keep:
         raise LogsError(
-            f"keep_probability {logs.keep_probability!r} varies from {kept.smallest_keep:.4g} to {kept.largest_keep:.4g}, "
+            f"keep_probability {logs.declaration.keep_probability!r} varies from {kept.smallest_keep:.4g} to {kept.largest_keep:.4g}, "
             "and rounds_before_sampling is not known.\nIf it depended on the reward or the action (all clicks, 1% of the "
             "rest), nothing can be certified from these rounds alone: find the number of rounds before sampling. If it "
             "depended only on what was known before the action, leave keep_probability out: the rounds that were kept are "

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from surelift.bounds import BOUNDS
-from surelift.decisions.evaluation import Evaluation
-from surelift.decisions.gate import Gate
-from surelift.decisions.guarantee import Guarantee
-from surelift.decisions.improvement import Improvement
-from surelift.decisions.segments import Segments
-from surelift.decisions.select import Selection
 from surelift.errors import LogsError, SureliftError, UsageError
+from surelift.results.evaluation import Evaluation
+from surelift.results.gate import Gate
+from surelift.results.guarantee import Guarantee
+from surelift.results.improvement import Improvement
+from surelift.results.segments import Segments
+from surelift.results.selection import Selection
 from surelift.saving import write_beside
 
 FORMAT = "surelift certificate"

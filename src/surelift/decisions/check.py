@@ -1,13 +1,10 @@
 """Are these logs fit for a guarantee, are their propensities right, and how much can they say about each policy?"""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any
 
 from surelift.decisions.asking import Progress, before_sampling, require_logs
 from surelift.decisions.findings import (
-    Finding,
-    WeightHealth,
     about_copies,
     about_drift,
     about_propensities,
@@ -17,48 +14,18 @@ from surelift.decisions.findings import (
     all_about_weights,
     weight_health,
 )
-from surelift.decisions.result import Result
 from surelift.decisions.segments import check_by
 from surelift.engines import collect
 from surelift.errors import LogsError, UsageError, is_number
-from surelift.evidence.oddities import Copies, Course, Rounding, Tails
-from surelift.evidence.propensities import BY_DAY, Evidence, Family, PropensityTests
+from surelift.evidence.oddities import Copies, DailyRewards, Rounding, Tails
+from surelift.evidence.propensities import BY_DAY, Family, PropensityTests
 from surelift.logs.batch import Needs
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import name_policies
+from surelift.results.health import Health, WeightHealth
 from surelift.statistics import Plan, Sums
 from surelift.statistics.reading import Reading
 from surelift.statistics.segments import MOST, codes_of, day_codes
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Health(Result):
-    """What was found; ``ok`` unless a finding refuses."""
-
-    rounds: int
-    findings: tuple[Finding, ...]
-    weights: Mapping[str, WeightHealth]
-    evidence: tuple[Evidence, ...]
-    """Against the propensities, of every segment that was tested."""
-    mean_reward: float | None
-    """What production earned in a round, in the units of the column."""
-    smallest_propensity: float | None
-    kind: Literal["reward", "cost"] = "reward"
-
-    @property
-    def ok(self) -> bool:
-        return all(finding.severity != "refuse" for finding in self.findings)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "ok": self.ok, "rounds": self.rounds, "mean_reward": self.mean_reward,
-            "smallest_propensity": self.smallest_propensity,
-            "findings": [finding.to_dict() for finding in self.findings],
-            "weights": {name: health.to_dict() for name, health in self.weights.items()},
-        }  # fmt: skip
-
-    def records(self) -> list[dict[str, Any]]:
-        return [finding.to_dict() for finding in self.findings]
 
 
 def check(
@@ -104,8 +71,8 @@ def check(
             *about_rounding(look.rounding, sums.logging.smallest_propensity),
             *about_copies(look.copies),
             *about_drift(look.course),
-            *all_about_weights(weights, sums, logs.counted),
-            *about_tests(look.tests.evidence(), sampled=logs.keep_probability is not None),
+            *all_about_weights(weights, sums, logs.declaration.counted),
+            *about_tests(look.tests.evidence(), sampled=logs.declaration.keep_probability is not None),
         ]
     return Health(
         rounds=sums.rows,
@@ -125,10 +92,10 @@ class _Look:
         self._columns = columns
         self._seen: dict[str, set[str]] = {column: set() for column in columns}
         # Rounds that were kept by what happened in them say nothing about the propensities.
-        self._sampled = logs.keep_probability is not None
-        self._clustered = None if logs.cluster is None else 0.0
-        self.tests = PropensityTests(logs.actions)
-        self.copies, self.course, self.rounding = Copies(), Course(), Rounding()
+        self._sampled = logs.declaration.keep_probability is not None
+        self._clustered = None if logs.declaration.cluster is None else 0.0
+        self.tests = PropensityTests(logs.declaration.actions)
+        self.copies, self.course, self.rounding = Copies(), DailyRewards(), Rounding()
         self.tails = {name: Tails() for name in policies}
 
     def earned(self, sums: Sums) -> float:
@@ -147,7 +114,7 @@ class _Look:
                 names.update(families[Family("column", column)][1])
                 if len(names) > MOST:
                     raise LogsError(f"by {column!r} has more than {MOST:,} segments; group them beforehand into few.")
-            if not rounds.logs.density:
+            if not rounds.declaration.density:
                 self.rounding.add(rounds.propensity)
         if days is not None and rounds.clusters is None:
             self.course.add(rounds.reward, *days)

@@ -5,12 +5,13 @@ from typing import Any, overload
 
 from surelift.decisions.asking import Progress, require_logs
 from surelift.decisions.comparison import comparison_of, one_policy
-from surelift.decisions.improvement import Improvement
 from surelift.decisions.method import check_delta, choose_method
-from surelift.decisions.segments import Segments, answer_by, check_by
+from surelift.decisions.segments import answer_by, check_by
 from surelift.grids import Grid
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import PRODUCTION
+from surelift.results.improvement import Improvement
+from surelift.results.segments import Segments
 from surelift.statistics import Plan, Sums
 
 

@@ -6,8 +6,6 @@ from typing import Any
 
 from surelift.bounds.bound import Promise
 from surelift.decisions.asking import Progress, ask, count_rounds, refuse_contradiction, require_logs
-from surelift.decisions.basis import Basis, assumed_of, assumptions_of, basis_of, doubts_of, within
-from surelift.decisions.improvement import Improvement
 from surelift.decisions.method import Method, check_margin, control_of
 from surelift.errors import UsageError
 from surelift.estimates import plain_mean
@@ -16,8 +14,9 @@ from surelift.logs.logs import Logs
 from surelift.policies import Policy
 from surelift.policies.given import Production
 from surelift.policies.resolve import as_policy, check_name, name_of
-from surelift.quantities import Decline, Difference
-from surelift.quantities import Improvement as Gain
+from surelift.quantities import Decline, Difference, Gain
+from surelift.results.improvement import Improvement
+from surelift.results.provenance import Provenance, assumed_of, assumptions_of, basis_of, doubts_of, within
 from surelift.statistics import Plan, Sums, Term
 
 
@@ -67,7 +66,7 @@ class Comparison:
             return (name, Gain()), (name, Decline())
         return (name, Difference(self.over)), (self.over, Difference(name))
 
-    def basis(self, sums: Sums, **place: str) -> Basis:
+    def basis(self, sums: Sums, **place: str) -> Provenance:
         options = {"over": self.over, "margin": self.margin, **self.method.describe(), **self.options, **place}
         return basis_of(self.question, self.logs, {**self.everyone, self.over: self.baseline}, sums, options)
 
@@ -88,7 +87,7 @@ class Comparison:
         return (mean - plain_mean(sums, loss.candidate, loss.quantity) + own - other) / 2.0
 
     def _improvement(
-        self, sums: Sums, name: str, gain: Term, loss: Term, *, delta: float, basis: Basis, segment: str | None
+        self, sums: Sums, name: str, gain: Term, loss: Term, *, delta: float, basis: Provenance, segment: str | None
     ) -> Improvement:
         method, scale = self.method, self.logs.scale
         low = method.lower_bound(sums, gain, delta=delta)
@@ -116,7 +115,7 @@ class Comparison:
             p_value=p_value(evidence),
             delta=delta,
             rounds=sums.units,
-            counted=self.logs.counted,
+            counted=self.logs.declaration.counted,
             method=method.name,
             control=control_of(gain, loss),
             promise=self.promise,
@@ -156,7 +155,7 @@ def one_policy(policy: Any, logs: Logs | None = None) -> tuple[str, Policy]:
         ((name, form),) = policy.items()
         return str(name), check_name(str(name), as_policy(form))
     several = isinstance(policy, list | tuple) and len(policy) > 1 and all(isinstance(one, str) for one in policy)
-    if several and logs is not None and logs.action is None:
+    if several and logs is not None and logs.declaration.action is None:
         # Such a list stands for one policy only where the logs say which of its columns was taken.
         raise UsageError(f"one policy is asked about, but {len(policy)} were given; use select for several.")
     return name_of(policy), check_name(name_of(policy), as_policy(policy))

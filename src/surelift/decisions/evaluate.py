@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 from surelift.decisions.asking import Progress, ask, count_rounds, require_logs
-from surelift.decisions.evaluation import Evaluation, Sides
 from surelift.decisions.method import check_delta, choose_method
-from surelift.decisions.segments import Segments, answer_by, check_by
+from surelift.decisions.segments import answer_by, check_by
 from surelift.decisions.valuation import Valuation
 from surelift.errors import UsageError
 from surelift.grids import Grid
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import name_policies
+from surelift.results.evaluation import Evaluation, Sides
+from surelift.results.segments import Segments
 
 
 @overload

@@ -2,15 +2,14 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
 
-from surelift.decisions.basis import doubts_of
-from surelift.evidence.oddities import Copies, Course, Rounding, Tails
+from surelift.evidence.oddities import Copies, DailyRewards, Rounding, Tails
 from surelift.evidence.propensities import BY_ACTION, OVERALL, Evidence, Family
 from surelift.logs.faults import describe_faults
 from surelift.logs.logs import Logs
 from surelift.logs.scale import Scale
+from surelift.results.health import Finding, HeavyRound, WeightHealth, WeightSize
+from surelift.results.provenance import doubts_of
 from surelift.statistics import Sums, WeightSums
 
 # Below so many effective rounds, or such a share of them, a bound is wide; above such a share one round decides.
@@ -23,72 +22,6 @@ COPIES = 0.005
 # A rounding matters where it can change a propensity by more than this, relatively.
 ROUGH = 0.05
 SHOWN = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    severity: Literal["refuse", "warn"]
-    subject: str
-    says: str
-    remedy: str
-    segment: str | None = None
-    """Where it was found, such as "day 2024-03-11"; None for the whole log."""
-    e_value: float | None = None
-    """The evidence, where it was tested: the chance to see so much of it in right logs is at most its inverse."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "severity": self.severity, "subject": self.subject, "says": self.says, "remedy": self.remedy,
-            "segment": self.segment, "e_value": self.e_value,
-        }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class WeightSize:
-    """The rounds whose weight lies below a power of two, and not below half of it."""
-
-    below: float
-    rounds: float
-    """As a share of all rounds; the next as a share of the whole weight."""
-    weight: float
-
-
-@dataclass(frozen=True, slots=True)
-class HeavyRound:
-    """One of the rounds with the largest weights."""
-
-    row: int
-    """Counted from 0 over the whole log."""
-    weight: float
-    propensity: float
-    reward: float
-    """In the units of the column, as is a cost."""
-
-
-@dataclass(frozen=True, slots=True)
-class WeightHealth:
-    """How the weights of one policy are spread over the rounds."""
-
-    policy: str
-    mean: float
-    """Near 1 where production could take every action of the policy."""
-    largest: float
-    effective_rounds: float
-    """As many equally weighted rounds would say about as much."""
-    missing_support: float | None
-    """The share of the policy's decisions that production could never take; None where the vectors are not known."""
-    heaviest: tuple[float, float]
-    """The share of rounds with the largest weights, at most 1%, and the share of the weight they carry."""
-    sizes: tuple[WeightSize, ...]
-    heaviest_rounds: tuple[HeavyRound, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "policy": self.policy, "mean": self.mean, "largest": self.largest,
-            "effective_rounds": self.effective_rounds, "missing_support": self.missing_support,
-            "heaviest": list(self.heaviest), "sizes": [asdict(one) for one in self.sizes],
-            "heaviest_rounds": [asdict(one) for one in self.heaviest_rounds],
-        }  # fmt: skip
 
 
 def about_rounds(logs: Logs, sums: Sums) -> Iterator[Finding]:
@@ -185,7 +118,7 @@ def about_copies(copies: Copies) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def about_drift(course: Course) -> Iterator[Finding]:
+def about_drift(course: DailyRewards) -> Iterator[Finding]:
     if course.surprise > STANDARD_ERRORS:
         means = course.means()
         low, high = min(means, key=lambda day: means[day]), max(means, key=lambda day: means[day])
@@ -230,7 +163,7 @@ def about_weights(health: WeightHealth, sums: WeightSums, rounds: int, counted: 
     if health.effective_rounds < max(FEW_ROUNDS, SMALL_SHARE * rounds):
         yield Finding(
             "warn", subject, f"{rounds:,} {counted} are worth only {health.effective_rounds:,.0f} of its own",
-            "Try a cautious mixture, mixture(policy, 0.1), or collect more rounds.",
+            "Try a cautious mixture, blend(policy, 0.1), or collect more rounds.",
         )  # fmt: skip
 
 

@@ -1,78 +1,20 @@
 """May the candidate be launched? The logs are checked, the improvement certified, and the guardrails held."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from surelift.decisions.asking import Progress, require_logs
-from surelift.decisions.basis import Basis
-from surelift.decisions.check import Health, check
+from surelift.decisions.check import check
 from surelift.decisions.compare import compare
-from surelift.decisions.improvement import Improvement
 from surelift.decisions.method import check_delta, choose_control
-from surelift.decisions.result import Result
-from surelift.errors import UsageError, is_number
+from surelift.errors import UsageError
 from surelift.grids import Grid
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import PRODUCTION
-
-
-@dataclass(frozen=True, slots=True)
-class Guardrail:
-    """A second reward (or cost) that must not get worse by more than ``margin``, in the units of its column."""
-
-    column: str
-    margin: float = 0.0
-    reward_range: tuple[float, float] = (0.0, 1.0)
-    cost: bool = False
-    """Whether less of it is better."""
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.column, str):
-            raise UsageError(f"a guardrail names a column, but is given a {type(self.column).__name__}.")
-        if not (is_number(self.margin) and 0.0 <= self.margin < float("inf")):
-            raise UsageError(
-                f"guardrail {self.column!r}: the margin is how much worse it may get, a number of at least 0, not "
-                f"{self.margin!r}."
-            )
-
-    def describe(self) -> dict[str, Any]:
-        return {
-            "column": self.column, "margin": self.margin, "reward_range": list(self.reward_range), "cost": self.cost,
-        }  # fmt: skip
-
-
-def guardrail_from(description: Mapping[str, Any]) -> Guardrail:
-    return Guardrail(
-        description["column"], description["margin"], tuple(description["reward_range"]), description["cost"]
-    )
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Gate(Result):
-    """Whether a candidate may be launched, and what of it is certain."""
-
-    certified: bool
-    """The logs are fit, the improvement exceeds its margin, and no guardrail gets worse by more than its own."""
-    health: Health
-    improvement: Improvement | None
-    """None where the logs are not fit."""
-    guardrails: Mapping[str, Improvement]
-    """By column; certified where the lower bound exceeds minus its margin."""
-    delta: float
-    """The chance that any of these bounds fails: it is split evenly over them."""
-    basis: Basis | None = field(compare=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "certified": self.certified, "delta": self.delta, "fit": self.health.ok,
-            "improvement": None if self.improvement is None else self.improvement.to_dict(),
-            "guardrails": {column: result.to_dict() for column, result in self.guardrails.items()},
-        }  # fmt: skip
-
-    def records(self) -> list[dict[str, Any]]:
-        found = {} if self.improvement is None else {"": self.improvement, **self.guardrails}
-        return [{"guardrail": column, **record} for column, result in found.items() for record in result.records()]
+from surelift.results.gate import Gate, Guardrail
+from surelift.results.improvement import Improvement
+from surelift.results.provenance import Provenance
 
 
 def gate(
@@ -101,7 +43,10 @@ def gate(
     require_logs(logs)
     rails = _named(guardrails)
     share = check_delta(delta) / (1 + len(rails))
-    logs_of = {column: logs.with_reward(column, rail.reward_range, is_cost=rail.cost) for column, rail in rails.items()}
+    logs_of = {
+        column: logs.declared_as(logs.declaration.with_reward(column, rail.reward_range, is_cost=rail.cost))
+        for column, rail in rails.items()
+    }
     health = check(logs, policy, progress=progress)
     if not health.ok:
         return Gate(False, health, None, {}, delta, None)
@@ -126,7 +71,7 @@ def _held(result: Improvement) -> Improvement:
 
 def _basis(
     improvement: Improvement, held: Mapping[str, Improvement], rails: Mapping[str, Guardrail], delta: float
-) -> Basis:
+) -> Provenance:
     fingerprint = improvement.basis.fingerprint
     for result in held.values():
         fingerprint = fingerprint + result.basis.fingerprint

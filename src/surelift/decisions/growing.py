@@ -23,7 +23,7 @@ _NO_COLUMNS = (
 
 def check_keep(logs: Logs, sums: Sums) -> None:
     """Without the number of rounds before sampling, all must have been kept with one probability, in every batch."""
-    if logs.keep_probability is not None and logs.rounds_before_sampling is None:
+    if logs.declaration.keep_probability is not None and logs.declaration.rounds_before_sampling is None:
         before_sampling(logs, sums)
 
 

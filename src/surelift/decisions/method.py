@@ -48,7 +48,9 @@ class Method:
 
     def known(self, logs: Logs, policies: Mapping[str, Policy]) -> frozenset[str]:
         """The policies that can be controlled: those whose whole distribution is known, if control is wanted."""
-        if (logs.cluster is not None or logs.keep_probability is not None) and not self.bound.any_units:
+        if (
+            logs.declaration.cluster is not None or logs.declaration.keep_probability is not None
+        ) and not self.bound.any_units:
             able = ", ".join(name for name, bound in BOUNDS.items() if bound.any_units)
             raise UsageError(f"method {self.name!r} knows no clusters and no sampled rounds; use one of {able}.")
         if self.control == "none" or not self.bound.controls:

@@ -10,13 +10,9 @@ from typing import Any, Literal
 from surelift.controls import models
 from surelift.decisions.asking import Progress, before_sampling
 from surelift.decisions.comparison import Comparison, comparison_of
-from surelift.decisions.course import Course, Point
-from surelift.decisions.evaluation import Evaluation
 from surelift.decisions.growing import PER_BATCH, check_keep, growing, no_count, refuse_arrays, without_rounds
-from surelift.decisions.improvement import Improvement
 from surelift.decisions.method import check_delta, choose_method
-from surelift.decisions.result import delivered
-from surelift.decisions.select import Selection, selection_of
+from surelift.decisions.select import selection_of
 from surelift.decisions.shards import Counted, Shard, ends_of
 from surelift.decisions.valuation import Valuation
 from surelift.engines import collect
@@ -26,6 +22,11 @@ from surelift.logs.faults import refuse_faults
 from surelift.logs.logs import Logs
 from surelift.policies import Policy
 from surelift.policies.resolve import PRODUCTION, from_description, name_policies, rebuild
+from surelift.results.evaluation import Evaluation
+from surelift.results.history import History, Point
+from surelift.results.improvement import Improvement
+from surelift.results.result import delivered
+from surelift.results.selection import Selection
 from surelift.saving import write_beside
 from surelift.statistics import Plan, Sums
 from surelift.statistics.state import from_state, to_state
@@ -97,11 +98,11 @@ class Monitor:
     @property
     def counted(self) -> str:
         """What ``rounds`` counts."""
-        return self._declaration.counted
+        return self._declaration.declaration.counted
 
     @property
     def cluster(self) -> str | None:
-        return self._declaration.cluster
+        return self._declaration.declaration.cluster
 
     def asks_the_same(self, other: "Monitor") -> bool:
         return self._identity() == other._identity()
@@ -150,7 +151,7 @@ class Monitor:
         sums = collect(logs, self._ask_of(logs, known).plan(no_count), progress=progress)
         refuse_faults(sums.invalid, rows=sums.rows)
         files = shard.files if file is None else shard.files_with(file, sums)
-        first, last = (None, None) if logs.cluster is None or not sums.rows else ends_of(logs)
+        first, last = (None, None) if logs.declaration.cluster is None or not sums.rows else ends_of(logs)
         if first is not None and first == shard.last_cluster:
             raise LogsError(
                 f"cluster {first!r} goes on from the batch before; the rounds of a cluster must lie whole in one batch."
@@ -178,7 +179,7 @@ class Monitor:
             raise LogsError("no round has been counted yet; update the monitor first.")
         return self._answer(self._asked, self._sums)
 
-    def course(self) -> Course:
+    def course(self) -> History:
         """How the bounds moved from batch to batch, as far as they are remembered."""
         answer = self.answer()
         first: Any = next(iter(answer.values())) if isinstance(answer, Evaluation) else answer
@@ -189,7 +190,7 @@ class Monitor:
         )
         improves = not isinstance(answer, Evaluation)
         one: Any = next(iter(answer.improvements.values())) if isinstance(answer, Selection) else first
-        return Course(
+        return History(
             points, "improvement" if improves else first.kind, one.over if improves else None,
             one.margin if improves else 0.0, self._delta, self.counted, one.promise, one.doubts,
         )  # fmt: skip
@@ -200,7 +201,7 @@ class Monitor:
 
     def to_html(self, path: str | Path | None = None) -> str | None:
         """The answer and its course as one page of HTML (extra ``report``): into a file, or as text."""
-        from surelift.report.html import page_of
+        from surelift.views.html import page_of
 
         return delivered(page_of(self), path, "the report")
 
@@ -345,7 +346,7 @@ class Monitor:
             "question": self._question, "delta": self._delta, "margin": float(self._margin), "over": baseline.over,
             "baseline": baseline.baseline.describe(), "options": self._method.describe(),
             "logs": {
-                role: value for role, value in self._declaration.describe().items() if role not in PER_BATCH
+                role: value for role, value in self._declaration.declaration.describe().items() if role not in PER_BATCH
             },
             "policies": {name: policy.describe() for name, policy in described.items()},
         }  # fmt: skip

@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from surelift.decisions.asking import before_sampling
-from surelift.decisions.evaluation import Evaluation
-from surelift.decisions.improvement import Improvement
 from surelift.decisions.monitor import Monitor
-from surelift.decisions.select import Selection
 from surelift.engines import collect
 from surelift.errors import LogsError
 from surelift.logs.faults import refuse_faults
 from surelift.logs.logs import Logs
+from surelift.results.evaluation import Evaluation
+from surelift.results.improvement import Improvement
+from surelift.results.selection import Selection
 from surelift.statistics import Sums
 
 

@@ -1,7 +1,6 @@
 """What would each single smoothing have given, beside the mixture of them all?"""
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,46 +8,10 @@ import numpy as np
 from surelift.decisions.asking import Progress, ask, count_rounds
 from surelift.decisions.comparison import comparison_of, one_policy
 from surelift.decisions.method import check_delta, choose_method
-from surelift.decisions.result import Result
 from surelift.grids import Grid
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import PRODUCTION
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Profile(Result):
-    """The lower bound on an improvement by each smoothing of the grid, had it been the only one, fixed beforehand.
-
-    The best of them was not known beforehand: it is a picture, and only ``lower`` is a bound.
-    """
-
-    policy: str
-    over: str
-    estimate: float
-    lower: float
-    """Of the mixture, which did not have to know the best smoothing."""
-    smoothings: tuple[float, ...]
-    bounds: tuple[float, ...]
-    delta: float
-    rounds: int
-    doubts: tuple[str, ...]
-
-    @property
-    def best(self) -> tuple[float, float]:
-        """The smoothing that would have been best, and its bound."""
-        place = int(np.argmax(self.bounds))
-        return self.smoothings[place], self.bounds[place]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "policy": self.policy, "over": self.over, "estimate": self.estimate, "lower": self.lower,
-            "smoothings": list(self.smoothings), "bounds": list(self.bounds), "delta": self.delta, "rounds": self.rounds,
-            "doubts": list(self.doubts),
-        }  # fmt: skip
-
-    def records(self) -> list[dict[str, Any]]:
-        pairs = zip(self.smoothings, self.bounds, strict=True)
-        return [{"policy": self.policy, "smoothing": smoothing, "lower": bound} for smoothing, bound in pairs]
+from surelift.results.profile import Profile
 
 
 def profile(

@@ -1,48 +1,21 @@
 """The same question of every segment of a log, each answered at its share of delta."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from surelift.decisions.asking import EMPTY, Progress
-from surelift.decisions.basis import Basis
-from surelift.decisions.result import ByName, Result
 from surelift.engines import collect_by
 from surelift.errors import LogsError, UsageError
 from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
 from surelift.logs.logs import Logs
 from surelift.policies import Policy
+from surelift.results.provenance import Provenance
+from surelift.results.result import R
+from surelift.results.segments import Segments
 from surelift.statistics import Plan, Sums
 from surelift.statistics.segments import count_segments
-
-R = TypeVar("R", bound=Result)
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Segments(ByName[R], Generic[R]):
-    """The answers for each segment, by its name; all hold at once, each at delta divided by their number."""
-
-    results: Mapping[str, R]
-    by: str
-    """The column of segments."""
-    delta: float
-    rounds: int
-    basis: Basis = field(compare=False)
-
-    @property
-    def certified(self) -> tuple[str, ...]:
-        """The segments whose improvement is certified."""
-        return tuple(name for name, result in self.results.items() if getattr(result, "certified", False))
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "by": self.by, "delta": self.delta, "rounds": self.rounds,
-            "segments": {name: result.to_dict() for name, result in self.results.items()},
-        }  # fmt: skip
-
-    def records(self) -> list[dict[str, Any]]:
-        return [{self.by: name, **record} for name, result in self.results.items() for record in result.records()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +44,12 @@ def check_by(logs: Logs, by: Any, segments: Any, policies: Mapping[str, Policy])
         raise UsageError(f"by must name a column of segments, but is a {type(by).__name__}.")
     logs.require_columns(by, role="by", single=True)
     own = logs.needs().read
-    known = {logs.time, logs.cluster, logs.cluster_size, *(logs.contexts or ())}
+    known = {
+        logs.declaration.time,
+        logs.declaration.cluster,
+        logs.declaration.cluster_size,
+        *(logs.declaration.contexts or ()),
+    }
     read = {name for policy in policies.values() for name in policy.needs(logs).read}
     if by in (set(own) | read) - known:
         raise UsageError(
@@ -93,7 +71,7 @@ def answer_by(
     delta: float,
     plan: Callable[[Callable[[], int]], Plan],
     answer: Callable[[Plan, Sums, float, str], R],
-    basis: Callable[[Sums], Basis],
+    basis: Callable[[Sums], Provenance],
     progress: Progress | None,
 ) -> Segments[R]:
     """Answer for each segment at its share of delta.
@@ -114,7 +92,7 @@ def _ask_by(
     logs: Logs, by: "By", plan: Callable[[Callable[[], int]], Plan], *, progress: Progress | None
 ) -> dict[str, tuple[Plan, Sums]]:
     """Count the rounds of each segment, plan for each with its own number, and add up in one pass."""
-    if logs.keep_probability is not None:
+    if logs.declaration.keep_probability is not None:
         raise UsageError(
             "by= needs the number of rounds of each segment before sampling, which these logs do not say; leave "
             "keep_probability out if it depended on the segment alone."

@@ -68,10 +68,10 @@ class Shard:
 
 def ends_of(logs: Logs) -> tuple[str, str]:
     """The first and the last cluster of a batch."""
-    assert logs.cluster is not None
+    assert logs.declaration.cluster is not None
     first = last = None
     for batch in logs.batches():
-        column = batch.table[logs.cluster]
+        column = batch.table[logs.declaration.cluster]
         first = str(column[0].as_py()) if first is None else first
         last = str(column[len(column) - 1].as_py())
     return first or "", last or ""

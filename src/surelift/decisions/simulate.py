@@ -1,7 +1,5 @@
 """How often would each method hold, and how wide would it be, on weights like these and rewards whose truth is known?"""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,12 +10,12 @@ from surelift.bounds.bound import Promise
 from surelift.decisions.asking import Progress, require_logs
 from surelift.decisions.evaluate import evaluate
 from surelift.decisions.method import check_delta
-from surelift.decisions.result import Result
 from surelift.engines import collect
 from surelift.errors import LogsError, UsageError
 from surelift.logs.faults import refuse_faults
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import name_policies
+from surelift.results.simulation import Outcome, Simulation
 from surelift.statistics import Plan
 from surelift.statistics.reading import Reading
 
@@ -26,48 +24,6 @@ SEED = 20240523
 ROUNDING = 1e-12
 # Methods that need no more than a column of probabilities; a smoothing of 1/sqrt(rounds) and the like are theirs.
 METHODS = tuple(name for name, bound in BOUNDS.items() if bound.needs == "three columns")
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """Of one method, over the simulated logs of one policy."""
-
-    policy: str
-    method: str
-    promise: Promise
-    coverage: float
-    """How often both bounds held."""
-    width: float
-    """Their mean distance, in the units of the column."""
-    empty: float
-    """How often the lower bound said nothing."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "policy": self.policy, "method": self.method, "promise": self.promise, "coverage": self.coverage,
-            "width": self.width, "empty": self.empty,
-        }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Simulation(Result):
-    """Every method on the same simulated logs."""
-
-    outcomes: tuple[Outcome, ...]
-    rounds: int
-    runs: int
-    delta: float
-    truth: Mapping[str, float]
-    """The value of each policy in the simulation, in the units of the column."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "rounds": self.rounds, "runs": self.runs, "delta": self.delta, "truth": dict(self.truth),
-            "outcomes": self.records(),
-        }  # fmt: skip
-
-    def records(self) -> list[dict[str, Any]]:
-        return [outcome.to_dict() for outcome in self.outcomes]
 
 
 def simulate(
@@ -92,7 +48,7 @@ def simulate(
     """
     require_logs(logs)
     delta, named = check_delta(delta), name_policies(policies)
-    if logs.cluster is not None or logs.keep_probability is not None:
+    if logs.declaration.cluster is not None or logs.declaration.keep_probability is not None:
         raise UsageError("simulate draws rounds one by one; it knows no clusters and no sampled logs.")
     kept = _Rounds()
     sums = collect(logs, Plan(named), look=kept)
@@ -117,9 +73,9 @@ def simulate(
         for run in range(runs):
             drawn = rng.integers(0, len(propensity), count)
             reward = (rng.random(count) < chance[drawn]).astype(np.float64)
-            one = Logs(reward=reward, propensity=propensity[drawn], density=logs.density)
+            one = Logs(reward=reward, propensity=propensity[drawn], density=logs.declaration.density)
             for method in METHODS:
-                if logs.density and method == "implicit-exploration":
+                if logs.declaration.density and method == "implicit-exploration":
                     continue
                 found[method].append(_held(one, name, probability[drawn], method, delta, low, high))
             if progress is not None:

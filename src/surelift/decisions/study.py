@@ -1,61 +1,25 @@
 """All that whoever decides will ask of some candidates: the answer, what it rests on, and what would make it certain."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from surelift.decisions.asking import Progress, before_sampling, count_rounds, require_logs
-from surelift.decisions.check import Health, check
+from surelift.decisions.check import check
 from surelift.decisions.comparison import Comparison, comparison_of
-from surelift.decisions.course import POINTS, Course, collect_course, course_of
+from surelift.decisions.course import POINTS, collect_course, course_of
 from surelift.decisions.evaluate import evaluate
-from surelift.decisions.evaluation import Evaluation
-from surelift.decisions.findings import Finding
-from surelift.decisions.improvement import Improvement
 from surelift.decisions.method import check_delta, choose_method
-from surelift.decisions.power import Forecast, power
-from surelift.decisions.result import Result
-from surelift.decisions.select import Selection, selection_of
+from surelift.decisions.power import power
+from surelift.decisions.select import selection_of
 from surelift.errors import LogsError
 from surelift.grids import Grid
 from surelift.logs.logs import Logs
 from surelift.policies import Policy
 from surelift.policies.resolve import PRODUCTION, name_policies
+from surelift.results.health import Finding, Health
+from surelift.results.report import Report
 from surelift.statistics import Plan
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Study(Result):
-    """The material of a report. Without a selection, where the logs are not fit for a guarantee."""
-
-    health: Health
-    selection: Selection | None
-    values: Evaluation | None
-    """Of every candidate and of production, at a delta of their own."""
-    course: Course | None
-    usual: Mapping[str, Improvement]
-    """What a usual asymptotic interval says, by name; empty where there is none, for clusters and sampled rounds."""
-    forecasts: Mapping[str, Forecast]
-    """For the candidates that are not certified, by name; empty where rounds forecast nothing: sampled, or only one."""
-    source: str = ""
-    """What the log is called, where it has a name."""
-
-    @property
-    def certified(self) -> bool:
-        return self.selection is not None and self.selection.certified
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "certified": self.certified, "health": self.health.to_dict(),
-            "selection": None if self.selection is None else self.selection.to_dict(),
-            "values": None if self.values is None else self.values.to_dict(),
-            "usual": {name: one.to_dict() for name, one in self.usual.items()},
-            "forecasts": {name: one.to_dict() for name, one in self.forecasts.items()},
-            "course": None if self.course is None else self.course.to_dict(),
-        }  # fmt: skip
-
-    def records(self) -> list[dict[str, Any]]:
-        return self.health.records() if self.selection is None else self.selection.records()
 
 
 def study(
@@ -68,7 +32,7 @@ def study(
     control: Any = "auto",
     grid: str | Grid = "anytime",
     progress: Progress | None = None,
-) -> Study:
+) -> Report:
     """Check the logs, select among the policies, and gather what a report shows beside: ``study(...).to_html(path)``.
 
     The improvements are those of ``select``, and hold together with probability 1 - delta; so do the values, for
@@ -87,18 +51,18 @@ def study(
     )  # fmt: skip
     health = check(logs, asked.everyone, progress=progress)
     if not health.ok:
-        return Study(health, None, None, None, {}, {}, _called(logs))
+        return Report(health, None, None, None, {}, {}, _called(logs))
     try:
         return _fit(asked, health, delta=delta, options=options, progress=progress)
     except LogsError as error:
         said, _, remedy = str(error).partition("\n")
         finding = Finding("refuse", "bounds", said.rstrip("."), remedy)
-        return Study(replace(health, findings=(*health.findings, finding)), None, None, None, {}, {}, _called(logs))
+        return Report(replace(health, findings=(*health.findings, finding)), None, None, None, {}, {}, _called(logs))
 
 
 def _fit(
     asked: Comparison, health: Health, *, delta: float, options: Mapping[str, Any], progress: Progress | None
-) -> Study:
+) -> Report:
     """Of logs that are fit, unless their bounds contradict each other."""
     logs, named = asked.logs, asked.policies
     each = delta / len(named)
@@ -107,13 +71,13 @@ def _fit(
     beside = None if usual is None else usual.plan(lambda: count_rounds(logs))
     both = Plan(plan.policies, (*plan.terms, *(() if beside is None else beside.terms)), plan.model)
     # Of a part of a sampled log it is not known how many rounds it stands for.
-    followed = logs.rounds_before_sampling is None
+    followed = logs.declaration.rounds_before_sampling is None
     parts = collect_course(logs, both, points=POINTS if followed else 1, progress=progress)
     whole = before_sampling(logs, parts[-1])
     found = asked.answer(plan, whole, delta=each)
     production: dict[str, Policy | str] = {PRODUCTION: PRODUCTION, **asked.everyone}
-    foreseen = logs.keep_probability is None and whole.units > 1
-    return Study(
+    foreseen = logs.declaration.keep_probability is None and whole.units > 1
+    return Report(
         health=health,
         selection=selection_of(found, many="simultaneous", delta=delta),
         values=evaluate(logs, production, delta=delta, progress=progress, **options),
@@ -137,6 +101,6 @@ def _called(logs: Logs) -> str:
 
 def _usual(asked: Comparison) -> Comparison | None:
     """The same question by the usual interval, which knows rounds alone."""
-    if asked.logs.cluster is not None or asked.logs.keep_probability is not None:
+    if asked.logs.declaration.cluster is not None or asked.logs.declaration.keep_probability is not None:
         return None
     return replace(asked, method=choose_method("normal", control="auto"), known=frozenset())

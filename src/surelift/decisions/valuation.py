@@ -6,13 +6,13 @@ from typing import Any
 
 from surelift.bounds.bound import Promise
 from surelift.decisions.asking import refuse_contradiction
-from surelift.decisions.basis import Basis, assumed_of, assumptions_of, basis_of, doubts_of, within
-from surelift.decisions.evaluation import Evaluation, PolicyValue, Sides
 from surelift.decisions.method import Method, control_of
 from surelift.estimates import plain_mean
 from surelift.logs.logs import Logs
 from surelift.policies import Policy
 from surelift.quantities import Shortfall, Value
+from surelift.results.evaluation import Evaluation, PolicyValue, Sides
+from surelift.results.provenance import Provenance, assumed_of, assumptions_of, basis_of, doubts_of, within
 from surelift.statistics import Needed, Plan, Sums, Term
 
 
@@ -58,7 +58,7 @@ class Valuation:
             if above:
                 yield shortfall
 
-    def basis(self, sums: Sums, **place: str) -> Basis:
+    def basis(self, sums: Sums, **place: str) -> Provenance:
         options = {"sides": self.sides, **self.method.describe(), **self.options, **place}
         return basis_of("evaluate", self.logs, self.policies, sums, options)
 
@@ -105,7 +105,7 @@ class Valuation:
             upper=None if high is None else scale.upper(high),
             delta=delta,
             rounds=sums.units,
-            counted=self.logs.counted,
+            counted=self.logs.declaration.counted,
             method=method.name,
             control=control_of(*terms),
             promise=self.promise,

@@ -4,7 +4,6 @@ import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,39 +12,17 @@ from surelift.decisions.asking import Progress
 from surelift.decisions.certificate import Answer, Certificate
 from surelift.decisions.compare import compare
 from surelift.decisions.evaluate import evaluate
-from surelift.decisions.gate import gate, guardrail_from
-from surelift.decisions.result import Result
+from surelift.decisions.gate import gate
 from surelift.decisions.select import select
 from surelift.errors import LogsError, SureliftError, UsageError, is_number
 from surelift.logs.logs import Logs
 from surelift.policies import Policy
 from surelift.policies.resolve import name_policies, rebuild
+from surelift.results.gate import guardrail_from
+from surelift.results.verification import Verification
 
 TOLERANCE = 1e-9
 _DECLARED = ("reward_range", "density", "propensity_is_estimated", "actions")
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Verification(Result):
-    """Whether everything came out the same, and what did not."""
-
-    differences: tuple[str, ...]
-    rounds: int
-    answer: Answer
-    """The answer computed again."""
-
-    @property
-    def same(self) -> bool:
-        return not self.differences
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "same": self.same, "differences": list(self.differences), "rounds": self.rounds,
-            "answer": self.answer.to_dict(),
-        }  # fmt: skip
-
-    def records(self) -> list[dict[str, Any]]:
-        return [{"same": self.same, "differences": "; ".join(self.differences), "rounds": self.rounds}]
 
 
 def verify(

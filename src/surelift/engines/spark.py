@@ -17,7 +17,7 @@ from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import ROWS_PER_BATCH
 from surelift.logs.faults import Tally
 from surelift.logs.logs import Logs
-from surelift.logs.remote import SparkFrame
+from surelift.logs.sources.remote import SparkFrame
 from surelift.statistics.plan import Plan
 from surelift.statistics.sums import Sums
 
@@ -29,7 +29,7 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
     # Workers run the Python that runs here, unless somebody chose another.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     needed = stream.needs_of(logs, plan).columns()
-    declared, names = logs.declared(), list(dict.fromkeys([*logs.needs().columns(), *needed]))
+    declaration, names = logs.declaration, list(dict.fromkeys([*logs.needs().columns(), *needed]))
 
     def add_up(batches: Iterator[Any]) -> Iterator[Any]:
         from pyspark import TaskContext
@@ -38,7 +38,7 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
         place = f"partition {context.partitionId()}" if context is not None else "a partition"
         sums = Sums()
         for table in _longer(batches):
-            sums = sums + _placed(stream.collect(Logs(table, **declared), plan), place)
+            sums = sums + _placed(stream.collect(Logs.of(table, declaration), plan), place)
         yield pa.record_batch({"sums": pa.array([pickle.dumps(sums)], pa.binary())})
 
     try:
@@ -79,7 +79,7 @@ def _refuse_what_needs_order(logs: Logs, plan: Plan) -> None:
     reasons = {
         "a bootstrap, which goes by row numbers": any(term.needed.resamples for term in plan.terms),
         "efron-stein, which needs the whole log at once": any(term.needed.efron_stein for term in plan.terms),
-        "clusters, which must lie whole in one shard": logs.cluster is not None,
+        "clusters, which must lie whole in one shard": logs.declaration.cluster is not None,
         "a reward model that is refitted in the order of time": plan.model is not None and plan.model.in_order,
     }
     for reason, applies in reasons.items():

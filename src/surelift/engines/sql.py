@@ -17,7 +17,7 @@ from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32
 from surelift.logs.faults import Fault, Reason, Tally
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
-from surelift.logs.remote import SqlTable
+from surelift.logs.sources.remote import SqlTable
 from surelift.quantities import Decline, Shortfall
 from surelift.statistics.fused import Fused, Simple
 from surelift.statistics.plan import MEAN, SQUARES, Plan, Term
@@ -35,7 +35,7 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
     if fused is None:
         return stream.collect_here(logs, plan, progress=progress)
     backend = logs.source.table.get_backend()
-    query = Query(logs, plan, fused.simple, fenced=backend.name == "postgres")
+    query = Aggregate(logs, plan, fused.simple, fenced=backend.name == "postgres")
     try:
         with _planned_simply(backend):
             found = query.expression().to_pyarrow().to_pylist()
@@ -69,7 +69,7 @@ class Bad(NamedTuple):
     value: Any
 
 
-class Query:
+class Aggregate:
     """A plan of plain quantities as one aggregate."""
 
     def __init__(self, logs: Logs, plan: Plan, simple: dict[str, Simple], *, fenced: bool = False) -> None:
@@ -103,8 +103,8 @@ class Query:
         import ibis
 
         zero, divisor = self._logs.scale.affine
-        earned = (self._number(self._logs.outcome) - zero) / divisor
-        propensity = self._number(str(self._logs.propensity)).nullif(0.0)
+        earned = (self._number(self._logs.declaration.outcome) - zero) / divisor
+        propensity = self._number(str(self._logs.declaration.propensity)).nullif(0.0)
         bucket = (ibis.random() * GROUPS).floor().cast("int64")
         columns: dict[str, Any] = {"bucket": bucket, "earned": earned, "propensity": propensity}
         for place, one in enumerate(self._bad()):
@@ -145,16 +145,18 @@ class Query:
         """Every way in which a row can be unfit, as the path that reads it would count them."""
         logs, scale = self._logs, self._logs.scale
         kind = "cost" if scale.is_cost else "reward"
-        yield from self._bad_numbers(logs.outcome, f"{kind} {logs.outcome!r}")
-        reward = self._number(logs.outcome)
+        yield from self._bad_numbers(logs.declaration.outcome, f"{kind} {logs.declaration.outcome!r}")
+        reward = self._number(logs.declaration.outcome)
         yield self._one(
-            f"{kind} {logs.outcome!r}, declared in [{scale.low:g}, {scale.high:g}]", faults.REWARD,
+            f"{kind} {logs.declaration.outcome!r}, declared in [{scale.low:g}, {scale.high:g}]", faults.REWARD,
             ~reward.isnan() & ((reward < scale.low) | (reward > scale.high)), reward,
         )  # fmt: skip
-        yield from self._bad_probability(str(logs.propensity), f"propensity {logs.propensity!r}", faults.PROPENSITY)
+        yield from self._bad_probability(
+            str(logs.declaration.propensity), f"propensity {logs.declaration.propensity!r}", faults.PROPENSITY
+        )
         for name, one in self._simple.items():
             yield from self._bad_probability(one.column, f"policy {name!r}", faults.PROBABILITY)
-            p, q = self._number(one.column), self._number(str(logs.propensity))
+            p, q = self._number(one.column), self._number(str(logs.declaration.propensity))
             weight = p / q.nullif(0.0)
             # Databases call NaN larger than any number; it is told as NaN, and an infinity as one.
             above = ~(p.isnan() | p.isinf() | q.isnan() | q.isinf()) & (weight > LARGEST_WEIGHT)

@@ -14,8 +14,8 @@ from surelift.logs.batch import Batch, Needs
 from surelift.logs.faults import refuse_faults
 from surelift.logs.fingerprint import scramble
 from surelift.logs.logs import Logs
-from surelift.logs.remote import SparkFrame, SqlTable
 from surelift.logs.rounds import Rounds
+from surelift.logs.sources.remote import SparkFrame, SqlTable
 from surelift.policies import Policy
 from surelift.statistics.adding import WORTH_COMPILING, add_up
 from surelift.statistics.efron_stein import WholeLog
@@ -32,7 +32,7 @@ REMOTE: Mapping[type, str] = {SparkFrame: "surelift.engines.spark", SqlTable: "s
 
 def known_distributions(logs: Logs, policies: Mapping[str, Policy]) -> frozenset[str]:
     """The policies whose probabilities are known for every action, as production's are: a look at the first batch."""
-    if logs.logging is None:
+    if logs.declaration.logging is None:
         return frozenset()
     for batch in logs.batches(needs_of(logs, Plan(policies))):
         rounds = Rounds(logs, batch)

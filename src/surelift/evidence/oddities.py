@@ -28,7 +28,7 @@ class Copies:
     _mask: int = 0
 
     def add(self, reading: Reading) -> None:
-        if reading.rounds.logs.time is None or reading.rounds.size == 0:
+        if reading.rounds.declaration.time is None or reading.rounds.size == 0:
             return
         times = _as_integers(reading.rounds.times())
         self.rows += len(times)
@@ -85,7 +85,7 @@ class Tails:
 
 
 @dataclass(slots=True)
-class Course:
+class DailyRewards:
     """Rounds and rewards by day."""
 
     rounds: dict[str, int] = field(default_factory=dict)

@@ -135,7 +135,7 @@ def _bets(reading: Reading, labels: Sequence[object] | None) -> Iterator[Bet]:
     if rounds.logging_shares is None:
         for name, weights in reading.weights.items():
             yield _held_to(f"weights of {name!r}", weights.weight, np.ones(rounds.size))
-        if rounds.action_counts is not None and not rounds.logs.density:
+        if rounds.action_counts is not None and not rounds.declaration.density:
             yield _held_to("inverse propensities", 1.0 / rounds.propensity, rounds.action_counts)
         return
     assert rounds.action is not None

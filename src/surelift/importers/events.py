@@ -13,7 +13,7 @@ import pyarrow as pa
 from surelift.arrays import ArrowTable
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
-from surelift.logs.files import expand
+from surelift.logs.sources.files import expand
 
 BYTES_PER_PIECE = 1 << 24
 

@@ -7,8 +7,6 @@ from surelift.bounds.bound import Promise
 from surelift.controls import models
 from surelift.controls.model import RewardModel
 from surelift.decisions.asking import refuse_contradiction
-from surelift.decisions.basis import basis_of, doubts_of
-from surelift.decisions.guarantee import Guarantee
 from surelift.decisions.method import check_delta
 from surelift.errors import LogsError, UsageError
 from surelift.grids import Grid
@@ -20,6 +18,8 @@ from surelift.learning.rule import GaussianRule
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import as_policy
+from surelift.results.guarantee import Guarantee
+from surelift.results.provenance import basis_of, doubts_of
 from surelift.statistics import Sums
 
 NAME, ZERO = "learned", "zero"
@@ -50,7 +50,7 @@ def guarantee_of(
     if judged.count() < 1:
         raise LogsError("no round is left to certify with.")
     objective = choice.build(
-        rounds=judged.count(), actions=learned.action_count, distributions=logs.logging is not None
+        rounds=judged.count(), actions=learned.action_count, distributions=logs.declaration.logging is not None
     )
     rows, known = read or (Rows(judged, learned.features, learned.action_count, model), None)
     found = certify(rule, objective, rows, delta=options["delta"], device=device, progress=progress)
@@ -137,5 +137,5 @@ def _assumptions(logs: Logs, options: Mapping[str, Any], any_looks: bool, model:
         rounds,
         "actions are drawn anew at every decision, as sample does",
         *(() if model is None else (model.assumes,)),
-        *logs.assumes,
+        *logs.declaration.assumes,
     )

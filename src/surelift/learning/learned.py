@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from surelift.arrays import FloatArray
 from surelift.decisions.certificate import Certificate
-from surelift.decisions.guarantee import Guarantee
 from surelift.errors import LogsError, UsageError
 from surelift.learning import files
 from surelift.learning.features import Features
@@ -26,6 +25,7 @@ from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
 from surelift.policies.policy import action_counts, require_action, require_action_count
 from surelift.policies.readers import Singles, kept
+from surelift.results.guarantee import Guarantee
 
 NO_CERTIFICATE = (
     "predict takes the likeliest action of every context, which is another policy than the one that was certified: that one "
@@ -242,7 +242,11 @@ class LearnedReader:
         if isinstance(self.learned.rule, ItemRule):
             require_action_count(logs, "a policy over items")
         logs.require_columns(self.learned.features.names, role="a context of the learned policy")
-        if logs.actions is not None and self.learned.actions is not None and logs.actions != self.learned.actions:
+        if (
+            logs.declaration.actions is not None
+            and self.learned.actions is not None
+            and logs.declaration.actions != self.learned.actions
+        ):
             raise UsageError(
                 f"the policy was learned for the actions {list(self.learned.actions)[:10]}, in this order; declare them so."
             )

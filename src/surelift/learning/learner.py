@@ -13,11 +13,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from surelift.controls.apart import SAME_ROUNDS
+from surelift.controls.held_out import SAME_ROUNDS
 from surelift.decisions.certificate import Certificate
 from surelift.decisions.compare import compare
-from surelift.decisions.guarantee import Guarantee
-from surelift.decisions.improvement import Improvement
 from surelift.decisions.method import check_delta
 from surelift.errors import UsageError, share
 from surelift.grids import Grid
@@ -39,6 +37,8 @@ from surelift.learning.training import Problem, Training
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import as_policy
+from surelift.results.guarantee import Guarantee
+from surelift.results.improvement import Improvement
 
 Progress = Callable[[int, int, float], None]
 """Called after every pass over the rounds: its number, how many there are at most, and the bound so far."""
@@ -233,7 +233,7 @@ class PolicyLearner:
             value = getattr(choice, name)
             if value is not None:
                 asked[name] = value.describe() if isinstance(value, Grid) else value
-        bare = LearnedPolicy(rule, prior.features, logs.actions, actions, parts)
+        bare = LearnedPolicy(rule, prior.features, logs.declaration.actions, actions, parts)
         read = problem.rows, None if aside else found.everything
         device = None if mine["device"] == "cpu" else problem.training.device
         answer = guarantee_of(bare, logs, asked, control=choice.model, read=read, device=device)
@@ -245,7 +245,9 @@ class PolicyLearner:
         """To learn a random rule from these rounds, from the prior on."""
         features, actions = prior.features, found.actions
         rows = Rows(logs, features, actions, choice.model)
-        objective = choice.build(rounds=rows.rounds, actions=actions, distributions=logs.logging is not None)
+        objective = choice.build(
+            rounds=rows.rounds, actions=actions, distributions=logs.declaration.logging is not None
+        )
         policy = LinearGaussian(
             torch.from_numpy(prior.means.copy()), self.get_params()["covariance"], unseen=features.unseen()
         )
@@ -288,7 +290,7 @@ class PolicyLearner:
         problem = self._problem(policy, estimate, rows, surveyed.everything, progress)
         found = yield replace(problem, choosing=Rows(choosing, features, actions, choice.model))
         rule = finished(found)
-        bare = LearnedPolicy(rule, features, logs.actions, actions, parts)
+        bare = LearnedPolicy(rule, features, logs.declaration.actions, actions, parts)
         answer = compare(judge, {NAME: as_policy(bare)}, delta=mine["delta"])
         asked = {"judged": [cut, rounds]}
         return replace(bare, certificate=Certificate.of(answer), asked=asked), answer

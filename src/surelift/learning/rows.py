@@ -54,7 +54,7 @@ class Rows:
     @property
     def bytes_at_most(self) -> int:
         """What they take as tensors."""
-        vectors = (self._logs.logging is not None) + (self._model is not None)
+        vectors = (self._logs.declaration.logging is not None) + (self._model is not None)
         return self.rounds * (4 * (self._features.size + vectors * self._actions + 3) + 8)
 
     def _read(self) -> Iterator[Examples]:
@@ -115,7 +115,7 @@ def survey(logs: Logs, *, intercept: bool) -> Survey:
     All that makes a round unfit is counted over the whole log before it is told.
     """
     require_learnable(logs)
-    contexts = logs.contexts or ()
+    contexts = logs.declaration.contexts or ()
     finding = Finding(contexts, intercept=intercept)
     counts, found, everything, faulty = set[int](), Fingerprint(), Fingerprint(), Sums()
     for batch in logs.batches(Needs(handed_on=contexts)):
@@ -147,7 +147,7 @@ def survey(logs: Logs, *, intercept: bool) -> Survey:
 def require_learnable(logs: Logs) -> None:
     require_action(logs, SUBJECT)
     require_action_count(logs, SUBJECT)
-    if not logs.contexts:
+    if not logs.declaration.contexts:
         raise UsageError(f"{SUBJECT} needs to know the contexts it decides by: name their columns in contexts=.")
     for name in ("cluster", "keep_probability", "embedding"):
         if getattr(logs, name) is not None:
@@ -158,7 +158,10 @@ def fingerprint_of(rounds: Rounds) -> Fingerprint:
     """Of rewards, propensities and actions as they are in the log: the same rounds, whatever was declared of them."""
     assert rounds.action is not None
     hashes, logs = RoundHashes(rounds.size), rounds.logs
-    for name in (logs.outcome, logs.propensity if logs.propensity is not None else logs.log_propensity):
+    for name in (
+        logs.declaration.outcome,
+        logs.declaration.propensity if logs.declaration.propensity is not None else logs.declaration.log_propensity,
+    ):
         hashes.mix(np.ascontiguousarray(rounds.plain_numbers(str(name)).values))
     hashes.mix(rounds.action.astype(np.float64))
     return hashes.fingerprint()

@@ -87,7 +87,7 @@ def _between(low: Any, high: Any, mean: Any, deviation: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Uniform:
+class UniformDensity:
     """Every action between ``low`` and ``high`` alike."""
 
     low: float
@@ -111,7 +111,7 @@ class Uniform:
 
 
 @dataclass(frozen=True, slots=True)
-class Blend:
+class DensityBlend:
     """One of several densities, each with its share: an exploring one beside a cautious one, say."""
 
     parts: tuple[tuple[float, Density], ...]
@@ -131,10 +131,10 @@ class Blend:
         return sum((share * part.below(edge, read) for share, part in self.parts), start=np.zeros(1))
 
     def describe(self) -> dict[str, Any]:
-        return {"kind": "blend", "parts": [[share, part.describe()] for share, part in self.parts]}
+        return {"kind": "density-blend", "parts": [[share, part.describe()] for share, part in self.parts]}
 
 
-DENSITIES = (Gaussian, Uniform, Blend)
+DENSITIES = (Gaussian, UniformDensity, DensityBlend)
 
 
 def gaussian(mean: str | float, deviation: str | float, *, low: float = -math.inf, high: float = math.inf) -> Gaussian:
@@ -147,12 +147,12 @@ def _plain(number: Any) -> Any:
     return number.item() if isinstance(number, np.generic) else number
 
 
-def uniform(low: float, high: float) -> Uniform:
+def uniform(low: float, high: float) -> UniformDensity:
     """Every action between two numbers alike."""
-    return Uniform(_plain(low), _plain(high))
+    return UniformDensity(_plain(low), _plain(high))
 
 
-def blend(parts: Sequence[tuple[float, Density]]) -> Blend:
+def blend(parts: Sequence[tuple[float, Density]]) -> DensityBlend:
     """Several densities, each with its share: ``blend([(0.9, gaussian("mean", 1)), (0.1, uniform(0, 10))])``."""
     try:
         pairs = tuple((_plain(share), part) for share, part in parts)
@@ -160,7 +160,7 @@ def blend(parts: Sequence[tuple[float, Density]]) -> Blend:
         raise UsageError("a blend is a list of pairs, a share and a density each.") from error
     if not all(isinstance(part, DENSITIES) for _, part in pairs):
         raise UsageError("a blend is made of densities: gaussian, uniform, or another blend.")
-    return Blend(pairs)
+    return DensityBlend(pairs)
 
 
 def density_from(description: Mapping[str, Any]) -> Density:
@@ -170,7 +170,7 @@ def density_from(description: Mapping[str, Any]) -> Density:
     if kind == "gaussian":
         return Gaussian(**given)
     if kind == "uniform-density":
-        return Uniform(**given)
-    if kind == "blend":
-        return Blend(tuple((share, density_from(part)) for share, part in given["parts"]))
+        return UniformDensity(**given)
+    if kind == "density-blend":
+        return DensityBlend(tuple((share, density_from(part)) for share, part in given["parts"]))
     raise ValueError(f"no density of kind {kind!r}")

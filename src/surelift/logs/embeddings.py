@@ -21,8 +21,8 @@ _MOST_WRITTEN = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Clusters:
-    """Each action has one embedding: the cluster it belongs to, by position, counted from 0."""
+class ActionKinds:
+    """Each action has one embedding: the kind it belongs to, by position, counted from 0."""
 
     codes: IntArray = field(repr=False, compare=False)
     column: None = None
@@ -33,7 +33,7 @@ class Clusters:
         return len(self.codes)
 
     def of(self, vectors: Vectors, chances: FloatArray | None = None) -> Vectors:
-        """From probabilities of actions to those of clusters."""
+        """From probabilities of actions to those of kinds."""
         matrix = _matrix(vectors, self.actions)
         order = np.argsort(self.codes, kind="stable")
         starts = np.searchsorted(self.codes[order], np.arange(self.codes.max() + 1))
@@ -44,7 +44,7 @@ class Clusters:
         return self.codes[np.clip(action, 0, self.actions - 1)]
 
     def describe(self) -> dict[str, Any]:
-        return {"kind": "clusters", **_written("codes", self.codes)}
+        return {"kind": "kinds", **_written("codes", self.codes)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +83,20 @@ class Known:
         return {"kind": "known", "column": self.column, **_written("matrix", self.matrix)}
 
 
-Embedding = Clusters | Known
+Embedding = ActionKinds | Known
 
 
-def clusters(codes: Sequence[int] | IntArray) -> Clusters:
-    """A cluster for each action, as numbers from 0 on without a gap."""
+def kinds(codes: Sequence[int] | IntArray) -> ActionKinds:
+    """A kind for each action, as numbers from 0 on without a gap."""
     try:
         found = np.asarray(codes)
     except ValueError as error:
-        raise UsageError("clusters are a list of whole numbers, one for each action.") from error
+        raise UsageError("kinds are a list of whole numbers, one for each action.") from error
     if found.ndim != 1 or not len(found) or found.dtype.kind not in "iu":
-        raise UsageError("clusters are a list of whole numbers, one for each action.")
+        raise UsageError("kinds are a list of whole numbers, one for each action.")
     if not np.array_equal(np.unique(found), np.arange(found.max() + 1)):
-        raise UsageError("clusters are numbered from 0 on, without a gap.")
-    return Clusters(found.astype(np.int64))
+        raise UsageError("kinds are numbered from 0 on, without a gap.")
+    return ActionKinds(found.astype(np.int64))
 
 
 def known(matrix: Any, *, column: str) -> Known:
@@ -126,8 +126,8 @@ def embedding_from(description: Mapping[str, Any]) -> Embedding:
     """What ``describe`` wrote into a certificate."""
     if "mark" in description:
         raise UsageError("this embedding cannot be kept in a certificate; give the logs with it, in Python.")
-    if description["kind"] == "clusters":
-        return clusters(description["codes"])
+    if description["kind"] == "kinds":
+        return kinds(description["codes"])
     return known(description["matrix"], column=description["column"])
 
 

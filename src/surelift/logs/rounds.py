@@ -29,6 +29,7 @@ class Rounds:
 
     def __init__(self, logs: "Logs", batch: Batch) -> None:
         self.logs = logs
+        self.declaration = declared = logs.declaration
         self.table = batch.table
         self.start = batch.start
         self.size: int = batch.table.num_rows
@@ -42,20 +43,25 @@ class Rounds:
         self.action: IntArray | None = None
         self.continuous: FloatArray | None = None
         """The action that was taken, where it is a number of its own kind."""
-        if logs.action is not None and logs.density:
-            self.continuous, _ = self.numbers(logs.action, f"action {logs.action!r}")
-        elif logs.action is not None:
-            self.action = self.positions(logs.action, f"action {logs.action!r}")
+        if declared.action is not None and declared.density:
+            self.continuous, _ = self.numbers(declared.action, f"action {declared.action!r}")
+        elif declared.action is not None:
+            self.action = self.positions(declared.action, f"action {declared.action!r}")
         # The vector first: it may show that the propensity is a little larger than the column says.
-        if logs.logging is not None:
-            subject = f"logging {logs.logging!r}" if isinstance(logs.logging, str) else "logging"
-            self.logging = self.check_probability_vectors(self.vectors(logs.logging, subject), subject)
+        if declared.logging is not None:
+            subject = f"logging {declared.logging!r}" if isinstance(declared.logging, str) else "logging"
+            self.logging = self.check_probability_vectors(self.vectors(declared.logging, subject), subject)
         self.propensity = self._read_propensity()
         self.logging_shares = None if self.logging is None else self.logging.normalised(only_down=False)
-        self.clusters = None if logs.cluster is None else self._read_clusters(batch.again)
+        self.clusters = None if declared.cluster is None else self._read_clusters(batch.again)
         self.keep_probability = self._read_keep_probability()
-        if logs.time is not None:
-            self.refuse(f"time {logs.time!r}", faults.NULL, is_absent(decode(self.table[logs.time])), None)
+        if declared.time is not None:
+            self.refuse(
+                f"time {declared.time!r}",
+                faults.NULL,
+                is_absent(decode(self.table[declared.time])),
+                None,
+            )
 
     @property
     def usable(self) -> BoolArray:
@@ -148,11 +154,11 @@ class Rounds:
             differ = self.action_counts != vectors.lengths
             self.refuse(subject, faults.VECTOR_DECLARED, self.usable & differ, vectors.lengths)
         if self.action is not None:
-            self.check_positions(self.action, f"action {self.logs.action!r}", limit=vectors.lengths)
+            self.check_positions(self.action, f"action {self.declaration.action!r}", limit=vectors.lengths)
 
     def positions(self, name: str, subject: str) -> IntArray:
         """A column of actions as positions counted from 0."""
-        labels = self.logs.actions
+        labels = self.declaration.actions
         found, null, column = find_positions(self.table[name], labels, as_text=name in self._as_text)
         self.refuse(subject, faults.NULL, null, None)
         nowhere = (found == NOWHERE) & ~null
@@ -176,12 +182,14 @@ class Rounds:
 
     def times(self) -> npt.NDArray[Any]:
         """The times of the decisions, in a form that can be put in order."""
-        assert self.logs.time is not None
-        column = decode(self.table[self.logs.time])
+        assert self.declaration.time is not None
+        column = decode(self.table[self.declaration.time])
         if pa.types.is_nested(column.type):
-            raise UsageError(f"time {self.logs.time!r} holds {column.type}; a time is a timestamp, a date or a number.")
+            raise UsageError(
+                f"time {self.declaration.time!r} holds {column.type}; a time is a timestamp, a date or a number."
+            )
         if is_text(column):
-            numbers = self.plain_numbers(self.logs.time)
+            numbers = self.plain_numbers(self.declaration.time)
             return numbers.values if not numbers.not_numeric.any() else np.asarray(column.to_pylist(), dtype=np.str_)
         found: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
         return found
@@ -197,7 +205,7 @@ class Rounds:
         return table
 
     def _read_reward(self) -> FloatArray:
-        name, scale = self.logs.outcome, self.logs.scale
+        name, scale = self.declaration.outcome, self.logs.scale
         subject = f"{'cost' if scale.is_cost else 'reward'} {name!r}"
         values, _ = self.numbers(name, subject)
         outside = ((values < scale.low) | (values > scale.high)) & np.isfinite(values)
@@ -205,22 +213,22 @@ class Rounds:
         return scale.unit(values)
 
     def _read_propensity(self) -> FloatArray:
-        logs = self.logs
-        if logs.log_propensity is not None:
-            subject = f"log_propensity {logs.log_propensity!r}"
-            logarithms, tolerance = self.numbers(logs.log_propensity, subject)
+        declared = self.declaration
+        if declared.log_propensity is not None:
+            subject = f"log_propensity {declared.log_propensity!r}"
+            logarithms, tolerance = self.numbers(declared.log_propensity, subject)
             with np.errstate(over="ignore"):
                 values = np.exp(logarithms)
             shown, reason = logarithms, faults.LOG_PROPENSITY
-        elif isinstance(logs.propensity, DENSITIES):
+        elif isinstance(declared.propensity, DENSITIES):
             subject, tolerance, reason = "propensity, the density of production", 0.0, faults.DENSITY
-            values = shown = self.density_at(logs.propensity, subject)
+            values = shown = self.density_at(declared.propensity, subject)
         else:
-            assert isinstance(logs.propensity, str)
-            subject = f"propensity {logs.propensity!r}"
-            values, tolerance = self.numbers(logs.propensity, subject)
+            assert isinstance(declared.propensity, str)
+            subject = f"propensity {declared.propensity!r}"
+            values, tolerance = self.numbers(declared.propensity, subject)
             shown, reason = values, faults.PROPENSITY
-        if logs.density:
+        if declared.density:
             self.refuse(subject, faults.DENSITY, (values <= 0) | (np.isinf(values) & np.isfinite(shown)), shown)
         else:
             self.refuse(subject, reason, (values <= 0) | (values > 1.0 + tolerance), shown)
@@ -252,10 +260,10 @@ class Rounds:
         return np.fmax(propensity, held) / np.clip(self.logging.sums(), 0.5, 1.0)
 
     def _read_clusters(self, again: BoolArray | None) -> Clusters:
-        logs = self.logs
-        assert logs.cluster is not None
-        subject = f"cluster {logs.cluster!r}"
-        column = decode(self.table[logs.cluster])
+        declared = self.declaration
+        assert declared.cluster is not None
+        subject = f"cluster {declared.cluster!r}"
+        column = decode(self.table[declared.cluster])
         missing = is_absent(column)
         if pa.types.is_floating(column.type):
             missing = missing | np.isnan(_as_floats(column))
@@ -264,21 +272,24 @@ class Rounds:
             self.refuse(subject, faults.CLUSTER_AGAIN, again, column[int(np.argmax(again))].as_py())
         starts = cluster_starts(column)
         sizes = np.diff(starts)
-        if logs.cluster_max is not None:
-            above = np.repeat(sizes > logs.cluster_max, sizes)
+        if declared.cluster_max is not None:
+            above = np.repeat(sizes > declared.cluster_max, sizes)
             self.refuse(
-                f"{subject}, declared at most {logs.cluster_max}", faults.CLUSTER_MAX, above, np.repeat(sizes, sizes)
+                f"{subject}, declared at most {declared.cluster_max}",
+                faults.CLUSTER_MAX,
+                above,
+                np.repeat(sizes, sizes),
             )
-            return Clusters(starts, np.full(len(sizes), float(logs.cluster_max)))
-        if isinstance(logs.cluster_size, str):
-            declared, _ = self.numbers(logs.cluster_size, f"cluster_size {logs.cluster_size!r}")
+            return Clusters(starts, np.full(len(sizes), float(declared.cluster_max)))
+        if isinstance(declared.cluster_size, str):
+            expected, _ = self.numbers(declared.cluster_size, f"cluster_size {declared.cluster_size!r}")
         else:
-            declared = np.full(self.size, float(logs.cluster_size or 0))
-        self.refuse(f"{subject}, its size", faults.CLUSTER_SIZE, declared != np.repeat(sizes, sizes), declared)
+            expected = np.full(self.size, float(declared.cluster_size or 0))
+        self.refuse(f"{subject}, its size", faults.CLUSTER_SIZE, expected != np.repeat(sizes, sizes), expected)
         return Clusters(starts, sizes.astype(np.float64))
 
     def _read_keep_probability(self) -> FloatArray | None:
-        name = self.logs.keep_probability
+        name = self.declaration.keep_probability
         if name is None:
             return None
         subject = f"keep_probability {name!r}"
@@ -290,9 +301,9 @@ class Rounds:
         return np.minimum(kept, 1.0)
 
     def _read_action_counts(self) -> FloatArray | None:
-        declared = self.logs.action_count
+        declared = self.declaration.action_count
         if declared is None:
-            labels = self.logs.actions
+            labels = self.declaration.actions
             return None if labels is None else np.full(self.size, float(len(labels)))
         if not isinstance(declared, str):
             return np.full(self.size, float(declared))

@@ -19,7 +19,7 @@ from surelift.policies.readers import Singles
 
 
 def require_continuous(logs: Logs, subject: str) -> None:
-    if not logs.density or logs.action is None:
+    if not logs.declaration.density or logs.declaration.action is None:
         raise UsageError(
             f"{subject} is about continuous actions: say density=True, and name the column of the action that was taken in "
             "action=."
@@ -65,7 +65,7 @@ class Binned:
 
     def needs(self, logs: Logs) -> Needs:
         require_continuous(logs, "a discretisation")
-        if not isinstance(logs.propensity, DENSITIES):
+        if not isinstance(logs.declaration.propensity, DENSITIES):
             raise UsageError(
                 "a discretisation must know how likely production's bins are: give its density in propensity=, one of "
                 "surelift.densities, instead of a column."
@@ -75,7 +75,7 @@ class Binned:
         return Needs(read=columns)
 
     def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
-        action, production = rounds.continuous, rounds.logs.propensity
+        action, production = rounds.continuous, rounds.declaration.propensity
         assert action is not None
         assert isinstance(production, DENSITIES)
         ends = np.array([-math.inf, *self.edges, math.inf])

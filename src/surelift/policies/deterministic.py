@@ -72,7 +72,7 @@ class EpsilonGreedy:
 
 
 @dataclass(frozen=True, slots=True)
-class Uniform:
+class UniformPolicy:
     """Every action alike."""
 
     limits: Limits = Limits()

@@ -26,7 +26,7 @@ class Production:
         return Probabilities(rounds.propensity, rounds.logging_shares, np.zeros(rounds.size))
 
     def describe(self) -> dict[str, Any]:
-        return {"kind": "logging"}
+        return {"kind": "production"}
 
 
 @dataclass(frozen=True, slots=True)

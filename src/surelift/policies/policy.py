@@ -78,7 +78,7 @@ def notes_of(policy: Policy, kind: Literal["assumes", "doubts"]) -> tuple[str, .
 
 
 def single_probabilities(rounds: Rounds, values: FloatArray, tolerance: float, subject: str) -> Probabilities:
-    if rounds.logs.density:
+    if rounds.declaration.density:
         rounds.refuse(subject, faults.NEGATIVE, values < 0, values)
         return Probabilities(values)
     rounds.refuse(subject, faults.PROBABILITY, (values < 0) | (values > 1.0 + tolerance), values)
@@ -96,7 +96,7 @@ def vector_probabilities(rounds: Rounds, vectors: Vectors, subject: str) -> Prob
 
 def require_action(logs: Logs, subject: str) -> None:
     require_discrete(logs, subject)
-    if logs.action is None:
+    if logs.declaration.action is None:
         raise UsageError(
             f"{subject} speaks of every action, so the logs must say which one was taken: name it in action=, as a "
             "position counted from 0 or as a label declared in actions=[...]."
@@ -104,7 +104,7 @@ def require_action(logs: Logs, subject: str) -> None:
 
 
 def require_discrete(logs: Logs, subject: str) -> None:
-    if logs.density:
+    if logs.declaration.density:
         raise UsageError(
             f"{subject} speaks of probabilities over actions, but density=True says that actions are continuous."
         )
@@ -112,7 +112,7 @@ def require_discrete(logs: Logs, subject: str) -> None:
 
 def require_action_count(logs: Logs, subject: str) -> None:
     require_discrete(logs, subject)
-    if logs.logging is None and logs.actions is None and logs.action_count is None:
+    if logs.declaration.logging is None and logs.declaration.actions is None and logs.declaration.action_count is None:
         raise UsageError(
             f"{subject} must know how many actions there were to choose from: declare actions=[...], logging= or "
             "action_count= (a number, or a column where it varies)."

@@ -16,8 +16,8 @@ from surelift.logs import faults
 from surelift.logs.batch import Needs
 from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32, is_list, list_to_vectors
 from surelift.logs.logs import Logs
-from surelift.logs.part import Part
 from surelift.logs.rounds import Rounds
+from surelift.logs.sources.slice import Slice
 from surelift.logs.vectors import Vectors
 
 
@@ -89,7 +89,7 @@ class Array:
                 f"a policy given as an array has shape (rounds,) or (rounds, actions), not {self.array.shape}."
             )
         # Of a part of a log, the array stands beside the whole.
-        rounds = (logs.source.source if isinstance(logs.source, Part) else logs.source).count()
+        rounds = (logs.source.source if isinstance(logs.source, Slice) else logs.source).count()
         if len(self.array) != rounds:
             raise UsageError(f"a policy's array has {len(self.array):,} rows, but the logs have {rounds:,} rounds.")
         return Needs()
@@ -148,11 +148,11 @@ class Model:
     def _features(self, logs: Logs) -> tuple[str, ...]:
         if hasattr(self.model, "feature_names_in_"):
             return tuple(str(name) for name in self.model.feature_names_in_)
-        if logs.contexts is None:
+        if logs.declaration.contexts is None:
             raise UsageError(
                 "a model needs its features: name their columns, in the order it was fitted on, in contexts=."
             )
-        return logs.contexts
+        return logs.declaration.contexts
 
     def _order(self, logs: Logs) -> tuple[list[int], int]:
         """For each class of the model, its position among the actions; and how many actions there are."""
@@ -162,18 +162,18 @@ class Model:
                 "actions; fit it first, or pass a function that returns one probability per action in their order."
             )
         classes = [label.item() if isinstance(label, np.generic) else label for label in self.model.classes_]
-        if logs.actions is None:
+        if logs.declaration.actions is None:
             if classes != list(range(len(classes))):
                 raise UsageError(
                     f"the model's classes are {classes[:5]}...; declare the order of actions in actions=[...]."
                 )
             return list(range(len(classes))), len(classes)
-        unknown = [label for label in classes if label not in logs.actions]
+        unknown = [label for label in classes if label not in logs.declaration.actions]
         if unknown:
             raise UsageError(
-                f"the model's class {unknown[0]!r} is not among the declared actions {list(logs.actions)[:10]}."
+                f"the model's class {unknown[0]!r} is not among the declared actions {list(logs.declaration.actions)[:10]}."
             )
-        return [logs.actions.index(label) for label in classes], len(logs.actions)
+        return [logs.declaration.actions.index(label) for label in classes], len(logs.declaration.actions)
 
 
 def as_numbers(values: Any) -> Any:

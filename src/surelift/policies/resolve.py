@@ -8,15 +8,15 @@ import numpy as np
 from surelift.errors import UsageError, positive, share
 from surelift.logs.densities import DENSITIES, density_from
 from surelift.policies.continuous import Binned, DensityReader, Kernel, binned_from, kernel
-from surelift.policies.deterministic import Chosen, EpsilonGreedy, Uniform
+from surelift.policies.deterministic import Chosen, EpsilonGreedy, UniformPolicy
 from surelift.policies.direct import Direct
 from surelift.policies.given import Given, Production
 from surelift.policies.policy import Policy
 from surelift.policies.readers import Array, Column, Columns, Function, Model, Reader, as_numbers
-from surelift.policies.wrappers import Bounded, Mixture, Softmax
+from surelift.policies.wrappers import Blend, Bounded, Softmax
 
-PRODUCTION = "logging"
-_POLICIES = (Given, Production, Chosen, EpsilonGreedy, Uniform, Softmax, Mixture, Bounded, Binned, Kernel, Direct)
+PRODUCTION = "production"
+_POLICIES = (Given, Production, Chosen, EpsilonGreedy, UniformPolicy, Softmax, Blend, Bounded, Binned, Kernel, Direct)
 
 
 def chosen(column: str) -> Policy:
@@ -26,7 +26,7 @@ def chosen(column: str) -> Policy:
 
 def uniform() -> Policy:
     """The policy that takes every action alike."""
-    return Uniform()
+    return UniformPolicy()
 
 
 def softmax(scores: Any, temperature: float) -> Policy:
@@ -39,9 +39,9 @@ def epsilon_greedy(greedy: Any, epsilon: float) -> Policy:
     return EpsilonGreedy(greedy if isinstance(greedy, Chosen) else as_reader(greedy), share("epsilon", epsilon))
 
 
-def mixture(policy: Any, alpha: float) -> Policy:
+def blend(policy: Any, alpha: float) -> Policy:
     """Production, and with probability ``alpha`` the other policy instead: its weights are at least 1 - alpha."""
-    return Mixture(as_policy(policy), share("alpha", alpha))
+    return Blend(as_policy(policy), share("alpha", alpha))
 
 
 def bounded(policy: Any, max_weight: float) -> Policy:
@@ -118,7 +118,7 @@ def name_of(form: Any) -> str:
         return form
     if isinstance(getattr(form, "name", None), str) and hasattr(form, "__array__"):
         return str(form.name)  # a Series
-    if isinstance(form, Mixture):
+    if isinstance(form, Blend):
         return f"{100 * form.alpha:g}% {name_of(form.policy)}"
     if isinstance(form, Bounded):
         return name_of(form.policy)
@@ -132,7 +132,7 @@ def from_description(description: Mapping[str, Any]) -> Policy:
     if kind in ("array", "function", "model", "learned"):
         raise UsageError(f"it was made of {kind} {description.get('name', '')}".rstrip())
     match kind:
-        case "logging":
+        case "production":
             return Production()
         case "column":
             return Given(Column(str(description["column"])))
@@ -148,9 +148,9 @@ def from_description(description: Mapping[str, Any]) -> Policy:
             of = description["of"]
             greedy = Chosen(of["column"]) if of["kind"] == "chosen" else reader_from(of)
             return EpsilonGreedy(greedy, share("epsilon", description["epsilon"]))
-        case "mixture":
-            return mixture(from_description(description["of"]), description["alpha"])
-        case "gaussian" | "uniform-density" | "blend":
+        case "blend":
+            return blend(from_description(description["of"]), description["alpha"])
+        case "gaussian" | "uniform-density" | "density-blend":
             return Given(DensityReader(density_from(description)))
         case "binned":
             return binned_from(dict(description))

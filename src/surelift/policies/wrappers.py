@@ -45,7 +45,7 @@ class Softmax:
 
 
 @dataclass(frozen=True, slots=True)
-class Mixture:
+class Blend:
     """(1 - alpha) of production and alpha of another: caution that the certificate knows of."""
 
     policy: Policy
@@ -72,7 +72,7 @@ class Mixture:
         return Probabilities(logged, shares.replace_values(values), excess, self.alpha * other.short_of_one)
 
     def describe(self) -> dict[str, Any]:
-        return {"kind": "mixture", "alpha": self.alpha, "of": self.policy.describe()}
+        return {"kind": "blend", "alpha": self.alpha, "of": self.policy.describe()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from surelift.quantities.quantity import Predicted, Weights
 
 
 @dataclass(frozen=True, slots=True)
-class Improvement:
+class Gain:
     """(w - 1) r, whose mean is at most V(candidate) - V(production)."""
 
     paired: ClassVar[bool] = True
@@ -43,7 +43,7 @@ class Improvement:
 
 
 @dataclass(frozen=True, slots=True)
-class Decline(Improvement):
+class Decline(Gain):
     """(w - 1)(1 - r), whose mean is at most V(production) - V(candidate)."""
 
     def earned(self, reward: FloatArray) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.report.plots import COLOURS, require_matplotlib
+from surelift.views.plots import COLOURS, require_matplotlib
 
 
 def _axes(width: float = 6.0, height: float = 3.8) -> tuple[Any, Any]:

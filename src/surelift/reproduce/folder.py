@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from surelift.errors import UsageError
-from surelift.report.plots import require_matplotlib
 from surelift.saving import write_beside
 from surelift.version import __version__
+from surelift.views.plots import require_matplotlib
 
 Tell = Callable[[int, int, str], None]
 """Called when a piece is done: how many are, of how many, and which it was."""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ReproducedTable:
     name: str
     """Of its files."""
     title: str
@@ -110,7 +110,7 @@ class Folder:
         return self._pieces / f"{name}.json"
 
     def write(
-        self, title: str, intro: Sequence[str], tables: Sequence[Table], figures: Sequence[tuple[str, str]]
+        self, title: str, intro: Sequence[str], tables: Sequence[ReproducedTable], figures: Sequence[tuple[str, str]]
     ) -> Path:
         """Every table as Markdown and CSV, and one page with all of them; figures are (file, what it shows)."""
         for table in tables:

@@ -16,7 +16,7 @@ from surelift.decisions.evaluate import evaluate
 from surelift.decisions.power import power
 from surelift.logs.logs import Logs
 from surelift.reproduce.data import MissingDataError
-from surelift.reproduce.folder import Folder, Table, Tell
+from surelift.reproduce.folder import Folder, ReproducedTable, Tell
 
 CAMPAIGNS = ("all", "men", "women")
 DELTA = 0.05
@@ -73,7 +73,7 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
     return folder.write("Real logs: the Open Bandit Dataset", told(found), [table(found)], [])
 
 
-def table(found: Sequence[dict[str, Any]]) -> Table:
+def table(found: Sequence[dict[str, Any]]) -> ReproducedTable:
     rows = []
     for name, one in zip(CAMPAIGNS, found, strict=True):
         inside = one["lower"] <= one["thompson"] <= one["upper"]
@@ -93,7 +93,9 @@ def table(found: Sequence[dict[str, Any]]) -> Table:
         "of the policy as it changed, with its standard error. Rounds needed are those that would certify the improvement "
         "in four of five logs, were it as large as the two logs' means are apart; none where Thompson's is not larger.",
     ]
-    return Table("open-bandit", "The average of Thompson sampling, judged by the random log", columns, rows, notes)
+    return ReproducedTable(
+        "open-bandit", "The average of Thompson sampling, judged by the random log", columns, rows, notes
+    )
 
 
 def told(found: Sequence[dict[str, Any]]) -> list[str]:

@@ -13,7 +13,7 @@ from surelift.decisions.evaluate import evaluate
 from surelift.quantities.regularizers import PolicyRounds, regularizer_named
 from surelift.reproduce import figures, published
 from surelift.reproduce.data import TABULAR, MissingDataError, available, labelled
-from surelift.reproduce.folder import Folder, Table, Tell
+from surelift.reproduce.folder import Folder, ReproducedTable, Tell
 
 DELTA = 0.05
 # One number of redraws for all; the bound by Efron and Stein changes in the third digit with more.
@@ -159,7 +159,7 @@ LEGEND = (
 )
 
 
-def by_dataset(sets: Sequence[str], radius: FloatArray) -> Table:
+def by_dataset(sets: Sequence[str], radius: FloatArray) -> ReproducedTable:
     """Table 4: the mean over 45 scenarios, for each set."""
     means = radius.mean(axis=2)  # (sets, runs, methods)
     columns = ["set", *_heads(), *OURS]
@@ -167,12 +167,17 @@ def by_dataset(sets: Sequence[str], radius: FloatArray) -> Table:
     over = np.mean([published.TABLE_4[name] for name in sets], axis=0)
     rows.append(_row("mean of these sets", means.mean(axis=0), tuple(over.tolist())))
     note = "The last row averages the paper's numbers over the same sets."
-    return Table(
-        "table-4", "Table 4: mean relative radius by data set", columns, rows, [LEGEND, note], _page("set", rows)
+    return ReproducedTable(
+        "table-4",
+        "Table 4: mean relative radius by data set",
+        columns,
+        rows,
+        [LEGEND, note],
+        _page("set", rows),
     )
 
 
-def by_target(sets: Sequence[str], radius: FloatArray) -> Table:
+def by_target(sets: Sequence[str], radius: FloatArray) -> ReproducedTable:
     """Table 5: the mean over sets, behaviours and noises, for each target policy."""
     apart = radius.reshape(*radius.shape[:2], -1, len(TARGETS), radius.shape[-1])
     apart = apart.mean(axis=(0, 2))  # (runs, targets, methods)
@@ -186,17 +191,17 @@ def by_target(sets: Sequence[str], radius: FloatArray) -> Table:
         rows.append(cells + [float(apart[:, place, names.index(method)].mean()) for method in OURS])
     note = f"The paper averages over 11 sets, of which {len(sets)} are here: its numbers are of other sets too."
     title = "Table 5: mean relative radius by temperature of the target"
-    return Table("table-5", title, [*columns, *OURS], rows, [note])
+    return ReproducedTable("table-5", title, [*columns, *OURS], rows, [note])
 
 
-def by_size(counts: Sequence[int], radius: FloatArray) -> Table:
+def by_size(counts: Sequence[int], radius: FloatArray) -> ReproducedTable:
     rows = [_row(str(rounds), radius[place], published.TABLE_1[rounds]) for place, rounds in enumerate(counts)]
     note = "The paper shows one log of each size."
     title = "Table 1: relative radius on kropt by number of rounds"
-    return Table("table-1", title, ["rounds", *_heads(), *OURS], rows, [LEGEND, note], _page("rounds", rows))
+    return ReproducedTable("table-1", title, ["rounds", *_heads(), *OURS], rows, [LEGEND, note], _page("rounds", rows))
 
 
-def by_order(found: dict[str, list[float]]) -> Table:
+def by_order(found: dict[str, list[float]]) -> ReproducedTable:
     rows = [[name, *bounds] for name, bounds in found.items() if name != "truth"]
     note = (
         f"One log of 625 rounds without noise, behaviour and target of temperature 0.3; the true value is "
@@ -205,7 +210,7 @@ def by_order(found: dict[str, list[float]]) -> Table:
         "of infinite order is the bound with the logarithm itself."
     )
     columns = ["regularizer", *(f"L = {order}" for order in ORDERS), "L = infinity"]
-    return Table("orders", "Bounds of order L on balance-scale, smoothing 1/sqrt(n)", columns, rows, [note])
+    return ReproducedTable("orders", "Bounds of order L on balance-scale, smoothing 1/sqrt(n)", columns, rows, [note])
 
 
 def _heads() -> list[str]:

@@ -21,7 +21,7 @@ from surelift.errors import UsageError
 from surelift.logs.logs import Logs
 from surelift.reproduce import figures, published
 from surelift.reproduce.data import MissingDataError
-from surelift.reproduce.folder import Folder, Table, Tell
+from surelift.reproduce.folder import Folder, ReproducedTable, Tell
 from surelift.reproduce.ops import softmax
 
 SETS = ("mnist", "fashion-mnist", "emnist-bymerge47")
@@ -92,7 +92,7 @@ def logging_weights(images: Any, labels: IntArray, classes: int, seed: int) -> F
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Problem:
+class LearningTask:
     """One split and temperature: the log, the prior, and what only an experiment knows."""
 
     logs: Logs
@@ -113,7 +113,7 @@ class Problem:
         return lower / (1.0 - self.value), (new - self.test_value) / (1.0 - self.test_value)
 
 
-def problems(images: Images, seeds: Sequence[int], temperatures: Sequence[float] = TEMPERATURES) -> list[Problem]:
+def problems(images: Images, seeds: Sequence[int], temperatures: Sequence[float] = TEMPERATURES) -> list[LearningTask]:
     classes = int(max(images.labels.max(), images.truth.max())) + 1
     found = []
     for seed in seeds:
@@ -135,7 +135,7 @@ def problems(images: Images, seeds: Sequence[int], temperatures: Sequence[float]
             )  # fmt: skip
             on_test = softmax((temperature * images.test @ weights.T).astype(np.float64))
             found.append(
-                Problem(
+                LearningTask(
                     logs, temperature * weights, seed, temperature, float(logging[rows, right].mean()),
                     float(on_test[np.arange(len(images.truth)), images.truth].mean()), images,
                 )
@@ -144,7 +144,7 @@ def problems(images: Images, seeds: Sequence[int], temperatures: Sequence[float]
 
 
 def learned(
-    given: Sequence[Problem], options: dict[str, Any], *, passes: int, device: str, progress: Any = None
+    given: Sequence[LearningTask], options: dict[str, Any], *, passes: int, device: str, progress: Any = None
 ) -> list[Any]:
     """All problems with one call."""
     from surelift.learning import PolicyLearner, fit_many
@@ -161,7 +161,7 @@ def learned(
 
 
 def measured(
-    given: Sequence[Problem], options: dict[str, Any], *, passes: int, device: str
+    given: Sequence[LearningTask], options: dict[str, Any], *, passes: int, device: str
 ) -> list[tuple[float, float]]:
     learners = learned(given, options, passes=passes, device=device)
     return [one.improvements(learner) for one, learner in zip(given, learners, strict=True)]
@@ -212,7 +212,7 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
     )
 
 
-def table(found: dict[str, dict[str, Any]]) -> Table:
+def table(found: dict[str, dict[str, Any]]) -> ReproducedTable:
     """Table 2, by set: the paper's is an average over four sets, of which two are here."""
     columns = ["objective", *(f"{name}: {kind}" for name in found for kind in ("guaranteed", "true")), "paper: guaranteed",
                "paper: true"]  # fmt: skip
@@ -223,10 +223,10 @@ def table(found: dict[str, dict[str, Any]]) -> Table:
             cells += [float(part) for part in found[name][objective].mean(axis=(0, 1))]
         rows.append([*cells, *published.TABLE_2.get(objective, (None, None))])
     note = "The paper's numbers are averages over MNIST, FashionMNIST, EMNIST-b and NUS-WIDE-128, so no column repeats them."
-    return Table("table-2", "Table 2: relative improvement", columns, rows, [note])
+    return ReproducedTable("table-2", "Table 2: relative improvement", columns, rows, [note])
 
 
-def by_temperature(found: dict[str, dict[str, Any]]) -> Table:
+def by_temperature(found: dict[str, dict[str, Any]]) -> ReproducedTable:
     rows = []
     for name, of_set in found.items():
         for objective, pairs in of_set.items():
@@ -236,4 +236,4 @@ def by_temperature(found: dict[str, dict[str, Any]]) -> Table:
                 mean = one.mean(axis=0)
                 rows.append([name, objective, temperature, float(mean[0]), error[0], float(mean[1]), error[1]])
     columns = ["set", "objective", "inverse temperature", "guaranteed", "error", "true", "error of true"]
-    return Table("learning", "By inverse temperature of the logging policy", columns, rows)
+    return ReproducedTable("learning", "By inverse temperature of the logging policy", columns, rows)

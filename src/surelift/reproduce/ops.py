@@ -15,7 +15,7 @@ from surelift.decisions.select import select
 from surelift.logs.logs import Logs
 from surelift.reproduce import figures, ope, published
 from surelift.reproduce.data import IMPUTED, TABULAR, MissingDataError, available, labelled
-from surelift.reproduce.folder import Folder, Table, Tell
+from surelift.reproduce.folder import Folder, ReproducedTable, Tell
 
 DELTA = 0.05
 SEEDS = range(10)
@@ -175,7 +175,7 @@ def counted(found: Sequence[str]) -> list[int]:
     return [found.count(kind) for kind in OUTCOMES]
 
 
-def by_set(sets: Sequence[str], counts: dict[str, dict[str, list[int]]]) -> Table:
+def by_set(sets: Sequence[str], counts: dict[str, dict[str, list[int]]]) -> ReproducedTable:
     """Table 6, with the paper's counts in brackets."""
     rows = []
     for name in sets:
@@ -188,10 +188,10 @@ def by_set(sets: Sequence[str], counts: dict[str, dict[str, list[int]]]) -> Tabl
             cells.append(mine)
         rows.append(cells)
     note = "Worse/better/best, and in brackets the paper's, of ten."
-    return Table("table-6", "Table 6: what was chosen, by data set", ["set", *METHODS], rows, [note])
+    return ReproducedTable("table-6", "Table 6: what was chosen, by data set", ["set", *METHODS], rows, [note])
 
 
-def overall(sets: Sequence[str], totals: dict[str, list[int]]) -> Table:
+def overall(sets: Sequence[str], totals: dict[str, list[int]]) -> ReproducedTable:
     rows = []
     for method in METHODS:
         printed: list[Any] = [None] * 3
@@ -200,4 +200,6 @@ def overall(sets: Sequence[str], totals: dict[str, list[int]]) -> Table:
             printed = [sum(published.TABLE_6[name][place][k] for name in sets) for k in range(3)]
         rows.append([method, *totals[method], *printed])
     columns = ["method", *OUTCOMES, *(f"paper: {kind}" for kind in OUTCOMES)]
-    return Table("selection", "All data sets together", columns, rows, ["The paper's counts are over the same sets."])
+    return ReproducedTable(
+        "selection", "All data sets together", columns, rows, ["The paper's counts are over the same sets."]
+    )

@@ -100,7 +100,7 @@ def _seen_by(term: Term, reading: Reading, units: Units) -> PolicyRounds:
 
 
 def _moment(moment: Moment, term: Term, rounds: PolicyRounds, units: Units, logs: Logs) -> float:
-    if logs.density and not moment.regularizer.for_densities:
+    if logs.declaration.density and not moment.regularizer.for_densities:
         raise UsageError(f"{type(moment.regularizer).__name__} has no meaning for densities, which may exceed 1.")
     means = units.mean(moment.regularizer.values(rounds), padded_with=term.quantity.padding)
     with np.errstate(over="ignore"):
@@ -212,7 +212,7 @@ def _shifted(term: Term, values: FloatArray, offset: float, units: Units) -> Flo
 def _refuse_floor(term: Term, below: float) -> None:
     raise LogsError(
         f"policy {term.candidate!r}: a weight lies outside what was declared possible: a term lies {below:.6g} below its "
-        "floor.\nA smallest or largest weight must follow from how the policy is built, as in mixture(policy, alpha); with "
+        "floor.\nA smallest or largest weight must follow from how the policy is built, as in blend(policy, alpha); with "
         "a false one nothing can be certified."
     )
 

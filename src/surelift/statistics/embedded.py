@@ -8,21 +8,21 @@ import numpy as np
 from surelift.arrays import FloatArray, IntArray
 from surelift.errors import UsageError
 from surelift.logs import faults
-from surelift.logs.embeddings import Clusters, Known
+from surelift.logs.embeddings import ActionKinds, Known
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
 from surelift.policies import Policy
 from surelift.policies.direct import Direct
 from surelift.policies.given import Production
 from surelift.policies.policy import Probabilities
-from surelift.policies.wrappers import Mixture
+from surelift.policies.wrappers import Blend
 
 
 def embedded(
     rounds: Rounds, probabilities: Mapping[str, Probabilities], policies: Mapping[str, Policy]
 ) -> tuple[Rounds, dict[str, Probabilities]]:
     """The same rounds with an embedding in the place of each action."""
-    embedding, logging, shares = rounds.logs.embedding, rounds.logging, rounds.logging_shares
+    embedding, logging, shares = rounds.declaration.embedding, rounds.logging, rounds.logging_shares
     assert embedding is not None
     if rounds.faults.tallies or logging is None or shares is None:
         return rounds, dict(probabilities)
@@ -42,7 +42,7 @@ def embedded(
 
 def _chances(rounds: Rounds) -> FloatArray | None:
     """p(e|x, a), where an action has not one embedding alone."""
-    embedding, logs = rounds.logs.embedding, rounds.logs
+    embedding, logs = rounds.declaration.embedding, rounds.logs
     if not isinstance(embedding, Known):
         return None
     return embedding.chances(rounds.handed_on(logs.handed_on()) if embedding.by_context else None)
@@ -50,10 +50,10 @@ def _chances(rounds: Rounds) -> FloatArray | None:
 
 def _came(rounds: Rounds, chances: FloatArray | None) -> IntArray:
     """The embedding of each logged action."""
-    embedding = rounds.logs.embedding
+    embedding = rounds.declaration.embedding
     assert embedding is not None
     assert rounds.action is not None
-    if isinstance(embedding, Clusters):
+    if isinstance(embedding, ActionKinds):
         return embedding.logged(rounds.action)
     assert chances is not None
     values, _ = rounds.numbers(embedding.column, f"embedding {embedding.column!r}")
@@ -73,7 +73,7 @@ def _of_one(
     one: Probabilities, rounds: Rounds, apart: Rounds, policy: Policy, name: str, chances: FloatArray | None
 ) -> Probabilities:
     """``apart`` are the rounds by actions."""
-    embedding = rounds.logs.embedding
+    embedding = rounds.declaration.embedding
     assert embedding is not None
     assert rounds.action is not None
     if isinstance(policy, Direct):
@@ -86,7 +86,7 @@ def _of_one(
             f"policy {name!r} must be given as a vector over actions: an embedding adds up the probabilities of all of them."
         )
     vectors: Vectors = embedding.of(one.vectors, chances)
-    if isinstance(policy, Mixture):
+    if isinstance(policy, Blend):
         # From the candidate's own excess: a small share would drown in the rounding of a weight near 1.
         own = policy.policy.probabilities(apart, f"policy {name!r}")
         excess = policy.alpha * _of_one(own, rounds, apart, policy.policy, name, chances).excess(rounds.propensity)

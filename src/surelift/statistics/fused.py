@@ -19,13 +19,13 @@ from surelift.logs.logs import Logs
 from surelift.policies import Policy
 from surelift.policies.given import Given
 from surelift.policies.readers import Column
-from surelift.policies.wrappers import Mixture
-from surelift.quantities import Decline, Improvement, Quantity, Shortfall, Value
+from surelift.policies.wrappers import Blend
+from surelift.quantities import Decline, Gain, Quantity, Shortfall, Value
 from surelift.statistics.plan import MEAN, SQUARES, Plan, Term
 from surelift.statistics.reading import LARGEST_WEIGHT
 from surelift.statistics.sums import LoggingSums, LogSumKey, MomentKey, Sums, WeightSums
 
-_COMPLEMENTS: Mapping[type[Quantity], bool] = {Value: False, Shortfall: True, Improvement: False, Decline: True}
+_COMPLEMENTS: Mapping[type[Quantity], bool] = {Value: False, Shortfall: True, Gain: False, Decline: True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +66,14 @@ class Fused:
     """A plan that the fast path can carry out."""
 
     def __init__(self, logs: Logs, plan: Plan, simple: Mapping[str, Simple]) -> None:
-        assert logs.propensity is not None
+        assert logs.declaration.propensity is not None
         self._logs, self._plan, self._terms, self.simple = logs, plan, plan.terms, dict(simple)
         self._names = sorted(simple)
-        self._columns = [logs.outcome, logs.propensity, *(simple[name].column for name in self._names)]
+        self._columns = [
+            logs.declaration.outcome,
+            logs.declaration.propensity,
+            *(simple[name].column for name in self._names),
+        ]
         self._alphas = np.array([simple[name].alpha for name in self._names])
         counts = [len(term.needed.components) for term in plan.terms]
         self._first = np.cumsum([0, *counts])
@@ -86,9 +90,9 @@ class Fused:
     @classmethod
     def of(cls, logs: Logs, plan: Plan) -> "Fused | None":
         plain_logs = (
-            logs.propensity is not None and logs.action is None and logs.logging is None and logs.time is None
-            and logs.cluster is None and logs.keep_probability is None and logs.action_count is None
-            and logs.actions is None and not logs.density
+            logs.declaration.propensity is not None and logs.declaration.action is None and logs.declaration.logging is None and logs.declaration.time is None
+            and logs.declaration.cluster is None and logs.declaration.keep_probability is None and logs.declaration.action_count is None
+            and logs.declaration.actions is None and not logs.declaration.density
         )  # fmt: skip
         simple = {name: _simple(policy) for name, policy in plan.policies.items()}
         if not plain_logs or plan.model is not None or not plan.policies or not all(map(_is_plain, plan.terms)):
@@ -157,7 +161,7 @@ def _alike(columns: Sequence[Any]) -> list[Any]:
 def _simple(policy: Policy) -> Simple | None:
     if isinstance(policy, Given) and isinstance(policy.reader, Column):
         return Simple(policy.reader.name, 1.0)
-    if isinstance(policy, Mixture):
+    if isinstance(policy, Blend):
         inner = _simple(policy.policy)
         return None if inner is None else Simple(inner.column, policy.alpha * inner.alpha)
     return None

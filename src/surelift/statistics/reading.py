@@ -67,7 +67,7 @@ def read(rounds: Rounds, plan: Plan, predictor: Predictor | None = None) -> Read
     probabilities = {
         name: plan.policies[name].probabilities(rounds, f"policy {name!r}") for name in sorted(plan.policies)
     }
-    if rounds.logs.embedding is not None:
+    if rounds.declaration.embedding is not None:
         if plan.model is not None:
             raise UsageError(
                 "a reward model speaks of actions, not of their embeddings; use control='weights' or 'none'."

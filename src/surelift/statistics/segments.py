@@ -54,9 +54,9 @@ def codes_of(rounds: Rounds, by: str) -> tuple[IntArray, list[str]]:
 
 def day_codes(rounds: Rounds) -> tuple[IntArray, list[str]] | None:
     """The days of the decisions, where the time says them: a timestamp, a date, or text that begins with one."""
-    if rounds.logs.time is None or rounds.size == 0:
+    if rounds.declaration.time is None or rounds.size == 0:
         return None
-    column = decode(rounds.table[rounds.logs.time])
+    column = decode(rounds.table[rounds.declaration.time])
     if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
         days = (
             column.cast(pa.timestamp("us"), safe=False).cast(pa.date32())

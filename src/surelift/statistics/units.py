@@ -22,7 +22,7 @@ class Units:
     def of(cls, rounds: Rounds) -> "Units":
         clusters = rounds.clusters
         # With the number of rounds before sampling lost, those kept are a log as they stand.
-        kept = None if rounds.logs.rounds_before_sampling is None else rounds.keep_probability
+        kept = None if rounds.declaration.rounds_before_sampling is None else rounds.keep_probability
         if clusters is None:
             return cls(rounds.size, None, kept)
         return cls(len(clusters), clusters, None if kept is None else kept[clusters.starts[:-1]])

@@ -1,0 +1,106 @@
+"""A reward model fitted on another log."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from surelift.controls.features import ModelFeatures
+from surelift.controls.fitting import Fitted, TrainingRounds, actions_of, name_of, training_needs, training_of
+from surelift.errors import LogsError, UsageError
+from surelift.logs.batch import Needs, Source
+from surelift.logs.faults import refuse_faults
+from surelift.logs.fingerprint import Fingerprint, RoundHashes
+from surelift.logs.logs import Logs
+from surelift.logs.rounds import Rounds
+from surelift.logs.sources.files import Files
+from surelift.logs.sources.slice import Slice
+from surelift.logs.vectors import Vectors
+
+SAME_ROUNDS = (
+    "the reward model would be fitted on the rounds it judges, which voids a certificate; fit it on another log, or leave "
+    "it to be refitted along the way: control=models.refitted(estimator)."
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedOn:
+    logs: Logs
+    estimator: Any
+    predictable: ClassVar[bool] = True
+    in_order: ClassVar[bool] = False
+    assumes: ClassVar[str] = "the reward model was fitted on other rounds than these"
+
+    def needs(self, logs: Logs) -> Needs:
+        if _share_files(logs.source, self.logs.source):
+            raise UsageError(SAME_ROUNDS)
+        if logs.scale != self.logs.scale:
+            raise UsageError("the log of the reward model declares another reward range, or costs for rewards.")
+        training_needs(logs)
+        features = self.logs.declaration.contexts or ()
+        logs.require_columns(features, role="a feature of the reward model")
+        return Needs(read=features)
+
+    def start(self, logs: Logs) -> "_Apart":
+        return _Apart(self)
+
+    def describe(self) -> dict[str, Any]:
+        return {"model": "fitted on another log", "estimator": name_of(self.estimator)}
+
+
+class _Apart:
+    def __init__(self, model: FittedOn) -> None:
+        self._features = ModelFeatures(model.logs.declaration.contexts or ())
+        training, self._actions = whole_training(model.logs, self._features)
+        self._learned, self._judged = fingerprint_of(training), Fingerprint()
+        self._fitted = Fitted(model.estimator, training, self._actions)
+
+    def predictions(self, rounds: Rounds) -> Vectors:
+        training = training_of(rounds, self._features)
+        self._judged = self._judged + fingerprint_of(training)
+        if rounds.faults.tallies or rounds.size == 0:
+            return Vectors(np.zeros(0), np.zeros(rounds.size + 1, dtype=np.int64), 0.0)
+        if actions_of(rounds) != self._actions:
+            raise LogsError(
+                f"the reward model was fitted with {self._actions} actions, but these rounds have {actions_of(rounds)}."
+            )
+        return Vectors.from_matrix(self._fitted.predict(training.features), tolerance=0.0)
+
+    def finish(self) -> None:
+        if self._learned == self._judged:
+            raise UsageError(SAME_ROUNDS)
+
+
+def fingerprint_of(training: TrainingRounds) -> Fingerprint:
+    """Of the contexts, actions and rewards, in any order."""
+    hashes = RoundHashes(len(training.reward))
+    for column in (*training.features.T, training.action.astype(np.float64), training.reward):
+        hashes.mix(np.ascontiguousarray(column))
+    return hashes.fingerprint()
+
+
+def _share_files(first: Source, second: Source) -> bool:
+    if isinstance(first, Slice):
+        return first.overlaps(second)
+    if isinstance(second, Slice):
+        return second.overlaps(first)
+    if isinstance(first, Files) and isinstance(second, Files):
+        return bool(first.resolved & second.resolved)
+    return first is second
+
+
+def whole_training(logs: Logs, features: ModelFeatures) -> tuple[TrainingRounds, int]:
+    """All rounds of a log to learn from, held in memory, and its number of actions."""
+    parts, rows, actions = [], 0, set()
+    for batch in logs.batches(training_needs(logs)):
+        rounds = Rounds(logs, batch)
+        parts.append(training_of(rounds, features))
+        rows += rounds.size
+        refuse_faults(rounds.faults.tallies, rows=rows)
+        if rounds.size:
+            actions.add(actions_of(rounds))
+    if not actions:
+        raise LogsError("the log to fit a reward model on is empty.")
+    if len(actions) > 1:
+        raise LogsError(f"a reward model needs the same actions in every round, but their number varies: {actions}.")
+    return TrainingRounds.joined(parts), actions.pop()

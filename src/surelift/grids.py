@@ -1,0 +1,105 @@
+"""Smoothings and their prior, fixed before the data is seen."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from surelift.errors import UsageError
+
+__all__ = ["Grid", "anytime", "from_rounds", "improvement", "planned", "single"]
+
+_EXPONENTS = range(-8, 9)
+
+# Beyond this the growth of one round could overflow; no bound asks for a hundredth of it.
+LARGEST_SMOOTHING = 1e100
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Smoothings (the paper's lambda) with a prior that sums to 1, all fixed before the data is seen.
+
+    ``any_looks`` says whether the same grid is used whatever the number of rounds, so that a bound made from it holds
+    however often one looks.
+    """
+
+    name: str
+    smoothings: tuple[float, ...]
+    prior: tuple[float, ...]
+    any_looks: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.smoothings or len(self.smoothings) != len(self.prior):
+            raise UsageError("a grid needs at least one smoothing, and one prior share for each.")
+        if not all(0.0 < smoothing <= LARGEST_SMOOTHING for smoothing in self.smoothings):
+            raise UsageError(
+                f"a smoothing must be positive and at most {LARGEST_SMOOTHING:g}, but they are {self.smoothings}."
+            )
+        if not all(share > 0.0 for share in self.prior):
+            raise UsageError("every share of the prior must be positive.")
+        if abs(math.fsum(self.prior) - 1.0) > 1e-9:
+            raise UsageError(f"the prior of a grid must sum to 1, but sums to {math.fsum(self.prior)}.")
+
+    def scaled(self, factor: float) -> "Grid":
+        smoothings = tuple(smoothing * factor for smoothing in self.smoothings)
+        return Grid(self.name, smoothings, self.prior, self.any_looks)
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "name": self.name, "smoothings": list(self.smoothings), "prior": list(self.prior), "any_looks": self.any_looks,
+        }  # fmt: skip
+
+    @classmethod
+    def from_description(cls, description: Mapping[str, Any]) -> "Grid":
+        try:
+            return cls(
+                str(description["name"]), tuple(map(float, description["smoothings"])),
+                tuple(map(float, description["prior"])), bool(description["any_looks"]),
+            )  # fmt: skip
+        except (KeyError, TypeError, ValueError) as error:
+            raise UsageError(f"a grid cannot be read from {dict(description)}.") from error
+
+
+def normalised(weights: Iterable[float]) -> tuple[float, ...]:
+    weights = list(weights)
+    total = math.fsum(weights)
+    return tuple(weight / total for weight in weights)
+
+
+def anytime() -> Grid:
+    """Smoothings 2^-20 to 2^6, heaviest near 1/16: the same whatever the number of rounds, 3-5% wider for it."""
+    exponents = range(-20, 7)
+    return Grid(
+        "anytime",
+        smoothings=tuple(2.0**j for j in exponents),
+        prior=normalised((2.0 + abs(j + 4)) ** -1.5 for j in exponents),
+    )
+
+
+def planned(rounds: int) -> Grid:
+    """For a value: smoothings 2^-8 to 2^8 around 2/sqrt(rounds)."""
+    return _around(2.0, rounds, spread=1.5)
+
+
+def improvement(rounds: int) -> Grid:
+    """For an improvement or a difference: smoothings 2^-8 to 2^8 around 4/sqrt(rounds)."""
+    return _around(4.0, rounds, spread=2.0)
+
+
+def _around(centre: float, rounds: int, *, spread: float) -> Grid:
+    return Grid(
+        "planned",
+        smoothings=tuple(centre * 2.0**j / math.sqrt(rounds) for j in _EXPONENTS),
+        prior=normalised(1.0 / (1.0 + (j / spread) ** 2) for j in _EXPONENTS),
+        any_looks=False,
+    )
+
+
+def single(smoothing: float) -> Grid:
+    """One smoothing, fixed before the data is seen."""
+    return Grid("single", smoothings=(smoothing,), prior=(1.0,))
+
+
+def from_rounds(rounds: int) -> Grid:
+    """The paper's 1/sqrt(rounds): for one look at a number of rounds fixed in advance."""
+    return Grid("single", smoothings=(1.0 / math.sqrt(rounds),), prior=(1.0,), any_looks=False)

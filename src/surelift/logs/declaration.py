@@ -1,0 +1,250 @@
+"""``Declaration``: what the columns of a log mean, without the rounds themselves."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from surelift.errors import UsageError
+from surelift.logs.densities import DENSITIES, Density, density_from
+from surelift.logs.embeddings import ActionKinds, Embedding, Known, embedding_from
+from surelift.logs.scale import Scale
+
+NO_PROPENSITY = """\
+no propensity: name the column that holds production's probability of the logged action.
+It has to be logged when the decision is made: store, beside each action, the probability its policy gave it (for an
+epsilon-greedy choice among K: epsilon/K, plus 1 - epsilon for the greedy action). It cannot be recovered afterwards. If
+you fitted a model of it, pass propensity='your_column', propensity_is_estimated=True; every answer will then be
+conditional on that model and never certified."""
+# Roles that name one column each, or None.
+_COLUMNS = (
+    "reward", "cost", "log_propensity", "action", "time", "cluster", "keep_probability",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """Column roles, the reward range, clusters and sampling: everything that can be said of a log before reading it."""
+
+    reward: str | None = None
+    cost: str | None = None
+    propensity: str | Density | None = None
+    log_propensity: str | None = None
+    action: str | None = None
+    actions: tuple[Any, ...] | None = None
+    logging: str | tuple[str, ...] | None = None
+    contexts: tuple[str, ...] | None = None
+    time: str | None = None
+    cluster: str | None = None
+    cluster_size: int | str | None = None
+    cluster_max: int | None = None
+    keep_probability: str | None = None
+    rounds_before_sampling: int | None = None
+    action_count: int | str | None = None
+    reward_range: tuple[float, float] = (0.0, 1.0)
+    density: bool = False
+    propensity_is_estimated: bool = False
+    embedding: Embedding | None = None
+    assumes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _exactly_one(self, "reward", "cost", "the column that holds what each decision earned")
+        if self.propensity is None and self.log_propensity is None:
+            raise UsageError(NO_PROPENSITY)
+        _exactly_one(self, "propensity", "log_propensity", "the probability of the logged action")
+        normalised = {
+            "propensity": _described(density_from, self.propensity, "propensity= describes no density"),
+            "embedding": _embedding(self.embedding),
+            "actions": _labels(self.actions),
+            "logging": _one_or_many(self.logging, "logging"),
+            "contexts": (self.contexts,) if isinstance(self.contexts, str) else _tuple(self.contexts),
+            "action_count": _count(self.action_count, "action_count"),
+            "cluster_size": _count(self.cluster_size, "cluster_size"),
+            "cluster_max": _whole(self.cluster_max, "cluster_max"),
+            "rounds_before_sampling": _whole(self.rounds_before_sampling, "rounds_before_sampling"),
+            "reward_range": _two_numbers(self.reward_range),
+            "assumes": _assumptions(self.assumes),
+        }
+        for name, value in normalised.items():
+            object.__setattr__(self, name, value)
+        _ = self.scale
+        self._check_actions()
+        self._check_clusters()
+
+    @property
+    def scale(self) -> Scale:
+        return Scale(*self.reward_range, is_cost=self.cost is not None)
+
+    @property
+    def outcome(self) -> str:
+        """The column of rewards, or of costs."""
+        name = self.reward if self.reward is not None else self.cost
+        assert isinstance(name, str)
+        return name
+
+    @property
+    def counted(self) -> Literal["rounds", "clusters"]:
+        """What a bound counts in these logs."""
+        return "rounds" if self.cluster is None else "clusters"
+
+    @property
+    def is_sampled(self) -> bool:
+        return self.keep_probability is not None
+
+    def columns(self) -> Iterator[tuple[str, str]]:
+        """Every column that has a role, with the role."""
+        for role in _COLUMNS:
+            if getattr(self, role) is not None:
+                yield role, getattr(self, role)
+        if isinstance(self.propensity, DENSITIES):
+            yield from (("the density of production", name) for name in self.propensity.columns())
+        elif self.propensity is not None:
+            yield "propensity", self.propensity  # type: ignore[misc]
+        for role in ("action_count", "cluster_size"):
+            if isinstance(getattr(self, role), str):
+                yield role, getattr(self, role)
+        for role, names in (("logging", self.logging), ("contexts", self.contexts)):
+            yield from ((role, name) for name in ([names] if isinstance(names, str) else names or ()))
+        if self.embedding is not None and self.embedding.column is not None:
+            yield "the embedding", self.embedding.column
+
+    def with_reward(self, column: str, reward_range: tuple[float, float], *, is_cost: bool) -> "Declaration":
+        """The same decisions, judged by another column."""
+        role, other = ("cost", "reward") if is_cost else ("reward", "cost")
+        return replace(self, **{role: column, other: None, "reward_range": reward_range})
+
+    def describe(self) -> dict[str, Any]:
+        """What was declared, as JSON keeps it; ``from_description`` reads it back."""
+        plain: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is None or value is False or value == ():
+                continue
+            described = value.describe() if hasattr(value, "describe") else value
+            plain[field.name] = list(described) if isinstance(described, tuple) else described
+        return plain
+
+    @classmethod
+    def from_description(cls, description: Mapping[str, Any]) -> "Declaration":
+        unknown = description.keys() - {field.name for field in fields(cls)}
+        if unknown:
+            raise ValueError(f"logs cannot be described by {', '.join(sorted(unknown))}")
+        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in description.items()})
+
+    def _check_actions(self) -> None:
+        if self.logging is not None and self.action is None:
+            raise UsageError(
+                "logging= gives a vector over actions, so action= must name the column that says which one was taken: "
+                "its position in the vector, counted from 0, or a label declared in actions=[...]."
+            )
+        if isinstance(self.propensity, DENSITIES) and not (self.density and self.action is not None):
+            raise UsageError(
+                "a density in propensity= is evaluated at the action that was taken: set density=True, and name its "
+                "column in action=."
+            )
+        if self.embedding is not None and (self.logging is None or self.density):
+            raise UsageError("an embedding needs production's whole distribution over the actions, in logging=.")
+        if self.density and self.logging is not None:
+            raise UsageError("density=True is for single densities; a vector over actions holds probabilities.")
+        if self.actions is not None and self.action_count not in (None, len(self.actions)):
+            raise UsageError("give actions= or action_count=, not both: the labels say how many there are.")
+        if self.actions is not None and isinstance(self.logging, tuple) and len(self.logging) != len(self.actions):
+            raise UsageError(
+                f"logging= names {len(self.logging)} columns, but actions= lists {len(self.actions)} labels."
+            )
+
+    def _check_clusters(self) -> None:
+        if self.rounds_before_sampling is not None and self.keep_probability is None:
+            raise UsageError(
+                "rounds_before_sampling= says that rounds were dropped, so keep_probability= must name the column of the "
+                "probability with which each one was kept."
+            )
+        if self.cluster is None:
+            if self.cluster_size is not None or self.cluster_max is not None:
+                raise UsageError("cluster_size= and cluster_max= need cluster=, the column that names the clusters.")
+        elif (self.cluster_size is None) == (self.cluster_max is None):
+            raise UsageError(
+                "cluster= needs exactly one of cluster_size= (how many rounds each cluster has, known before its first "
+                "action: a number or a column) and cluster_max= (the most that any can have, declared). A size that came "
+                "about along the way, as when users retry until they succeed, would void the guarantee."
+            )
+
+
+def _exactly_one(declared: Declaration, first: str, second: str, meaning: str) -> None:
+    given = [getattr(declared, name) is not None for name in (first, second)]
+    if sum(given) != 1:
+        found = "both were given" if all(given) else "neither was given"
+        raise UsageError(f"give exactly one of {first}= and {second}=, {meaning}; {found}.")
+
+
+def _labels(actions: Iterable[Any] | None) -> tuple[Any, ...] | None:
+    if actions is None:
+        return None
+    if isinstance(actions, str):
+        raise UsageError(f"actions must list one label per action, but is the text {actions!r}.")
+    labels = tuple(label.item() if isinstance(label, np.generic) else label for label in actions)
+    if not labels or not all(isinstance(label, str | int | float) for label in labels):
+        raise UsageError("actions must list one label per action, each a text or a number.")
+    if len({str(label) for label in labels}) != len(labels):
+        raise UsageError("actions= lists a label twice; every action has one position.")
+    return labels
+
+
+def _count(number: Any, role: str) -> int | str | None:
+    return number if isinstance(number, str) else _whole(number, role, besides=", or a column")
+
+
+def _whole(number: Any, role: str, besides: str = "") -> int | None:
+    if number is None:
+        return None
+    if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
+        raise UsageError(f"{role} must be a whole number of at least 1{besides}, but is {number!r}.")
+    return int(number)
+
+
+def _two_numbers(reward_range: Any) -> tuple[float, float]:
+    try:
+        low, high = reward_range
+        return float(low), float(high)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"reward_range must be two numbers, (low, high), but is {reward_range!r}.") from error
+
+
+def _one_or_many(columns: Any, role: str) -> str | tuple[str, ...] | None:
+    if columns is None or isinstance(columns, str):
+        return columns
+    if isinstance(columns, Sequence) and columns:
+        return tuple(columns)
+    raise UsageError(
+        f"{role} must be a column, or a list with one column per action, but is a {type(columns).__name__}."
+    )
+
+
+def _tuple(values: Iterable[str] | None) -> tuple[str, ...] | None:
+    return None if values is None else tuple(values)
+
+
+def _assumptions(assumes: Any) -> tuple[str, ...]:
+    if isinstance(assumes, str) or not all(isinstance(text, str) for text in assumes):
+        raise UsageError("assumes must list assumptions, each a text.")
+    return tuple(assumes)
+
+
+def _embedding(given: Any) -> Embedding | None:
+    embedding: Embedding | None = _described(embedding_from, given, "embedding= describes no embedding")
+    if embedding is not None and not isinstance(embedding, ActionKinds | Known):
+        raise UsageError(f"embedding= is one of surelift.embeddings, not a {type(given).__name__}.")
+    return embedding
+
+
+def _described(make: Callable[[Mapping[str, Any]], Any], given: Any, what: str) -> Any:
+    """What a description stands for; anything else as it is."""
+    if not isinstance(given, Mapping):
+        return given
+    try:
+        return make(given)
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, UsageError):
+            raise
+        raise UsageError(f"{what} ({error}).") from error

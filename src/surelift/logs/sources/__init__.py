@@ -1,0 +1,1 @@
+"""Where rounds come from: files, frames, streams, other engines."""

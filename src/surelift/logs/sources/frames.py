@@ -1,0 +1,147 @@
+"""Rounds from what is already in memory or behind a query: arrays, data frames, DuckDB and polars queries."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from surelift.arrays import ArrowColumn
+from surelift.errors import LogsError, UsageError
+from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
+
+_CONVERSION = (pa.ArrowException, TypeError, ValueError, OverflowError)
+NUMBERS_PER_BATCH = 1 << 23
+
+
+class Arrays:
+    """A dict of columns: NumPy arrays, lists, Series; two dimensions stand for a vector per round."""
+
+    ordered = True
+
+    def __init__(self, columns: Mapping[str, Any]) -> None:
+        if not columns:
+            raise UsageError("the dict of columns is empty; give at least a reward and a propensity.")
+        self._columns = {str(name): _sliceable(str(name), column) for name, column in columns.items()}
+        lengths = {name: len(column) for name, column in self._columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise UsageError(
+                f"the columns differ in length: {', '.join(f'{k} has {v:,}' for k, v in lengths.items())}."
+            )
+        self._rows = next(iter(lengths.values()))
+
+    def column_names(self) -> list[str]:
+        return list(self._columns)
+
+    def count(self) -> int:
+        return self._rows
+
+    def batches(self, needs: Needs) -> Iterator[Batch]:
+        found = [self._columns[name] for name in needs.columns()]
+        widest = max((one.shape[1] for one in found if isinstance(one, np.ndarray) and one.ndim == 2), default=1)
+        # Long batches of numbers, short ones of long vectors: about the same memory.
+        size = min(ROWS_PER_BATCH, max(1, NUMBERS_PER_BATCH // max(widest, 1)))
+        for start in range(0, self._rows, size):
+            stop = start + size
+            parts = {name: _to_arrow(name, self._columns[name][start:stop], start) for name in needs.columns()}
+            yield Batch(pa.table(parts), start)
+
+
+class Frame:
+    """A data frame in memory that narwhals knows: pandas, polars, pyarrow."""
+
+    ordered = True
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def column_names(self) -> list[str]:
+        return list(self._frame.columns)
+
+    def count(self) -> int:
+        return len(self._frame)
+
+    def batches(self, needs: Needs) -> Iterator[Batch]:
+        selected = self._frame.select(needs.columns())
+        for start in range(0, len(selected), ROWS_PER_BATCH):
+            part = selected[start : start + ROWS_PER_BATCH]
+            try:
+                table = part.to_arrow()
+            except _CONVERSION:
+                table = pa.table({name: _to_arrow(name, part[name].to_list(), start) for name in part.columns})
+            yield Batch(table, start)
+
+
+class LazyQuery:
+    """A lazy query, read as it runs: a DuckDB relation or a polars LazyFrame. Its rows have no order to rely on."""
+
+    ordered = False
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def column_names(self) -> list[str]:
+        return list(self._ask(lambda: self._frame.collect_schema().names()))
+
+    def count(self) -> int:
+        import narwhals as nw
+
+        return int(self._ask(lambda: self._frame.select(nw.len()).collect("pyarrow").item()))
+
+    def batches(self, needs: Needs) -> Iterator[Batch]:
+        tables, start = self._ask(lambda: self._tables(needs.columns())), 0
+        while (table := self._ask(lambda: next(tables, None))) is not None:
+            if table.num_rows:
+                yield Batch(table, start)
+                start += table.num_rows
+
+    def _tables(self, columns: list[str]) -> Iterator[Any]:
+        native = self._frame.select(columns).to_native()
+        if hasattr(native, "to_arrow_reader"):
+            return (pa.Table.from_batches([batch]) for batch in native.to_arrow_reader(ROWS_PER_BATCH))
+        return (part.to_arrow() for part in native.collect_batches(chunk_size=ROWS_PER_BATCH))
+
+    def _ask(self, question: Any) -> Any:
+        try:
+            return question()
+        except Exception as error:
+            # Each engine has its own exceptions; whatever it says, its query could not be read.
+            raise LogsError(f"the query could not be read: {error}\nNothing was computed.") from error
+
+
+def _sliceable(name: str, column: Any) -> Any:
+    if isinstance(column, np.ndarray | pa.Array | pa.ChunkedArray):
+        if isinstance(column, np.ndarray) and column.ndim not in (1, 2):
+            raise UsageError(f"column {name!r} has {column.ndim} dimensions; give one number, or one vector, a round.")
+        return column
+    if hasattr(column, "to_numpy"):
+        return column.to_numpy()
+    if isinstance(column, Sequence) and not isinstance(column, str | bytes):
+        return column
+    raise UsageError(f"column {name!r} is a {type(column).__name__}; give an array or a list with one entry a round.")
+
+
+def _to_arrow(name: str, values: Any, start: int) -> ArrowColumn:
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values
+    try:
+        if isinstance(values, np.ndarray) and values.ndim == 2:
+            flat = pa.array(np.ascontiguousarray(values).ravel())
+            return pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
+        return pa.array(values)
+    except _CONVERSION:
+        return _mixed_numbers(name, list(values), start)
+
+
+def _mixed_numbers(name: str, values: list[Any], start: int) -> ArrowColumn:
+    """A column of several Python types, if all of them are numbers."""
+    numbers = bool | int | float | np.number
+    bad = [i for i, value in enumerate(values) if not (value is None or isinstance(value, numbers))]
+    if bad:
+        first = values[bad[0]]
+        raise LogsError(
+            f"column {name!r} mixes types: {len(bad):,} of the {len(values):,} values from row {start:,} on are no numbers; "
+            f"the first is {first!r}, a {type(first).__name__}, in row {start + bad[0]:,}, counting from 0.\n"
+            "Give the column one type; text among numbers is often a failed export."
+        )
+    return pa.array([None if value is None else float(value) for value in values])

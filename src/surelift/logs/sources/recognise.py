@@ -1,0 +1,50 @@
+"""What the user hands over as ``source``, recognised."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from surelift.errors import UsageError
+from surelift.logs.batch import Source
+from surelift.logs.sources.files import Files
+from surelift.logs.sources.frames import Arrays, Frame, LazyQuery
+from surelift.logs.sources.remote import SparkFrame, SqlTable
+from surelift.logs.sources.streams import Chunk
+
+STREAMED_QUERIES = {"duckdb", "polars"}
+
+
+def open_source(source: Any) -> Source:
+    if isinstance(source, Chunk) or (hasattr(source, "batches") and hasattr(source, "ordered")):
+        return source  # type: ignore[no-any-return]
+    if isinstance(source, str | Path):
+        return Files([source])
+    if isinstance(source, Mapping):
+        return Arrays(source)
+    if isinstance(source, Sequence) and source and all(isinstance(path, str | Path) for path in source):
+        return Files(list(source))
+    kind = type(source)
+    if kind.__module__.startswith("ibis."):
+        return SqlTable(source)
+    if kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame":
+        return SparkFrame(source)
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(source, pass_through=True)
+    except nw.exceptions.NarwhalsError as error:
+        raise UsageError(f"this table cannot be read: {error}") from error
+    if isinstance(frame, nw.DataFrame):
+        odd = [name for name in frame.columns if not isinstance(name, str)]
+        if odd:
+            raise UsageError(
+                f"column names must be text, but one is {odd[0]!r}, a {type(odd[0]).__name__}; rename them."
+            )
+        return Frame(frame)
+    if isinstance(frame, nw.LazyFrame) and frame.implementation.value in STREAMED_QUERIES:
+        return LazyQuery(frame)
+    raise UsageError(
+        f"logs cannot be read from a {type(source).__module__}.{type(source).__name__}; give a path or glob of Parquet, "
+        "CSV or Arrow files, a dict of arrays, a pandas, polars or pyarrow table, a DuckDB relation, an Ibis table or a "
+        "Spark data frame."
+    )

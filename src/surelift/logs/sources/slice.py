@@ -1,0 +1,37 @@
+"""Some of the rounds of a source, by their numbers: the first so many, or those after."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from surelift.logs.batch import Batch, Needs, Source
+
+
+@dataclass(slots=True)
+class Slice:
+    """The rows from ``first`` on, up to ``last``, which is not among them."""
+
+    source: Source
+    first: int
+    last: int
+    ordered: bool = True
+
+    def column_names(self) -> list[str]:
+        return self.source.column_names()
+
+    def overlaps(self, other: Source) -> bool:
+        """Whether some rows are also among those of the other, as far as they come from the same source."""
+        theirs = other if isinstance(other, Slice) else Slice(other, 0, sys.maxsize)
+        return theirs.source is self.source and self.first < theirs.last and theirs.first < self.last
+
+    def count(self) -> int:
+        return max(0, min(self.last, self.source.count()) - self.first)
+
+    def batches(self, needs: Needs) -> Iterator[Batch]:
+        for batch in self.source.batches(needs):
+            begin = max(self.first - batch.start, 0)
+            end = min(self.last - batch.start, batch.table.num_rows)
+            if batch.start >= self.last:
+                break
+            if begin < end:
+                yield replace(batch, table=batch.table.slice(begin, end - begin), start=batch.start + begin)

@@ -1,0 +1,1 @@
+"""What every question answers: fields, a sentence, a table, a figure."""

@@ -1,0 +1,5 @@
+"""Results become something to read."""
+
+from surelift.views.text import text
+
+__all__ = ["text"]

@@ -1,0 +1,96 @@
+"""One result of every kind, from one small log, under names of one's own choice."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import surelift as sl
+from surelift.results.guarantee import Guarantee as Learned
+from surelift.results.result import ByName, Result
+
+
+def logs(rounds: int = 2_000, *, column: str = "click") -> tuple[sl.Logs, dict[str, np.ndarray[Any, Any]]]:
+    rng = np.random.default_rng(5)
+    group = rng.integers(0, 2, rounds)
+    good = rng.random(rounds) < 0.5
+    click = (rng.random(rounds) < np.where(good, 0.5, 0.2)).astype(float)
+    table = {
+        column: click,
+        "p": np.full(rounds, 0.5),
+        "good": np.where(good, 0.8, 0.2),
+        "bad": np.where(good, 0.3, 0.7),
+    }
+    return sl.Logs({**table, "group": group.astype(str)}, reward=column, propensity="p"), table
+
+
+KINDS = (
+    "Improvement", "Selection", "Selection, e-BH", "PolicyValue", "PolicyValue, one side", "Evaluation", "PolicyEstimate",
+    "Estimation", "Gate", "Gate, one claim", "Segments", "Segments, values", "Health", "Forecast", "Simulation",
+    "Verification", "Profile", "History", "Report", "Guarantee", "EmbeddingHealth", "EmbeddingTrial",
+)  # fmt: skip
+
+
+@cache
+def every_result(name: str = "new", other: str = "old") -> dict[str, Result]:
+    rounds, table = logs()
+    policies = {name: "good", other: "bad"}
+    gate = sl.gate(rounds, {name: "good"}, guardrails=[sl.Guardrail("click", 0.1)])
+    watch = sl.Monitor({name: "good"}, reward="click", propensity="p")
+    for part in range(4):
+        watch.update({column: values[500 * part : 500 * (part + 1)] for column, values in table.items()})
+    answer = sl.select(rounds, policies)
+    embedding = trials(name)
+    found: dict[str, Result] = {
+        "Improvement": answer.improvements[name],
+        "Selection": answer,
+        "Selection, e-BH": sl.select(rounds, policies, many="e-bh"),
+        "PolicyValue": sl.evaluate(rounds, policies)[name],
+        "PolicyValue, one side": sl.evaluate(rounds, policies, sides="lower")[name],
+        "Evaluation": sl.evaluate(rounds, policies),
+        "PolicyEstimate": sl.estimate(rounds, policies)[name],
+        "Estimation": sl.estimate(rounds, policies),
+        "Gate": gate,
+        "Gate, one claim": sl.gate(rounds, {name: "good"}),
+        "Segments": sl.compare(rounds, {name: "good"}, by="group"),
+        "Segments, values": sl.evaluate(rounds, policies, by="group"),
+        "Health": sl.check(rounds, policies),
+        "Forecast": sl.power(rounds, {other: "bad"}),
+        "Simulation": sl.simulate(rounds, {name: "good"}, runs=3, rounds=200),
+        "Verification": sl.verify(sl.Certificate.of(answer), rounds),
+        "Profile": sl.profile(rounds, {name: "good"}),
+        "History": watch.course(),
+        "Report": sl.study(rounds, policies),
+        "Guarantee": guarantee(name, answer),
+        "EmbeddingHealth": embedding,
+        "EmbeddingTrial": embedding[name],
+    }
+    assert tuple(found) == KINDS
+    return found
+
+
+def trials(name: str) -> sl.EmbeddingHealth:
+    rng = np.random.default_rng(0)
+    logging = rng.dirichlet(np.ones(6), 500)
+    action = np.array([rng.choice(6, p=row) for row in logging])
+    logs = sl.Logs(
+        reward=(rng.random(500) < 0.2 + 0.3 * (action < 3)) * 1.0, propensity=logging[np.arange(500), action],
+        action=action, logging=logging, embedding=sl.embeddings.kinds([0, 0, 0, 1, 1, 1]),
+    )  # fmt: skip
+    return sl.check_embedding(logs, {name: rng.dirichlet(np.ones(6), 500)})
+
+
+def guarantee(name: str, answer: sl.Selection) -> Learned:
+    """As learning makes it, without learning anything."""
+    return Learned(
+        policy=name, about="improvement", estimate=0.1, lower=0.05, upper=None, certified=True, delta=0.05, rounds=2_000,
+        objective="improvement", divergence=1.0, prior="zero", promise="any number of looks", assumptions=("true",),
+        doubts=(), basis=answer.basis,
+    )  # fmt: skip
+
+
+def kinds(kind: type = Result) -> set[str]:
+    """Every kind of result there is, by name."""
+    children: list[type] = kind.__subclasses__()
+    below = {one for child in children if child.__module__.startswith("surelift") for one in kinds(child)}
+    return below | ({kind.__name__} if kind not in (Result, ByName) else set())

@@ -1,0 +1,135 @@
+"""The report as people see it: in a real browser, without a network, by day, by night, and on a phone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright import sync_api as playwright
+
+import surelift as sl
+from surelift.views.numbers import decimals_for, rounded
+from tests.views.results import every_result
+
+HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>{{7*7}}\x1b[31m\u202e'\"`;"
+LOOKS: dict[str, dict[str, Any]] = {
+    "day": {"viewport": {"width": 1100, "height": 900}},
+    "night": {"viewport": {"width": 1100, "height": 900}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 360, "height": 740}, "device_scale_factor": 2},
+}
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+class Opened:
+    """A page that was opened, and all it complained of."""
+
+    def __init__(self, browser: Any, path: Path, **look: Any) -> None:
+        self.complaints: list[str] = []
+        self.context = browser.new_context(offline=True, **look)
+        self.page = self.context.new_page()
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", self._dismiss)
+        self.page.on("request", lambda request: self._asked(request.url))
+        self.page.goto(path.as_uri())
+        self.page.wait_for_function("document.documentElement.dataset.drawn", timeout=30_000)
+
+    def _dismiss(self, dialog: Any) -> None:
+        self.complaints.append("dialog")
+        dialog.dismiss()
+
+    def _asked(self, url: str) -> None:
+        if not url.startswith(("file:", "data:")):
+            self.complaints.append(url)
+
+    def __enter__(self) -> "Opened":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.context.close()
+
+
+@pytest.fixture(scope="module")
+def study() -> sl.Report:
+    data = sl.datasets.shop(4_000)
+    return sl.study(data.logs(), data.policies())
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_the_report_opens(browser: Any, study: sl.Report, tmp_path: Path, look: str) -> None:
+    assert study.selection is not None
+    path = tmp_path / "report.html"
+    study.to_html(path)
+    assert path.stat().st_size < 1_500_000
+    with Opened(browser, path, **LOOKS[look]) as opened:
+        page = opened.page
+        assert opened.complaints == []
+        assert page.locator(".chart").count() == page.locator(".chart svg").count() == 4
+        for svg in page.locator(".chart svg").all():
+            box = svg.bounding_box()
+            assert box["width"] > 250
+            assert box["height"] > 80
+            assert svg.locator("path").count() > 5
+        shown = page.inner_text("main")
+        found = study.selection.improvements
+        decimals = max(decimals_for(one.upper - one.lower) for one in found.values())
+        for one in found.values():
+            assert rounded(one.lower, decimals, towards="down", sign=True) in shown
+            assert rounded(one.upper, decimals, towards="up", sign=True) in shown
+        # Nothing sticks out: the page itself never scrolls sideways.
+        assert page.evaluate("document.documentElement.scrollWidth") <= LOOKS[look]["viewport"]["width"]
+        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (ground == "rgb(20, 23, 26)") == (look == "night")
+
+
+def test_the_certificate_can_be_downloaded_and_verified(browser: Any, study: sl.Report, tmp_path: Path) -> None:
+    study.to_html(tmp_path / "report.html")
+    with Opened(browser, tmp_path / "report.html") as opened:
+        with opened.page.expect_download() as waiting:
+            opened.page.click("text=Download the certificate")
+        waiting.value.save_as(tmp_path / "certificate.json")
+    data = sl.datasets.shop(4_000)
+    assert sl.verify(tmp_path / "certificate.json", data.logs()).same
+
+
+def test_without_script_the_tables_are_there(browser: Any, study: sl.Report, tmp_path: Path) -> None:
+    study.to_html(tmp_path / "report.html")
+    context = browser.new_context(java_script_enabled=False, offline=True)
+    page = context.new_page()
+    page.goto((tmp_path / "report.html").as_uri())
+    shown = page.inner_text("main")
+    for name in ("better", "slight", "worse", "production"):
+        assert name in shown
+    assert page.locator("table").count() >= 6
+    context.close()
+
+
+def test_it_prints(browser: Any, study: sl.Report, tmp_path: Path) -> None:
+    study.to_html(tmp_path / "report.html")
+    with Opened(browser, tmp_path / "report.html", color_scheme="dark") as opened:
+        opened.page.emulate_media(media="print")
+        assert opened.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert len(opened.page.pdf()) > 10_000
+
+
+def test_hostile_names_do_nothing(browser: Any, tmp_path: Path) -> None:
+    """In every kind of page: no script of theirs runs, nothing is asked of a network, and the charts are drawn."""
+    results = every_result(HOSTILE, f"other {HOSTILE}")
+    for kind in ("Report", "Gate", "Simulation", "PolicyValue, one side"):
+        path = tmp_path / "page.html"
+        results[kind].to_html(path)
+        with Opened(browser, path) as opened:
+            assert opened.complaints == [], kind
+            assert opened.page.title() != "owned"
+            assert opened.page.locator("img").count() == 0
+            assert opened.page.locator(".chart svg").count() >= 1
+            text = opened.page.inner_text("body")
+            assert "\x1b" not in text
+            assert "\u202e" not in text

@@ -1,0 +1,201 @@
+"""Every sentence is true, whatever was asked: doubts, margins of either sign, costs, clusters, many candidates."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surelift as sl
+from surelift.cli.app import main
+from surelift.views.charts import spec
+from surelift.views.pictures import picture
+from surelift.views.sentences import sentence
+from tests.prose import flat
+
+N = 400
+RNG = np.random.default_rng(0)
+P = np.full(N, 0.5)
+G = RNG.random(N) < 0.5
+R = (RNG.random(N) < np.where(G, 0.8, 0.2)) * 1.0
+NEW = np.where(G, 0.9, 0.1)
+TABLE: dict[str, Any] = {"r": R, "p": P, "n": NEW, "c": G * 1.0}
+LOGS = sl.Logs(reward=R, propensity=P)
+
+
+def test_a_guardrail_within_its_margin_is_not_said_to_be_unharmed() -> None:
+    answer = sl.gate(sl.Logs(TABLE, reward="r", propensity="p"), "n", guardrails=[sl.Guardrail("c", 0.9, cost=True)])
+    assert answer.certified
+    assert answer.guardrails["c"].upper < 0
+    assert sentence(answer).endswith("no guardrail gets worse by more than its margin.")
+    assert "better by -" in str(answer)
+    assert "improvement" in getattr(picture(answer), "label", "")
+
+
+@pytest.mark.parametrize(
+    "logs, says",
+    [
+        ({"reward": R}, "earn nothing: 8 times the value is what a cluster earns"),
+        ({"cost": 1 - R}, "cost 1, the most there is; 8 times an improvement is what a cluster saves"),
+        ({"reward": 2 * R - 1, "reward_range": (-1, 1)}, "earn -1, the least there is; 8 times an improvement"),
+    ],
+)
+def test_what_fills_up_a_cluster_is_said(logs: dict[str, Any], says: str) -> None:
+    clustered = sl.Logs(**logs, propensity=P, cluster=np.repeat(range(100), 4), cluster_max=8)
+    value = sl.evaluate(clustered, "production")["production"]
+    assert any(says in assumption for assumption in value.assumptions)
+    earned = sl.check(clustered).mean_reward
+    assert earned == pytest.approx(np.mean(logs["reward"] if "reward" in logs else logs["cost"]))
+
+
+def test_under_a_doubt_nothing_is_promised() -> None:
+    logs = sl.Logs(reward=R, propensity=P, propensity_is_estimated=True)
+    found = sl.study(logs, {"a": NEW})
+    assert found.selection is not None
+    assert found.course is not None
+    assert found.forecasts["a"].more_rounds is None
+    assert "no number of rounds would" in sentence(found.forecasts["a"])
+    assert "under a doubt" in sentence(found.course)
+    page = found.to_html() or ""
+    assert "were it not for the doubt" in page
+    assert "the model of the propensities is right" in page
+    assert "recorded when the decisions were made" not in page
+
+
+def test_discoveries_are_not_called_certified() -> None:
+    found = sl.select(LOGS, {"a": NEW, "b": 1 - NEW}, many="e-bh")
+    verdicts = {row["verdict"] for row in _rows(spec(picture(found))) if "verdict" in row}
+    assert verdicts == {"found better", "not found"}
+
+
+def _rows(chart: Any) -> list[dict[str, Any]]:
+    found = [row for values in (chart.get("datasets") or {}).values() for row in values]
+    found += (chart.get("data") or {}).get("values", [])
+    return found + [row for layer in chart.get("layer", []) for row in _rows(layer)]
+
+
+def test_a_negative_margin_is_no_improvement() -> None:
+    answer = sl.compare(LOGS, {"a": P * 0.98}, margin=-0.2)
+    assert sentence(answer) == "Certified: 'a' is not worse than production by more than 0.2."
+    found = sl.select(LOGS, {"a": 1 - NEW, "b": np.where(G, 0.45, 0.55)}, margin=-0.5)
+    assert sentence(found).startswith("Choose 'b': worse than production by at most 0.")
+    usual = sl.study(LOGS, {"a": NEW}, margin=0.5).to_html() or ""
+    assert "<td>no</td>" in usual
+
+
+def test_no_number_promises_more_than_was_made() -> None:
+    assert "probability 0.99999999," in str(sl.compare(LOGS, {"a": NEW}, delta=1e-8))
+    assert "99.6% of them should hold" in flat(str(sl.simulate(LOGS, {"a": NEW}, runs=2, rounds=50, delta=0.004)))
+    assert "by more than 0.0123456749" in str(sl.compare(LOGS, {"a": NEW}, margin=0.0123456749))
+    almost = dataclasses.replace(sl.compare(LOGS, {"a": P}), e_value=19.96)
+    assert "e-value 19.9, where 20" in str(almost)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        logs = sl.Logs(reward=(rng.random(N) < 0.4) * 1.0, propensity=P)
+        forecast, found = sl.power(logs, {"a": NEW}), sl.profile(logs, {"a": NEW})
+        said = float(flat(str(forecast)).split("lower bound ")[1].split(" ")[0])
+        assert said <= forecast.lower
+        assert float(sentence(found).split(" at ")[1].split(";")[0]) <= found.lower
+
+
+def test_one_round_is_a_log_too(tmp_path: Path) -> None:
+    found = sl.study(sl.Logs(reward=[1], propensity=[0.5]), {"a": [0.6]})
+    assert found.selection is not None
+    assert found.forecasts == {}
+    assert "no forecast" in (found.to_html() or "")
+
+
+def test_bounds_that_contradict_are_told_on_the_page(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("r,p,q\n" + "1,0.05,1\n" * 300)
+    page = tmp_path / "page.html"
+    flags = ["--reward", "r", "--propensity", "p", "--policy", "q", "-o", str(page)]
+    assert main(["report", str(tmp_path / "log.csv"), *flags]) == 4
+    assert "Not fit for a guarantee" in page.read_text()
+
+
+def test_fifty_candidates_fit_on_a_page() -> None:
+    policies = {f"candidate {k}": np.clip(NEW + 0.002 * k, 0, 1) for k in range(50)}
+    page = sl.study(LOGS, policies).to_html() or ""
+    assert len(page.encode()) < 1_500_000
+    assert "Of 50 candidates, the 8 with the highest lower bounds." in page
+
+
+def test_a_planned_grid_is_for_one_look() -> None:
+    found = sl.study(LOGS, {"a": NEW}, grid="planned")
+    assert found.course is not None
+    assert "only one may be looked at" in sentence(found.course)
+    assert "each of them valid when it was reached" not in (found.to_html() or "")
+
+
+@pytest.mark.parametrize("name", ["production", "", "\ud800"])
+def test_names_that_would_mislead_are_refused(name: str) -> None:
+    for ask in (sl.compare, sl.evaluate, sl.select, sl.study):
+        with pytest.raises(sl.UsageError):
+            ask(LOGS, {name: NEW})
+    with pytest.raises(sl.UsageError):
+        sl.compare(LOGS, {"a": NEW}, over={name: P})
+
+
+def test_a_policy_called_production_is_told_from_it() -> None:
+    found = sl.study(LOGS, {"production": NEW})
+    assert found.selection is not None
+    assert found.values is not None
+    assert "'production' is better than production" in sentence(found.selection["production"])
+    assert [row.name for row in getattr(picture(found.values), "rows", ())] == ["logging", "production"]
+    assert "Better than &#39;production&#39;?" in (sl.study(LOGS, {"a": NEW}, over={"production": P}).to_html() or "")
+
+
+def test_the_difference_of_two_is_the_difference_of_their_values() -> None:
+    rng = np.random.default_rng(3)
+    other = np.clip(NEW * rng.uniform(0.5, 1.5, N), 0, 1)
+    logs = sl.Logs(reward=80 * R, propensity=P, reward_range=(0, 80))
+    values = sl.evaluate(logs, {"a": NEW, "b": other})
+    one, back = sl.compare(logs, {"a": NEW}, over={"b": other}), sl.compare(logs, {"b": other}, over={"a": NEW})
+    assert one.estimate == pytest.approx(values["a"].estimate - values["b"].estimate)
+    assert one.estimate == pytest.approx(-back.estimate)
+    assert one.estimate == pytest.approx(80 * np.mean((NEW - other) / P * R))
+
+
+def test_contradictions_are_told_in_the_units_of_the_column() -> None:
+    logs = sl.Logs(reward=80 * np.ones(N), propensity=P / 20, reward_range=(0, 80))
+    with pytest.raises(sl.LogsError, match=r"where only \[-80, 80\] is possible"):
+        sl.compare(logs, {"a": NEW})
+    with pytest.raises(sl.LogsError, match=r"where only \[0, 80\] is possible"):
+        sl.evaluate(logs, {"a": NEW})
+
+
+def test_a_list_where_one_is_asked_about() -> None:
+    logs = sl.Logs(TABLE, reward="r", propensity="p")
+    for ask in (sl.compare, sl.power, sl.profile):
+        with pytest.raises(sl.UsageError, match="one policy is asked about, but 2 were given; use select"):
+            ask(logs, ["n", "c"])
+
+
+def test_a_certificate_knows_the_columns_of_its_log(tmp_path: Path) -> None:
+    import pandas as pd
+
+    pd.DataFrame(TABLE).to_csv(tmp_path / "log.csv", index=False)
+    logs = sl.Logs(tmp_path / "log.csv", reward="r", propensity="p")
+    assert sl.verify(sl.Certificate.of(sl.compare(logs, "n")), tmp_path / "log.csv").same
+
+
+def test_the_command_line_as_people_type_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import pandas as pd
+
+    pd.DataFrame({**TABLE, "euros": 80 * R, "a=b": NEW}).to_csv(tmp_path / "log.csv", index=False)
+    log, flags = str(tmp_path / "log.csv"), ["--propensity", "p", "--reward", "euros"]
+    for given in (["--reward-range", "0,80"], ["--reward-range", "0", "80"], ["--reward-range=0,80"]):
+        assert main(["compare", log, *flags, *given, "--policy", "n"]) == 0
+    assert main(["compare", log, *flags, "--policy", "n"]) == 4
+    assert "--reward-range LOW,HIGH" in capsys.readouterr().err
+    assert main(["compare", log, *flags, "--reward-range", "0,80", "--policy", "a=b", "--over", "x=c"]) in (0, 3)
+    table = tmp_path / "answer.csv"
+    assert main(["select", log, *flags, "--reward-range", "0,80", "--policy", "n", "--csv", str(table)]) == 0
+    assert table.read_text().startswith("policy,over,estimate")
+    capsys.readouterr()
+    assert main(["explain", "Propensity"]) == 0
+    assert main(["explain", "uper bound"]) == 2
+    assert "Did you mean 'upper bound'" in capsys.readouterr().err
+    assert main(["verify", log, "x.json"]) == 4
+    assert "name the certificate first" in capsys.readouterr().err
