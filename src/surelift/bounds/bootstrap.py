@@ -5,9 +5,11 @@ from collections.abc import Callable
 import numpy as np
 
 from surelift.arrays import FloatArray
+from surelift.bounds.bound import COVERAGE, INDEPENDENT, THREE_COLUMNS, Bound
 from surelift.bounds.draws import check_draws
 from surelift.quantities import Quantity
-from surelift.statistics import Needed, TermSums
+from surelift.statistics.plan import Needed
+from surelift.statistics.sums import TermSums
 
 DEFAULT_RESAMPLES = 1_000
 
@@ -30,3 +32,15 @@ def _means(sums: TermSums) -> FloatArray:
     totals, rounds = sums.resamples
     means: FloatArray = np.divide(totals, rounds, out=np.zeros_like(totals), where=rounds > 0)
     return means
+
+
+BOOTSTRAP = Bound(
+    name="bootstrap",
+    promise="asymptotic",
+    says="The usual percentile bootstrap, with Poisson resamples. It covers only in the limit of many rounds, cannot "
+    "know of the large weights it has not seen, and breaks when one looks twice: it never certifies.",
+    proved="asymptotically",
+    needs=THREE_COLUMNS, options=("draws",), assumes=(INDEPENDENT, COVERAGE),
+    paired=True, plan=plan, lower_bound=lower_bound,
+    upper_bound=upper_bound,
+)  # fmt: skip

@@ -4,16 +4,18 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
+from surelift.bounds.bound import COVERAGE, DISTRIBUTIONS, INDEPENDENT, Bound
 from surelift.bounds.draws import check_draws
 from surelift.quantities import Quantity
-from surelift.statistics import MEAN, Needed, TermSums
-from surelift.statistics.efron_stein import EfronStein, Proxies
+from surelift.statistics.efron_stein import Proxies
+from surelift.statistics.plan import MEAN, Needed
+from surelift.statistics.sums import TermSums
 
 DEFAULT_DRAWS = 1_000
 
 
 def plan(*, quantity: Quantity, offset: float, count: Callable[[], int], draws: int | None = None) -> Needed:
-    return Needed(efron_stein=EfronStein(check_draws(draws, DEFAULT_DRAWS)), any_looks=False)
+    return Needed(redraws=check_draws(draws, DEFAULT_DRAWS), any_looks=False)
 
 
 def unfloored(sums: TermSums, *, delta: float) -> float:
@@ -58,3 +60,15 @@ def _bound(sums: TermSums, proxies: Proxies, delta: float) -> float:
     missing = math.isinf(proxies.second_moment)
     bias = 0.0 if missing else max(0.0, 1.0 - math.sqrt(2.0 * b * proxies.second_moment) / sums.rounds)
     return bias * (estimate - concentration - math.exp(-b)) - math.sqrt(penalty / (2.0 * sums.rounds))
+
+
+EFRON_STEIN = Bound(
+    name="efron-stein",
+    promise="none",
+    says="Bounds the self-normalised estimate by redrawing production's actions many times. Its proxies are "
+    "Monte-Carlo averages, so as computed it is not rigorous: it is here for comparison, and never certifies.",
+    proved="Kuzborskij et al. (2021), but for the Monte-Carlo error",
+    needs=DISTRIBUTIONS, options=("draws",), assumes=(INDEPENDENT, COVERAGE),
+    paired=False, plan=plan, lower_bound=lower_bound,
+    remark=remark,
+)  # fmt: skip

@@ -3,11 +3,13 @@
 import math
 from collections.abc import Callable
 
+from surelift.bounds.bound import INDEPENDENT, THREE_COLUMNS, Bound
 from surelift.bounds.mixture import rounded_down
 from surelift.errors import positive
 from surelift.quantities import Quantity
 from surelift.quantities.regularizers import Clipping
-from surelift.statistics import Moment, Needed, TermSums
+from surelift.statistics.plan import Moment, Needed
+from surelift.statistics.sums import TermSums
 
 
 def plan(*, quantity: Quantity, offset: float, count: Callable[[], int], clip: float | None = None) -> Needed:
@@ -37,3 +39,15 @@ def unfloored(sums: TermSums, *, delta: float) -> float:
 
 def lower_bound(sums: TermSums, *, delta: float) -> float:
     return rounded_down(unfloored(sums, delta=delta))
+
+
+EMPIRICAL_BERNSTEIN = Bound(
+    name="empirical-bernstein",
+    promise="one look",
+    says="Clips the weights and pays for their empirical variance and their range. It holds for independent rounds at "
+    "one look at a number of rounds fixed beforehand, and is wide unless there are many.",
+    proved="Maurer and Pontil (2009); Swaminathan and Joachims (2015)",
+    needs=THREE_COLUMNS, options=("clip",), assumes=(INDEPENDENT,),
+    paired=False, plan=plan,
+    lower_bound=lower_bound,
+)  # fmt: skip

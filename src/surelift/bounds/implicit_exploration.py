@@ -3,11 +3,13 @@
 import math
 from collections.abc import Callable
 
+from surelift.bounds.bound import THREE_COLUMNS, Bound
 from surelift.bounds.logarithmic_smoothing import single_smoothing
 from surelift.bounds.mixture import rounded_down
 from surelift.quantities import Quantity
 from surelift.quantities.regularizers import ImplicitExploration
-from surelift.statistics import Moment, Needed, TermSums
+from surelift.statistics.plan import Moment, Needed
+from surelift.statistics.sums import TermSums
 
 
 def plan(*, quantity: Quantity, offset: float, count: Callable[[], int], smoothing: float | None = None) -> Needed:
@@ -29,3 +31,14 @@ def unfloored(sums: TermSums, *, delta: float) -> float:
 
 def lower_bound(sums: TermSums, *, delta: float) -> float:
     return rounded_down(unfloored(sums, delta=delta))
+
+
+IMPLICIT_EXPLORATION = Bound(
+    name="implicit-exploration",
+    promise="any number of looks",
+    says="Adds smoothing/2 to every propensity, which tames the weights. It is never narrower than logarithmic "
+    "smoothing with the same smoothing, and holds wherever that does.",
+    proved="Gabbianelli et al. (2024); Sakhi et al. (2024), Proposition 8",
+    needs=THREE_COLUMNS, options=("smoothing",), paired=False, plan=plan,
+    lower_bound=lower_bound,
+)  # fmt: skip

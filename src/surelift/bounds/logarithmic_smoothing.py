@@ -4,11 +4,13 @@ import math
 from collections.abc import Callable
 
 from surelift import grids
+from surelift.bounds.bound import THREE_COLUMNS, Bound
 from surelift.bounds.mixture import ROUNDING
 from surelift.errors import positive
 from surelift.grids import Grid
 from surelift.quantities import Quantity
-from surelift.statistics import Needed, TermSums, on_grid
+from surelift.statistics.plan import Needed, on_grid
+from surelift.statistics.sums import TermSums
 
 
 def single_smoothing(smoothing: float | None, count: Callable[[], int]) -> Grid:
@@ -41,3 +43,15 @@ def lower_bound(sums: TermSums, *, delta: float) -> float:
         return floor
     bound = unfloored(sums, delta=delta)
     return max(floor, bound - ROUNDING * (abs(bound) + abs(floor)))
+
+
+LOGARITHMIC_SMOOTHING = Bound(
+    name="logarithmic-smoothing",
+    promise="any number of looks",
+    says="The paper's bound: logarithms tame large weights, with a single smoothing fixed before the data is seen. "
+    "It holds at any number of looks for a smoothing you name, and at one look for the default 1/sqrt(rounds), which "
+    "is vacuous where rewards are rare.",
+    proved="Sakhi et al. (2024), Corollary 5",
+    needs=THREE_COLUMNS, options=("smoothing",), paired=True, any_units=True, plan=plan,
+    lower_bound=lower_bound,
+)  # fmt: skip

@@ -7,10 +7,13 @@ import numpy as np
 
 from surelift import grids
 from surelift.arrays import FloatArray
+from surelift.bounds.bound import THREE_COLUMNS, Bound
 from surelift.errors import UsageError
 from surelift.grids import Grid
 from surelift.quantities import Quantity
-from surelift.statistics import Component, Narrowing, Needed, TermSums, on_grid
+from surelift.statistics.narrowing import Narrowing
+from surelift.statistics.plan import Component, Needed, on_grid
+from surelift.statistics.sums import TermSums
 
 # Rounding in the sums and in the root stays below this, relative to the size of the terms; it is taken off the bound.
 ROUNDING = 1e-13
@@ -110,3 +113,15 @@ def rounded_down(bound: float, floor: float = 0.0) -> float:
 def _unzip(components: Sequence[Component]) -> tuple[FloatArray, FloatArray, FloatArray]:
     table = np.array([(c.smoothing, c.offset, c.prior) for c in components], dtype=np.float64)
     return table[:, 0], table[:, 1], table[:, 2]
+
+
+MIXTURE = Bound(
+    name="mixture",
+    promise="any number of looks",
+    says="Tries many smoothings at once, each with a share of the prior fixed beforehand, so that none has to be "
+    "chosen and no number of rounds known. On its default grid it holds at every number of rounds at once, under "
+    "adaptive logging, and whatever the weights.",
+    proved="Theorem 1: a nonnegative supermartingale and Ville's inequality",
+    needs=THREE_COLUMNS, options=("grid",), controls=("weights", "model"), paired=True, any_units=True, plan=plan,
+    lower_bound=lower_bound,
+)  # fmt: skip

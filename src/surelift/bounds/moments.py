@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from surelift.bounds.bound import THREE_COLUMNS, Bound
 from surelift.bounds.logarithmic_smoothing import single_smoothing
 from surelift.bounds.mixture import rounded_down
 from surelift.errors import UsageError, is_number, positive
 from surelift.quantities import Quantity
 from surelift.quantities.regularizers import BUILT_IN, Clipping, Custom, GlobalClipping, Regularizer, regularizer_named
-from surelift.statistics import Moment, Needed, TermSums
+from surelift.statistics.plan import Moment, Needed
+from surelift.statistics.sums import TermSums
 
 DEFAULT_ORDER = 2
 
@@ -92,3 +94,25 @@ def unfloored(sums: TermSums, *, delta: float) -> float:
 
 def lower_bound(sums: TermSums, *, delta: float) -> float:
     return rounded_down(unfloored(sums, delta=delta))
+
+
+SECOND_MOMENT = Bound(
+    name="second-moment",
+    promise="any number of looks",
+    says="Clips w r at 1/smoothing and pays for its second moment: the paper's best bound of order 1. It is never "
+    "narrower than logarithmic smoothing with the same smoothing, and holds wherever that does.",
+    proved="Sakhi et al. (2024), Corollary 4",
+    needs=THREE_COLUMNS, options=("smoothing",), paired=False, plan=plan_second_moment,
+    lower_bound=lower_bound,
+)  # fmt: skip
+
+
+MOMENTS = Bound(
+    name="moments",
+    promise="any number of looks",
+    says="The paper's family: the first 2L moments of any regularizer that never exceeds w r. It is never narrower "
+    "than logarithmic smoothing with the same smoothing, and holds wherever that does.",
+    proved="Sakhi et al. (2024), Proposition 1",
+    needs=THREE_COLUMNS, options=("smoothing", "order", "regularizer", "clip"), paired=False, plan=plan,
+    lower_bound=lower_bound,
+)  # fmt: skip

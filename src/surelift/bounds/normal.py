@@ -4,8 +4,10 @@ import math
 from collections.abc import Callable
 from statistics import NormalDist
 
+from surelift.bounds.bound import COVERAGE, INDEPENDENT, THREE_COLUMNS, Bound
 from surelift.quantities import Quantity
-from surelift.statistics import MEAN, SQUARES, Needed, TermSums
+from surelift.statistics.plan import MEAN, SQUARES, Needed
+from surelift.statistics.sums import TermSums
 
 
 def plan(*, quantity: Quantity, offset: float, count: Callable[[], int]) -> Needed:
@@ -27,3 +29,15 @@ def _margin(sums: TermSums, delta: float) -> float:
     mean = sums.mean(MEAN)
     variance = max(0.0, sums.moments[SQUARES] - sums.rounds * mean * mean) / (sums.rounds - 1)
     return -NormalDist().inv_cdf(delta) * math.sqrt(variance / sums.rounds)
+
+
+NORMAL = Bound(
+    name="normal",
+    promise="asymptotic",
+    says="The usual mean plus or minus a normal quantile of its standard error. It covers only in the limit of many "
+    "rounds, fails where a few weights are large, and breaks when one looks twice: it never certifies.",
+    proved="the central limit theorem, asymptotically",
+    needs=THREE_COLUMNS, options=(), assumes=(INDEPENDENT, COVERAGE),
+    paired=True, plan=plan, lower_bound=lower_bound,
+    upper_bound=upper_bound,
+)  # fmt: skip

@@ -3,31 +3,29 @@
 from collections.abc import Sequence
 from typing import Any, overload
 
-from surelift.decisions.asking import Progress, require_logs
-from surelift.decisions.comparison import comparison_of, one_policy
-from surelift.decisions.method import check_delta, choose_method
-from surelift.decisions.segments import answer_by, check_by
-from surelift.grids import Grid
+from surelift.bounds import BoundChoice
 from surelift.logs.logs import Logs
-from surelift.policies.resolve import PRODUCTION
+from surelift.policies.resolve import PRODUCTION, one_policy
+from surelift.questions.improvement import ImprovementQuestion
+from surelift.questions.method import choose_method
+from surelift.questions.question import Progress, check_segments, require_logs
 from surelift.results.improvement import Improvement
 from surelift.results.segments import Segments
-from surelift.statistics import Plan, Sums
 
 
 @overload
 def compare(
-    logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float = ..., method: str = ...,
-    control: Any = ..., grid: str | Grid = ..., smoothing: float | None = ..., draws: int | None = ..., by: None = ...,
-    segments: None = ...,     progress: Progress | None = ...,
+    logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float = ...,
+    method: str | BoundChoice = ..., control: Any = ..., by: None = ..., segments: None = ...,
+    progress: Progress | None = ...,
 ) -> Improvement: ...  # fmt: skip
 
 
 @overload
 def compare(
-    logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float = ..., method: str = ...,
-    control: Any = ..., grid: str | Grid = ..., smoothing: float | None = ..., draws: int | None = ..., by: str,
-    segments: Sequence[Any] | None = ...,     progress: Progress | None = ...,
+    logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float = ...,
+    method: str | BoundChoice = ..., control: Any = ..., by: str, segments: Sequence[Any] | None = ...,
+    progress: Progress | None = ...,
 ) -> Segments[Improvement]: ...  # fmt: skip
 
 
@@ -38,11 +36,8 @@ def compare(
     over: Any = PRODUCTION,
     delta: float = 0.05,
     margin: float = 0.0,
-    method: str = "mixture",
+    method: str | BoundChoice = "mixture",
     control: Any = "auto",
-    grid: str | Grid = "anytime",
-    smoothing: float | None = None,
-    draws: int | None = None,
     by: str | None = None,
     segments: Sequence[Any] | None = None,
     progress: Progress | None = None,
@@ -51,7 +46,7 @@ def compare(
 
     It is certified when its lower bound exceeds ``margin``, given in the units of the reward column. With ``by``, a column
     of segments known before the action, each is compared at delta divided by their number; ``segments`` lists them all
-    beforehand, without which the answer is good for one look.
+    in advance, without which the answer is good for one look.
 
     >>> logs = Logs(reward=[0, 1] * 500, propensity=[0.5, 0.5] * 500)
     >>> result = compare(logs, {"new": [0.4, 0.6] * 500})
@@ -59,18 +54,12 @@ def compare(
     (0.1, 0.09, True)
     """
     name, candidate = one_policy(policy, logs if isinstance(logs, Logs) else None)
-    chosen = choose_method(method, control=control, grid=grid, smoothing=smoothing, draws=draws)
+    chosen = choose_method(method, control)
     require_logs(logs)
-    parts = check_by(logs, by, segments, {name: candidate, **dict([one_policy(over)])})
-    asked = comparison_of(
-        logs, {name: candidate}, over=over, margin=margin, method=chosen, question="compare",
-        options={"delta": check_delta(delta), **({} if parts is None else parts.describe())},
-        one_look=parts is not None and parts.one_look,
+    baseline = one_policy(over)
+    question = ImprovementQuestion(
+        declaration=logs.declaration, policies={name: candidate}, over=baseline, delta=delta, margin=margin,
+        method=chosen, by=check_segments(logs, by, segments, {name: candidate, baseline[0]: baseline[1]}),
     )  # fmt: skip
-    if parts is None:
-        return asked.improvements(delta=delta, progress=progress)[name]
-
-    def answer(plan: Plan, sums: Sums, share: float, segment: str) -> Improvement:
-        return asked.answer(plan, sums, delta=share, segment=segment)[name]
-
-    return answer_by(logs, parts, delta=delta, plan=asked.plan, answer=answer, basis=asked.basis, progress=progress)
+    answer: Improvement | Segments[Improvement] = question.ask(logs, progress=progress)
+    return answer

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from surelift.decisions.asking import Progress, require_logs
 from surelift.decisions.check import check
 from surelift.decisions.compare import compare
-from surelift.decisions.method import check_delta
 from surelift.errors import UsageError
 from surelift.logs.logs import Logs
 from surelift.policies.direct import Direct
 from surelift.policies.resolve import name_policies
+from surelift.questions.options import check_delta
+from surelift.questions.question import Progress, require_logs
 from surelift.results.embedding import EmbeddingHealth, EmbeddingTrial
 
 
@@ -38,8 +38,8 @@ def check_embedding(
             plain=compare(apart, {name: policy}, **each),
             marginal=compare(logs, {name: policy}, **each),
             difference=compare(logs, {direct: Direct(policy)}, over={name: policy}, control="none", **each),
-            effective_rounds=(before.effective_rounds, after.effective_rounds),
-            largest_weight=(before.largest, after.largest),
+            effective_sample_sizes=(before.effective_sample_size, after.effective_sample_size),
+            largest_weights=(before.largest, after.largest),
         )
     first = next(iter(trials.values()))
     return EmbeddingHealth(trials, delta, first.marginal.rounds)

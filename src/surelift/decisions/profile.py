@@ -1,17 +1,14 @@
 """What would each single smoothing have given, beside the mixture of them all?"""
 
-import math
 from typing import Any
 
-import numpy as np
-
-from surelift.decisions.asking import Progress, ask, count_rounds
-from surelift.decisions.comparison import comparison_of, one_policy
-from surelift.decisions.method import check_delta, choose_method
-from surelift.grids import Grid
+from surelift.bounds import BoundChoice
+from surelift.errors import UsageError
 from surelift.logs.logs import Logs
-from surelift.policies.resolve import PRODUCTION
-from surelift.results.profile import Profile
+from surelift.policies.resolve import PRODUCTION, one_policy
+from surelift.questions.method import choose_method
+from surelift.questions.profile import ProfileQuestion
+from surelift.questions.question import Progress, check_segments, require_logs
 
 
 def profile(
@@ -20,9 +17,10 @@ def profile(
     *,
     over: Any = PRODUCTION,
     delta: float = 0.05,
-    grid: str | Grid = "anytime",
+    method: str | BoundChoice = "mixture",
+    by: str | None = None,
     progress: Progress | None = None,
-) -> Profile:
+) -> Any:
     """Bound an improvement by every smoothing of the grid alone, without control, beside the mixture of them all.
 
     >>> logs = Logs(reward=[0, 1] * 500, propensity=[0.5, 0.5] * 500)
@@ -30,23 +28,13 @@ def profile(
     >>> found.best[1] > found.lower > 0
     True
     """
-    name, candidate = one_policy(policy, logs if isinstance(logs, Logs) else None)
-    method = choose_method("mixture", control="none", grid=grid)
-    asked = comparison_of(
-        logs, {name: candidate}, over=over, margin=0.0, method=method, question="compare",
-        options={"delta": check_delta(delta)},
+    require_logs(logs)
+    name, candidate = one_policy(policy, logs)
+    chosen = choose_method(method, "none")
+    if chosen.name != "mixture":
+        raise UsageError(f"a profile shows the smoothings of a mixture; method {chosen.name!r} is none.")
+    question = ProfileQuestion(
+        declaration=logs.declaration, policies={name: candidate}, over=one_policy(over), delta=delta, method=chosen,
+        by=check_segments(logs, by, None, {name: candidate}),
     )  # fmt: skip
-    plan = asked.plan(lambda: count_rounds(logs))
-    sums = ask(logs, plan, progress=progress)
-    answer = asked.answer(plan, sums, delta=delta)[name]
-    found = sums.of(plan.terms[0])
-    parts = found.needed.components
-    smoothing, offset = (np.array([getattr(part, each) for part in parts]) for each in ("smoothing", "offset"))
-    with np.errstate(over="ignore"):
-        alone = np.expm1((found.log_sums - math.log(1.0 / delta)) / found.rounds) / smoothing - offset
-    bounds = np.maximum(alone, -offset) * logs.scale.width
-    order = np.argsort(smoothing)
-    return Profile(
-        name, answer.over, answer.estimate, answer.lower, tuple(smoothing[order].tolist()), tuple(bounds[order].tolist()),
-        float(delta), answer.rounds, answer.doubts,
-    )  # fmt: skip
+    return question.ask(logs, progress=progress)

@@ -6,23 +6,24 @@ import numpy as np
 
 from surelift.arrays import FloatArray
 from surelift.bounds import BOUNDS
-from surelift.bounds.bound import Promise
-from surelift.decisions.asking import Progress, require_logs
 from surelift.decisions.evaluate import evaluate
-from surelift.decisions.method import check_delta
 from surelift.engines import collect
-from surelift.errors import LogsError, UsageError
+from surelift.engines.collect import EMPTY
+from surelift.errors import LogsError, UsageError, whole
 from surelift.logs.faults import refuse_faults
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import name_policies
+from surelift.questions.options import check_delta
+from surelift.questions.question import Progress, require_logs
 from surelift.results.simulation import Outcome, Simulation
-from surelift.statistics import Plan
-from surelift.statistics.reading import Reading
+from surelift.statistics.plan import Plan, Request
+from surelift.statistics.sample import Sample
+from surelift.statistics.sums import COUNT, PRODUCTION
 
-KEPT = 200_000
+SAMPLED = 50_000
 SEED = 20240523
 ROUNDING = 1e-12
-# Methods that need no more than a column of probabilities; a smoothing of 1/sqrt(rounds) and the like are theirs.
+# Methods that need no more than a column of probabilities, with their default options.
 METHODS = tuple(name for name, bound in BOUNDS.items() if bound.needs == "three columns")
 
 
@@ -48,21 +49,24 @@ def simulate(
     """
     require_logs(logs)
     delta, named = check_delta(delta), name_policies(policies)
-    if logs.declaration.cluster is not None or logs.declaration.keep_probability is not None:
-        raise UsageError("simulate draws rounds one by one; it knows no clusters and no sampled logs.")
-    kept = _Rounds()
-    sums = collect(logs, Plan(named), look=kept)
+    declared = logs.declaration
+    if declared.cluster is not None or declared.is_sampled:
+        raise UsageError("simulate draws single rounds; it does not support clustered or sampled logs.")
+    sample = Sample(tuple(named), SAMPLED)
+    requests = (Request(COUNT), Request(PRODUCTION), Request(sample))
+    sums = collect(logs, Plan(named, requests))
     refuse_faults(sums.invalid, rows=sums.rows)
     if sums.rows == 0:
-        raise LogsError("these logs are empty: there is no round to draw.")
+        raise LogsError(EMPTY)
     count = min(sums.rows, 10_000) if rounds is None else rounds
-    for name, number, least in (("rounds", count, 1), ("runs", runs, 1), ("seed", seed, 0)):
-        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
-            raise UsageError(f"{name} must be a whole number of at least {least}, but is {number!r}.")
-    rng, rate = np.random.default_rng(seed), sums.logging.rewards / sums.units
+    whole("rounds", count)
+    whole("runs", runs)
+    whole("seed", seed, least=0)
+    rng, rate = np.random.default_rng(seed), sums.production.rewards / sums.units
     outcomes, truth = [], {}
+    drawn_from = sums.get(sample).rows
     for place, name in enumerate(named):
-        propensity, probability = kept.of(name)
+        propensity, probability = drawn_from[1], drawn_from[2 + place]
         # Weights that average to more than 1 by chance would make a world in which no bound could hold.
         probability = probability / max(1.0, float((probability / propensity).mean()))
         chance = _chances(probability / propensity, rate)
@@ -73,9 +77,9 @@ def simulate(
         for run in range(runs):
             drawn = rng.integers(0, len(propensity), count)
             reward = (rng.random(count) < chance[drawn]).astype(np.float64)
-            one = Logs(reward=reward, propensity=propensity[drawn], density=logs.declaration.density)
+            one = Logs(reward=reward, propensity=propensity[drawn], density=declared.density)
             for method in METHODS:
-                if logs.declaration.density and method == "implicit-exploration":
+                if declared.density and method == "implicit-exploration":
                     continue
                 found[method].append(_held(one, name, probability[drawn], method, delta, low, high))
             if progress is not None:
@@ -84,8 +88,7 @@ def simulate(
         for method, rows in found.items():
             if rows:
                 held, widths, empty = (np.array(column) for column in zip(*rows, strict=True))
-                bound = BOUNDS[method]
-                promise: Promise = "one look" if "smoothing" in bound.options else bound.promise
+                promise = BOUNDS[method]().promise
                 outcomes.append(
                     Outcome(
                         name, method, promise, float(held.mean()), width * float(widths.mean()), float(empty.mean())
@@ -113,22 +116,3 @@ def _chances(weights: FloatArray, rate: float) -> FloatArray:
     rising = 0.5 + weights / (1.0 + weights)
     chances: FloatArray = np.clip(rate * rising / rising.mean(), 0.0, 1.0)
     return chances
-
-
-class _Rounds:
-    """Propensities, and every policy's probabilities, of the first rounds."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, list[FloatArray]] = {"": []}
-        self._rows = 0
-
-    def __call__(self, reading: Reading) -> None:
-        if self._rows >= KEPT:
-            return
-        self._rows += reading.rounds.size
-        self._kept[""].append(reading.rounds.propensity)
-        for name, found in reading.probabilities.items():
-            self._kept.setdefault(name, []).append(found.logged)
-
-    def of(self, name: str) -> tuple[FloatArray, FloatArray]:
-        return np.concatenate(self._kept[""]), np.concatenate(self._kept[name])

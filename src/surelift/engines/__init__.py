@@ -1,5 +1,5 @@
 """Who does the adding: one function from logs and a plan to sums."""
 
-from surelift.engines.stream import collect, collect_blocks, collect_by, known_distributions
+from surelift.engines.collect import collect, count_units, known_distributions
 
-__all__ = ["collect", "collect_blocks", "collect_by", "known_distributions"]
+__all__ = ["collect", "count_units", "known_distributions"]

@@ -1,6 +1,7 @@
-"""Spark does the adding: the same loops in its workers, one row of sums from each partition, added up here.
+"""Spark does the adding: the same loops in its workers, one value of sums from each partition, added up on the cluster.
 
-A task that Spark kills and tries again gives its sums once: a partition's row counts when its task succeeds.
+A task that Spark kills and tries again gives its sums once: a partition counts when its task succeeds. Only the total,
+a few kilobytes whatever the number of rounds, comes to this process.
 """
 
 import os
@@ -12,76 +13,175 @@ from typing import Any
 
 import pyarrow as pa
 
-from surelift.engines import stream
-from surelift.errors import LogsError, UsageError
-from surelift.logs.batch import ROWS_PER_BATCH
+from surelift.engines import local
+from surelift.errors import LogsError, SureliftError, UsageError
+from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
+from surelift.logs.declaration import Declaration
 from surelift.logs.faults import Tally
 from surelift.logs.logs import Logs
 from surelift.logs.sources.remote import SparkFrame
 from surelift.statistics.plan import Plan
 from surelift.statistics.sums import Sums
 
+SCHEMA = "sums binary"
+
 
 def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = None) -> Sums:
     """Add up the plan over all rounds, where they are."""
-    assert isinstance(logs.source, SparkFrame)
-    _refuse_what_needs_order(logs, plan)
-    # Workers run the Python that runs here, unless somebody chose another.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    needed = stream.needs_of(logs, plan).columns()
-    declaration, names = logs.declaration, list(dict.fromkeys([*logs.needs().columns(), *needed]))
+    refuse_what_needs_order(plan)
+    declaration = logs.declaration
+    frame = _selected(logs, plan)
+    if declaration.cluster is not None:
+        # The rounds of a cluster go to one partition, and lie next to each other there.
+        frame = frame.repartition(declaration.cluster).sortWithinPartitions(declaration.cluster)
 
     def add_up(batches: Iterator[Any]) -> Iterator[Any]:
-        from pyspark import TaskContext
+        yield _packed(lambda: _partition_sums(Partition(batches), declaration, plan))
 
-        context = TaskContext.get()
-        place = f"partition {context.partitionId()}" if context is not None else "a partition"
-        sums = Sums()
-        for table in _longer(batches):
-            sums = sums + _placed(stream.collect(Logs.of(table, declaration), plan), place)
-        yield pa.record_batch({"sums": pa.array([pickle.dumps(sums)], pa.binary())})
+    def add_together(batches: Iterator[Any]) -> Iterator[Any]:
+        yield _packed(lambda: _added(value for batch in batches for value in batch.column(0).to_pylist()))
 
-    try:
-        rows = logs.source.frame.select(*names).mapInArrow(add_up, "sums binary").collect()
-    except Exception as error:
-        reason = next((line for line in str(error).splitlines() if "Error" in line), str(error).splitlines()[0])
-        raise LogsError(f"Spark could not add up these logs: {reason}\nNothing was computed.") from error
-    total = Sums()
-    for row in rows:
-        total = total + pickle.loads(row["sums"])
-        if progress is not None:
-            progress(total.rows)
+    parts = frame.mapInArrow(add_up, SCHEMA)
+    rows = _run(lambda: parts.repartition(1).mapInArrow(add_together, SCHEMA).collect())
+    total = _added(row["sums"] for row in rows)
+    if progress is not None:
+        progress(total.rows)
     return total
 
 
-def _longer(batches: Iterator[Any]) -> Iterator[Any]:
-    """Spark's batches put together to such as are worth compiled loops."""
-    held: list[Any] = []
-    for batch in batches:
-        held.append(batch)
-        if sum(one.num_rows for one in held) >= ROWS_PER_BATCH:
-            yield pa.Table.from_batches(held)
-            held = []
-    if held:
-        yield pa.Table.from_batches(held)
+def known_distributions(logs: Logs, plan: Plan) -> frozenset[str]:
+    """Seen in a worker, from a few rows; no row comes to this process."""
+    declaration = logs.declaration
+
+    def look(batches: Iterator[Any]) -> Iterator[Any]:
+        def names() -> frozenset[str]:
+            source = Partition(batches)
+            reading = None if source.empty else local.first_reading(Logs.of(source, declaration), plan)
+            if reading is None or not reading.fit:
+                return frozenset(plan.policies)
+            return frozenset(name for name, found in reading.probabilities.items() if found.vectors is not None)
+
+        yield _packed(names)
+
+    rows = _run(lambda: _selected(logs, plan).limit(100).mapInArrow(look, SCHEMA).collect())
+    return frozenset.intersection(*[_unpacked(row["sums"]) for row in rows]) if rows else frozenset()
 
 
-def _placed(sums: Sums, place: str) -> Sums:
-    """Rows are numbered within a batch of Spark's, so the partition is told beside."""
+class Partition:
+    """The batches of one of Spark's partitions, put together to lengths that are worth compiled loops; read once."""
+
+    ordered = False
+
+    def __init__(self, batches: Iterator[Any]) -> None:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        self.part = 0 if context is None else context.partitionId()
+        self._batches = batches
+        self._first = next(batches, None)
+
+    @property
+    def empty(self) -> bool:
+        return self._first is None
+
+    def column_names(self) -> list[str]:
+        return [] if self._first is None else list(self._first.schema.names)
+
+    def count(self) -> int:
+        raise NotImplementedError
+
+    def batches(self, needs: Needs) -> Iterator[Batch]:
+        start, held = 0, [] if self._first is None else [self._first]
+        for batch in self._batches:
+            held.append(batch)
+            if sum(part.num_rows for part in held) >= ROWS_PER_BATCH:
+                yield self._joined(held, start)
+                start, held = start + sum(part.num_rows for part in held), []
+        if held:
+            yield self._joined(held, start)
+
+    def _joined(self, held: list[Any], start: int) -> Batch:
+        return Batch(pa.Table.from_batches(held), start, part=self.part)
+
+
+def _selected(logs: Logs, plan: Plan) -> Any:
+    # Workers run the Python that runs here, unless somebody chose another.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    assert isinstance(logs.source, SparkFrame)
+    names = (logs.needs() + plan.needs(logs)).columns()
+    return logs.source.frame.select(*names)
+
+
+def _packed(make: Callable[[], Any]) -> Any:
+    """A value, or the refusal of it, as one row."""
+    try:
+        value = make()
+    except SureliftError as error:
+        value = error
+    return pa.record_batch({"sums": pa.array([pickle.dumps(value)], pa.binary())})
+
+
+def _unpacked(content: bytes) -> Any:
+    value = pickle.loads(content)
+    if isinstance(value, SureliftError):
+        raise value
+    return value
+
+
+def _added(values: Iterator[bytes]) -> Sums:
+    total = Sums()
+    for value in values:
+        total = total + _unpacked(value)
+    return total
+
+
+def _partition_sums(source: Partition, declaration: Declaration, plan: Plan) -> Sums:
+    return Sums() if source.empty else _placed(local.collect(Logs.of(source, declaration), plan), source.part)
+
+
+def _placed(sums: Sums, part: int) -> Sums:
+    """Rows are numbered within a partition, so the partition is named beside them."""
     if not sums.invalid:
         return sums
-    invalid = {fault: Tally(one.count, one.row, one.value, f" ({place})") for fault, one in sums.invalid.items()}
+    invalid = {
+        fault: Tally(tally.count, tally.row, tally.value, f" (partition {part})")
+        for fault, tally in sums.invalid.items()
+    }
     return replace(sums, invalid=invalid)
 
 
-def _refuse_what_needs_order(logs: Logs, plan: Plan) -> None:
-    """What this engine cannot do, and why."""
-    reasons = {
-        "a bootstrap, which goes by row numbers": any(term.needed.resamples for term in plan.terms),
-        "efron-stein, which needs the whole log at once": any(term.needed.efron_stein for term in plan.terms),
-        "clusters, which must lie whole in one shard": logs.declaration.cluster is not None,
-        "a reward model that is refitted in the order of time": plan.model is not None and plan.model.in_order,
-    }
-    for reason, applies in reasons.items():
-        if applies:
-            raise UsageError(f"Spark knows no order of rows, and so not {reason}; read the log as files instead.")
+def _run(job: Callable[[], Any]) -> Any:
+    try:
+        return job()
+    except Exception as error:
+        raise LogsError(f"Spark could not add up these logs: {_reason(str(error))}\nNothing was computed.") from error
+
+
+def _reason(message: str) -> str:
+    """The line that tells the cause, and what to set where the workers are not as this process is."""
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    if "PYTHON_VERSION_MISMATCH" in message or "different minor version" in message:
+        return (
+            f"its workers run another Python than this process, {version}. Set PYSPARK_PYTHON, or "
+            "spark.pyspark.python, to one of the same version on every worker."
+        )
+    if "No module named 'surelift" in message:
+        return (
+            "its workers lack surelift. Install it in the Python of the workers (PYSPARK_PYTHON), in the same version as "
+            "here, or ship it with spark.archives."
+        )
+    lines = message.splitlines() or ["no message"]
+    return next((line.strip() for line in lines if "Error" in line), lines[0])
+
+
+def refuse_what_needs_order(plan: Plan) -> None:
+    """What this engine cannot add up, and the way out."""
+    labels = [request.statistic.label for request in plan.requests if request.statistic.needs_order]
+    labels += [split.label for request in plan.requests for split in request.key if split.needs_order]
+    if plan.model is not None and plan.model.in_order:
+        labels.append("a reward model that is refitted in the order of time")
+    if labels:
+        raise UsageError(
+            f"Spark has no order of rows, so it cannot add up {labels[0]}; bring the rows here first, logs.here(), "
+            "or read the log as files."
+        )

@@ -11,7 +11,8 @@ import numpy as np
 from surelift.arrays import FloatArray
 from surelift.errors import positive
 from surelift.quantities.regularizers import PolicyRounds
-from surelift.statistics import Moment, TermSums
+from surelift.statistics.plan import Moment
+from surelift.statistics.sums import TermSums
 
 
 class _AsksModel:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from surelift.quantities.regularizers import Plain, Regularizer
-from surelift.statistics import Moment, TermSums
+from surelift.statistics.plan import Moment
+from surelift.statistics.sums import TermSums
 
 
 def mean(sums: TermSums, moment: Moment) -> float:

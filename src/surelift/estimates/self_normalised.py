@@ -1,7 +1,8 @@
 """Self-normalised importance weighting: the weighted mean of the rewards."""
 
 from surelift.errors import LogsError
-from surelift.statistics import Moment, TermSums
+from surelift.statistics.plan import Moment
+from surelift.statistics.sums import TermSums
 
 
 def self_normalised(sums: TermSums, moment: Moment) -> float:

@@ -3,7 +3,7 @@
 import math
 
 from surelift.bounds.mixture import log_wealth
-from surelift.statistics import TermSums
+from surelift.statistics.sums import TermSums
 
 _LARGEST_LOG = math.log(1.7e308)
 

@@ -22,6 +22,8 @@ class Batch:
     """Columns whose numbers arrive as text, as they do from CSV."""
     again: BoolArray | None = None
     """Rows of a cluster that had ended before, where there are clusters."""
+    part: int = 0
+    """The number of the part it belongs to, where parts are read apart and each numbers its own rows."""
 
 
 @dataclass(frozen=True, slots=True)

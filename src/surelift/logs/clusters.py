@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from surelift.arrays import ArrowColumn, ArrowTable, BoolArray, FloatArray, IntArray
+from surelift.arrays import ArrowColumn, ArrowTable, FloatArray, IntArray
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import Batch
 from surelift.logs.columns import decode
@@ -43,12 +43,6 @@ class Clusters:
 
     def largest(self, values: FloatArray) -> FloatArray:
         return np.zeros(0) if len(self) == 0 else np.maximum.reduceat(values, self.starts[:-1])
-
-    def only(self, chosen: BoolArray) -> "Clusters":
-        """The clusters of some of the rounds: each is taken whole, or not at all."""
-        first = chosen[self.starts[:-1]]
-        sizes = self.sizes[first]
-        return Clusters(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), self.divisor[first])
 
 
 def cluster_starts(column: ArrowColumn) -> IntArray:

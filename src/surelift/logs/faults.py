@@ -125,6 +125,10 @@ SEGMENT = Reason(
     "belong to no segment (null)",
     "Every round belongs to a segment that was known before its action; give those without one a name of their own.",
 )
+SEGMENT_UNDECLARED = Reason(
+    "belong to a segment that was not declared",
+    "List every segment in segments=[...] before looking, or leave it out for an answer that is good for one look.",
+)
 TIME_ORDER = Reason(
     "are earlier than the round before",
     "A reward model that learns along the way needs the rounds in the order of their decisions: sort the log by time, or "
@@ -161,11 +165,6 @@ class FaultCounter:
         self.usable: BoolArray = np.ones(rows, dtype=np.bool_)
         self.tallies: dict[Fault, Tally] = {}
         self._start, self._place, self._place_start = start, place, place_start
-
-    def only(self, chosen: BoolArray) -> "FaultCounter":
-        """The counter of some of the rows, once all are known to be free of faults."""
-        assert not self.tallies
-        return FaultCounter(int(chosen.sum()), start=self._start, place=self._place, place_start=self._place_start)
 
     def count(self, subject: str, reason: Reason, bad: BoolArray, shown: object) -> None:
         """Count the rows marked in ``bad``; ``shown`` is an array of the values to show, or the first of them."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from surelift.arrays import BoolArray, FloatArray, IntArray
+from surelift.arrays import FloatArray, IntArray
 from surelift.logs.vectors import Vectors
 
 _WordArray = npt.NDArray[np.uint64]
@@ -41,6 +41,11 @@ class Fingerprint:
         """From sums of the lower and the upper 32 bits of both words of every hash."""
         low, high = halves[0] + (halves[1] << 32), halves[2] + (halves[3] << 32)
         return cls(rounds, (low + (high << 64)) % _MODULUS)
+
+    @classmethod
+    def of_lanes(cls, lanes: Sequence[_WordArray]) -> "Fingerprint":
+        low, high = (_sum_words(scramble(lane)) for lane in lanes)
+        return cls(len(lanes[0]), (low + (high << 64)) % _MODULUS)
 
     @classmethod
     def unknown(cls, rounds: int) -> "Fingerprint":
@@ -115,35 +120,25 @@ class RoundHashes:
     """The hashes of the rounds of one batch, built up as their columns are read."""
 
     def __init__(self, rounds: int) -> None:
-        self._lanes = [np.full(rounds, seed, dtype=np.uint64) for seed in LANES]
+        self.lanes = [np.full(rounds, seed, dtype=np.uint64) for seed in LANES]
 
     def mix(self, values: FloatArray) -> None:
         words = _bits(values)
-        self._lanes = [_stir(lane, words, seed) for lane, seed in zip(self._lanes, LANES, strict=True)]
+        self.lanes = [_stir(lane, words, seed) for lane, seed in zip(self.lanes, LANES, strict=True)]
 
     def mix_vectors(self, vectors: Vectors) -> None:
         """Mix in one vector per round: each entry is hashed with its position, and the hashes are added."""
         hash_entries = _hash_entries if len(vectors.values) < WORTH_COMPILING else _compiled()
         for lane, seed in enumerate(LANES):
             folded = hash_entries(vectors.values, vectors.starts, seed)
-            self._lanes[lane] = _stir(self._lanes[lane], folded + vectors.lengths.astype(np.uint64), seed)
-
-    def only(self, chosen: BoolArray) -> "RoundHashes":
-        part = RoundHashes(0)
-        part._lanes = [lane[chosen] for lane in self._lanes]
-        return part
+            self.lanes[lane] = _stir(self.lanes[lane], folded + vectors.lengths.astype(np.uint64), seed)
 
     def words(self) -> _WordArray:
         """A hash of 64 bits for each round, of all that was read so far."""
-        return scramble(self._lanes[0])
+        return scramble(self.lanes[0])
 
     def fingerprint(self) -> Fingerprint:
-        return fingerprint_of_lanes(self._lanes)
-
-
-def fingerprint_of_lanes(lanes: Sequence[_WordArray]) -> Fingerprint:
-    low, high = (_sum_words(scramble(lane)) for lane in lanes)
-    return Fingerprint(len(lanes[0]), (low + (high << 64)) % _MODULUS)
+        return Fingerprint.of_lanes(self.lanes)
 
 
 def _sum_words(words: _WordArray) -> int:

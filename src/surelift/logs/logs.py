@@ -1,11 +1,13 @@
 """``Logs``: a source of rounds and a ``Declaration`` of what its columns mean."""
 
 import difflib
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from surelift.errors import UsageError
 from surelift.logs.batch import Batch, Needs, Source
@@ -14,6 +16,7 @@ from surelift.logs.declaration import Declaration
 from surelift.logs.embeddings import Known
 from surelift.logs.scale import Scale
 from surelift.logs.sources.recognise import open_source
+from surelift.logs.sources.remote import REMOTE
 from surelift.logs.sources.slice import Slice
 
 _NUMBERS = ("action_count", "cluster_size")
@@ -120,8 +123,21 @@ class Logs:
     def count(self) -> int:
         return self.source.count()
 
+    def here(self) -> "Logs":
+        """The same logs with their rows fetched into this process, which is said on standard error."""
+        if not isinstance(self.source, REMOTE):
+            return self
+        print(f"surelift: fetching {self.count():,} rows into this process", file=sys.stderr)
+        tables = [batch.table for batch in self.source.batches(Needs(read=tuple(self._names)))]
+        empty = pa.table({name: pa.nulls(0) for name in self._names})
+        return Logs.of(pa.concat_tables(tables, promote_options="permissive") if tables else empty, self.declaration)
+
     def batches(self, needs: Needs = Needs()) -> Iterator[Batch]:
         """The rounds, with their own columns and the others asked for, a batch at a time."""
+        if isinstance(self.source, REMOTE):
+            raise UsageError(
+                "this needs the rows themselves, which lie in another engine; bring them here first: logs.here()."
+            )
         batches = self.source.batches(self.needs() + needs)
         cluster = self.declaration.cluster
         return batches if cluster is None else whole_clusters(batches, cluster)

@@ -1,6 +1,5 @@
 """The rounds of one batch as checked numbers: rewards in [0, 1], propensities, actions, logging vectors."""
 
-import copy
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from surelift.logs.columns import Numbers, decode, is_absent, is_list, is_text, 
 from surelift.logs.densities import DENSITIES, Density
 from surelift.logs.faults import FaultCounter, Reason
 from surelift.logs.fingerprint import RoundHashes
+from surelift.logs.scale import Scale
 from surelift.logs.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -31,13 +31,13 @@ class Rounds:
         self.logs = logs
         self.declaration = declared = logs.declaration
         self.table = batch.table
-        self.start = batch.start
+        self.start, self.part = batch.start, batch.part
         self.size: int = batch.table.num_rows
         self.rows: IntArray = batch.start + np.arange(self.size, dtype=np.int64)
         self.faults = FaultCounter(self.size, start=batch.start, place=batch.place, place_start=batch.place_start)
         self.hashes = RoundHashes(self.size)
         self._as_text = batch.as_text
-        self.reward = self._read_reward()
+        self.reward = self.read_outcome(declared.outcome, declared.scale)
         self.action_counts = self._read_action_counts()
         self.logging: Vectors | None = None
         self.action: IntArray | None = None
@@ -66,22 +66,6 @@ class Rounds:
     @property
     def usable(self) -> BoolArray:
         return self.faults.usable
-
-    def only(self, chosen: BoolArray) -> "Rounds":
-        """Some of the rounds of a batch without faults; what was read of them stays read."""
-        part = copy.copy(self)
-        part.table = self.table.filter(pa.array(chosen))
-        part.size = int(chosen.sum())
-        part.rows, part.reward, part.propensity = self.rows[chosen], self.reward[chosen], self.propensity[chosen]
-        part.action = None if self.action is None else self.action[chosen]
-        part.continuous = None if self.continuous is None else self.continuous[chosen]
-        part.action_counts = None if self.action_counts is None else self.action_counts[chosen]
-        part.logging = None if self.logging is None else self.logging.only(chosen)
-        part.logging_shares = None if self.logging_shares is None else self.logging_shares.only(chosen)
-        part.clusters = None if self.clusters is None else self.clusters.only(chosen)
-        part.keep_probability = None if self.keep_probability is None else self.keep_probability[chosen]
-        part.faults, part.hashes = self.faults.only(chosen), self.hashes.only(chosen)
-        return part
 
     def refuse(self, subject: str, reason: Reason, bad: BoolArray, shown: Any) -> None:
         self.faults.count(subject, reason, bad, shown)
@@ -204,8 +188,8 @@ class Rounds:
                     table = table.set_column(place, name, pa.array(numbers.values, mask=numbers.null))
         return table
 
-    def _read_reward(self) -> FloatArray:
-        name, scale = self.declaration.outcome, self.logs.scale
+    def read_outcome(self, name: str, scale: Scale) -> FloatArray:
+        """A column of rewards, or costs, on [0, 1]."""
         subject = f"{'cost' if scale.is_cost else 'reward'} {name!r}"
         values, _ = self.numbers(name, subject)
         outside = ((values < scale.low) | (values > scale.high)) & np.isfinite(values)

@@ -6,7 +6,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from surelift.arrays import BoolArray, FloatArray, IntArray
+from surelift.arrays import FloatArray, IntArray
 
 Number = TypeVar("Number", np.float64, np.uint64)
 
@@ -66,12 +66,6 @@ class Vectors:
         sums = self.sums()
         safe = np.where(sums > 0.0, np.maximum(sums, 1.0) if only_down else sums, 1.0)
         return self.replace_values(self.values / self.spread(safe))
-
-    def only(self, chosen: BoolArray) -> "Vectors":
-        """The vectors of some of the rounds."""
-        lengths = self.lengths
-        starts = np.concatenate([[0], np.cumsum(lengths[chosen])]).astype(np.int64)
-        return Vectors(self.values[np.repeat(chosen, lengths)], starts, self.tolerance)
 
     def replace_values(self, values: FloatArray) -> "Vectors":
         return Vectors(values, self.starts, self.tolerance)

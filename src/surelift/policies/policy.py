@@ -5,10 +5,11 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from surelift.arrays import BoolArray, FloatArray
+from surelift.arrays import FloatArray
 from surelift.errors import UsageError
 from surelift.logs import faults
 from surelift.logs.batch import Needs
+from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
@@ -24,15 +25,6 @@ class Probabilities:
     """The weights minus 1, where they are known more exactly than by division."""
     short_of_one: float = 0.0
     """By how much, at most, its vectors fall short of summing to 1."""
-
-    def only(self, chosen: BoolArray) -> "Probabilities":
-        """Of some of the rounds."""
-        return Probabilities(
-            self.logged[chosen],
-            None if self.vectors is None else self.vectors.only(chosen),
-            None if self.known_excess is None else self.known_excess[chosen],
-            self.short_of_one,
-        )
 
     def excess(self, propensity: FloatArray) -> FloatArray:
         """The weights minus 1."""
@@ -75,6 +67,15 @@ def notes_of(policy: Policy, kind: Literal["assumes", "doubts"]) -> tuple[str, .
         policy = policy.policy
     found: tuple[str, ...] = getattr(policy, kind, ())
     return found
+
+
+def trained_on(policy: Policy) -> tuple[Fingerprint, ...]:
+    """The rounds that a learned policy, or the one inside it, was learned from: they cannot judge it."""
+    while hasattr(policy, "policy"):
+        policy = policy.policy
+    reader = getattr(policy, "reader", None)
+    rounds: tuple[Fingerprint, ...] = getattr(reader, "trained_on", ())
+    return rounds
 
 
 def single_probabilities(rounds: Rounds, values: FloatArray, tolerance: float, subject: str) -> Probabilities:

@@ -7,6 +7,7 @@ import numpy as np
 
 from surelift.errors import UsageError, positive, share
 from surelift.logs.densities import DENSITIES, density_from
+from surelift.logs.logs import Logs
 from surelift.policies.continuous import Binned, DensityReader, Kernel, binned_from, kernel
 from surelift.policies.deterministic import Chosen, EpsilonGreedy, UniformPolicy
 from surelift.policies.direct import Direct
@@ -102,6 +103,20 @@ def name_policies(policies: Any) -> dict[str, Policy]:
     if len({name for name, _ in pairs}) != len(pairs):
         raise UsageError("two policies have the same name; give each one a name of its own, in a dict.")
     return {name: check_name(name, as_policy(form)) for name, form in pairs}
+
+
+def one_policy(policy: Any, logs: Logs | None = None) -> tuple[str, Policy]:
+    """The single policy of a comparison, with its name."""
+    if isinstance(policy, Mapping):
+        if len(policy) != 1:
+            raise UsageError(f"compare takes one policy, but was given {len(policy)}; use select for several.")
+        ((name, form),) = policy.items()
+        return str(name), check_name(str(name), as_policy(form))
+    several = isinstance(policy, list | tuple) and len(policy) > 1 and all(isinstance(name, str) for name in policy)
+    if several and logs is not None and logs.declaration.action is None:
+        # Such a list stands for one policy only where the logs say which of its columns was taken.
+        raise UsageError(f"one policy is needed, but {len(policy)} were given; use select for several.")
+    return name_of(policy), check_name(name_of(policy), as_policy(policy))
 
 
 def check_name(name: str, policy: Policy) -> Policy:

@@ -12,19 +12,9 @@ from typing import Any
 import numpy as np
 
 from surelift.arrays import FloatArray, IntArray
-from surelift.errors import UsageError
-from surelift.logs.rounds import Rounds
-from surelift.policies.policy import Probabilities
 
 LANES = 500
-
-
-@dataclass(frozen=True, slots=True)
-class EfronStein:
-    """How many times the whole log is redrawn."""
-
-    draws: int
-    seed: int = 20240523
+SEED = 20240523
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,56 +33,29 @@ class Proxies:
     draws: int
 
 
-class WholeLog:
-    """The weights of one policy over all rounds and all actions, gathered batch by batch."""
+def proxies_of(
+    logged: FloatArray, chances: FloatArray, weights: FloatArray, starts: IntArray, second_moment: float, *, draws: int
+) -> Proxies:
+    """Redraw the whole log ``draws`` times."""
+    variances, expected = np.empty(draws), np.empty(draws)
+    kernel, prefix, seed = _kernel(), np.cumsum(logged), np.uint64(SEED)
 
-    def __init__(self) -> None:
-        self._logged: list[FloatArray] = []
-        self._chances: list[FloatArray] = []
-        self._weights: list[FloatArray] = []
-        self._lengths: list[IntArray] = []
-        self._second_moment = 0.0
+    def draw(first: int) -> None:
+        part = slice(first, first + LANES)
+        block = np.uint64(first // LANES)
+        kernel(logged, prefix, chances, weights, starts, seed, block, variances[part], expected[part])
 
-    def add(self, rounds: Rounds, found: Probabilities, name: str) -> None:
-        if rounds.logging is None or found.vectors is None:
-            raise UsageError(
-                f"efron-stein redraws actions, so it needs the whole distributions: production's in logging=, and policy "
-                f"{name!r} as a vector over actions."
-            )
-        if rounds.faults.tallies:
-            return  # the log will be refused
-        chances, wanted = rounds.logging.values, found.vectors.values
-        weights = np.divide(wanted, chances, out=np.zeros_like(wanted), where=chances > 0.0)
-        self._logged.append(1.0 + found.excess(rounds.propensity))
-        self._chances.append(chances)
-        self._weights.append(weights)
-        self._lengths.append(rounds.logging.lengths)
-        # An action that production cannot take has an infinite weight there.
-        beyond = bool(((chances == 0.0) & (wanted > 0.0)).any())
-        self._second_moment += math.inf if beyond else float((wanted * weights).sum())
-
-    def proxies(self, plan: EfronStein) -> Proxies:
-        logged, chances, weights = (np.concatenate(part) for part in (self._logged, self._chances, self._weights))
-        starts = np.concatenate([[0], np.cumsum(np.concatenate(self._lengths))]).astype(np.int64)
-        variances, expected = np.empty(plan.draws), np.empty(plan.draws)
-        kernel, prefix, seed = _kernel(), np.cumsum(logged), np.uint64(plan.seed)
-
-        def draw(first: int) -> None:
-            part = slice(first, first + LANES)
-            block = np.uint64(first // LANES)
-            kernel(logged, prefix, chances, weights, starts, seed, block, variances[part], expected[part])
-
-        # The kernel lets go of the interpreter, and what a lane draws does not depend on who draws it.
-        with ThreadPoolExecutor() as pool:
-            list(pool.map(draw, range(0, plan.draws, LANES)))
-        return Proxies(
-            float(variances.mean()),
-            float(expected.mean()),
-            float(variances.std() / math.sqrt(plan.draws)),
-            float(expected.std() / math.sqrt(plan.draws)),
-            self._second_moment,
-            plan.draws,
-        )
+    # The kernel lets go of the interpreter, and what a lane draws does not depend on who draws it.
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(draw, range(0, draws, LANES)))
+    return Proxies(
+        float(variances.mean()),
+        float(expected.mean()),
+        float(variances.std() / math.sqrt(draws)),
+        float(expected.std() / math.sqrt(draws)),
+        second_moment,
+        draws,
+    )
 
 
 _compiled: Any = None

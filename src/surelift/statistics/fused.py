@@ -1,4 +1,4 @@
-"""The fast path: three columns and more of plain numbers, in compiled loops over a batch that is as it should be.
+"""The fast path: a few columns of plain numbers, in compiled loops over a batch that is as it should be.
 
 A batch with anything out of the ordinary (a null, a value out of range, text) is left to the path that reports it. What is
 added up is the same to rounding, and the fingerprint to the bit.
@@ -6,7 +6,7 @@ added up is the same to rounding, and the fingerprint to the bit.
 
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,19 +21,94 @@ from surelift.policies.given import Given
 from surelift.policies.readers import Column
 from surelift.policies.wrappers import Blend
 from surelift.quantities import Decline, Gain, Quantity, Shortfall, Value
-from surelift.statistics.plan import MEAN, SQUARES, Plan, Term
+from surelift.statistics.counts import Count
+from surelift.statistics.log_sums import LogSums
+from surelift.statistics.moments import MomentSums
+from surelift.statistics.plan import MEAN, SQUARES, Component, Plan, Request
+from surelift.statistics.production import ProductionSums, ProductionTotals
 from surelift.statistics.reading import LARGEST_WEIGHT
-from surelift.statistics.sums import LoggingSums, LogSumKey, MomentKey, Sums, WeightSums
+from surelift.statistics.sums import Sums
+from surelift.statistics.weights import PolicyWeights, WeightSums
 
-_COMPLEMENTS: Mapping[type[Quantity], bool] = {Value: False, Shortfall: True, Gain: False, Decline: True}
+COMPLEMENTS: Mapping[type[Quantity], bool] = {Value: False, Shortfall: True, Gain: False, Decline: True}
 
 
 @dataclass(frozen=True, slots=True)
-class Simple:
-    """A candidate given by a column, or a mixture of one with production."""
+class SimplePolicy:
+    """A candidate given by a column, or a blend of one with production."""
 
     column: str
     alpha: float
+
+
+@dataclass(frozen=True, slots=True)
+class SimpleTerm:
+    """A quantity of a simple policy, with components that need no control."""
+
+    candidate: str
+    quantity: Quantity
+    offset: float = 0.0
+    components: tuple[Component, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SimplePlan:
+    """What compiled loops and databases can add up: simple policies, and terms of them, over plain columns."""
+
+    policies: Mapping[str, SimplePolicy]
+    terms: Sequence[SimpleTerm]
+
+    @classmethod
+    def of(cls, logs: Logs, requests: Sequence[Request], policies: Mapping[str, Policy]) -> "SimplePlan | str":
+        """The plan, or what is not simple about it."""
+        declared = logs.declaration
+        special = {
+            "log propensities": declared.propensity is None, "densities": declared.density,
+            "a vector over actions (logging=)": declared.logging is not None,
+            "actions (action=)": declared.action is not None, "clusters": declared.cluster is not None,
+            "sampled rounds": declared.is_sampled, "action_count=": declared.action_count is not None,
+            "actions=": declared.actions is not None,
+        }  # fmt: skip
+        for what, applies in special.items():
+            if applies:
+                return what
+        simple = {name: _simple(policy) for name, policy in policies.items()}
+        for name, policy in simple.items():
+            if policy is None:
+                return f"policy {name!r}, which is not a column"
+        terms: dict[tuple[str, Quantity], SimpleTerm] = {}
+        for request in requests:
+            statistic = request.statistic
+            if request.outcome is not None:
+                return f"a second reward, {request.outcome.column!r}"
+            if not _is_plain(statistic):
+                return statistic.label
+            if isinstance(statistic, LogSums | MomentSums):
+                pair = statistic.candidate, statistic.quantity
+                if isinstance(statistic, LogSums):
+                    terms[pair] = SimpleTerm(*pair, statistic.offset, statistic.components)
+                else:
+                    terms.setdefault(pair, SimpleTerm(*pair))
+        return cls({name: policy for name, policy in simple.items() if policy is not None}, list(terms.values()))
+
+
+def _simple(policy: Policy) -> SimplePolicy | None:
+    if isinstance(policy, Given) and isinstance(policy.reader, Column):
+        return SimplePolicy(policy.reader.name, 1.0)
+    if isinstance(policy, Blend):
+        inner = _simple(policy.policy)
+        return None if inner is None else SimplePolicy(inner.column, policy.alpha * inner.alpha)
+    return None
+
+
+def _is_plain(statistic: Any) -> bool:
+    if isinstance(statistic, LogSums):
+        components = statistic.components
+        plain = all(part.control is None and part.offset == statistic.offset for part in components)
+        return type(statistic.quantity) in COMPLEMENTS and plain
+    if isinstance(statistic, MomentSums):
+        return type(statistic.quantity) in COMPLEMENTS and statistic.moments == (MEAN, SQUARES)
+    return isinstance(statistic, Count | ProductionTotals | PolicyWeights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,64 +137,63 @@ class Partial:
         )
 
 
+@dataclass(slots=True)
 class Fused:
     """A plan that the fast path can carry out."""
 
-    def __init__(self, logs: Logs, plan: Plan, simple: Mapping[str, Simple]) -> None:
-        assert logs.declaration.propensity is not None
-        self._logs, self._plan, self._terms, self.simple = logs, plan, plan.terms, dict(simple)
-        self._names = sorted(simple)
-        self._columns = [
-            logs.declaration.outcome,
-            logs.declaration.propensity,
-            *(simple[name].column for name in self._names),
-        ]
-        self._alphas = np.array([simple[name].alpha for name in self._names])
-        counts = [len(term.needed.components) for term in plan.terms]
+    logs: Logs
+    plan: Plan
+    simple: SimplePlan
+    _names: list[str] = field(init=False)
+    _columns: list[str] = field(init=False)
+    _loop: tuple[Any, ...] = field(init=False)
+    _first: Any = field(init=False)
+    _constants: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        terms, policies = self.simple.terms, self.simple.policies
+        self._names = sorted(policies)
+        declared = self.logs.declaration
+        self._columns = [declared.outcome, str(declared.propensity), *(policies[name].column for name in self._names)]
+        counts = [len(term.components) for term in terms]
         self._first = np.cumsum([0, *counts])
-        self._offsets = np.array([term.needed.offset for term in plan.terms], dtype=np.float64)
-        self._smoothings = np.array(
-            [part.smoothing for term in plan.terms for part in term.needed.components], dtype=np.float64
-        )
+        offsets = np.array([term.offset for term in terms], dtype=np.float64)
+        smoothings = np.array([part.smoothing for term in terms for part in term.components], dtype=np.float64)
         # What a term of zero adds: log(1 + smoothing offset).
-        self._constants = np.log1p(self._smoothings * np.repeat(self._offsets, counts))
-        self._candidates = np.array([self._names.index(term.candidate) for term in plan.terms], dtype=np.int64)
-        self._paired = np.array([term.quantity.paired for term in plan.terms], dtype=np.bool_)
-        self._complements = np.array([_COMPLEMENTS[type(term.quantity)] for term in plan.terms], dtype=np.bool_)
+        self._constants = np.log1p(smoothings * np.repeat(offsets, counts))
+        self._loop = (
+            np.array([self._names.index(term.candidate) for term in terms], dtype=np.int64),
+            np.array([term.quantity.paired for term in terms], dtype=np.bool_),
+            np.array([COMPLEMENTS[type(term.quantity)] for term in terms], dtype=np.bool_),
+            offsets, self._first, smoothings, np.array(LANES),
+        )  # fmt: skip
 
     @classmethod
     def of(cls, logs: Logs, plan: Plan) -> "Fused | None":
-        plain_logs = (
-            logs.declaration.propensity is not None and logs.declaration.action is None and logs.declaration.logging is None and logs.declaration.time is None
-            and logs.declaration.cluster is None and logs.declaration.keep_probability is None and logs.declaration.action_count is None
-            and logs.declaration.actions is None and not logs.declaration.density
-        )  # fmt: skip
-        simple = {name: _simple(policy) for name, policy in plan.policies.items()}
-        if not plain_logs or plan.model is not None or not plan.policies or not all(map(_is_plain, plan.terms)):
+        whole = all(not request.key for request in plan.requests)
+        if not whole or plan.model is not None or not plan.policies or logs.declaration.time is not None:
             return None
-        found = {name: one for name, one in simple.items() if one is not None}
-        return cls(logs, plan, found) if len(found) == len(simple) else None
+        simple = SimplePlan.of(logs, plan.requests, plan.policies)
+        return None if isinstance(simple, str) else cls(logs, plan, simple)
 
     def add_up(self, batch: Batch) -> Partial | None:
         """The sums of a batch, or None where it has to be looked at more closely."""
         from surelift.statistics.batch_kernel import add_up_batch
 
         columns = [plain_numbers(batch.table[column]) for column in self._columns]
-        found = [column for column in columns if column is not None]
-        if batch.as_text or len(found) < len(columns):
+        numeric = [column for column in columns if column is not None]
+        if batch.as_text or len(numeric) < len(columns):
             return None
-        reward, propensity, *candidates = found
-        size, terms = len(self._smoothings), len(self._terms)
+        reward, propensity, *candidates = numeric
+        scale, size, terms = self.logs.scale, len(self._constants), len(self.simple.terms)
         totals, lost, zeros = np.zeros(size), np.zeros(size), np.zeros(terms, dtype=np.int64)
         moments, weights = np.zeros((terms, 2)), np.zeros((len(self._names), 3))
         hashes, others = np.zeros(4, dtype=np.uint64), np.array([0.0, np.inf])
-        zero, divisor = self._logs.scale.affine
+        alphas = np.array([self.simple.policies[name].alpha for name in self._names])
         fit = add_up_batch(
-            reward, propensity, tuple(_alike(candidates)), self._alphas,
+            reward, propensity, tuple(_alike(candidates)), alphas,
             1.0 + np.array([_tolerance(batch.table, column) for column in self._columns[1:]]),
-            self._logs.scale.low, self._logs.scale.high, zero, divisor, self._candidates, self._paired, self._complements,
-            self._offsets, self._first, self._smoothings, np.array(LANES), totals, lost, zeros, moments, weights, hashes,
-            others,
+            scale.low, scale.high, *scale.affine, *self._loop, totals, lost, zeros, moments, weights, hashes, others,
         )  # fmt: skip
         if not fit or not (weights[:, 2] <= LARGEST_WEIGHT).all():
             return None
@@ -129,24 +203,23 @@ class Fused:
         )
 
     def sums(self, partial: Partial) -> Sums:
-        parts = [(term, part) for term in self._terms for part in term.needed.components]
+        pairs = [(term.candidate, term.quantity) for term in self.simple.terms]
+
+        def state(statistic: Any) -> Any:
+            if isinstance(statistic, LogSums):
+                place = pairs.index((statistic.candidate, statistic.quantity))
+                return partial.log_sums[self._first[place] : self._first[place + 1]]
+            if isinstance(statistic, MomentSums):
+                return partial.moments[pairs.index((statistic.candidate, statistic.quantity))]
+            if isinstance(statistic, PolicyWeights):
+                return WeightSums(*partial.weights[self._names.index(statistic.candidate)].tolist(), None)
+            if isinstance(statistic, ProductionTotals):
+                return ProductionSums(partial.rewards, partial.smallest_propensity)
+            return partial.rows
+
         return Sums(
             rows=partial.rows,
-            units=partial.rows,
-            log_sums={
-                LogSumKey(term.candidate, term.quantity, part): value
-                for (term, part), value in zip(parts, partial.log_sums.tolist(), strict=True)
-            },
-            moments={
-                MomentKey(term.candidate, term.quantity, moment): float(partial.moments[place, power])
-                for place, term in enumerate(self._terms)
-                for power, moment in enumerate((MEAN, SQUARES))
-            },
-            weights={
-                name: WeightSums(total, squares, largest, None)
-                for name, (total, squares, largest) in zip(self._names, partial.weights.tolist(), strict=True)
-            },
-            logging=LoggingSums(partial.rewards, partial.smallest_propensity),
+            states={request: {(): state(request.statistic)} for request in self.plan.requests},
             fingerprint=Fingerprint.of_halves(partial.rows, partial.hashes),
         )
 
@@ -156,24 +229,6 @@ def _alike(columns: Sequence[Any]) -> list[Any]:
     if len({column.dtype for column in columns}) <= 1:
         return list(columns)
     return [column.astype(np.float64) for column in columns]
-
-
-def _simple(policy: Policy) -> Simple | None:
-    if isinstance(policy, Given) and isinstance(policy.reader, Column):
-        return Simple(policy.reader.name, 1.0)
-    if isinstance(policy, Blend):
-        inner = _simple(policy.policy)
-        return None if inner is None else Simple(inner.column, policy.alpha * inner.alpha)
-    return None
-
-
-def _is_plain(term: Term) -> bool:
-    needed = term.needed
-    return (
-        type(term.quantity) in _COMPLEMENTS and not needed.moments and not needed.resamples
-        and needed.efron_stein is None
-        and all(part.control is None and part.offset == needed.offset for part in needed.components)
-    )  # fmt: skip
 
 
 def _tolerance(table: ArrowTable, column: str) -> float:

@@ -1,27 +1,31 @@
-"""The plan: which policies, which quantities of them, and what of these is to be added up."""
+"""The plan: which statistics to add up over the rounds, and by what the rounds are split."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from surelift.controls import MaxWeightControl, WeightControl
 from surelift.controls.model import CROSS_FITTED, RewardModel
 from surelift.errors import UsageError
 from surelift.grids import Grid
+from surelift.logs.batch import Needs
+from surelift.logs.logs import Logs
+from surelift.logs.scale import Scale
 from surelift.policies import Policy
 from surelift.quantities import Quantity
 from surelift.quantities.regularizers import Plain, Regularizer
-from surelift.statistics.efron_stein import EfronStein
+from surelift.statistics.splits import Key
+from surelift.statistics.statistic import Statistic
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """One factor 1 + smoothing (term + offset) a round, with its share of the prior."""
+    """One factor 1 + smoothing (term + offset) per round, with its share of the prior."""
 
     smoothing: float
     offset: float
     prior: float
     control: WeightControl | MaxWeightControl | None = None
-    """What is taken off the term before it enters."""
+    """What is subtracted from the term before it enters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +48,13 @@ class Needed:
     smoothing: float = 0.0
     """The single smoothing of a bound that adds up moments."""
     components: tuple[Component, ...] = ()
+    smallest: tuple[tuple[str, float], ...] = ()
+    """Where control counts the weights of each policy from: the smallest they can be."""
     moments: tuple[Moment, ...] = ()
     resamples: int = 0
     """How many Poisson resamples to keep the sums of."""
-    efron_stein: EfronStein | None = None
-    """What does not add up, and is computed from the whole log in its order."""
+    redraws: int = 0
+    """How often the Efron-Stein bound redraws the whole log."""
     any_looks: bool = True
 
 
@@ -62,15 +68,73 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
+class RewardColumn:
+    """Another column of rewards, or costs, that judges the same decisions: a guardrail."""
+
+    column: str
+    scale: Scale
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A statistic, the key its rounds are split by, and the outcome they are judged by (None: the log's own)."""
+
+    statistic: Statistic
+    key: Key = ()
+    outcome: RewardColumn | None = None
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Components are many, and a request is looked up for every batch.
+        object.__setattr__(self, "_hash", hash((self.statistic, self.key, self.outcome)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     policies: Mapping[str, Policy]
-    terms: tuple[Term, ...] = ()
+    requests: tuple[Request, ...]
     model: RewardModel | None = None
 
     def __post_init__(self) -> None:
-        certifies = any(term.needed.components for term in self.terms)
+        object.__setattr__(self, "requests", tuple(dict.fromkeys(self.requests)))
+        certifies = any(getattr(request.statistic, "components", ()) for request in self.requests)
         if certifies and self.model is not None and not self.model.predictable:
             raise UsageError(CROSS_FITTED)
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        return tuple(dict.fromkeys(request.key for request in self.requests))
+
+    @property
+    def outcomes(self) -> tuple[RewardColumn, ...]:
+        return tuple(dict.fromkeys(request.outcome for request in self.requests if request.outcome is not None))
+
+    def needs(self, logs: Logs) -> Needs:
+        """The columns it reads beside the log's own; raises if these logs cannot carry a policy or the model."""
+        needs = Needs() if self.model is None else self.model.needs(logs)
+        for policy in self.policies.values():
+            needs = needs + policy.needs(logs)
+        columns = [outcome.column for outcome in self.outcomes]
+        columns += [column for key in self.keys for split in key for column in split.columns()]
+        return needs + Needs(read=tuple(dict.fromkeys(columns)))
+
+
+def joined(plans: Iterable[Plan]) -> Plan:
+    """One plan whose sums answer all of them."""
+    plans = list(plans)
+    policies: dict[str, Policy] = {}
+    for plan in plans:
+        policies |= plan.policies
+    models = [plan.model for plan in plans if plan.model is not None]
+    return Plan(policies, tuple(_requests(plans)), models[0] if models else None)
+
+
+def _requests(plans: Iterable[Plan]) -> Iterator[Request]:
+    for plan in plans:
+        yield from plan.requests
 
 
 def on_grid(grid: Grid, *, offset: float) -> Needed:
@@ -82,3 +146,5 @@ def on_grid(grid: Grid, *, offset: float) -> Needed:
 
 def offset_of(candidate: str, quantity: Quantity, policies: Mapping[str, Policy]) -> float:
     return quantity.offset(candidate, {name: policy.limits for name, policy in policies.items()})
+
+

@@ -1,11 +1,12 @@
 """What one batch says: its rounds, every policy's probabilities and weights, and what a reward model predicts."""
 
+import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from surelift.arrays import BoolArray, FloatArray
+from surelift.arrays import FloatArray
 from surelift.controls.model import Predictor
 from surelift.errors import LogsError, UsageError
 from surelift.logs import faults
@@ -14,7 +15,7 @@ from surelift.logs.vectors import Vectors
 from surelift.policies.policy import Probabilities
 from surelift.quantities import Weights
 from surelift.statistics.embedded import embedded
-from surelift.statistics.plan import Plan
+from surelift.statistics.plan import Plan, RewardColumn
 
 # Beyond this the square of a weight could overflow; no propensity that was ever drawn from is so small.
 LARGEST_WEIGHT = 1e150
@@ -27,19 +28,20 @@ class Reading:
     weights: Mapping[str, Weights]
     predicted: Vectors | None
     """What a reward model expects of every action, where there is one."""
+    outcomes: Mapping[RewardColumn, FloatArray] = field(default_factory=dict)
+    """Other rewards of the same rounds, on [0, 1]."""
 
     @property
     def fit(self) -> bool:
         return not self.rounds.faults.tallies
 
-    def only(self, chosen: BoolArray) -> "Reading":
-        """Some of the rounds, of a batch that is fit."""
-        return Reading(
-            self.rounds.only(chosen),
-            {name: one.only(chosen) for name, one in self.probabilities.items()},
-            {name: Weights(one.weight[chosen], one.excess[chosen]) for name, one in self.weights.items()},
-            None if self.predicted is None else self.predicted.only(chosen),
-        )
+    def judged_by(self, outcome: RewardColumn | None) -> "Reading":
+        """The same decisions with another reward."""
+        if outcome is None:
+            return self
+        rounds = copy.copy(self.rounds)
+        rounds.reward = self.outcomes[outcome]
+        return replace(self, rounds=rounds)
 
     def predictions_for(self, candidate: str) -> tuple[FloatArray, FloatArray] | None:
         """What the model expects of the logged action, and of the candidate's own choice."""
@@ -75,7 +77,8 @@ def read(rounds: Rounds, plan: Plan, predictor: Predictor | None = None) -> Read
         rounds, probabilities = embedded(rounds, probabilities, plan.policies)
     weights = {name: _weights(rounds, name, found) for name, found in probabilities.items()}
     predicted = None if predictor is None else predictor.predictions(rounds)
-    return Reading(rounds, probabilities, weights, predicted)
+    outcomes = {outcome: rounds.read_outcome(outcome.column, outcome.scale) for outcome in plan.outcomes}
+    return Reading(rounds, probabilities, weights, predicted, outcomes)
 
 
 def _weights(rounds: Rounds, name: str, probabilities: Probabilities) -> Weights:

@@ -1,76 +1,30 @@
 """``Sums``: what one pass over the rounds leaves behind, enough for every answer and small enough to send."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from surelift.arrays import FloatArray
 from surelift.logs.faults import Fault, Tally, merge_tallies
 from surelift.logs.fingerprint import Fingerprint
-from surelift.quantities import Quantity
+from surelift.policies import Policy
+from surelift.statistics.counts import Count
 from surelift.statistics.efron_stein import Proxies
-from surelift.statistics.plan import MEAN, SQUARES, Component, Moment, Needed, Plan, Term
+from surelift.statistics.log_sums import LogSums
+from surelift.statistics.moments import MomentSums
+from surelift.statistics.plan import MEAN, SQUARES, Moment, Needed, Plan, Request, RewardColumn, Term
+from surelift.statistics.production import ProductionSums, ProductionTotals
+from surelift.statistics.redraws import Redraws
+from surelift.statistics.resamples import Resamples
+from surelift.statistics.splits import Key, KeyValue, Split
+from surelift.statistics.statistic import Statistic
+from surelift.statistics.weights import PolicyWeights, WeightSums
 
-
-class LogSumKey(NamedTuple):
-    candidate: str
-    quantity: Quantity
-    component: Component
-
-
-class MomentKey(NamedTuple):
-    candidate: str
-    quantity: Quantity
-    moment: Moment
-
-
-class ResampleKey(NamedTuple):
-    candidate: str
-    quantity: Quantity
-
-
-@dataclass(frozen=True, slots=True)
-class WeightSums:
-    """The health of one policy's weights: their sum, sum of squares, largest, and the mass production cannot reach."""
-
-    total: float = 0.0
-    squares: float = 0.0
-    largest: float = 0.0
-    unsupported: float | None = 0.0
-    """Summed probability of actions that production could not play; None where the vectors are not known."""
-
-    def __add__(self, other: "WeightSums") -> "WeightSums":
-        unknown = self.unsupported is None or other.unsupported is None
-        return WeightSums(
-            self.total + other.total,
-            self.squares + other.squares,
-            max(self.largest, other.largest),
-            None if unknown else (self.unsupported or 0.0) + (other.unsupported or 0.0),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class LoggingSums:
-    """What production itself did: its rewards, on [0, 1], and its smallest propensity."""
-
-    rewards: float = 0.0
-    smallest_propensity: float = float("inf")
-    largest_slack: float = 0.0
-    """By how much, relatively, a propensity exceeded its entry in the vector, where control used the vectors."""
-    smallest_keep: float = float("inf")
-    """Of the probabilities with which rounds were kept, where there are any; so is the next."""
-    largest_keep: float = 0.0
-
-    def __add__(self, other: "LoggingSums") -> "LoggingSums":
-        return LoggingSums(
-            self.rewards + other.rewards,
-            min(self.smallest_propensity, other.smallest_propensity),
-            max(self.largest_slack, other.largest_slack),
-            min(self.smallest_keep, other.smallest_keep),
-            max(self.largest_keep, other.largest_keep),
-        )
+States = Mapping[KeyValue, Any]
+"""The state of a statistic for each value of its key."""
+COUNT, PRODUCTION = Count(), ProductionTotals()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,69 +51,146 @@ class Sums:
 
     rows: int = 0
     """Rows that were read, fit or not."""
-    units: int = 0
-    """The n of the bounds: rounds that entered them."""
-    log_sums: Mapping[LogSumKey, float] = field(default_factory=dict)
-    moments: Mapping[MomentKey, float] = field(default_factory=dict)
-    resamples: Mapping[ResampleKey, FloatArray] = field(default_factory=dict)
-    weights: Mapping[str, WeightSums] = field(default_factory=dict)
-    logging: LoggingSums = LoggingSums()
+    states: Mapping[Request, States] = field(default_factory=dict)
     invalid: Mapping[Fault, Tally] = field(default_factory=dict)
     fingerprint: Fingerprint = Fingerprint()
-    proxies: Mapping[str, Proxies] = field(default_factory=dict)
-    """The one thing that does not add up: known only where the whole log was read in its order."""
 
     def __add__(self, other: "Sums") -> "Sums":
         if self.rows == 0:
             return other
         if other.rows == 0:
             return self
-        if self.log_sums.keys() != other.log_sums.keys() or self.moments.keys() != other.moments.keys():
-            raise ValueError("cannot add sums made for different plans: their candidates, components or moments differ")
-        if self.proxies or other.proxies:
-            raise ValueError("what the Efron-Stein bound needs does not add up; collect it from the whole log")
+        if self.states.keys() != other.states.keys():
+            raise ValueError("cannot add sums made for different plans: their statistics or keys differ")
         return Sums(
             rows=self.rows + other.rows,
-            units=self.units + other.units,
-            log_sums={key: total + other.log_sums[key] for key, total in self.log_sums.items()},
-            moments={key: total + other.moments[key] for key, total in self.moments.items()},
-            resamples={key: totals + other.resamples[key] for key, totals in self.resamples.items()},
-            weights={name: sums + other.weights[name] for name, sums in self.weights.items()},
-            logging=self.logging + other.logging,
+            states={request: _added(states, other.states[request]) for request, states in self.states.items()},
             invalid=merge_tallies(self.invalid, other.invalid),
             fingerprint=self.fingerprint + other.fingerprint,
         )
 
-    def of(self, term: Term) -> TermSums:
-        candidate, quantity, needed = term.candidate, term.quantity, term.needed
+    @property
+    def units(self) -> int:
+        """The n of the bounds: rounds (or clusters) that entered them."""
+        return int(self.get(COUNT) or 0)
+
+    @property
+    def production(self) -> ProductionSums:
+        found: ProductionSums = self.get(PRODUCTION) or ProductionSums()
+        return found
+
+    def weights(self, candidate: str) -> WeightSums:
+        found: WeightSums = self.get(PolicyWeights(candidate)) or WeightSums()
+        return found
+
+    def get(self, statistic: Statistic, key: Key = (), value: KeyValue = ()) -> Any:
+        """One state; None where no round belongs to it."""
+        return None if self.rows == 0 else self.states[Request(statistic, key)].get(value)
+
+    def by(self, statistic: Statistic, *key: Split) -> States:
+        """The states for each value of a key, in the order of the values."""
+        return dict(sorted(self.states[Request(statistic, key)].items()))
+
+    def at(self, split: Split, name: str) -> "Sums":
+        """The sums of one value of the first split of a key, as if its rounds were the whole log."""
+        states = {
+            Request(request.statistic, request.key[1:], request.outcome): {
+                value[1:]: state for value, state in found.items() if value[0] == name
+            }
+            for request, found in self.states.items()
+            if request.key and request.key[0] == split
+        }
+        counts = states.get(Request(COUNT), {})
+        return Sums(rows=int(counts.get((), 0)), states=states)
+
+    def judged_by(self, outcome: RewardColumn | None) -> "Sums":
+        """The sums of the requests about one outcome."""
+        states = {
+            Request(request.statistic, request.key): found
+            for request, found in self.states.items()
+            if request.outcome == outcome
+        }
+        return replace(self, states=states)
+
+    def with_units(self, units: int) -> "Sums":
+        """The same sums, where more rounds are known to have been dropped."""
+        return replace(self, states={**self.states, Request(COUNT): {(): units}})
+
+    def of(self, term: Term, key: Key = (), value: KeyValue = ()) -> TermSums:
+        """What was added up for a term, in one group of the rounds."""
+        found = {type(statistic): self.get(statistic, key, value) for statistic in statistics_of(term)}
+        moments, log_sums, whole = (found.get(kind) for kind in (MomentSums, LogSums, Redraws))
         return TermSums(
-            rounds=self.units,
-            needed=needed,
-            log_sums=np.array([self.log_sums[LogSumKey(candidate, quantity, part)] for part in needed.components]),
-            moments={key.moment: total for key, total in self.moments.items() if key[:2] == (candidate, quantity)},
-            resamples=self.resamples.get(ResampleKey(candidate, quantity)),
-            weights=self.weights[candidate],
-            proxies=self.proxies.get(candidate),
+            rounds=int(self.get(COUNT, key, value) or 0),
+            needed=term.needed,
+            log_sums=np.zeros(len(term.needed.components)) if log_sums is None else log_sums,
+            moments={} if moments is None else dict(zip(moments_of(term), moments.tolist(), strict=True)),
+            resamples=found.get(Resamples),
+            weights=self.get(PolicyWeights(term.candidate), key, value) or WeightSums(),
+            proxies=None if whole is None else whole.proxies,
+        )
+
+    def to_state(self) -> dict[str, Any]:
+        """As JSON, in the order of the plan, whose requests need not be kept; numbers come back to the last bit."""
+        return {
+            "rows": self.rows,
+            "states": [
+                [[list(value), request.statistic.encode(state)] for value, state in states.items()]
+                for request, states in self.states.items()
+            ],
+            "fingerprint": [self.fingerprint.rounds, f"{self.fingerprint.total:032x}"],
+        }
+
+    @classmethod
+    def from_state(cls, content: Mapping[str, Any], plan: Plan) -> "Sums":
+        pairs = zip(plan.requests, content["states"], strict=True)
+        rounds, total = content["fingerprint"]
+        return cls(
+            rows=int(content["rows"]),
+            states={
+                request: {tuple(value): request.statistic.decode(state) for value, state in states}
+                for request, states in pairs
+            },
+            fingerprint=Fingerprint(int(rounds), int(total, 16)),
         )
 
 
-def nothing(plan: Plan) -> Sums:
-    """The sums of a plan over no round at all."""
-    return Sums(
-        log_sums={
-            LogSumKey(term.candidate, term.quantity, component): 0.0
-            for term in plan.terms
-            for component in term.needed.components
-        },
-        moments={
-            MomentKey(term.candidate, term.quantity, moment): 0.0
-            for term in plan.terms
-            for moment in {MEAN, SQUARES, *term.needed.moments}
-        },
-        resamples={
-            ResampleKey(term.candidate, term.quantity): np.zeros((2, term.needed.resamples))
-            for term in plan.terms
-            if term.needed.resamples
-        },
-        weights={name: WeightSums() for name in plan.policies},
-    )
+def _added(left: States, right: States) -> States:
+    added = dict(left)
+    for value, state in right.items():
+        added[value] = added[value] + state if value in added else state
+    return added
+
+
+def moments_of(term: Term) -> tuple[Moment, ...]:
+    return tuple(dict.fromkeys([MEAN, SQUARES, *term.needed.moments]))
+
+
+def statistics_of(term: Term) -> Iterator[Statistic]:
+    """What is added up for one term."""
+    candidate, quantity, needed = term.candidate, term.quantity, term.needed
+    yield MomentSums(candidate, quantity, moments_of(term))
+    if needed.components:
+        yield LogSums(candidate, quantity, needed.offset, needed.components, needed.smallest)
+    if needed.resamples:
+        yield Resamples(candidate, quantity, needed.resamples)
+    if needed.redraws:
+        yield Redraws(candidate, needed.redraws)
+
+
+def requests_of(
+    policies: Iterable[str], terms: Iterable[Term], key: Key = (), outcome: RewardColumn | None = None
+) -> Iterator[Request]:
+    """What every bound needs: the terms, and the counts, rewards and weights beside them."""
+    yield Request(COUNT, key, outcome)
+    yield Request(PRODUCTION, key, outcome)
+    for name in policies:
+        yield Request(PolicyWeights(name), key, outcome)
+    for term in terms:
+        for statistic in statistics_of(term):
+            yield Request(statistic, key, outcome)
+
+
+def plan_of(policies: Mapping[str, Policy], terms: Iterable[Term], key: Key = ()) -> Plan:
+    """The plan of some terms alone."""
+    return Plan(policies, tuple(requests_of(policies, terms, key)))

@@ -39,6 +39,6 @@ class Units:
     def largest(self, values: FloatArray) -> FloatArray:
         return values if self.clusters is None else self.clusters.largest(values)
 
-    def standing_for_all(self, values: FloatArray) -> FloatArray:
-        """A number a unit, as large as it has to be to stand for those of its kind that were dropped."""
+    def scaled_up(self, values: FloatArray) -> FloatArray:
+        """Divides by the keep probability to correct for sampling."""
         return values if self.keep_probability is None else values / self.keep_probability

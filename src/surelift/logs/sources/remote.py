@@ -1,6 +1,6 @@
 """Rounds that lie in another engine: a Spark data frame, a table of a database through Ibis.
 
-Their engines add up where the rounds are; what these cannot do is read from them in batches, as from any source.
+Their engines add up where the rounds are. Rows come to this process only by ``Logs.here()``.
 """
 
 from collections.abc import Iterator
@@ -85,3 +85,6 @@ def _asked(question: Any) -> Any:
     except Exception as error:
         # Each engine has its own exceptions; whatever it says, its rounds could not be read.
         raise LogsError(f"the rounds could not be read where they are: {error}\nNothing was computed.") from error
+
+
+REMOTE = (SqlTable, SparkFrame)

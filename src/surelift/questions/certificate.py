@@ -1,29 +1,22 @@
-"""A certificate: an answer with all it takes to compute it again, as versioned JSON."""
+"""A certificate: an answer with the question that was asked and a fingerprint of the rounds, as versioned JSON."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from surelift.bounds import BOUNDS
 from surelift.errors import LogsError, SureliftError, UsageError
-from surelift.results.evaluation import Evaluation
-from surelift.results.gate import Gate
-from surelift.results.guarantee import Guarantee
-from surelift.results.improvement import Improvement
-from surelift.results.segments import Segments
-from surelift.results.selection import Selection
+from surelift.results.provenance import Provenance
+from surelift.results.result import Result
 from surelift.saving import write_beside
 
 FORMAT = "surelift certificate"
-VERSION = 1
+VERSION = 2
 _FIELDS: dict[str, type] = {
-    "surelift": str, "question": str, "options": Mapping, "candidates": int, "logs": Mapping, "policies": Mapping,
-    "rounds": int, "fingerprint": str, "answer": Mapping,
+    "surelift": str, "question": Mapping, "rounds": int, "fingerprint": str, "answer": Mapping,
 }  # fmt: skip
-
-Answer = Evaluation | Improvement | Selection | Gate | Guarantee | Segments[Evaluation] | Segments[Improvement]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,32 +26,28 @@ class Certificate:
     content: Mapping[str, Any]
 
     @classmethod
-    def of(cls, answer: Answer) -> "Certificate":
-        basis = answer.basis
-        if basis is None:
+    def of(cls, answer: Result) -> "Certificate":
+        provenance: Provenance | None = getattr(answer, "provenance", None)
+        if provenance is None:
             raise LogsError("these logs are not fit for a guarantee, so there is nothing to certify.")
-        if "segment" in basis.options:
+        if provenance.segment is not None:
+            raise UsageError("a single segment cannot be certified; certify the whole answer by segment.")
+        question = provenance.question
+        method = question.get("method", {})
+        if not provenance.certifies:
             raise UsageError(
-                "one segment cannot be certified apart; make the certificate of the whole answer by segment."
+                f"method {method['method']!r} certifies nothing, so there is no certificate of it; leave --certificate out."
             )
-        method, regularizer = basis.options.get("method"), str(basis.options.get("regularizer"))
-        if method is not None and not BOUNDS[method].certifies:
-            raise UsageError(
-                f"method {method!r} certifies nothing, so there is no certificate of it; leave --certificate out."
-            )
-        if regularizer.startswith("function "):
+        if str(method.get("options", {}).get("regularizer")).startswith("function "):
             raise UsageError("a regularizer given as a function cannot be written into a certificate; give it by name.")
         content = {
             "format": FORMAT,
             "version": VERSION,
-            "surelift": basis.version,
-            "question": basis.question,
-            "options": dict(basis.options),
-            "candidates": len(basis.policies) - ("over" in basis.options),
-            "logs": dict(basis.logs),
-            "policies": {name: dict(policy) for name, policy in basis.policies.items()},
-            "rounds": basis.rounds,
-            "fingerprint": str(basis.fingerprint),
+            "surelift": provenance.version,
+            "question": dict(question),
+            "rounds": provenance.rounds,
+            **({} if provenance.rows is None else {"rows": list(provenance.rows)}),
+            "fingerprint": str(provenance.fingerprint),
             "answer": answer.to_dict(),
         }
         return cls(json.loads(json.dumps(content, allow_nan=False)))
@@ -66,11 +55,11 @@ class Certificate:
     def save(self, path: str | Path) -> None:
         """Write beside the file and rename, so that a reader never sees half a certificate.
 
-        A file that is there already is replaced only if it is a certificate.
+        An existing file is replaced only if it is a certificate.
         """
         target = Path(path).resolve()
         if target.exists() and not _is_certificate(target):
-            raise UsageError(f"{path} exists and is no certificate, so it was not overwritten; name another file.")
+            raise UsageError(f"{path} exists and is not a certificate, so it was not overwritten; name another file.")
         write_beside(path, json.dumps(self.content, indent=2, allow_nan=False) + "\n", what="the certificate")
 
     @classmethod
@@ -89,13 +78,25 @@ class Certificate:
             raise LogsError(f'{place} is not a certificate of surelift: it lacks the line "format": "{FORMAT}".')
         if content.get("version") != VERSION:
             raise LogsError(
-                f"{place} is a certificate of version {content.get('version')!r}; this surelift reads version {VERSION}. "
-                f"Use the surelift that wrote it ({content.get('surelift', 'unknown')})."
+                f"{place} is a certificate in format {content.get('version')!r}, written by surelift "
+                f"{content.get('surelift', 'of an unknown version')}; this surelift reads format {VERSION}. Verify it with "
+                "the surelift that wrote it."
             )
         for name, kind in _FIELDS.items():
             if not isinstance(content.get(name), kind):
                 raise LogsError(f"{place} is damaged: {name!r} is missing or of the wrong kind.")
         return cls(content)
+
+
+@contextmanager
+def damage_told() -> Iterator[None]:
+    """What goes wrong while reading a certificate that was tampered with is told as damage, never as a crash."""
+    try:
+        yield
+    except SureliftError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise LogsError(f"the certificate is damaged and cannot be read as one ({error}).") from error
 
 
 def _is_certificate(path: Path) -> bool:

@@ -1,0 +1,208 @@
+"""A plan of simple terms as one aggregate query of Ibis."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surelift.arrays import FloatArray
+from surelift.errors import LogsError, UsageError
+from surelift.logs import faults
+from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32
+from surelift.logs.faults import Fault, Reason
+from surelift.logs.logs import Logs
+from surelift.logs.sources.remote import SqlTable
+from surelift.quantities import Quantity
+from surelift.statistics.fused import COMPLEMENTS, SimplePlan, SimpleTerm
+from surelift.statistics.reading import LARGEST_WEIGHT
+from surelift.statistics.splits import Day, Key, KeyValue, RandomBlocks, Segment
+
+BUCKETS = 1009
+# PostgreSQL ends a query where a number underflows; what is this small adds nothing.
+_TINY = 1e-150
+
+
+class Bad(NamedTuple):
+    """A condition that makes a row unfit, and the values to show."""
+
+    fault: Fault
+    condition: Any
+    value: Any
+
+
+class AggregateQuery:
+    """Unfit rows are counted, and enter no sum: with one of them nothing is computed from the sums."""
+
+    def __init__(self, logs: Logs, simple: SimplePlan, key: Key) -> None:
+        assert isinstance(logs.source, SqlTable)
+        self._logs, self._simple, self._key = logs, simple, key
+        self._table = logs.source.table
+        self.backend = self._table.get_backend()
+        self.names = sorted(simple.policies)
+        self._terms = {(term.candidate, term.quantity): place for place, term in enumerate(simple.terms)}
+        self.bad = list(self._conditions())
+
+    def place(self, candidate: str, quantity: Quantity) -> int:
+        return self._terms[candidate, quantity]
+
+    @staticmethod
+    def array(values: Iterable[float]) -> FloatArray:
+        return np.fromiter(values, dtype=np.float64)
+
+    def value_of(self, row: Mapping[str, Any]) -> KeyValue | None:
+        """The value of the key that a group of the answer belongs to; None for rounds that belong to none."""
+        values = [row[f"key{place}"] for place in range(len(self._key))]
+        if any(value is None for value in values):
+            return None
+        texts = tuple(str(value) for value in values)
+        wanted = [split.only if isinstance(split, Segment) else None for split in self._key]
+        return texts if all(only in (None, text) for only, text in zip(wanted, texts, strict=True)) else None
+
+    def expression(self) -> Any:
+        """Sums in groups dealt out by chance within every value of the key; the names of the columns are ours."""
+        rows = self._rows()
+        columns: dict[str, Any] = {
+            "rows": rows.count(), "rewards": rows.earned.sum(), "smallest": rows.propensity.min(),
+        }  # fmt: skip
+        for place in range(len(self.bad)):
+            columns[f"bad{place}"] = rows[f"bad{place}"].sum()
+            columns[f"shown{place}"] = rows[f"bad{place}"].ifelse(rows[f"value{place}"], None).min()
+        for c in range(len(self.names)):
+            weight = rows[f"weight{c}"]
+            columns |= {f"w{c}": weight.sum(), f"ww{c}": _square(weight).sum(), f"largest{c}": weight.max()}
+        for t, term in enumerate(self._simple.terms):
+            columns |= _sums_of(rows[f"term{t}"], t, term)
+        groups = ["bucket", *(f"key{place}" for place in range(len(self._key)))]
+        return rows.group_by(groups).aggregate(**columns)
+
+    def _rows(self) -> Any:
+        """What the sums are of, in a query of its own: a database works out every column of it once."""
+        import ibis
+
+        declared = self._logs.declaration
+        zero, divisor = self._logs.scale.affine
+        fit = ~reduce(lambda left, right: left | right, (bad.condition for bad in self.bad))
+        earned = fit.ifelse((self._number(declared.outcome) - zero) / divisor, 0.0)
+        propensity = fit.ifelse(self._number(str(declared.propensity)), 1.0)
+        columns: dict[str, Any] = {
+            "bucket": (ibis.random() * BUCKETS).floor().cast("int64"), "earned": earned, "propensity": propensity,
+        }  # fmt: skip
+        for place, split in enumerate(self._key):
+            columns[f"key{place}"] = self._key_column(split)
+        for place, bad in enumerate(self.bad):
+            columns |= {f"bad{place}": bad.condition, f"value{place}": bad.value}
+        for c, name in enumerate(self.names):
+            policy = self._simple.policies[name]
+            alpha, p = policy.alpha, fit.ifelse(self._number(policy.column), 1.0)
+            p = (p > 1.0).ifelse(1.0, p)
+            weight = ((1.0 - alpha) * propensity + alpha * p) / propensity
+            excess = alpha * ((p - propensity) / propensity)
+            columns[f"weight{c}"] = weight
+            for t, term in enumerate(self._simple.terms):
+                if term.candidate == name:
+                    of = 1.0 - earned if COMPLEMENTS[type(term.quantity)] else earned
+                    columns[f"term{t}"] = (excess if term.quantity.paired else weight) * of
+        rows = self._table.select(**columns)
+        # PostgreSQL would write out every column again wherever it is used, were it not for a limit.
+        return rows.limit(2**62) if self.backend.name == "postgres" else rows
+
+    def _key_column(self, split: Any) -> Any:
+        import ibis
+
+        if isinstance(split, RandomBlocks):
+            return (ibis.random() * split.count).floor().cast("int64")
+        if isinstance(split, Segment):
+            return self._table[split.column]
+        assert isinstance(split, Day)
+        time = self._logs.declaration.time
+        if time is None:
+            return ibis.null(str)
+        column = self._table[time]
+        if column.type().is_string():
+            return column.re_search(r"^\d{4}-\d{2}-\d{2}").ifelse(column.substr(0, 10), None)
+        if column.type().is_timestamp():
+            return column.date()
+        return column if column.type().is_date() else ibis.null(str)
+
+    def _number(self, column: str) -> Any:
+        raw = self._table[column]
+        return raw.ifelse(1.0, 0.0) if raw.type().is_boolean() else raw.cast("float64")
+
+    def _conditions(self) -> Iterator[Bad]:
+        """Every way in which a row can be unfit, as the local engine counts them."""
+        declared, scale = self._logs.declaration, self._logs.scale
+        kind = "cost" if scale.is_cost else "reward"
+        yield from self._bad_numbers(declared.outcome, f"{kind} {declared.outcome!r}")
+        reward = self._number(declared.outcome)
+        yield _unfit(
+            f"{kind} {declared.outcome!r}, declared in [{scale.low:g}, {scale.high:g}]", faults.REWARD,
+            ~reward.isnan() & ((reward < scale.low) | (reward > scale.high)), reward,
+        )  # fmt: skip
+        propensity = str(declared.propensity)
+        yield from self._bad_probability(propensity, f"propensity {propensity!r}", faults.PROPENSITY)
+        for name, policy in self._simple.policies.items():
+            yield from self._bad_probability(policy.column, f"policy {name!r}", faults.PROBABILITY)
+            p, q = self._number(policy.column), self._number(propensity)
+            # Databases call NaN larger than any number; it is told as NaN, and an infinity as one. No division: it
+            # would overflow, which ends the query in some of them.
+            above = ~(p.isnan() | p.isinf() | q.isnan() | q.isinf()) & (q > 0.0) & (p > LARGEST_WEIGHT * q)
+            yield _unfit(f"policy {name!r}", faults.WEIGHT_OVERFLOW, above, p)
+        if declared.time is not None:
+            column = self._table[declared.time]
+            yield _unfit(f"time {declared.time!r}", faults.NULL, column.isnull(), column.cast("string"))
+        for split in self._key:
+            if isinstance(split, Segment):
+                yield from self._bad_segments(split)
+
+    def _bad_segments(self, split: Segment) -> Iterator[Bad]:
+        column = self._table[split.column]
+        if column.type().is_nested():
+            raise UsageError(f"by {split.column!r} holds {column.type()}; a segment is named by text, a number or a date.")
+        text = column.cast("string")
+        if split.missing_is_one:
+            raise UsageError("a database cannot test propensities by segment; bring the rows here first, logs.here().")
+        yield _unfit(f"by {split.column!r}", faults.SEGMENT, column.isnull() | (text == ""), text)
+        if split.declared is not None:
+            known = text.isin(list(split.declared))
+            yield _unfit(f"by {split.column!r}", faults.SEGMENT_UNDECLARED, ~known, text)
+
+    def _bad_probability(self, column: str, subject: str, reason: Reason) -> Iterator[Bad]:
+        yield from self._bad_numbers(column, subject)
+        value = self._number(column)
+        tolerance = TOLERANCE_FLOAT32 if self._table[column].type().is_float32() else TOLERANCE
+        low = value <= 0.0 if reason is faults.PROPENSITY else value < 0.0
+        yield _unfit(subject, reason, ~value.isnan() & (low | (value > 1.0 + tolerance)), value)
+
+    def _bad_numbers(self, column: str, subject: str) -> Iterator[Bad]:
+        raw = self._table[column]
+        if not (raw.type().is_numeric() or raw.type().is_boolean()):
+            raise LogsError(f"{subject}: the column holds {raw.type()}, not numbers.")
+        value = self._number(column)
+        yield Bad(Fault(subject, faults.NULL), raw.isnull(), value)
+        if raw.type().is_floating():
+            yield _unfit(subject, faults.NOT_A_NUMBER, value.isnan(), value)
+            yield _unfit(subject, faults.INFINITE, value.isinf(), value)
+
+
+def _unfit(subject: str, reason: Reason, condition: Any, value: Any) -> Bad:
+    # What is unknown because something is null is counted as null, not here.
+    return Bad(Fault(subject, reason), condition.fill_null(False), value)
+
+
+def _sums_of(value: Any, t: int, term: SimpleTerm) -> dict[str, Any]:
+    """Rounds whose term is 0 all add the same to a log sum: they are counted, and spared the logarithms."""
+    columns = {f"m{t}": value.sum(), f"mm{t}": _square(value).sum(), f"zero{t}": (value == 0.0).sum()}
+    shifted = value + term.offset
+    shifted = (shifted > _TINY).ifelse(shifted, 0.0)
+    for j, component in enumerate(term.components):
+        y = component.smoothing * shifted
+        grown = 1.0 + y
+        # What rounding took from 1 + y is put back to first order, which is all of it.
+        logarithm = grown.ln() + (y - (grown - 1.0)) / grown
+        columns[f"s{t}_{j}"] = (value != 0.0).ifelse(logarithm, None).sum()
+    return columns
+
+
+def _square(value: Any) -> Any:
+    return (value.abs() > _TINY).ifelse(value * value, 0.0)

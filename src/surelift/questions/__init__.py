@@ -1,0 +1,1 @@
+"""Questions as values: what to add up, and what the sums answer."""

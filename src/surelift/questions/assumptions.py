@@ -1,0 +1,80 @@
+"""What has to be true for a bound to hold, beyond the mathematics; and what keeps an answer from being certified."""
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from surelift.bounds import Promise
+from surelift.logs.declaration import Declaration
+from surelift.policies import Policy
+from surelift.policies.policy import notes_of
+
+SEGMENTS_FIXED = "the segment of a round was known before its action, and the list of segments before looking"
+
+
+def assumptions_of(
+    declared: Declaration, promise: Promise, besides: tuple[str, ...], segment: str | None = None
+) -> tuple[str, ...]:
+    kind = "costs" if declared.scale.is_cost else "rewards"
+    looks = (
+        "policies, delta, margin and the options of the method were fixed before looking at these rounds"
+        if promise == "any number of looks"
+        else "policies, delta, margin, options and the number of rounds were fixed in advance, and this is the only look"
+    )
+    return (
+        f"{kind} always lie in [{declared.scale.low:g}, {declared.scale.high:g}]",
+        "the model of the propensities is right"
+        if declared.propensity_is_estimated
+        else "the propensities were recorded when the decisions were made",
+        "no policy was fitted on these rounds",
+        looks,
+        *besides,
+        *_about_units(declared),
+        *(() if declared.embedding is None else declared.embedding.assumes),
+        *declared.assumes,
+        *(() if segment is None else (SEGMENTS_FIXED,)),
+    )
+
+
+def _about_units(declared: Declaration) -> Iterator[str]:
+    if declared.cluster is not None:
+        if declared.cluster_max is None:
+            yield "the size of every cluster was known before its first action"
+            yield (
+                f"every cluster of {declared.cluster!r} counts once: values are means over clusters of their average "
+                "round, the other rounds of the cluster being as production played them"
+            )
+        else:
+            yield f"no cluster can have more than {declared.cluster_max} rounds"
+            yield (
+                f"every cluster of {declared.cluster!r} counts once, filled up to {declared.cluster_max} rounds that "
+                f"{_padding(declared)}"
+            )
+    if declared.rounds_before_sampling is not None:
+        yield "every round was kept independently, with the probability recorded, out of rounds_before_sampling"
+    elif declared.is_sampled:
+        yield "answers are about the rounds that were kept, all with the same probability"
+
+
+def _padding(declared: Declaration) -> str:
+    """What the rounds that fill up a cluster are worth, and what follows for the whole of it."""
+    count, scale = declared.cluster_max, declared.scale
+    if scale.is_cost:
+        return f"cost {scale.high:g}, the most there is; {count} times an improvement is what a cluster saves"
+    if scale.low != 0.0:
+        return f"earn {scale.low:g}, the least there is; {count} times an improvement is what a cluster gains"
+    return f"earn nothing: {count} times the value is what a cluster earns"
+
+
+def doubts_of(declared: Declaration, policies: Mapping[str, Policy] | None = None) -> tuple[str, ...]:
+    """What keeps an answer from being certified."""
+    estimated = ("conditional on the propensity model: the propensities were estimated",)
+    return (*(estimated if declared.propensity_is_estimated else ()), *_notes(policies or {}, "doubts"))
+
+
+def assumed_of(policies: Mapping[str, Policy]) -> tuple[str, ...]:
+    """What has to be true of the policies."""
+    return _notes(policies, "assumes")
+
+
+def _notes(policies: Mapping[str, Policy], kind: Literal["assumes", "doubts"]) -> tuple[str, ...]:
+    return tuple(f"policy {name!r}: {note}" for name, policy in policies.items() for note in notes_of(policy, kind))

@@ -1,0 +1,145 @@
+"""What is each policy worth, by one of the usual point estimates: a number without a promise."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from surelift.controls import models
+from surelift.controls.model import RewardModel
+from surelift.errors import UsageError, is_number, positive
+from surelift.estimates import ESTIMATES, bias_bound, selection_suboptimality, sub_gaussian_smoothing, variance_bound
+from surelift.estimates.estimate import Estimate
+from surelift.logs.logs import Logs
+from surelift.quantities import Value
+from surelift.quantities.smoothing import Discrepancy, LinearDiscrepancy
+from surelift.questions.assumptions import doubts_of
+from surelift.questions.options import check_delta
+from surelift.questions.question import Place, Question, RoundCount
+from surelift.results.estimation import Estimation, PolicyEstimate
+from surelift.statistics.plan import SQUARES, Moment, Needed, Plan, Request, Term
+from surelift.statistics.splits import Key
+from surelift.statistics.sums import Sums, TermSums, requests_of
+
+FROM_ROUNDS = {"smoothing": lambda rounds: 1.0 / math.sqrt(rounds), "clip": math.sqrt}
+"""Hyper-parameters with a default that depends on the number of rounds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EstimateQuestion(Question):
+    """``parameter`` is the hyper-parameter the estimator names in ``ESTIMATES``; None for its default."""
+
+    kind: ClassVar[str] = "estimate"
+    estimator: str = "ips"
+    parameter: float | None = None
+    model: RewardModel | None = None
+
+    def __post_init__(self) -> None:
+        check_delta(self.delta)
+        name = self.line.parameter
+        if self.parameter is None and name and name not in FROM_ROUNDS:
+            raise UsageError(f"estimator {self.estimator!r} needs {name}=; there is no default that suits every log.")
+        if self.parameter is not None:
+            _check_parameter(name, self.parameter, self.estimator)
+
+    @property
+    def line(self) -> Estimate:
+        return ESTIMATES[self.estimator]
+
+    def resolved(self, logs: Logs) -> "Question":
+        return replace(self, known=frozenset())
+
+    @property
+    def counts_rounds(self) -> bool:
+        return self.parameter is None and self.line.parameter in FROM_ROUNDS
+
+    def plan(self, counts: Any = None) -> Plan:
+        return replace(super().plan(counts), model=self.model)
+
+    def _moments(self, count: RoundCount) -> tuple[Mapping[str, float], tuple[Moment, ...]]:
+        """The hyper-parameter, and the moments: the estimate's own first, then those beside it."""
+        name = self.line.parameter
+        parameter = {}
+        if name:
+            value = FROM_ROUNDS[name](count()) if self.parameter is None else float(self.parameter)
+            parameter = {name: value}
+        own = Moment(self.line.regularizer(**parameter))
+        besides = [Moment(regularizer) for regularizer in self.line.besides]
+        if self.estimator in _DISCREPANCIES:
+            besides.append(Moment(_DISCREPANCIES[self.estimator](parameter["smoothing"])))
+        return parameter, (own, *besides)
+
+    def _term(self, name: str, count: RoundCount) -> Term:
+        return Term(name, Value(), Needed(moments=self._moments(count)[1]))
+
+    def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
+        return requests_of(self.policies, [self._term(name, count) for name in self.policies], key)
+
+    def result(self, sums: Sums, place: Place) -> Estimation:
+        parameter, moments = self._moments(lambda: sums.units)
+        found = {name: sums.of(self._term(name, lambda: sums.units)) for name in self.policies}
+        values = {name: self.line.value(term_sums, moments[0]) for name, term_sums in found.items()}
+        best = found[max(values, key=lambda name: values[name])]
+        declared = self.declaration
+        return Estimation(
+            {
+                name: PolicyEstimate(
+                    policy=name,
+                    estimate=declared.scale.value(values[name]),
+                    estimator=self.estimator,
+                    parameter=parameter,
+                    model=None if self.model is None else self.model.describe(),
+                    rounds=term_sums.rounds,
+                    mean_weight=term_sums.weights.total / term_sums.rounds,
+                    plug_ins=self._plug_ins(term_sums, moments[-1], best) if self.estimator in _DISCREPANCIES else {},
+                    doubts=doubts_of(declared, {name: self.policies[name]}),
+                )
+                for name, term_sums in found.items()
+            },
+            self.estimator,
+            sums.units,
+        )
+
+    def _plug_ins(self, sums: TermSums, discrepancy: Moment, best: TermSums) -> dict[str, float]:
+        """The paper's statements about the estimate, with sample means in place of expectations."""
+        regularizer = discrepancy.regularizer
+        if isinstance(regularizer, LinearDiscrepancy):
+            return {"linear_discrepancy": sums.mean(discrepancy)}
+        assert isinstance(regularizer, Discrepancy)
+        smoothing, spread, second = regularizer.smoothing, sums.mean(discrepancy), sums.mean(SQUARES)
+        plug_ins = {
+            "discrepancy": spread,
+            "bias_at_most": bias_bound(spread, smoothing=smoothing),
+            "variance_at_most": variance_bound(spread, rounds=sums.rounds),
+        }
+        if second > 0.0:
+            plug_ins["sub_gaussian_smoothing"] = sub_gaussian_smoothing(second, rounds=sums.rounds, delta=self.delta)
+        if smoothing > 0.0:
+            plug_ins["selection_suboptimality"] = selection_suboptimality(
+                best.mean(discrepancy), smoothing=smoothing, candidates=len(self.policies), rounds=sums.rounds,
+                delta=self.delta,
+            )  # fmt: skip
+        return plug_ins
+
+
+_DISCREPANCIES = {"ls": Discrepancy, "ls-lin": LinearDiscrepancy}
+
+
+def choose_model(estimator: str, model: Any) -> RewardModel | None:
+    """A reward model where the estimator uses one: predictions, an estimator to cross-fit, or one of ``models``."""
+    if not ESTIMATES[estimator].asks_model:
+        if model is not None:
+            raise UsageError(f"estimator {estimator!r} does not use model=; it has no reward model.")
+        return None
+    if isinstance(model, str):
+        return models.given(model)
+    chosen: RewardModel = model if models.is_model(model) else models.cross_fitted(model)
+    return chosen
+
+
+def _check_parameter(name: str, value: Any, estimator: str) -> None:
+    zero_allowed = (name == "smoothing" and estimator == "ls") or name == "alpha"
+    if zero_allowed and is_number(value) and value == 0:
+        return
+    if positive(name, value) > 1.0 and (name == "alpha" or estimator == "harmonic"):
+        raise UsageError(f"{name} must be at most 1 for estimator {estimator!r}, but is {value}.")

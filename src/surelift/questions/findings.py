@@ -1,0 +1,217 @@
+"""What a check found, in words: what is wrong, where, how certain that is, what it usually means, what to do."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from surelift.evidence.drift import Drift
+from surelift.evidence.propensities import BY_ACTION, OVERALL, Evidence, Family
+from surelift.logs.declaration import Declaration
+from surelift.logs.faults import describe_faults
+from surelift.logs.scale import Scale
+from surelift.questions.assumptions import doubts_of
+from surelift.results.health import Finding, HeavyRound, WeightHealth, WeightSize
+from surelift.statistics.digits import RoundedDigits
+from surelift.statistics.duplicates import DuplicateSample
+from surelift.statistics.sums import Sums
+from surelift.statistics.tails import TailSums
+from surelift.statistics.weights import WeightSums
+
+# Below this effective sample size, or this share of the rounds, a bound is wide; above this share one round decides.
+FEW_ROUNDS = 100
+SMALL_SHARE = 0.01
+LARGE_SHARE = 0.1
+HEAVY_SHARE = 0.5
+STANDARD_ERRORS = 5.0
+COPIES = 0.005
+# Rounding matters where it can change a propensity by more than this, relatively.
+ROUGH = 0.05
+SHOWN = 5
+
+
+def about_rounds(declared: Declaration, sums: Sums) -> Iterator[Finding]:
+    if sums.rows == 0:
+        yield Finding("refuse", "rounds", "the logs are empty", "Check the path or the filter.")
+    ordered = sorted(sums.invalid.items(), key=lambda item: -item[1].count)
+    for (fault, _), line in zip(ordered, describe_faults(sums.invalid, rows=sums.rows), strict=True):
+        yield Finding("refuse", fault.subject, line, fault.reason.remedy)
+    for doubt in doubts_of(declared):
+        yield Finding("warn", "propensity", doubt, "Log the propensity when the decision is made; see the README.")
+
+
+def about_propensities(wrong: Sequence[Evidence], evidence: Sequence[Evidence]) -> Iterator[Finding]:
+    """One finding for each family of segments, which names those that are wrong."""
+    families: dict[Family, list[Evidence]] = {}
+    for segment in wrong:
+        families.setdefault(segment.family, []).append(segment)
+    for family, segments in families.items():
+        segments.sort(key=lambda segment: -segment.e_value)
+        among = sum(segment.family == family for segment in evidence)
+        if len(segments) == among > 1 and OVERALL in families:
+            continue  # wrong everywhere, as was said of the whole log
+        names = ", ".join(_name(segment) for segment in segments[:SHOWN])
+        more = f" and {len(segments) - SHOWN} more" if len(segments) > SHOWN else ""
+        where = "" if family == OVERALL else f" in {names}{more} ({len(segments)} of {among})"
+        first = segments[0]
+        yield Finding(
+            "refuse", "propensity", f"the logged propensities are wrong{where}: {_difference(first)}",
+            _usual_cause(family, segments, among), None if family == OVERALL else f"{names}{more}", first.e_value,
+        )  # fmt: skip
+
+
+def _name(segment: Evidence) -> str:
+    return segment.segment if segment.family == BY_ACTION else f"{segment.family.name} {segment.segment}"
+
+
+def _difference(segment: Evidence) -> str:
+    bet, observed, expected = segment.bet, segment.observed, segment.expected
+    e_value = f"(e-value {segment.e_value:.3g})"
+    if bet.startswith("weights"):
+        return f"the {bet} average {observed:.4g}, where right ones average at most 1 {e_value}"
+    if bet.startswith("inverse"):
+        return (
+            f"1/propensity averages {observed:.4g}, where right ones average at most {expected:.4g}, the number of "
+            f"actions {e_value}"
+        )
+    return (
+        f"{bet} was taken in {observed:.2%} of {segment.rounds:,} rounds, where it should have been in {expected:.2%} "
+        f"{e_value}"
+    )
+
+
+def _usual_cause(family: Family, wrong: Sequence[Evidence], among: int) -> str:
+    first = wrong[0]
+    if first.bet.startswith(("weights", "inverse")):
+        cause = (
+            "They were logged too small: by another model version, or for one action among several drawn. If the weights of "
+            "other candidates average 1, the candidate is wrong: its column does not hold probabilities (scores, predicted "
+            "rewards?)."
+        )
+    elif family not in (OVERALL, BY_ACTION) and len(wrong) <= among / 2:
+        cause = "Only there: a different model version, or different business rules, served these rounds."
+    elif first.observed < 0.2 * first.expected:
+        cause = f"{first.bet} is hardly ever taken: business rules drop it after the policy drew; log what remains."
+    else:
+        cause = (
+            "They come from the policy before business rules, from another model version, or are rounded: log the "
+            "probability of the action really taken, from the version that took it, after all rules."
+        )
+    return f"{cause} Leave such rounds out only if they are known by their time or version, never by what they show."
+
+
+def about_rounding(digits: RoundedDigits, smallest: float) -> Iterator[Finding]:
+    decimals = digits.decimals
+    if decimals is None:
+        return
+    off = 0.5 * 10.0**-decimals / smallest
+    # A handful of round numbers is a design, such as 0.2 and 0.8; many of them are a column that was cut off.
+    if off > ROUGH and len(digits.distinct) > 10:
+        yield Finding(
+            "warn", "propensity", f"all are rounded to {decimals} decimals, so the smallest, {smallest:g}, may be off by "
+            f"{off:.0%}", "Log propensities with all their digits; a bound is only as good as they are.",
+        )  # fmt: skip
+
+
+def about_duplicates(duplicates: DuplicateSample) -> Iterator[Finding]:
+    if duplicates.share > COPIES:
+        yield Finding(
+            "warn", "rounds", f"{duplicates.share:.1%} of the rows are copies of another, their time included",
+            "A join may have multiplied them: join rewards to rounds by a key that is unique, and count each round once.",
+        )  # fmt: skip
+
+
+def about_drift(drift: Drift) -> Iterator[Finding]:
+    if drift.surprise > STANDARD_ERRORS:
+        means = drift.means()
+        low, high = min(means, key=lambda day: means[day]), max(means, key=lambda day: means[day])
+        yield Finding(
+            "warn", "rounds", f"the reward of a round differs from day to day by more than chance: {means[low]:.4g} on "
+            f"{low}, {means[high]:.4g} on {high} (scaled to [0, 1])",
+            "The bounds hold, for the average over these rounds; tomorrow may look like the last of them instead.",
+        )  # fmt: skip
+
+
+def weight_health(name: str, sums: WeightSums, rounds: int, tails: TailSums, scale: Scale) -> WeightHealth:
+    effective = sums.total * sums.total / sums.squares if sums.squares > 0.0 else 0.0
+    missing = None if sums.unsupported is None else sums.unsupported / rounds
+    sizes = tuple(WeightSize(*size) for size in tails.sizes())
+    heavy = tuple(
+        HeavyRound(row, weight, propensity, scale.value(reward)) for weight, row, propensity, reward in tails.top
+    )
+    return WeightHealth(name, sums.total / rounds, sums.largest, effective, missing, tails.heaviest(), sizes, heavy)
+
+
+def about_weights(healths: Mapping[str, WeightHealth], sums: Sums, counted: str) -> Iterator[Finding]:
+    for name, health in healths.items():
+        yield from _about_policy(health, sums.weights(name), sums.units, counted)
+
+
+def _about_policy(health: WeightHealth, sums: WeightSums, rounds: int, counted: str) -> Iterator[Finding]:
+    subject = f"policy {health.policy!r}"
+    if health.missing_support:
+        yield Finding(
+            "warn", subject,
+            f"{health.missing_support:.2%} of its decisions are actions that production could not take",
+            "Their rewards count as nothing; every bound holds, and lower bounds are that much looser.",
+        )  # fmt: skip
+    yield from _about_mean(health, sums, rounds)
+    share = sums.largest / sums.total if sums.total > 0 and counted == "rounds" else 0.0
+    few, carried = health.heaviest
+    if share > LARGE_SHARE:
+        yield Finding(
+            "warn", subject, f"one round carries {share:.0%} of its weight (a weight of {health.largest:.4g})",
+            "A point estimate depends on that round; the bounds do not, but they will be wide.",
+        )  # fmt: skip
+    elif carried > HEAVY_SHARE:
+        yield Finding(
+            "warn", subject, f"{few:.2%} of the rounds carry {carried:.0%} of its weight",
+            "A point estimate depends on these rounds; the bounds do not, but they will be wide.",
+        )  # fmt: skip
+    if health.effective_sample_size < max(FEW_ROUNDS, SMALL_SHARE * rounds):
+        yield Finding(
+            "warn", subject,
+            f"the effective sample size is {health.effective_sample_size:,.0f} of {rounds:,} {counted}",
+            "Try a cautious blend, blend(policy, 0.1), or collect more rounds.",
+        )  # fmt: skip
+
+
+def _about_mean(health: WeightHealth, sums: WeightSums, rounds: int) -> Iterator[Finding]:
+    """Missing support lowers the mean weight by as much; the rest of a difference is chance, or wrong propensities."""
+    expected = 1.0 - (health.missing_support or 0.0)
+    variance = sums.squares / rounds - health.mean**2
+    error = math.sqrt(max(variance, 0.0) / rounds)
+    if abs(health.mean - expected) <= STANDARD_ERRORS * error + 1e-6:
+        return
+    if health.mean > expected:
+        cause = (
+            "Weights that are too large on average mean that propensities were logged too small, or that this column does "
+            "not hold probabilities of the logged action: check both."
+        )
+    elif health.missing_support is not None:
+        cause = (
+            "Production could take the rest of its actions: propensities were logged too large, or large weights are rare "
+            "and none came yet. The tests of the propensities tell."
+        )
+    else:
+        cause = (
+            "Either it prefers actions that production never takes, up to "
+            f"{1 - health.mean:.1%} of its decisions, or its column does not hold probabilities (scores, predicted "
+            "rewards?), or propensities were logged too large, or large weights are rare and none came yet. Production's "
+            "whole distribution, logging=, would tell these apart."
+        )
+    yield Finding(
+        "warn",
+        f"policy {health.policy!r}",
+        f"its mean weight is {health.mean:.4g}, where {expected:.4g} is expected",
+        cause,
+    )
+
+
+def about_tests(evidence: Sequence[Evidence], *, sampled: bool) -> Iterator[Finding]:
+    """Silence about the propensities must not pass for praise."""
+    if not evidence:
+        why = "the log was sampled" if sampled else "nothing is known to test them against"
+        yield Finding(
+            "warn", "propensity", f"the propensities could not be tested: {why}",
+            "Check a log that was not sampled." if sampled
+            else "Give production's whole distribution in logging=, a candidate, or action_count=.",
+        )  # fmt: skip

@@ -1,0 +1,118 @@
+"""Are these logs fit for a guarantee, are their propensities right, and how much can they say about each policy?"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from surelift.errors import UsageError, is_number
+from surelift.evidence.drift import Drift
+from surelift.evidence.propensities import BY_DAY, OVERALL, Evidence, Family, evidence_of, refuted
+from surelift.questions.findings import (
+    about_drift,
+    about_duplicates,
+    about_propensities,
+    about_rounding,
+    about_rounds,
+    about_tests,
+    about_weights,
+    weight_health,
+)
+from surelift.questions.question import Place, Question, RoundCount
+from surelift.results.health import Health
+from surelift.statistics.bets import Bets, Wealths
+from surelift.statistics.digits import Digits
+from surelift.statistics.duplicates import Duplicates
+from surelift.statistics.plan import Request
+from surelift.statistics.rewards import RewardMoments
+from surelift.statistics.splits import Day, Key, Segment
+from surelift.statistics.sums import Sums, requests_of
+from surelift.statistics.tails import Tails
+
+DAY, REWARDS, DIGITS, DUPLICATES = Day(), RewardMoments(), Digits(), Duplicates()
+
+
+@dataclass(frozen=True, kw_only=True)
+class HealthQuestion(Question):
+    """Faults are told, not refused: they are what is asked for."""
+
+    kind: ClassVar[str] = "check"
+    unplanned: ClassVar[bool] = True
+    level: float = 0.001
+    """The chance that right propensities are refused, over the whole family of tests."""
+    columns: tuple[str, ...] = ()
+    """Columns of segments in which the propensities are tested."""
+
+    def __post_init__(self) -> None:
+        if not (is_number(self.level) and 0.0 < self.level < 1.0):
+            raise UsageError(
+                f"level, the chance of a false alarm, must lie strictly between 0 and 1, but is {self.level!r}."
+            )
+
+    @property
+    def _bets(self) -> Bets:
+        return Bets(tuple(sorted(self.policies)), self.declaration.actions)
+
+    @property
+    def _families(self) -> Mapping[Family, Key]:
+        """Rounds that were kept by what happened in them say nothing about the propensities."""
+        if self.declaration.is_sampled:
+            return {}
+        days = {} if self.declaration.time is None else {BY_DAY: (DAY,)}
+        columns = {Family("column", name): (Segment(name, missing_is_one=True),) for name in self.columns}
+        return {OVERALL: (), **columns, **days}
+
+    def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
+        yield from requests_of(self.policies, ())
+        yield Request(REWARDS)
+        for splits in self._families.values():
+            yield Request(self._bets, splits)
+        if not self.declaration.is_sampled and not self.declaration.density:
+            yield Request(DIGITS)
+        if self.declaration.time is not None:
+            yield Request(DUPLICATES)
+            if self.declaration.cluster is None:
+                yield Request(REWARDS, (DAY,))
+        for name in self.policies:
+            yield Request(Tails(name))
+
+    def result(self, sums: Sums, place: Place) -> Health:
+        declared = self.declaration
+        fit = sums.rows > 0 and not sums.invalid
+        findings = list(about_rounds(declared, sums))
+        if not fit:
+            return Health(
+                rounds=sums.rows, findings=tuple(findings), weights={}, evidence=(), mean_reward=None,
+                smallest_propensity=None, kind="cost" if declared.scale.is_cost else "reward",
+            )  # fmt: skip
+        weights = {
+            name: weight_health(name, sums.weights(name), sums.units, sums.get(Tails(name)), declared.scale)
+            for name in self.policies
+        }
+        evidence, smallest = self._evidence(sums), sums.production.smallest_propensity
+        findings += about_propensities(refuted(evidence, level=self.level), evidence)
+        if not declared.is_sampled and not declared.density:
+            findings += about_rounding(sums.get(DIGITS), smallest)
+        if declared.time is not None:
+            findings += about_duplicates(sums.get(DUPLICATES))
+            if declared.cluster is None:
+                findings += about_drift(Drift({day: moments for (day,), moments in sums.by(REWARDS, DAY).items()}))
+        findings += about_weights(weights, sums, declared.counted)
+        findings += about_tests(evidence, sampled=declared.is_sampled)
+        rounds, rewards, _ = sums.get(REWARDS)
+        earned = rewards / rounds if declared.cluster is not None else sums.production.rewards / sums.units
+        return Health(
+            rounds=sums.rows,
+            findings=tuple(findings),
+            weights=weights,
+            evidence=tuple(evidence),
+            mean_reward=declared.scale.value(float(earned)),
+            smallest_propensity=smallest,
+            kind="cost" if declared.scale.is_cost else "reward",
+        )
+
+    def _evidence(self, sums: Sums) -> list[Evidence]:
+        families: dict[Family, Mapping[str, Wealths]] = {}
+        for family, key in self._families.items():
+            states: Mapping[Any, Wealths] = sums.by(self._bets, *key)
+            families[family] = {"".join(value): wealths for value, wealths in states.items()}
+        return evidence_of(families)

@@ -1,0 +1,135 @@
+"""Is a policy better than production, or than another, on the same rounds?"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from surelift.errors import UsageError
+from surelift.estimates import plain_mean
+from surelift.evidence import e_value, p_value
+from surelift.policies import Policy
+from surelift.policies.given import Production
+from surelift.policies.resolve import PRODUCTION
+from surelift.quantities import Decline, Difference, Gain, Quantity
+from surelift.questions.assumptions import assumed_of, assumptions_of, doubts_of
+from surelift.questions.contradictions import refuse_contradiction
+from surelift.questions.method import control_of, slack_of
+from surelift.questions.options import check_delta, check_margin
+from surelift.questions.question import Place, Question, RoundCount, check_over
+from surelift.results.improvement import Improvement
+from surelift.statistics.plan import Request, Term
+from surelift.statistics.splits import Key
+from surelift.statistics.sums import Sums, requests_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImprovementsQuestion(Question):
+    """Several policies, each compared with one other: the base of compare, select and what is made of them."""
+
+    over: tuple[str, Policy] = (PRODUCTION, Production())
+    margin: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_delta(self.delta)
+        check_margin(self.margin)
+        check_over(self.policies, self.over[0])
+
+    @property
+    def everyone(self) -> Mapping[str, Policy]:
+        name, baseline = self.over
+        return self.policies if isinstance(baseline, Production) else {**self.policies, name: baseline}
+
+    def terms(self, name: str, count: RoundCount) -> tuple[Term, Term]:
+        """What bounds the improvement from below, and what bounds it from above."""
+        other, baseline = self.over
+        sides: tuple[tuple[str, Quantity], tuple[str, Quantity]] = (
+            ((name, Gain()), (name, Decline()))
+            if isinstance(baseline, Production)
+            else ((name, Difference(other)), (other, Difference(name)))
+        )
+        gain, loss = (
+            self.method.plan(
+                candidate, quantity, policies=self.everyone, count=count, known=self.known or frozenset()
+            )
+            for candidate, quantity in sides
+        )
+        return gain, loss
+
+    def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
+        for name in self.policies:
+            yield from requests_of(self.everyone, self.terms(name, count), key, self.outcome)
+
+    def improvements(self, sums: Sums, place: Place) -> dict[str, Improvement]:
+        """Each bound made at the level of the place."""
+        return {name: self.improvement(sums, name, place) for name in self.policies}
+
+    def improvement(self, sums: Sums, name: str, place: Place) -> Improvement:
+        method, scale = self.method, self.declaration.scale
+        gain, loss = self.terms(name, lambda: sums.units)
+        low = method.lower_bound(sums, gain, delta=place.delta)
+        high = method.upper_bound(sums, gain, loss, most=0.0, delta=place.delta)
+        mean_weight = sums.weights(name).total / sums.units
+        most = scale.improvement(gain.needed.offset)
+        if method.believes_contradictions:
+            refuse_contradiction(
+                scale.improvement(low), scale.improvement(high), possible=(-most, most), mean_weight=mean_weight,
+                subject=f"improvement of {name!r}{place.words}",
+            )  # fmt: skip
+        over, baseline = self.over
+        about = {name: self.policies[name], over: baseline}
+        lower = scale.improvement(low)
+        doubts = (*doubts_of(self.declaration, about), *method.doubts(sums, gain, delta=place.delta))
+        evidence = e_value(scale.unit_margin(self.margin) + slack_of(sums, gain), sums.of(gain))
+        return Improvement(
+            policy=name,
+            over=over,
+            estimate=scale.improvement(self._estimate(sums, gain, loss)) if most else 0.0,
+            lower=lower,
+            upper=scale.improvement(high),
+            margin=float(self.margin),
+            certified=lower > self.margin and not doubts,
+            e_value=evidence,
+            p_value=p_value(evidence),
+            delta=place.delta,
+            rounds=sums.units,
+            counted=self.declaration.counted,
+            method=method.name,
+            control=control_of(gain, loss),
+            promise=self.promise,
+            mean_weight=mean_weight,
+            improvement_range=(-most, most),
+            assumptions=(
+                *assumptions_of(self.declaration, self.promise, method.assumes(gain, loss), place.segment),
+                *assumed_of(about),
+                *doubts,
+            ),
+            doubts=doubts,
+            provenance=place.provenance,
+        )
+
+    def _estimate(self, sums: Sums, gain: Term, loss: Term) -> float:
+        """The plain mean; for a difference that of w r - w' r, so that it is the difference of the two values."""
+        mean = plain_mean(sums, gain)
+        if isinstance(self.over[1], Production) or not self.method.bound.certifies:
+            return mean
+        own, other = (sums.weights(term.candidate).total / sums.units for term in (gain, loss))
+        return (mean - plain_mean(sums, loss) + own - other) / 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImprovementQuestion(ImprovementsQuestion):
+    """One policy compared with one other."""
+
+    kind: ClassVar[str] = "compare"
+
+    def __post_init__(self) -> None:
+        if len(self.policies) != 1:
+            raise UsageError(f"compare takes one policy, but was given {len(self.policies)}; use select for several.")
+        super().__post_init__()
+
+    @property
+    def policy(self) -> str:
+        return next(iter(self.policies))
+
+    def result(self, sums: Sums, place: Place) -> Any:
+        return self.improvement(sums, self.policy, place)

@@ -1,0 +1,349 @@
+"""``Question``: everything that is asked of a log, as one frozen value.
+
+A question knows what to add up (``plan``) and what the sums say (``answer``). It can be asked of logs, saved and read
+back, sent to a cluster, or kept in a monitor; the answer is the same.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar
+
+from surelift.bounds import Promise
+from surelift.engines import collect, count_units, known_distributions
+from surelift.engines.collect import EMPTY
+from surelift.errors import LogsError, UsageError
+from surelift.logs.declaration import Declaration
+from surelift.logs.faults import refuse_faults
+from surelift.logs.logs import Logs
+from surelift.policies import Policy
+from surelift.policies.policy import trained_on
+from surelift.policies.resolve import PRODUCTION, name_policies, one_policy, rebuild
+from surelift.questions.method import Method, choose_method, method_from
+from surelift.results.gate import guardrail_from
+from surelift.results.provenance import Provenance
+from surelift.results.result import Result
+from surelift.results.segments import Segments
+from surelift.statistics.decided import Decided
+from surelift.statistics.plan import Plan, Request, RewardColumn
+from surelift.statistics.splits import Key, KeyValue, Segment
+from surelift.statistics.sums import COUNT, Sums
+
+DECIDED = Decided()
+LEARNED_FROM = (
+    "this policy was learned from these very rounds, so they cannot judge it: use its own certificate, or fresh rounds."
+)
+Progress = Callable[[int], None]
+RoundCount = Callable[[], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in an answer a result stands: over the whole log, or in one segment at its share of delta."""
+
+    delta: float
+    provenance: Provenance
+    segment: str | None = None
+
+    @property
+    def words(self) -> str:
+        return "" if self.segment is None else f" in segment {self.segment!r}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """The base of every question: a subclass says what it requests, and what its sums answer."""
+
+    kind: ClassVar[str]
+    """The verb, as certificates name it."""
+    unplanned: ClassVar[bool] = False
+    """Whether it may be asked of logs with faults, which it then tells."""
+
+    declaration: Declaration
+    policies: Mapping[str, Policy]
+    delta: float = 0.05
+    method: Method = field(default_factory=choose_method)
+    by: Segment | None = None
+    known: frozenset[str] | None = None
+    """The policies whose whole distribution is known; None until a log was looked at."""
+    outcome: RewardColumn | None = None
+    """The column that judges, where it is not the log's own but a guardrail."""
+
+    @classmethod
+    def of(
+        cls, kind: str, logs: Logs | Mapping[str, Any], policies: Any, *, method: Any = "mixture", control: Any = "auto",
+        over: Any = None, **options: Any,
+    ) -> "Question":  # fmt: skip
+        """A question by its verb, of logs or of what would be declared of them; the options are those of the verb.
+
+        Given ``Logs``, their first batch shows which policies give whole distributions, for weight control.
+        """
+        kinds = {question.kind: question for question in _subclasses(Question)}
+        if kind not in kinds:
+            raise UsageError(f"no question {kind!r}; the questions are {', '.join(sorted(kinds))}.")
+        declared = logs.declaration if isinstance(logs, Logs) else Declaration(**logs)
+        baseline = {} if over is None else {"over": one_policy(over)}
+        question = kinds[kind](
+            declaration=declared, policies=name_policies(policies), method=choose_method(method, control), **baseline,
+            **options,
+        )  # fmt: skip
+        return question.resolved(logs) if isinstance(logs, Logs) else question
+
+    # What a subclass says.
+
+    def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
+        """What to add up under a key; ``count`` tells the number of rounds, for plans that depend on it."""
+        raise NotImplementedError
+
+    def result(self, sums: Sums, place: Place) -> Result:
+        """What sums over the whole log, or over one segment, answer."""
+        raise NotImplementedError
+
+    @property
+    def everyone(self) -> Mapping[str, Policy]:
+        """The policies whose probabilities are read."""
+        return self.policies
+
+    # What follows for every question.
+
+    @property
+    def promise(self) -> Promise:
+        """Segments that were not declared share delta by a number that grows, which is good for one look."""
+        promised = self.method.promise
+        one_look = self.by is not None and self.by.declared is None
+        return "one look" if one_look and promised == "any number of looks" else promised
+
+    @property
+    def counts_rounds(self) -> bool:
+        """Whether its plan depends on the number of rounds."""
+        return self.method.counts_rounds
+
+    def ask(self, logs: Logs, *, progress: Progress | None = None) -> Any:
+        """Read the log once, where its rounds are, and answer."""
+        question = self.resolved(logs)
+        key = () if question.by is None else (question.by,)
+        counts = count_units(logs, key) if question.counts_rounds else None
+        return question.answer(collect(logs, question.plan(counts), progress=progress))
+
+    def resolved(self, logs: Logs) -> "Question":
+        """The same question, once it is seen which policies give whole distributions."""
+        self.method.check_units(self.declaration)
+        if self.known is not None:
+            return self
+        wanted = self.method.wants_distributions
+        known = known_distributions(logs, self.everyone) if wanted else frozenset()
+        if wanted:
+            self.method.check_known(self.everyone, known)
+        return replace(self, known=known)
+
+    def plan(self, counts: Mapping[KeyValue, int] | None = None) -> Plan:
+        """Statistics and the keys they are split by; ``counts`` has the rounds of each segment, where they matter."""
+        requests = list(self._requests(counts))
+        if any(map(trained_on, self.everyone.values())):
+            requests.append(Request(DECIDED))
+        return Plan(self.everyone, tuple(requests), self.method.model)
+
+    def _requests(self, counts: Mapping[KeyValue, int] | None) -> Iterator[Request]:
+        if self.by is None:
+            yield from self.requests(lambda: _one(counts, ()))
+            return
+        yield Request(COUNT)
+        yield Request(COUNT, (self.by,))
+        if counts is None:
+            yield from self.requests(_no_count, (self.by,))
+            return
+        for value in counts:
+            # Each segment has a plan of its own, for its own number of rounds.
+            yield from self.requests(_constant(counts[value]), (replace(self.by, only=value[0]),))
+
+    def answer(self, sums: Sums) -> Any:
+        """What sums made by this question's plan say, wherever they were made."""
+        if not self.unplanned:
+            self.refuse_unfit(sums)
+        sums = sums.judged_by(self.outcome)
+        if self.by is not None:
+            return self._segments(sums)
+        return self.result(self.before_sampling(sums), Place(self.delta, self.provenance(sums)))
+
+    def refuse_unfit(self, sums: Sums) -> None:
+        if sums.rows == 0:
+            raise LogsError(EMPTY)
+        refuse_faults(sums.invalid, rows=sums.rows)
+        for policy in self.everyone.values():
+            if trained_on(policy) and sums.get(DECIDED) in trained_on(policy):
+                raise UsageError(LEARNED_FROM)
+
+    def _segments(self, sums: Sums) -> Segments[Any]:
+        assert self.by is not None
+        if self.declaration.is_sampled:
+            raise UsageError(SAMPLED_SEGMENTS)
+        counts = sums.by(COUNT, self.by)
+        share = self.delta / len(self.by.declared or counts)
+        results = {}
+        for (name,) in counts:
+            split = replace(self.by, only=name) if self.counts_rounds else self.by
+            place = Place(share, replace(self.provenance(sums), segment=name), name)
+            results[name] = self.result(sums.at(split, name), place)
+        return Segments(results, self.by.column, self.delta, sums.units, self.provenance(sums))
+
+    def provenance(self, sums: Sums) -> Provenance:
+        return Provenance(
+            question=self.to_dict(), rounds=self.before_sampling(sums).units, fingerprint=sums.fingerprint,
+            certifies=self.method.bound.certifies,
+        )  # fmt: skip
+
+    def before_sampling(self, sums: Sums) -> Sums:
+        """The sums of the rounds that were kept, with the number of those there were."""
+        declared = self.declaration
+        if not declared.is_sampled or sums.rows == 0 or sums.invalid:
+            return sums
+        before = declared.rounds_before_sampling
+        if before is not None:
+            if before < sums.units:
+                raise LogsError(
+                    f"rounds_before_sampling is {before:,}, but {sums.units:,} rounds were kept: it must count them all, "
+                    "also those that were dropped."
+                )
+            return sums.with_units(before)
+        production = sums.production
+        if production.smallest_keep != production.largest_keep:
+            raise LogsError(
+                f"keep_probability {declared.keep_probability!r} varies from {production.smallest_keep:.4g} to "
+                f"{production.largest_keep:.4g}, and rounds_before_sampling is not known.\nIf it depended on the reward or "
+                "the action (all clicks, 1% of the rest), nothing can be certified from these rounds alone: find the "
+                "number of rounds before sampling. If it depended only on what was known before the action, leave "
+                "keep_probability out: the rounds that were kept are then a log of their own, of the kept population."
+            )
+        return sums
+
+    def to_dict(self) -> dict[str, Any]:
+        """The question as JSON keeps it."""
+        content: dict[str, Any] = {"kind": self.kind}
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if value is not None and value != item.default:
+                content[item.name] = _encoded(item.name, value)
+        return content
+
+    @classmethod
+    def from_dict(
+        cls, content: Mapping[str, Any], *, policies: Mapping[str, Policy] | None = None, control: Any = None
+    ) -> "Question":
+        """The question that was saved; what JSON cannot hold (arrays, functions, models) is given again."""
+        kinds = {question.kind: question for question in _subclasses(Question)}
+        kind = kinds.get(content["kind"])
+        if kind is None:
+            raise UsageError(
+                f"no question of kind {content['kind']!r} is known here; for a learned policy, give it in policies=."
+            )
+        names = {item.name for item in fields(kind)}
+        stated = {name: value for name, value in content.items() if name != "kind"}
+        if stated.keys() - names:
+            raise ValueError(f"unknown options {', '.join(sorted(stated.keys() - names))}")
+        given = policies or {}
+        values = {name: _decoded(name, value, given) for name, value in stated.items()}
+        values["method"] = method_from(content["method"], control)
+        return kind(**values)
+
+
+SAMPLED_SEGMENTS = (
+    "by= needs the number of rounds of each segment before sampling, which these logs do not say; leave keep_probability "
+    "out if it depended on the segment alone."
+)
+
+
+def _encoded(name: str, value: Any) -> Any:
+    if name in ("declaration", "method"):
+        return value.describe()
+    if name == "policies":
+        return {policy: form.describe() for policy, form in value.items()}
+    if name == "over":
+        return {value[0]: value[1].describe()}
+    if name == "by":
+        declared = {} if value.declared is None else {"segments": list(value.declared)}
+        return {"column": value.column, **declared}
+    if name == "known":
+        return sorted(value)
+    return [item.describe() for item in value] if name == "guardrails" else value
+
+
+def _decoded(name: str, value: Any, given: Mapping[str, Policy]) -> Any:
+    if name == "declaration":
+        return Declaration.from_description(value)
+    if name == "policies":
+        return {policy: _rebuilt(policy, form, given) for policy, form in value.items()}
+    if name == "over":
+        ((policy, form),) = value.items()
+        return policy, _rebuilt(policy, form, given)
+    if name == "by":
+        return Segment(str(value["column"]), tuple(value["segments"]) if "segments" in value else None)
+    if name == "guardrails":
+        return tuple(guardrail_from(item) for item in value)
+    if name == "known":
+        return frozenset(value)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _rebuilt(name: str, form: Mapping[str, Any], given: Mapping[str, Policy]) -> Policy:
+    return given[name] if name in given else rebuild(name, form, kept_in="the file")
+
+
+def _subclasses(kind: type[Question]) -> Iterable[type[Question]]:
+    for subclass in kind.__subclasses__():
+        if "kind" in subclass.__dict__:
+            yield subclass
+        yield from _subclasses(subclass)
+
+
+def _one(counts: Mapping[KeyValue, int] | None, value: KeyValue) -> int:
+    return _no_count() if counts is None else counts[value]
+
+
+def _constant(count: int) -> RoundCount:
+    return lambda: count
+
+
+def _no_count() -> int:
+    raise UsageError("a growing log has no number of rounds to plan for; use the default grid, or name a smoothing.")
+
+
+def check_segments(
+    logs: Logs, by: Any, segments: Any, policies: Mapping[str, Policy], *, sampled: bool = False
+) -> Segment | None:
+    """Refuse, before anything is read, segments that were not known before the action."""
+    if by is None:
+        if segments is not None:
+            raise UsageError("segments= lists the segments of a column; name it in by=.")
+        return None
+    if not isinstance(by, str):
+        raise UsageError(f"by must name a column of segments, but is a {type(by).__name__}.")
+    logs.require_columns(by, role="by", single=True)
+    declared = logs.declaration
+    known = {declared.time, declared.cluster, declared.cluster_size, *(declared.contexts or ())}
+    read = {name for policy in policies.values() for name in policy.needs(logs).read}
+    if by in (set(logs.needs().read) | read) - known:
+        raise UsageError(
+            f"by {by!r} is a column that depends on the action or its reward; a segment must be known before the action, "
+            "such as a country or a device."
+        )
+    if segments is not None and (isinstance(segments, str) or not segments):
+        raise UsageError("segments must list the names of the segments, one or more.")
+    named = None if segments is None else tuple(str(name) for name in segments)
+    if named is not None and len(set(named)) != len(named):
+        raise UsageError("segments lists a name twice.")
+    if declared.is_sampled and not sampled:
+        raise UsageError(SAMPLED_SEGMENTS)
+    return Segment(by, named)
+
+
+def require_logs(logs: Any) -> None:
+    if not isinstance(logs, Logs):
+        raise UsageError(
+            f"logs must be given as Logs, not as a {type(logs).__name__}; wrap it: "
+            "Logs(source, reward='column', propensity='column')."
+        )
+
+
+def check_over(policies: Mapping[str, Policy], name: str) -> None:
+    if name in policies:
+        what = "production" if name == PRODUCTION else repr(name)
+        raise UsageError(f"{what} would be compared with itself; name another policy in over=, or give both names.")

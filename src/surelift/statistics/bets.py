@@ -1,0 +1,150 @@
+r"""Bets against the logged propensities, each fair if they are right.
+
+Where production's distribution is known, v = 1[a in S] - pi0(S) has mean zero for any set S of actions fixed before the
+action: one action, production's favourite, a candidate's favourite. The wealth prod (1 + beta v), mixed over beta of both
+signs, is evidence in both directions. Where only propensities are known, E[w] <= 1 for every candidate and E[1/q] <= K for
+K actions, so prod (1 + lambda w)/(1 + lambda) and prod (1 + lambda/q)/(1 + lambda K) are evidence that they are too small.
+Inside a segment known before the action all of this stays true.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from surelift import grids
+from surelift.arrays import FloatArray, IntArray
+from surelift.logs.vectors import Vectors
+from surelift.statistics.betting import log_wealth
+from surelift.statistics.groups import Groups
+from surelift.statistics.reading import Reading
+from surelift.statistics.statistic import Statistic
+
+BOTH_WAYS = np.array([sign * 2.0**-j for j in range(1, 11) for sign in (1.0, -1.0)])
+ONE_WAY = grids.anytime()
+MOST_ACTIONS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Bet:
+    """The wealth is the product of (1 + rate x)/(1 + rate y)."""
+
+    name: str
+    x: FloatArray
+    y: FloatArray
+    observed: FloatArray
+    expected: FloatArray
+    both_ways: bool
+    on_action: bool = False
+
+    @property
+    def rates(self) -> FloatArray:
+        return BOTH_WAYS if self.both_ways else np.array(ONE_WAY.smoothings)
+
+
+@dataclass(frozen=True, slots=True)
+class Wealth:
+    """What one bet has won, as a logarithm for each rate; and rounds, observed and expected sums."""
+
+    logs: FloatArray
+    seen: FloatArray
+    both_ways: bool
+    on_action: bool
+
+    def __add__(self, other: "Wealth") -> "Wealth":
+        return Wealth(self.logs + other.logs, self.seen + other.seen, self.both_ways, self.on_action)
+
+    @property
+    def log_e_value(self) -> float:
+        count = len(self.logs)
+        prior = np.full(count, 1.0 / count) if self.both_ways else np.array(ONE_WAY.prior)
+        return float(np.logaddexp.reduce(np.log(prior) + self.logs))
+
+
+@dataclass(frozen=True, slots=True)
+class Wealths:
+    """By the name of the bet."""
+
+    bets: Mapping[str, Wealth] = field(default_factory=dict)
+
+    def __add__(self, other: "Wealths") -> "Wealths":
+        bets = dict(self.bets)
+        for name, wealth in other.bets.items():
+            bets[name] = bets[name] + wealth if name in bets else wealth
+        return Wealths(bets)
+
+
+@dataclass(frozen=True, slots=True)
+class Bets(Statistic):
+    label: ClassVar[str] = "tests of the propensities"
+    candidates: tuple[str, ...] = ()
+    """Whose weights, or favourite actions, are bet on."""
+    labels: tuple[Any, ...] | None = None
+    """Of the actions, where they were declared."""
+
+    def of(self, reading: Reading, groups: Groups) -> Sequence[Wealths]:
+        size = reading.rounds.size
+        codes = np.zeros(size, dtype=np.int64) if groups.codes is None else groups.codes
+        inside = codes >= 0
+        found: list[dict[str, Wealth]] = [{} for _ in range(len(groups))]
+        for bet in _bets(reading, self.candidates, self.labels):
+            won = log_wealth(bet.x[inside], bet.y[inside], bet.rates, codes[inside], len(groups))
+            seen = np.stack([groups.counts(size), groups.sums(bet.observed), groups.sums(bet.expected)])
+            for group, wealths in enumerate(found):
+                wealths[bet.name] = Wealth(won[group], seen[:, group].astype(np.float64), bet.both_ways, bet.on_action)
+        return [Wealths(wealths) for wealths in found]
+
+    def encode(self, state: Any) -> Any:
+        return [
+            [name, wealth.logs.tolist(), wealth.seen.tolist(), wealth.both_ways, wealth.on_action]
+            for name, wealth in state.bets.items()
+        ]
+
+    def decode(self, content: Any) -> Any:
+        return Wealths({name: Wealth(np.array(logs), np.array(seen), *flags) for name, logs, seen, *flags in content})
+
+
+def _bets(reading: Reading, candidates: Sequence[str], labels: Sequence[object] | None) -> Iterator[Bet]:
+    rounds = reading.rounds
+    if rounds.logging_shares is None:
+        for name in candidates:
+            yield _held_to(f"weights of {name!r}", reading.weights[name].weight, np.ones(rounds.size))
+        if rounds.action_counts is not None and not rounds.declaration.density:
+            yield _held_to("inverse propensities", 1.0 / rounds.propensity, rounds.action_counts)
+        return
+    assert rounds.action is not None
+    shares = rounds.logging_shares
+    yield _on_set("production's favourite", shares, rounds.action, _favourite(shares))
+    for name in candidates:
+        vectors = reading.probabilities[name].vectors
+        if vectors is not None:
+            yield _on_set(f"favourite of {name!r}", shares, rounds.action, _favourite(vectors))
+    lengths = shares.lengths
+    if len(lengths) and (lengths == lengths[0]).all():
+        for action in range(min(int(lengths[0]), MOST_ACTIONS)):
+            label = repr(labels[action]) if labels is not None else str(action)
+            chosen = np.full(rounds.size, action)
+            yield _on_set(f"action {label}", shares, rounds.action, chosen, on_action=True)
+
+
+def _held_to(name: str, values: FloatArray, most: FloatArray) -> Bet:
+    """A bet that values are larger on average than they may be."""
+    return Bet(name, values, most, values, most, both_ways=False)
+
+
+def _on_set(
+    name: str, shares: Vectors, taken: IntArray, chosen: npt.NDArray[np.int64], *, on_action: bool = False
+) -> Bet:
+    """A bet that the chosen action is taken more, or less, often than its share."""
+    expected, observed = shares.at(chosen), (taken == chosen).astype(np.float64)
+    return Bet(name, observed - expected, np.zeros(len(taken)), observed, expected, both_ways=True, on_action=on_action)
+
+
+def _favourite(vectors: Vectors) -> npt.NDArray[np.int64]:
+    """The first of the most likely actions."""
+    top = vectors.spread(vectors.fold(np.maximum, vectors.values, empty=0.0))
+    places = np.arange(len(vectors.values)) - vectors.spread(vectors.starts[:-1].astype(np.float64))
+    first = np.where(vectors.values == top, places, np.inf)
+    return vectors.fold(np.minimum, first, empty=0.0).astype(np.int64)

@@ -1,0 +1,28 @@
+"""How many units there are: rounds, or clusters of rounds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from surelift.statistics.groups import Groups
+from surelift.statistics.reading import Reading
+from surelift.statistics.statistic import Statistic
+from surelift.statistics.units import Units
+
+
+@dataclass(frozen=True, slots=True)
+class Count(Statistic):
+    """The n of the bounds, as whole numbers."""
+
+    label: ClassVar[str] = "the number of rounds"
+
+    def of(self, reading: Reading, groups: Groups) -> Sequence[int]:
+        units = Units.of(reading.rounds)
+        counts: list[int] = groups.of_units(reading.rounds).counts(units.count).tolist()
+        return counts
+
+    def encode(self, state: Any) -> Any:
+        return state
+
+    def decode(self, content: Any) -> Any:
+        return int(content)

@@ -1,0 +1,55 @@
+"""MomentSums: sums of powers of a quantity, or of what a regularizer makes of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from surelift.arrays import FloatArray
+from surelift.errors import UsageError
+from surelift.quantities import Quantity
+from surelift.quantities.regularizers import PolicyRounds
+from surelift.statistics.groups import Groups
+from surelift.statistics.plan import Moment
+from surelift.statistics.reading import Reading
+from surelift.statistics.statistic import Statistic
+from surelift.statistics.units import Units
+
+
+@dataclass(frozen=True, slots=True)
+class MomentSums(Statistic):
+    """The state is an array with one sum for each moment."""
+
+    label: ClassVar[str] = "moments"
+    candidate: str
+    quantity: Quantity
+    moments: tuple[Moment, ...]
+
+    def of(self, reading: Reading, groups: Groups) -> Sequence[FloatArray]:
+        units, unit_groups = Units.of(reading.rounds), groups.of_units(reading.rounds)
+        seen = policy_rounds(reading, self.candidate, self.quantity, self.moments)
+        totals = np.empty((len(groups), len(self.moments)))
+        for column, moment in enumerate(self.moments):
+            if reading.rounds.declaration.density and not moment.regularizer.for_densities:
+                name = type(moment.regularizer).__name__
+                raise UsageError(f"{name} has no meaning for densities, which may exceed 1.")
+            means = units.mean(moment.regularizer.values(seen), padded_with=self.quantity.padding)
+            with np.errstate(over="ignore"):
+                totals[:, column] = unit_groups.sums(units.scaled_up(means) ** moment.power)
+        return list(totals)
+
+
+def policy_rounds(reading: Reading, candidate: str, quantity: Quantity, moments: Sequence[Moment]) -> PolicyRounds:
+    """What the regularizers see of one policy."""
+    by_model = any(moment.regularizer.asks_model for moment in moments)
+    predicted = reading.predictions_for(candidate) if by_model else None
+    return PolicyRounds(
+        weight=reading.weights[candidate].weight,
+        probability=reading.probabilities[candidate].logged,
+        propensity=reading.rounds.propensity,
+        earned=quantity.earned(reading.rounds.reward),
+        terms=quantity.terms(candidate, reading.weights, reading.rounds.reward),
+        predicted=None if predicted is None else predicted[0],
+        expected=None if predicted is None else predicted[1],
+    )
