@@ -170,7 +170,7 @@ def test_the_gate_shows_what_the_check_warns_of(folder: Path, tmp_path: Path) ->
 def test_check(folder: Path) -> None:
     good = run("check", "shop.parquet", *COLUMNS, "--policy", "p_better", folder=folder)
     assert good.returncode == 0
-    assert "effective rounds" in good.stderr
+    assert "effective sample size" in good.stderr
     bad = run("check", "bad.parquet", *COLUMNS, folder=folder)
     assert bad.returncode == 4
     assert "REFUSE  propensity 'propensity': 1 of 20,000 values lie outside (0, 1]" in bad.stderr

@@ -85,7 +85,7 @@ def guarantee(name: str, answer: sl.Selection) -> Learned:
     return Learned(
         policy=name, about="improvement", estimate=0.1, lower=0.05, upper=None, certified=True, delta=0.05, rounds=2_000,
         objective="improvement", divergence=1.0, prior="zero", promise="any number of looks", assumptions=("true",),
-        doubts=(), basis=answer.basis,
+        doubts=(), provenance=answer.provenance,
     )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from surelift.results.evaluation import Evaluation, PolicyValue
 from surelift.results.forecast import Forecast
 from surelift.results.gate import Gate, Guardrail
 from surelift.results.guarantee import Guarantee
-from surelift.results.health import Finding, Health, WeightHealth
+from surelift.results.health import Finding, Health
 from surelift.results.history import History
 from surelift.results.improvement import Improvement
 from surelift.results.profile import Profile
@@ -30,6 +30,7 @@ from surelift.results.segments import Segments
 from surelift.results.selection import Selection
 from surelift.results.simulation import Simulation
 from surelift.results.verification import Verification
+from surelift.results.weights import WeightHealth
 
 __all__ = [
     "Certificate",

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from surelift.bounds import BOUNDS
 from surelift.errors import LogsError, SureliftError, UsageError
+from surelift.results.certificate import FORMAT, VERSION, certificate_content
 from surelift.results.evaluation import Evaluation
 from surelift.results.gate import Gate
 from surelift.results.guarantee import Guarantee
@@ -16,8 +16,6 @@ from surelift.results.segments import Segments
 from surelift.results.selection import Selection
 from surelift.saving import write_beside
 
-FORMAT = "surelift certificate"
-VERSION = 1
 _FIELDS: dict[str, type] = {
     "surelift": str, "question": str, "options": Mapping, "candidates": int, "logs": Mapping, "policies": Mapping,
     "rounds": int, "fingerprint": str, "answer": Mapping,
@@ -34,34 +32,7 @@ class Certificate:
 
     @classmethod
     def of(cls, answer: Answer) -> "Certificate":
-        basis = answer.basis
-        if basis is None:
-            raise LogsError("these logs are not fit for a guarantee, so there is nothing to certify.")
-        if "segment" in basis.options:
-            raise UsageError(
-                "one segment cannot be certified apart; make the certificate of the whole answer by segment."
-            )
-        method, regularizer = basis.options.get("method"), str(basis.options.get("regularizer"))
-        if method is not None and not BOUNDS[method].certifies:
-            raise UsageError(
-                f"method {method!r} certifies nothing, so there is no certificate of it; leave --certificate out."
-            )
-        if regularizer.startswith("function "):
-            raise UsageError("a regularizer given as a function cannot be written into a certificate; give it by name.")
-        content = {
-            "format": FORMAT,
-            "version": VERSION,
-            "surelift": basis.version,
-            "question": basis.question,
-            "options": dict(basis.options),
-            "candidates": len(basis.policies) - ("over" in basis.options),
-            "logs": dict(basis.logs),
-            "policies": {name: dict(policy) for name, policy in basis.policies.items()},
-            "rounds": basis.rounds,
-            "fingerprint": str(basis.fingerprint),
-            "answer": answer.to_dict(),
-        }
-        return cls(json.loads(json.dumps(content, allow_nan=False)))
+        return cls(certificate_content(answer.provenance, answer.to_dict()))
 
     def save(self, path: str | Path) -> None:
         """Write beside the file and rename, so that a reader never sees half a certificate.

@@ -22,7 +22,8 @@ from surelift.evidence.propensities import BY_DAY, Family, PropensityTests
 from surelift.logs.batch import Needs
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import name_policies
-from surelift.results.health import Health, WeightHealth
+from surelift.results.health import Health
+from surelift.results.weights import WeightHealth
 from surelift.statistics import Plan, Sums
 from surelift.statistics.reading import Reading
 from surelift.statistics.segments import MOST, codes_of, day_codes

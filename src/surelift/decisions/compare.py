@@ -73,4 +73,6 @@ def compare(
     def answer(plan: Plan, sums: Sums, share: float, segment: str) -> Improvement:
         return asked.answer(plan, sums, delta=share, segment=segment)[name]
 
-    return answer_by(logs, parts, delta=delta, plan=asked.plan, answer=answer, basis=asked.basis, progress=progress)
+    return answer_by(
+        logs, parts, delta=delta, plan=asked.plan, answer=answer, provenance=asked.provenance, progress=progress
+    )

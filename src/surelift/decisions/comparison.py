@@ -16,7 +16,7 @@ from surelift.policies.given import Production
 from surelift.policies.resolve import as_policy, check_name, name_of
 from surelift.quantities import Decline, Difference, Gain
 from surelift.results.improvement import Improvement
-from surelift.results.provenance import Provenance, assumed_of, assumptions_of, basis_of, doubts_of, within
+from surelift.results.provenance import Provenance, assumed_of, assumptions_of, doubts_of, provenance_of, within
 from surelift.statistics import Plan, Sums, Term
 
 
@@ -66,15 +66,15 @@ class Comparison:
             return (name, Gain()), (name, Decline())
         return (name, Difference(self.over)), (self.over, Difference(name))
 
-    def basis(self, sums: Sums, **place: str) -> Provenance:
+    def provenance(self, sums: Sums, **place: str) -> Provenance:
         options = {"over": self.over, "margin": self.margin, **self.method.describe(), **self.options, **place}
-        return basis_of(self.question, self.logs, {**self.everyone, self.over: self.baseline}, sums, options)
+        return provenance_of(self.question, self.logs, {**self.everyone, self.over: self.baseline}, sums, options)
 
     def answer(self, plan: Plan, sums: Sums, *, delta: float, segment: str | None = None) -> dict[str, Improvement]:
-        basis = self.basis(sums, **({} if segment is None else {"segment": segment}))
+        provenance = self.provenance(sums, **({} if segment is None else {"segment": segment}))
         pairs = zip(self.policies, plan.terms[::2], plan.terms[1::2], strict=True)
         return {
-            name: self._improvement(sums, name, gain, loss, delta=delta, basis=basis, segment=segment)
+            name: self._improvement(sums, name, gain, loss, delta=delta, provenance=provenance, segment=segment)
             for name, gain, loss in pairs
         }
 
@@ -87,7 +87,15 @@ class Comparison:
         return (mean - plain_mean(sums, loss.candidate, loss.quantity) + own - other) / 2.0
 
     def _improvement(
-        self, sums: Sums, name: str, gain: Term, loss: Term, *, delta: float, basis: Provenance, segment: str | None
+        self,
+        sums: Sums,
+        name: str,
+        gain: Term,
+        loss: Term,
+        *,
+        delta: float,
+        provenance: Provenance,
+        segment: str | None,
     ) -> Improvement:
         method, scale = self.method, self.logs.scale
         low = method.lower_bound(sums, gain, delta=delta)
@@ -127,7 +135,7 @@ class Comparison:
                 *doubts,
             ),
             doubts=doubts,
-            basis=basis,
+            provenance=provenance,
         )
 
 

@@ -38,8 +38,8 @@ def check_embedding(
             plain=compare(apart, {name: policy}, **each),
             marginal=compare(logs, {name: policy}, **each),
             difference=compare(logs, {direct: Direct(policy)}, over={name: policy}, control="none", **each),
-            effective_rounds=(before.effective_rounds, after.effective_rounds),
-            largest_weight=(before.largest, after.largest),
+            effective_sample_sizes=(before.effective_sample_size, after.effective_sample_size),
+            largest_weights=(before.largest, after.largest),
         )
     first = next(iter(trials.values()))
     return EmbeddingHealth(trials, delta, first.marginal.rounds)

@@ -82,7 +82,13 @@ def evaluate(
     )  # fmt: skip
     if parts is not None:
         return answer_by(
-            logs, parts, delta=delta, plan=asked.plan, answer=asked.answer, basis=asked.basis, progress=progress
+            logs,
+            parts,
+            delta=delta,
+            plan=asked.plan,
+            answer=asked.answer,
+            provenance=asked.provenance,
+            progress=progress,
         )
     planned = asked.plan(lambda: count_rounds(logs))
     return asked.answer(planned, ask(logs, planned, progress=progress), delta)

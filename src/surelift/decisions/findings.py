@@ -8,11 +8,12 @@ from surelift.evidence.propensities import BY_ACTION, OVERALL, Evidence, Family
 from surelift.logs.faults import describe_faults
 from surelift.logs.logs import Logs
 from surelift.logs.scale import Scale
-from surelift.results.health import Finding, HeavyRound, WeightHealth, WeightSize
+from surelift.results.health import Finding
 from surelift.results.provenance import doubts_of
+from surelift.results.weights import HeavyRound, WeightHealth, WeightSize
 from surelift.statistics import Sums, WeightSums
 
-# Below so many effective rounds, or such a share of them, a bound is wide; above such a share one round decides.
+# Below such an effective sample size, or such a share of the rounds, a bound is wide; above such a share one round decides.
 FEW_ROUNDS = 100
 SMALL_SHARE = 0.01
 LARGE_SHARE = 0.1
@@ -160,10 +161,11 @@ def about_weights(health: WeightHealth, sums: WeightSums, rounds: int, counted: 
             "warn", subject, f"{few:.2%} of the rounds carry {carried:.0%} of its weight",
             "A point estimate hangs on these rounds; the bounds do not, but they will be wide.",
         )  # fmt: skip
-    if health.effective_rounds < max(FEW_ROUNDS, SMALL_SHARE * rounds):
+    if health.effective_sample_size < max(FEW_ROUNDS, SMALL_SHARE * rounds):
         yield Finding(
-            "warn", subject, f"{rounds:,} {counted} are worth only {health.effective_rounds:,.0f} of its own",
-            "Try a cautious mixture, blend(policy, 0.1), or collect more rounds.",
+            "warn", subject,
+            f"its effective sample size is only {health.effective_sample_size:,.0f}, of {rounds:,} {counted}",
+            "Try a blend with production, blend(policy, 0.1), or collect more rounds.",
         )  # fmt: skip
 
 

@@ -72,12 +72,12 @@ def _held(result: Improvement) -> Improvement:
 def _basis(
     improvement: Improvement, held: Mapping[str, Improvement], rails: Mapping[str, Guardrail], delta: float
 ) -> Provenance:
-    fingerprint = improvement.basis.fingerprint
+    fingerprint = improvement.provenance.fingerprint
     for result in held.values():
-        fingerprint = fingerprint + result.basis.fingerprint
+        fingerprint = fingerprint + result.provenance.fingerprint
     described = [rail.describe() for rail in rails.values()]
-    options = {**improvement.basis.options, "delta": delta, "guardrails": described}
-    return replace(improvement.basis, question="gate", options=options, fingerprint=fingerprint)
+    options = {**improvement.provenance.options, "delta": delta, "guardrails": described}
+    return replace(improvement.provenance, question="gate", options=options, fingerprint=fingerprint)
 
 
 def _named(rails: Sequence[Guardrail]) -> dict[str, Guardrail]:

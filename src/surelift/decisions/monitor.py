@@ -31,6 +31,7 @@ from surelift.saving import write_beside
 from surelift.statistics import Plan, Sums
 from surelift.statistics.state import from_state, to_state
 from surelift.version import __version__
+from surelift.views.html import render
 
 FORMAT, VERSION = "surelift monitor", 1
 MOST_POINTS = 256
@@ -201,9 +202,8 @@ class Monitor:
 
     def to_html(self, path: str | Path | None = None) -> str | None:
         """The answer and its course as one page of HTML (extra ``report``): into a file, or as text."""
-        from surelift.views.html import page_of
-
-        return delivered(page_of(self), path, "the report")
+        page = self.answer().page().with_section(self.course().section())
+        return delivered(render(page), path, "the report")
 
     def logs_of(self, batch: Any) -> Logs:
         """A batch as these columns were declared."""

@@ -71,7 +71,7 @@ def answer_by(
     delta: float,
     plan: Callable[[Callable[[], int]], Plan],
     answer: Callable[[Plan, Sums, float, str], R],
-    basis: Callable[[Sums], Provenance],
+    provenance: Callable[[Sums], Provenance],
     progress: Progress | None,
 ) -> Segments[R]:
     """Answer for each segment at its share of delta.
@@ -85,7 +85,7 @@ def answer_by(
     for _, sums in found.values():
         # Only what identifies the rounds: sums made for different numbers of rounds do not add up.
         together = together + Sums(rows=sums.rows, units=sums.units, fingerprint=sums.fingerprint)
-    return Segments(results, by.column, delta, together.units, basis(together))
+    return Segments(results, by.column, delta, together.units, provenance(together))
 
 
 def _ask_by(

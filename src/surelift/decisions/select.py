@@ -77,5 +77,5 @@ def selection_of(found: Mapping[str, Improvement], *, many: Many, delta: float) 
         control=used.pop() if len(used) == 1 else "mixed",
         assumptions=tuple(dict.fromkeys(one for result in found.values() for one in result.assumptions)),
         doubts=tuple(dict.fromkeys(one for result in found.values() for one in result.doubts)),
-        basis=first.basis,
+        provenance=first.provenance,
     )

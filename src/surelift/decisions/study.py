@@ -81,8 +81,8 @@ def _fit(
         health=health,
         selection=selection_of(found, many="simultaneous", delta=delta),
         values=evaluate(logs, production, delta=delta, progress=progress, **options),
-        course=course_of(asked, plan, parts, delta=each, last=found) if followed else None,
-        usual={} if usual is None or beside is None else usual.answer(beside, whole, delta=each),
+        history=course_of(asked, plan, parts, delta=each, last=found) if followed else None,
+        normal_intervals={} if usual is None or beside is None else usual.answer(beside, whole, delta=each),
         forecasts={
             name: power(
                 logs, {name: policy}, over={asked.over: asked.baseline}, delta=each, margin=asked.margin,

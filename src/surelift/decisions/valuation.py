@@ -12,7 +12,7 @@ from surelift.logs.logs import Logs
 from surelift.policies import Policy
 from surelift.quantities import Shortfall, Value
 from surelift.results.evaluation import Evaluation, PolicyValue, Sides
-from surelift.results.provenance import Provenance, assumed_of, assumptions_of, basis_of, doubts_of, within
+from surelift.results.provenance import Provenance, assumed_of, assumptions_of, doubts_of, provenance_of, within
 from surelift.statistics import Needed, Plan, Sums, Term
 
 
@@ -58,9 +58,9 @@ class Valuation:
             if above:
                 yield shortfall
 
-    def basis(self, sums: Sums, **place: str) -> Provenance:
+    def provenance(self, sums: Sums, **place: str) -> Provenance:
         options = {"sides": self.sides, **self.method.describe(), **self.options, **place}
-        return basis_of("evaluate", self.logs, self.policies, sums, options)
+        return provenance_of("evaluate", self.logs, self.policies, sums, options)
 
     def answer(self, plan: Plan, sums: Sums, delta: float, segment: str | None = None) -> Evaluation:
         method, (below, above) = self.method, self._bounded
@@ -78,9 +78,9 @@ class Valuation:
                 sums, (value, shortfall), low, high, delta=delta, doubts=doubts, segment=segment
             )
         used = {result.control for result in results.values()}
-        basis = self.basis(sums, **({} if segment is None else {"segment": segment}))
+        provenance = self.provenance(sums, **({} if segment is None else {"segment": segment}))
         control = used.pop() if len(used) == 1 else "mixed"
-        return Evaluation(results, delta, sums.units, method.name, control, self.sides, basis)
+        return Evaluation(results, delta, sums.units, method.name, control, self.sides, provenance)
 
     def _in_units(
         self, sums: Sums, terms: tuple[Term, Term], low: float | None, high: float | None, *, delta: float,

@@ -1,4 +1,4 @@
-"""What an answer rests on: what was asked, of which rounds, under which assumptions."""
+"""Where an answer comes from: the question, the rounds, and the assumptions."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,12 +12,14 @@ from surelift.policies.policy import notes_of
 from surelift.statistics import Sums
 from surelift.version import __version__
 
-SEGMENTS_FIXED = "the segment of a round was known before its action, and the list of segments before looking"
+SEGMENTS_FIXED = (
+    "the segment of a round was known before its action, and the list of segments before looking at the data"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Enough to ask the same question again, and to know the rounds again."""
+    """Enough to ask the same question again, and to recognise the rounds."""
 
     question: str
     options: Mapping[str, Any]
@@ -28,7 +30,7 @@ class Provenance:
     version: str = __version__
 
 
-def basis_of(
+def provenance_of(
     question: str, logs: Logs, policies: Mapping[str, Policy], sums: Sums, options: Mapping[str, Any]
 ) -> Provenance:
     described = {name: policy.describe() for name, policy in policies.items()}
@@ -42,16 +44,16 @@ def within(segment: str | None) -> str:
 def assumptions_of(
     logs: Logs, promise: Promise, besides: tuple[str, ...], segment: str | None = None
 ) -> tuple[str, ...]:
-    """What has to be true for the bound to hold, beyond the mathematics."""
+    """What must be true for the bound to hold, beyond the mathematics."""
     kind = "costs" if logs.scale.is_cost else "rewards"
     looks = (
         "policies, delta, margin and the options of the method were fixed before looking at these rounds"
         if promise == "any number of looks"
-        else "policies, delta, margin, options and the number of rounds were fixed beforehand, and this is the only look"
+        else "policies, delta, margin, options and the number of rounds were fixed in advance, and this is the only look"
     )
     return (
-        f"{kind} lie in [{logs.scale.low:g}, {logs.scale.high:g}] by their nature",
-        "the model of the propensities is right"
+        f"{kind} lie in [{logs.scale.low:g}, {logs.scale.high:g}] by definition",
+        "the propensity model is correct"
         if logs.declaration.propensity_is_estimated
         else "the propensities were recorded when the decisions were made",
         "no policy was fitted on these rounds",
@@ -65,32 +67,34 @@ def assumptions_of(
 
 
 def _about_units(logs: Logs) -> Iterator[str]:
-    if logs.declaration.cluster is not None:
-        if logs.declaration.cluster_max is None:
+    declaration = logs.declaration
+    if declaration.cluster is not None:
+        if declaration.cluster_max is None:
             yield "the size of every cluster was known before its first action"
             yield (
-                f"every cluster of {logs.declaration.cluster!r} counts once: values are means over clusters of their average round, the "
-                "other rounds of the cluster being as production played them"
+                f"every cluster of {declaration.cluster!r} counts once: a value is the mean over clusters of their average "
+                "round, with the other rounds of the cluster as production played them"
             )
         else:
-            yield f"no cluster can have more than {logs.declaration.cluster_max} rounds"
+            yield f"no cluster can have more than {declaration.cluster_max} rounds"
             yield (
-                f"every cluster of {logs.declaration.cluster!r} counts once, filled up to {logs.declaration.cluster_max} rounds that {_filled(logs)}"
+                f"every cluster of {declaration.cluster!r} counts once, filled up to {declaration.cluster_max} rounds that "
+                f"{_filled(logs)}"
             )
-    if logs.declaration.rounds_before_sampling is not None:
-        yield "every round was kept by its own coin, with the probability recorded, out of rounds_before_sampling"
-    elif logs.declaration.keep_probability is not None:
-        yield "answers are about the rounds that were kept, all with the same probability"
+    if declaration.rounds_before_sampling is not None:
+        yield "every round was kept independently, with the recorded probability, out of rounds_before_sampling"
+    elif declaration.keep_probability is not None:
+        yield "all rounds were kept with the same probability, and answers are about the rounds that were kept"
 
 
 def _filled(logs: Logs) -> str:
-    """What the rounds that fill up a cluster are worth, and what follows for the whole of it."""
+    """What the rounds that fill up a cluster are worth, and what follows for the whole cluster."""
     count, scale = logs.declaration.cluster_max, logs.scale
     if scale.is_cost:
-        return f"cost {scale.high:g}, the most there is; {count} times an improvement is what a cluster saves"
+        return f"cost {scale.high:g}, the maximum; a cluster saves {count} times the improvement"
     if scale.low != 0.0:
-        return f"earn {scale.low:g}, the least there is; {count} times an improvement is what a cluster gains"
-    return f"earn nothing: {count} times the value is what a cluster earns"
+        return f"earn {scale.low:g}, the minimum; a cluster gains {count} times the improvement"
+    return f"earn nothing; a cluster earns {count} times the value"
 
 
 def doubts_of(logs: Logs, policies: Mapping[str, Policy] | None = None) -> tuple[str, ...]:
@@ -100,7 +104,7 @@ def doubts_of(logs: Logs, policies: Mapping[str, Policy] | None = None) -> tuple
 
 
 def assumed_of(policies: Mapping[str, Policy]) -> tuple[str, ...]:
-    """What has to be true of the policies."""
+    """What must be true of the policies."""
     return _notes(policies, "assumes")
 
 
