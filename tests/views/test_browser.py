@@ -9,7 +9,7 @@ from playwright import sync_api as playwright
 
 import surelift as sl
 from surelift.views.numbers import decimals_for, rounded
-from tests.views.results import every_result
+from tests.results.samples import every_result
 
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>{{7*7}}\x1b[31m\u202e'\"`;"
 LOOKS: dict[str, dict[str, Any]] = {

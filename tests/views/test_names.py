@@ -15,7 +15,7 @@ import surelift as sl
 from surelift.cli.app import main
 from surelift.views.html import in_script
 from surelift.views.names import cell, harmless, short, visible
-from tests.views.results import KINDS, every_result
+from tests.results.samples import KINDS, every_result
 
 matplotlib.use("Agg")
 NASTY = "=cmd|'/c calc'!A0\x1b]0;owned\x07\r\x00\u202e$\\frac{$\u200b<b>\x9b31m"

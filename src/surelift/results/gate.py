@@ -126,6 +126,6 @@ def _guardrail_line(column: str, improvement: Improvement) -> str:
     decimals = decimals_for(improvement.upper - improvement.lower)
     low = rounded(improvement.lower, decimals, towards="down", sign=True)
     high = rounded(improvement.upper, decimals, towards="up", sign=True)
-    holds = "holds" if improvement.certified else "not shown to hold"
-    required = f"more than {plain(improvement.margin)} is required"
-    return f"Guardrail {quoted(column)}: better by {low} to {high}; {required}: {holds}"
+    holds = "holds" if improvement.certified else "is not shown to hold"
+    required = plain(improvement.margin)
+    return f"Guardrail {quoted(column)} {holds}: better by {low} to {high}, more than {required} required"

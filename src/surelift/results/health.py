@@ -86,8 +86,8 @@ class Health(Result):
         families = dict.fromkeys(evidence.family.name or "overall" for evidence in self.evidence)
         strongest = max(evidence.e_value for evidence in self.evidence)
         return (
-            f"Propensities checked by {count:,} {'test' if count == 1 else 'tests'} "
-            f"({', '.join(map(visible, families))}); the strongest evidence against them is an e-value of {strongest:.3g}."
+            f"{count:,} {'test' if count == 1 else 'tests'} of the propensities ({', '.join(map(visible, families))}); the "
+            f"strongest evidence against them is an e-value of {strongest:.3g}."
         )
 
     def figure(self) -> WeightHistogram:

@@ -86,8 +86,8 @@ def normal_section(improvements: Mapping[str, Improvement], normal: Mapping[str,
         rows.append((name, *intervals, _conclusion(asymptotic)))
     caveat = (
         "A normal interval is the mean plus or minus a normal quantile of its standard error, at the same level. It is "
-        "valid only for very many rounds and a single look, and is wrong more often than it says where a few rounds carry most of "
-        "the weight."
+        "valid only for very many rounds and a single look, and is wrong more often than it says where a few rounds carry "
+        "most of the weight."
     )
     table = Table(("policy", "this interval", "normal interval", "its conclusion"), tuple(rows))
     return Section("What a normal interval would have said", (Paragraph(table=table), Paragraph(caveat)))

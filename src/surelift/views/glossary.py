@@ -32,8 +32,8 @@ WORDS = {
     ),
     "margin": "How much better, in units of the reward, the candidate must be to count as better.",
     "e-value": (
-        "The evidence against 'not better than the margin', as the payoff of a fair bet that starts at 1. If the claim were "
-        "true, the bet would reach 1/delta with probability at most delta; so 20 certifies at delta = 0.05."
+        "The evidence against 'not better than the margin', as the payoff of a fair bet that starts at 1. If the candidate "
+        "were no better, the bet would reach 1/delta with probability at most delta; so 20 certifies at delta = 0.05."
     ),
     "effective sample size": (
         "The number of equally weighted rounds that carry about as much information: the squared sum of the weights over "
@@ -56,8 +56,8 @@ WORDS = {
     ),
     "reward model": (
         "Predicts the reward of each action in each context. The bound is valid even if the model is wrong, and narrower "
-        "the better it is; it must only be fixed before the rounds it is used on. So it is refitted on earlier rounds along the "
-        "way (control=model, in the order of --time), fitted on another log, or read from a column of predictions."
+        "the better it is; it must only be fixed before the rounds it is used on. So it is refitted on earlier rounds along "
+        "the way (control=model, in the order of --time), fitted on another log, or read from a column of predictions."
     ),
     "segment": (
         "A slice of the rounds, known before the action, such as a country (--by COLUMN). Each segment is judged at delta "

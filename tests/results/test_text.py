@@ -41,13 +41,13 @@ def test_a_certified_improvement() -> None:
 
 def test_what_is_not_certified_is_told_apart() -> None:
     worse = str(sl.compare(LOGS, {"worse": np.where(GOOD, 0.2, 0.8)}))
-    assert worse.endswith("Worse: 'worse' is surely worse than production.")
+    assert worse.endswith("Worse: 'worse' performs worse than production.")
     whim = np.random.default_rng(2).random(ROWS) < 0.5
     open_ = str(sl.compare(LOGS, {"same": np.where(whim == GOOD, 0.8, 0.2)}))
     assert open_.endswith("they do not rule it out either.")
     margin = str(sl.compare(LOGS, {"new": np.where(GOOD, 0.8, 0.2)}, margin=0.3))
     assert margin.endswith(
-        "Not certified: it is surely not so that 'new' is better than production by more\n  than 0.3."
+        "Not certified: these rounds rule out that 'new' is better than production by\n  more than 0.3."
     )
     planned = str(sl.compare(LOGS, {"new": np.where(GOOD, 0.8, 0.2)}, grid="planned"))
     assert "at one look" in planned
@@ -56,7 +56,7 @@ def test_what_is_not_certified_is_told_apart() -> None:
 def test_an_estimate_outside_the_range_says_so() -> None:
     logs = sl.Logs(reward=[1.0, 1.0, 1.0], propensity=[0.3, 0.5, 0.5])
     text = str(sl.evaluate(logs, {"new": [1.0, 1.0, 1.0]}))
-    assert "'new': the estimate is no possible value, outside [0, 1]; the mean weight is 2.44, not 1" in flat(text)
+    assert "'new': the estimate is not a possible value: it lies outside [0, 1], and the mean weight is 2.44, not 1" in flat(text)
 
 
 def test_a_choice_and_no_choice() -> None:

@@ -9,9 +9,7 @@ import pytest
 
 import surelift as sl
 from surelift.cli.app import main
-from surelift.views.charts import spec
-from surelift.views.pictures import picture
-from surelift.views.sentences import sentence
+from surelift.views.vega import spec
 from tests.prose import flat
 
 N = 400
@@ -28,17 +26,17 @@ def test_a_guardrail_within_its_margin_is_not_said_to_be_unharmed() -> None:
     answer = sl.gate(sl.Logs(TABLE, reward="r", propensity="p"), "n", guardrails=[sl.Guardrail("c", 0.9, cost=True)])
     assert answer.certified
     assert answer.guardrails["c"].upper < 0
-    assert sentence(answer).endswith("no guardrail gets worse by more than its margin.")
+    assert answer.sentence().endswith("no guardrail gets worse by more than its margin.")
     assert "better by -" in str(answer)
-    assert "improvement" in getattr(picture(answer), "label", "")
+    assert "improvement" in getattr(answer.figure(), "label", "")
 
 
 @pytest.mark.parametrize(
     "logs, says",
     [
-        ({"reward": R}, "earn nothing: 8 times the value is what a cluster earns"),
-        ({"cost": 1 - R}, "cost 1, the most there is; 8 times an improvement is what a cluster saves"),
-        ({"reward": 2 * R - 1, "reward_range": (-1, 1)}, "earn -1, the least there is; 8 times an improvement"),
+        ({"reward": R}, "earn nothing; a cluster earns 8 times the value"),
+        ({"cost": 1 - R}, "cost 1, the maximum; a cluster saves 8 times the improvement"),
+        ({"reward": 2 * R - 1, "reward_range": (-1, 1)}, "earn -1, the minimum; a cluster gains 8 times the improvement"),
     ],
 )
 def test_what_fills_up_a_cluster_is_said(logs: dict[str, Any], says: str) -> None:
@@ -53,19 +51,19 @@ def test_under_a_doubt_nothing_is_promised() -> None:
     logs = sl.Logs(reward=R, propensity=P, propensity_is_estimated=True)
     found = sl.study(logs, {"a": NEW})
     assert found.selection is not None
-    assert found.course is not None
+    assert found.history is not None
     assert found.forecasts["a"].more_rounds is None
-    assert "no number of rounds would" in sentence(found.forecasts["a"])
-    assert "under a doubt" in sentence(found.course)
+    assert "no number of rounds would" in found.forecasts["a"].sentence()
+    assert "in doubt: conditional on the propensity model" in found.history.sentence()
     page = found.to_html() or ""
-    assert "were it not for the doubt" in page
-    assert "the model of the propensities is right" in page
+    assert "apart from the doubt stated below" in page
+    assert "the propensity model is correct" in page
     assert "recorded when the decisions were made" not in page
 
 
 def test_discoveries_are_not_called_certified() -> None:
     found = sl.select(LOGS, {"a": NEW, "b": 1 - NEW}, many="e-bh")
-    verdicts = {row["verdict"] for row in _rows(spec(picture(found))) if "verdict" in row}
+    verdicts = {row["verdict"] for row in _rows(spec(found.figure())) if "verdict" in row}
     assert verdicts == {"found better", "not found"}
 
 
@@ -77,26 +75,26 @@ def _rows(chart: Any) -> list[dict[str, Any]]:
 
 def test_a_negative_margin_is_no_improvement() -> None:
     answer = sl.compare(LOGS, {"a": P * 0.98}, margin=-0.2)
-    assert sentence(answer) == "Certified: 'a' is not worse than production by more than 0.2."
+    assert answer.sentence() == "Certified: 'a' is not worse than production by more than 0.2."
     found = sl.select(LOGS, {"a": 1 - NEW, "b": np.where(G, 0.45, 0.55)}, margin=-0.5)
-    assert sentence(found).startswith("Choose 'b': worse than production by at most 0.")
+    assert found.sentence().startswith("Choose 'b': worse than production by at most 0.")
     usual = sl.study(LOGS, {"a": NEW}, margin=0.5).to_html() or ""
     assert "<td>no</td>" in usual
 
 
 def test_no_number_promises_more_than_was_made() -> None:
     assert "probability 0.99999999," in str(sl.compare(LOGS, {"a": NEW}, delta=1e-8))
-    assert "99.6% of them should hold" in flat(str(sl.simulate(LOGS, {"a": NEW}, runs=2, rounds=50, delta=0.004)))
+    assert "99.6% should hold" in flat(str(sl.simulate(LOGS, {"a": NEW}, runs=2, rounds=50, delta=0.004)))
     assert "by more than 0.0123456749" in str(sl.compare(LOGS, {"a": NEW}, margin=0.0123456749))
     almost = dataclasses.replace(sl.compare(LOGS, {"a": P}), e_value=19.96)
-    assert "e-value 19.9, where 20" in str(almost)
+    assert "e-value 19.9; 20 certifies" in str(almost)
     for seed in range(20):
         rng = np.random.default_rng(seed)
         logs = sl.Logs(reward=(rng.random(N) < 0.4) * 1.0, propensity=P)
         forecast, found = sl.power(logs, {"a": NEW}), sl.profile(logs, {"a": NEW})
         said = float(flat(str(forecast)).split("lower bound ")[1].split(" ")[0])
         assert said <= forecast.lower
-        assert float(sentence(found).split(" at ")[1].split(";")[0]) <= found.lower
+        assert float(found.sentence().split(" at ")[1].split(";")[0]) <= found.lower
 
 
 def test_one_round_is_a_log_too(tmp_path: Path) -> None:
@@ -123,9 +121,9 @@ def test_fifty_candidates_fit_on_a_page() -> None:
 
 def test_a_planned_grid_is_for_one_look() -> None:
     found = sl.study(LOGS, {"a": NEW}, grid="planned")
-    assert found.course is not None
-    assert "only one may be looked at" in sentence(found.course)
-    assert "each of them valid when it was reached" not in (found.to_html() or "")
+    assert found.history is not None
+    assert "only one, fixed in advance, may be looked at" in found.history.sentence()
+    assert "each valid when it was reached" not in (found.to_html() or "")
 
 
 @pytest.mark.parametrize("name", ["production", "", "\ud800"])
@@ -141,8 +139,8 @@ def test_a_policy_called_production_is_told_from_it() -> None:
     found = sl.study(LOGS, {"production": NEW})
     assert found.selection is not None
     assert found.values is not None
-    assert "'production' is better than production" in sentence(found.selection["production"])
-    assert [row.name for row in getattr(picture(found.values), "rows", ())] == ["logging", "production"]
+    assert "'production' is better than production" in found.selection["production"].sentence()
+    assert [row.name for row in getattr(found.values.figure(), "rows", ())] == ["logging", "production"]
     assert "Better than &#39;production&#39;?" in (sl.study(LOGS, {"a": NEW}, over={"production": P}).to_html() or "")
 
 

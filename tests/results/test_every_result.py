@@ -12,10 +12,9 @@ import pytest
 
 import surelift as sl
 from surelift.results.result import Result
-from surelift.views.pictures import Intervals, picture
-from surelift.views.sentences import sentence
+from surelift.views.figures import Intervals
 from surelift.views.tables import table
-from tests.views.results import KINDS, every_result, kinds, logs
+from tests.results.samples import KINDS, every_result, kinds, logs
 
 matplotlib.use("Agg")
 
@@ -32,7 +31,7 @@ def test_text_fits_a_narrow_terminal(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_sentence_ends(kind: str) -> None:
-    assert sentence(every_result()[kind]).endswith(".")
+    assert every_result()[kind].sentence().endswith(".")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -71,7 +70,7 @@ def test_a_page_of_it(kind: str, tmp_path: Path) -> None:
     assert every_result()[kind].to_html(path) is None
     text = path.read_text()
     assert len(text) < 1_500_000
-    assert f"<h1>{escaped(sentence(every_result()[kind]))}</h1>" in text
+    assert f"<h1>{escaped(every_result()[kind].sentence())}</h1>" in text
     head = text[: text.index("<script type=")]
     assert not re.search(r"\b(src|href)\s*=\s*[\"'](?!data:)", head)
 
@@ -88,7 +87,7 @@ def test_csv_holds_the_records(kind: str) -> None:
 
 def test_the_numbers_of_a_picture_are_those_of_the_result() -> None:
     answer: Any = every_result()["Selection"]
-    shown = picture(answer)
+    shown = answer.figure()
     assert isinstance(shown, Intervals)
     for row in shown.rows:
         one = answer.improvements[row.name]
@@ -108,9 +107,9 @@ def test_a_study_says_what_its_parts_say() -> None:
         assert one.lower == pytest.approx(alone.improvements[name].lower, abs=1e-12)
         assert one.upper == pytest.approx(alone.improvements[name].upper, abs=1e-12)
         usual = sl.compare(rounds, {name: policies[name]}, method="normal", delta=0.025)
-        assert found.usual[name].lower == pytest.approx(usual.lower, abs=1e-12)
+        assert found.normal_intervals[name].lower == pytest.approx(usual.lower, abs=1e-12)
     assert sl.verify(sl.Certificate.of(found.selection), rounds).same
-    last = {point.policy: point for point in found.course.points}
+    last = {point.policy: point for point in found.history.points}
     assert {name: point.lower for name, point in last.items()} == {
         name: one.lower for name, one in found.selection.improvements.items()
     }
@@ -122,7 +121,7 @@ def test_the_course_is_what_each_part_of_the_log_says() -> None:
     """At every point, the answer of a log that ends there: nothing of what comes later is in it."""
     _, table = logs()
     found: Any = every_result()["Report"]
-    points = [point for point in found.course.points if point.policy == "new"]
+    points = [point for point in found.history.points if point.policy == "new"]
     assert len(points) == 40
     for point in points[::13]:
         first = sl.Logs(
@@ -139,9 +138,9 @@ def test_a_course_never_cuts_a_cluster() -> None:
     )
     found = sl.study(rounds, {"new": "good"})
     assert found.selection is not None
-    assert found.course is not None
-    assert found.course.points[-1].rounds == found.selection.rounds == 200
-    assert found.usual == {}
+    assert found.history is not None
+    assert found.history.points[-1].rounds == found.selection.rounds == 200
+    assert found.normal_intervals == {}
 
 
 def test_a_study_of_unfit_logs_says_why_and_nothing_else() -> None:
@@ -185,5 +184,5 @@ def test_a_result_of_ones_own_has_to_say_what_it_is() -> None:
     class Unknown(Result):
         pass
 
-    with pytest.raises(TypeError, match="no sentence for a Unknown"):
-        sentence(Unknown())
+    with pytest.raises(NotImplementedError, match="a Unknown has no sentence"):
+        Unknown().sentence()
