@@ -8,53 +8,28 @@ True
 
 from typing import TYPE_CHECKING, Any
 
-from surelift import datasets, densities, embeddings, grids, importers, learning
-from surelift.bounds import BOUNDS
+from surelift import bounds, datasets, densities, embeddings, grids, importers, learning, policies, results
 from surelift.controls import models
-from surelift.decisions import (
-    Certificate,
-    EmbeddingHealth,
-    EmbeddingTrial,
-    Estimation,
-    Evaluation,
-    Finding,
-    Forecast,
-    Gate,
-    Guarantee,
-    Guardrail,
-    Health,
-    History,
-    Improvement,
-    Monitor,
-    PolicyEstimate,
-    PolicyValue,
-    Profile,
-    Question,
-    Report,
-    Segments,
-    Selection,
-    Simulation,
-    Verification,
-    WeightHealth,
-    check,
-    check_embedding,
-    compare,
-    estimate,
-    evaluate,
-    gate,
-    partial_sums,
-    power,
-    profile,
-    select,
-    simulate,
-    study,
-    verify,
-)
+from surelift.decisions.check import check
+from surelift.decisions.compare import compare
+from surelift.decisions.embedding import check_embedding
+from surelift.decisions.estimate import estimate
+from surelift.decisions.evaluate import evaluate
+from surelift.decisions.gate import gate
+from surelift.decisions.monitor import Monitor
+from surelift.decisions.partial import partial_sums
+from surelift.decisions.power import power
+from surelift.decisions.profile import profile
+from surelift.decisions.report import report
+from surelift.decisions.select import select
+from surelift.decisions.simulate import simulate
+from surelift.decisions.verify import verify
 from surelift.errors import LogsError, SureliftError, UsageError
-from surelift.estimates import ESTIMATES
-from surelift.grids import Grid
 from surelift.logs import Logs
 from surelift.policies import blend, bounded, chosen, epsilon_greedy, softmax, uniform
+from surelift.questions.certificate import Certificate
+from surelift.questions.question import Question
+from surelift.results.gate import Guardrail
 from surelift.version import __version__
 
 if TYPE_CHECKING:
@@ -62,66 +37,11 @@ if TYPE_CHECKING:
     from surelift.learning.learner import PolicyLearner
 
 __all__ = [
-    "BOUNDS",
-    "ESTIMATES",
-    "Certificate",
-    "EmbeddingHealth",
-    "EmbeddingTrial",
-    "Estimation",
-    "Evaluation",
-    "Finding",
-    "Forecast",
-    "Gate",
-    "Grid",
-    "Guarantee",
-    "Guardrail",
-    "Health",
-    "History",
-    "Improvement",
-    "LearnedPolicy",
-    "Logs",
-    "LogsError",
-    "Monitor",
-    "PolicyEstimate",
-    "PolicyLearner",
-    "PolicyValue",
-    "Profile",
-    "Question",
-    "Report",
-    "Segments",
-    "Selection",
-    "Simulation",
-    "SureliftError",
-    "UsageError",
-    "Verification",
-    "WeightHealth",
-    "__version__",
-    "blend",
-    "bounded",
-    "check",
-    "check_embedding",
-    "chosen",
-    "compare",
-    "datasets",
-    "densities",
-    "embeddings",
-    "epsilon_greedy",
-    "estimate",
-    "evaluate",
-    "gate",
-    "grids",
-    "importers",
-    "learning",
-    "models",
-    "partial_sums",
-    "power",
-    "profile",
-    "select",
-    "simulate",
-    "softmax",
-    "study",
-    "uniform",
-    "verify",
+    "Certificate", "Guardrail", "LearnedPolicy", "Logs", "LogsError", "Monitor", "PolicyLearner", "Question",
+    "SureliftError", "UsageError", "__version__", "blend", "bounded", "bounds", "check", "check_embedding", "chosen",
+    "compare", "datasets", "densities", "embeddings", "epsilon_greedy", "estimate", "evaluate", "gate", "grids",
+    "importers", "learning", "models", "partial_sums", "policies", "power", "profile", "report", "results", "select",
+    "simulate", "softmax", "uniform", "verify",
 ]  # fmt: skip
 
 

@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_demo_log_gives_a_policy_certified_better(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     policy = str(folder / "policy.safetensors")
     assert main(["verify", policy, str(folder / "shop.parquet")]) == 0
-    assert "Certified: drawing its actions, it is better than production." in capsys.readouterr().err
+    assert "Certified: sampling its actions, the learned policy is better than production." in capsys.readouterr().err
     fresh = [str(folder / "fresh.parquet"), *FLAGS, "--learned", f"new={policy}"]
     assert main(["compare", *fresh, "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)

@@ -23,10 +23,10 @@ def test_a_healthy_log_has_no_findings() -> None:
     assert health.mean_reward == pytest.approx(0.5, abs=0.02)
 
 
-def test_effective_rounds_by_hand() -> None:
+def test_effective_sample_size_by_hand() -> None:
     # Weights 2 and 1: (2 + 1)^2 / (4 + 1) = 1.8.
     health = sl.check(sl.Logs(reward=[0, 1], propensity=[0.25, 0.5]), {"new": [0.5, 0.5]})
-    assert health.weights["new"].effective_rounds == pytest.approx(1.8)
+    assert health.weights["new"].effective_sample_size == pytest.approx(1.8)
     assert health.weights["new"].largest == 2.0
     assert health.weights["new"].mean == 1.5
     assert health.smallest_propensity == 0.25
@@ -53,7 +53,7 @@ def test_one_round_that_carries_the_weight_is_told() -> None:
     p[7] = 1e-6
     health = sl.check(sl.Logs(reward=RNG.random(ROWS), propensity=p), {"new": np.full(ROWS, 0.5)})
     assert "one round carries 99% of its weight" in says(health)
-    assert "rounds are worth only 1 of its own" in says(health)
+    assert "its effective sample size is only 1, of" in says(health)
 
 
 def test_weights_beyond_reason_are_refused() -> None:

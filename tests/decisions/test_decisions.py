@@ -78,7 +78,7 @@ def test_estimated_propensities_are_never_certified() -> None:
     assert not answer.certified
     assert "conditional on the propensity model" in answer.doubts[0]
     assert "conditional on the propensity model" in str(answer)
-    assert "but only under a doubt: conditional" in flat(str(answer))
+    assert "but this is in doubt: conditional" in flat(str(answer))
     assert sl.select(logs, {"better": BETTER}).chosen is None
     assert "conditional on the propensity model" in str(sl.evaluate(logs, {"better": BETTER}))
     assert {finding.severity for finding in sl.check(logs, {"better": BETTER}).findings} == {"warn"}

@@ -127,7 +127,7 @@ def test_the_diagnostic_says_what_it_buys_and_finds_a_violation() -> None:
     fine = sl.check_embedding(sl.Logs(**columns, embedding=embeddings.kinds(CODES)), {"new": candidate})
     assert fine.ok
     assert fine["new"].width < 0.7
-    assert fine["new"].effective_rounds[1] > 2 * fine["new"].effective_rounds[0]
+    assert fine["new"].effective_sample_sizes[1] > 2 * fine["new"].effective_sample_sizes[0]
     assert "nothing in the log speaks against" in flat(str(fine))
     columns, candidate, _ = draw(20_000, 3, direct=0.2)
     broken = sl.check_embedding(sl.Logs(**columns, embedding=embeddings.kinds(CODES)), {"new": candidate})

@@ -187,7 +187,7 @@ def test_many_pieces_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         write_dsjson(tmp_path / "parts" / f"{part}.dsjson", chosen)
     parts = importers.dsjson(str(tmp_path / "parts" / "*.dsjson"))
     again = sl.compare(parts.logs, {"first": parts.policies["first"]})
-    assert again.basis.fingerprint == answer.basis.fingerprint
+    assert again.provenance.fingerprint == answer.provenance.fingerprint
     assert again.lower == pytest.approx(answer.lower, abs=1e-12)
     parts.to_parquet(tmp_path / "log.parquet")
     table = sl.Logs(

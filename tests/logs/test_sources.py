@@ -100,7 +100,7 @@ def test_the_container_does_not_matter(container: str, table: Any, tmp_path: Pat
         expected, found = ask(table, policy), ask(source, policy)
         assert found.rounds == ROWS
         assert found.lower == pytest.approx(expected.lower, rel=1e-12)
-        assert found.basis.fingerprint == expected.basis.fingerprint
+        assert found.provenance.fingerprint == expected.provenance.fingerprint
 
 
 @pytest.mark.parametrize("container", ["parquet", "csv", "pandas", "dict of arrays", "folder"])
@@ -223,7 +223,7 @@ def test_decimals_are_read_exactly(tmp_path: Path) -> None:
     found = [sl.check(sl.Logs(one, reward="r", propensity="p")) for one in (plain, exact)]
     assert found[0].smallest_propensity == found[1].smallest_propensity
     prints = {
-        sl.evaluate(sl.Logs(t, reward="r", propensity="p"), "pn", sides="upper").basis.fingerprint
+        sl.evaluate(sl.Logs(t, reward="r", propensity="p"), "pn", sides="upper").provenance.fingerprint
         for t in (plain, exact)
     }
     assert len(prints) == 1

@@ -156,7 +156,7 @@ def test_a_certificate_of_densities_is_verified_from_the_file(tmp_path: Path) ->
     sl.Certificate.of(answer).save(tmp_path / "c.json")
     assert sl.verify(tmp_path / "c.json", logs).same
     assert sl.verify(tmp_path / "c.json", tmp_path / "log.parquet").same
-    for form in answer.basis.policies.values():
+    for form in answer.provenance.policies.values():
         assert from_description(form).describe() == form
     assert sl.check(logs, policies).ok
 

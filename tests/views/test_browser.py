@@ -1,4 +1,4 @@
-"""The report as people see it: in a real browser, without a network, by day, by night, and on a phone."""
+"""The report in a real browser: offline, in light and dark mode, on a phone, and in print."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,26 +9,26 @@ from playwright import sync_api as playwright
 
 import surelift as sl
 from surelift.views.numbers import decimals_for, rounded
-from tests.views.results import every_result
+from tests.results.samples import every_result
 
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>{{7*7}}\x1b[31m\u202e'\"`;"
 LOOKS: dict[str, dict[str, Any]] = {
-    "day": {"viewport": {"width": 1100, "height": 900}},
-    "night": {"viewport": {"width": 1100, "height": 900}, "color_scheme": "dark"},
+    "light": {"viewport": {"width": 1100, "height": 900}},
+    "dark": {"viewport": {"width": 1100, "height": 900}, "color_scheme": "dark"},
     "phone": {"viewport": {"width": 360, "height": 740}, "device_scale_factor": 2},
 }
 
 
 @pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield opened
-        opened.close()
+    with playwright.sync_playwright() as driver:
+        chrome = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield chrome
+        chrome.close()
 
 
-class Opened:
-    """A page that was opened, and all it complained of."""
+class OpenPage:
+    """An open page, and everything it complained about."""
 
     def __init__(self, browser: Any, path: Path, **look: Any) -> None:
         self.complaints: list[str] = []
@@ -37,7 +37,7 @@ class Opened:
         self.page.on("console", lambda message: self.complaints.append(message.text))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("dialog", self._dismiss)
-        self.page.on("request", lambda request: self._asked(request.url))
+        self.page.on("request", lambda request: self._requested(request.url))
         self.page.goto(path.as_uri())
         self.page.wait_for_function("document.documentElement.dataset.drawn", timeout=30_000)
 
@@ -45,11 +45,11 @@ class Opened:
         self.complaints.append("dialog")
         dialog.dismiss()
 
-    def _asked(self, url: str) -> None:
+    def _requested(self, url: str) -> None:
         if not url.startswith(("file:", "data:")):
             self.complaints.append(url)
 
-    def __enter__(self) -> "Opened":
+    def __enter__(self) -> "OpenPage":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -68,7 +68,7 @@ def test_the_report_opens(browser: Any, study: sl.Report, tmp_path: Path, look: 
     path = tmp_path / "report.html"
     study.to_html(path)
     assert path.stat().st_size < 1_500_000
-    with Opened(browser, path, **LOOKS[look]) as opened:
+    with OpenPage(browser, path, **LOOKS[look]) as opened:
         page = opened.page
         assert opened.complaints == []
         assert page.locator(".chart").count() == page.locator(".chart svg").count() == 4
@@ -78,20 +78,20 @@ def test_the_report_opens(browser: Any, study: sl.Report, tmp_path: Path, look: 
             assert box["height"] > 80
             assert svg.locator("path").count() > 5
         shown = page.inner_text("main")
-        found = study.selection.improvements
-        decimals = max(decimals_for(one.upper - one.lower) for one in found.values())
-        for one in found.values():
-            assert rounded(one.lower, decimals, towards="down", sign=True) in shown
-            assert rounded(one.upper, decimals, towards="up", sign=True) in shown
-        # Nothing sticks out: the page itself never scrolls sideways.
+        improvements = study.selection.improvements.values()
+        decimals = max(decimals_for(improvement.upper - improvement.lower) for improvement in improvements)
+        for improvement in improvements:
+            assert rounded(improvement.lower, decimals, towards="down", sign=True) in shown
+            assert rounded(improvement.upper, decimals, towards="up", sign=True) in shown
+        # The page itself never scrolls sideways.
         assert page.evaluate("document.documentElement.scrollWidth") <= LOOKS[look]["viewport"]["width"]
-        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        assert (ground == "rgb(20, 23, 26)") == (look == "night")
+        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (background == "rgb(20, 23, 26)") == (look == "dark")
 
 
 def test_the_certificate_can_be_downloaded_and_verified(browser: Any, study: sl.Report, tmp_path: Path) -> None:
     study.to_html(tmp_path / "report.html")
-    with Opened(browser, tmp_path / "report.html") as opened:
+    with OpenPage(browser, tmp_path / "report.html") as opened:
         with opened.page.expect_download() as waiting:
             opened.page.click("text=Download the certificate")
         waiting.value.save_as(tmp_path / "certificate.json")
@@ -99,7 +99,7 @@ def test_the_certificate_can_be_downloaded_and_verified(browser: Any, study: sl.
     assert sl.verify(tmp_path / "certificate.json", data.logs()).same
 
 
-def test_without_script_the_tables_are_there(browser: Any, study: sl.Report, tmp_path: Path) -> None:
+def test_the_tables_are_there_without_scripts(browser: Any, study: sl.Report, tmp_path: Path) -> None:
     study.to_html(tmp_path / "report.html")
     context = browser.new_context(java_script_enabled=False, offline=True)
     page = context.new_page()
@@ -113,19 +113,19 @@ def test_without_script_the_tables_are_there(browser: Any, study: sl.Report, tmp
 
 def test_it_prints(browser: Any, study: sl.Report, tmp_path: Path) -> None:
     study.to_html(tmp_path / "report.html")
-    with Opened(browser, tmp_path / "report.html", color_scheme="dark") as opened:
+    with OpenPage(browser, tmp_path / "report.html", color_scheme="dark") as opened:
         opened.page.emulate_media(media="print")
         assert opened.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         assert len(opened.page.pdf()) > 10_000
 
 
 def test_hostile_names_do_nothing(browser: Any, tmp_path: Path) -> None:
-    """In every kind of page: no script of theirs runs, nothing is asked of a network, and the charts are drawn."""
+    """On every kind of page: none of their scripts runs, nothing is requested, and the charts are drawn."""
     results = every_result(HOSTILE, f"other {HOSTILE}")
     for kind in ("Report", "Gate", "Simulation", "PolicyValue, one side"):
         path = tmp_path / "page.html"
         results[kind].to_html(path)
-        with Opened(browser, path) as opened:
+        with OpenPage(browser, path) as opened:
             assert opened.complaints == [], kind
             assert opened.page.title() != "owned"
             assert opened.page.locator("img").count() == 0

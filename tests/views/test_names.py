@@ -1,4 +1,4 @@
-"""Names come from other people's files: in a terminal, in CSV, in JSON and in a plot they are only names."""
+"""Names from other people's files do no harm in a terminal, in CSV, in JSON or in a plot."""
 
 import csv
 import io
@@ -15,32 +15,32 @@ import surelift as sl
 from surelift.cli.app import main
 from surelift.views.html import in_script
 from surelift.views.names import cell, harmless, short, visible
-from tests.views.results import KINDS, every_result
+from tests.results.samples import KINDS, every_result
 
 matplotlib.use("Agg")
 NASTY = "=cmd|'/c calc'!A0\x1b]0;owned\x07\r\x00\u202e$\\frac{$\u200b<b>\x9b31m"
 
 
-def unseen(text: str) -> list[str]:
-    return [one for one in text if not one.isprintable() and one != "\n"]
+def unprintable(text: str) -> list[str]:
+    return [letter for letter in text if not letter.isprintable() and letter != "\n"]
 
 
 @given(st.text())
-def test_nothing_is_hidden_in_a_name(name: str) -> None:
+def test_every_character_of_a_name_is_visible(name: str) -> None:
     assert visible(name).isprintable()
     assert visible(visible(name)) == visible(name)
     assert len(short(name)) <= 40
-    assert unseen(harmless(name)) == []
+    assert unprintable(harmless(name)) == []
 
 
 @given(st.text())
-def test_a_cell_is_no_formula(name: str) -> None:
+def test_a_cell_is_never_a_formula(name: str) -> None:
     assert str(cell(name)).lstrip()[:1] not in ("=", "+", "-", "@")
     assert cell(-1.5) == -1.5
 
 
 @given(st.recursive(st.text() | st.floats(allow_nan=False, allow_infinity=False), st.lists))
-def test_json_in_a_page_ends_no_script(data: Any) -> None:
+def test_json_cannot_close_the_script_it_is_in(data: Any) -> None:
     text = in_script(data)
     assert "<" not in text
     assert ">" not in text
@@ -49,9 +49,9 @@ def test_json_in_a_page_ends_no_script(data: Any) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_in_a_terminal_and_in_json(kind: str) -> None:
-    assert unseen(str(every_result(NASTY, "-1+1")[kind])) == []
-    assert unseen(every_result(NASTY, "-1+1")[kind].to_json()) == []
-    assert unseen(every_result(NASTY, "-1+1")[kind]._repr_html_()) == []
+    assert unprintable(str(every_result(NASTY, "-1+1")[kind])) == []
+    assert unprintable(every_result(NASTY, "-1+1")[kind].to_json()) == []
+    assert unprintable(every_result(NASTY, "-1+1")[kind]._repr_html_()) == []
     assert "<b>" not in every_result(NASTY, "-1+1")[kind]._repr_html_()
 
 
@@ -59,18 +59,18 @@ def test_in_a_terminal_and_in_json(kind: str) -> None:
 def test_in_csv(kind: str) -> None:
     text = every_result(NASTY, "-1+1")[kind].to_csv()
     assert text is not None
-    assert unseen(text) == []
+    assert unprintable(text) == []
     for row in csv.reader(io.StringIO(text)):
-        for one in row:
+        for entry in row:
             try:
-                float(one)
+                float(entry)
             except ValueError:
-                assert one[:1] not in ("=", "+", "-", "@")
+                assert entry[:1] not in ("=", "+", "-", "@")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_in_a_plot(kind: str, tmp_path: Path) -> None:
-    """A dollar begins no formula of TeX, which would not be one."""
+    """A dollar sign does not start a TeX formula, which would fail to parse."""
     from matplotlib import pyplot
 
     axes = every_result(NASTY, "-1+1")[kind].plot()
@@ -79,7 +79,7 @@ def test_in_a_plot(kind: str, tmp_path: Path) -> None:
 
 
 def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Columns, segments, actions and files with names of this kind, in answers and in refusals."""
+    """Hostile names of columns, segments, actions and files, in answers and in errors."""
     name = "p\x1b[2J\u202e"
     table: dict[str, Any] = {
         "r": [0.0, 1.0] * 50, "p": [0.5] * 100, name: [0.5, 0.6] * 50, "g": ["a\x1b[31m", "b\nc"] * 50,
@@ -101,12 +101,12 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     ):
         main(list(map(str, arguments)))
         shown = capsys.readouterr()
-        assert unseen(shown.err) == [], arguments
-        assert unseen(shown.out) == [], arguments
+        assert unprintable(shown.err) == [], arguments
+        assert unprintable(shown.out) == [], arguments
         assert shown.err
 
 
-def test_columns_of_segments_are_cells_too() -> None:
+def test_the_name_of_a_segment_column_is_a_safe_cell_too() -> None:
     logs = sl.Logs(
         {"r": [0, 1] * 50, "p": [0.5] * 100, "q": [0.5] * 100, "=g": ["@x", "y"] * 50}, reward="r", propensity="p"
     )

@@ -1,5 +1,6 @@
 """surelift demo: a shop with a known truth, from a log to certified decisions."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -16,8 +17,10 @@ from surelift.errors import UsageError
 from surelift.logs.logs import Logs
 from surelift.policies.policy import Policy
 from surelift.policies.resolve import as_policy, blend
-from surelift.views.charts import require_altair
-from surelift.views.demo import demo_table
+from surelift.results.improvement import Improvement
+from surelift.views.numbers import rounded
+from surelift.views.text import aligned
+from surelift.views.vega import require_altair
 
 LOG, CERTIFICATE, REPORT = "shop.parquet", "certificate.json", "report.html"
 
@@ -54,13 +57,34 @@ is that, before any of them has been tried on a visitor?
 
 
 def told_report(logs: Logs, data: Shop, path: Path) -> str:
-    """Write the page for whoever decides, where the extra that draws it is installed."""
+    """Write the report, where the extra that draws it is installed."""
     try:
         require_altair()
     except UsageError:
-        return "A page of all this, for whoever decides, needs: pip install 'surelift[report]'"
+        return "A report of all this, as a web page, needs: pip install 'surelift[report]'"
     study(logs, data.policies()).to_html(path)
-    return f"A page of all this, for whoever decides:\n  {path}"
+    return f"A report of all this, as a web page:\n  {path}"
+
+
+def demo_table(answers: Mapping[str, Improvement], truth: Mapping[str, float]) -> str:
+    """What was certified, next to the truth."""
+    rows = [("improvement over production", "at least", "at most", "verdict", "(the truth)")]
+    rows += [
+        (
+            name,
+            rounded(answer.lower, 4, towards="down", sign=True),
+            rounded(answer.upper, 4, towards="up", sign=True),
+            "certified better" if answer.certified else ("worse" if answer.ruled_out else "not certified yet"),
+            f"({rounded(truth[name], 4, sign=True)})",
+        )
+        for name, answer in answers.items()
+    ]
+    explanation = """\
+Each bound holds with probability 0.95, no matter how often you look. A real log does
+not come with the truth; this one does, so you can see that the bounds hold.
+To choose among three candidates, as below, the probability of error is shared out,
+and the bounds get slightly wider."""
+    return "\n".join([*aligned(rows), explanation])
 
 
 def candidates() -> dict[str, Policy]:

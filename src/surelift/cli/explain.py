@@ -1,9 +1,10 @@
 """surelift explain: what a method promises, what a word means, what a certificate says."""
 
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from textwrap import fill
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -12,7 +13,8 @@ from surelift.decisions.certificate import Certificate
 from surelift.decisions.verify import damage_told
 from surelift.errors import UsageError
 from surelift.estimates import ESTIMATES
-from surelift.views.words import WORDS, explain_certificate
+from surelift.views.glossary import WORDS
+from surelift.views.numbers import rounded
 
 
 def explain(
@@ -61,3 +63,53 @@ def explain(
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         raise UsageError(f"nothing is known about {topic!r}.{hint} 'surelift explain' lists the topics.")
     return 0
+
+
+def explain_certificate(certificate: Certificate) -> str:
+    content = certificate.content
+    answer, options = content["answer"], content["options"]
+    baseline = options.get("over")
+    candidates = [repr(name) for name in content["policies"] if name != baseline]
+    over = "" if baseline is None else f" over {'production' if baseline == 'production' else repr(baseline)}"
+    lines = [
+        f"A certificate for '{content['question']}', made by surelift {content['surelift']} from"
+        f" {content['rounds']:,} rounds:",
+        f"{', '.join(candidates)}{over}; delta {options['delta']:g}, margin {options.get('margin', 0):g}, "
+        f"method {options['method']}.",
+        "",
+    ]
+    for name, result in _results_in(answer):
+        bounds = [
+            f"{words} {rounded(result[side], 6, towards=towards)}"
+            for side, words, towards in (("lower", "at least", "down"), ("upper", "at most", "up"))
+            if result.get(side) is not None
+        ]
+        verdict = "" if "certified" not in result else ", certified" if result["certified"] else ", not certified"
+        lines.append(f"  {name}: {', '.join(bounds)}{verdict}")
+    if answer.get("many") == "e-bh":
+        lines.append(
+            f"  discovered, at a false discovery rate of {options['delta']:g}: {answer['discoveries'] or 'none'}"
+        )
+    elif content["question"] == "select":
+        lines.append(f"  chosen: {answer['chosen']!r}" if answer["chosen"] else "  chosen: none, keep production")
+    if content["question"] == "gate":
+        lines.append(f"  {'can' if answer['certified'] else 'cannot'} be launched")
+    assumptions = next(result["assumptions"] for _, result in _results_in(answer))
+    lines += ["", "It holds if:", *(f"- {assumption}" for assumption in assumptions)]
+    lines += ["", f"Verify it with: surelift verify CERTIFICATE SOURCE (fingerprint {content['fingerprint']})"]
+    return "\n".join(lines)
+
+
+def _results_in(answer: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every bounded result in an answer, with a label."""
+    for segment, inner in answer.get("segments", {}).items():
+        for name, result in _results_in(inner):
+            yield f"{answer['by']} {segment!r}, {name}", result
+    if "guardrails" in answer:
+        yield from _results_in(answer["improvement"])
+        for column, result in answer["guardrails"].items():
+            yield f"guardrail {column!r}", result
+    for name, result in (answer.get("improvements") or answer.get("policies") or {}).items():
+        yield repr(name), result
+    if "lower" in answer:
+        yield repr(answer["policy"]), answer

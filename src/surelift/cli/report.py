@@ -1,4 +1,4 @@
-"""surelift report: one page for whoever decides."""
+"""surelift report: one page for decision makers."""
 
 from typing import Annotated
 
@@ -7,8 +7,7 @@ from cyclopts import Parameter
 from surelift.cli.options import ANSWER, OUTPUT, JsonFlag, LogFlags, OverFlags, PolicyFlags, Sources, control, opened
 from surelift.cli.output import progress, require_folder, say
 from surelift.decisions.study import study
-from surelift.views.charts import require_altair
-from surelift.views.sentences import sentence
+from surelift.views.vega import require_altair
 
 
 def report(
@@ -45,5 +44,5 @@ def report(
     found.to_html(output, title=title)
     if json:
         print(found.to_json())
-    say(f"{sentence(found)}\nReport written to {output}; open it in a browser.")
+    say(f"{found.sentence()}\nReport written to {output}; open it in a browser.")
     return 4 if found.selection is None else 0 if found.certified else 3

@@ -23,10 +23,10 @@ from surelift.questions.value import ValueQuestion
 from surelift.results.evaluation import Evaluation
 from surelift.results.history import History, Point
 from surelift.results.improvement import Improvement
-from surelift.results.monitor import monitor_page
 from surelift.results.result import delivered
 from surelift.results.selection import Selection
 from surelift.statistics.sums import Sums
+from surelift.views.html import render
 
 MOST_POINTS = 256
 Answer = Improvement | Selection | Evaluation
@@ -194,7 +194,8 @@ class Monitor:
 
     def to_html(self, path: str | Path | None = None) -> str | None:
         """The answer and its history as one page of HTML (extra ``report``): into a file, or as text."""
-        return delivered(monitor_page(self.answer(), self.history()), path, "the report")
+        page = self.answer().page().with_section(self.history().section())
+        return delivered(render(page), path, "the report")
 
     def _remember(self) -> None:
         """Keep how the bounds moved; when the list gets long, every second point of it."""

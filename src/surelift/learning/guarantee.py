@@ -19,7 +19,7 @@ from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import as_policy
 from surelift.results.guarantee import Guarantee
-from surelift.results.provenance import basis_of, doubts_of
+from surelift.results.provenance import doubts_of, provenance_of
 from surelift.statistics import Sums
 
 NAME, ZERO = "learned", "zero"
@@ -82,7 +82,7 @@ def guarantee_of(
         promise=promise,
         assumptions=_assumptions(logs, options, objective.any_looks, model),
         doubts=doubts,
-        basis=basis_of("learn", logs, {NAME: as_policy(learned)}, sums, dict(options)),
+        provenance=provenance_of("learn", logs, {NAME: as_policy(learned)}, sums, dict(options)),
     )
 
 

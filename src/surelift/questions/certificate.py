@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from surelift.errors import LogsError, SureliftError, UsageError
-from surelift.results.provenance import Provenance
+from surelift.results.certificate import FORMAT, VERSION, certificate_content
 from surelift.results.result import Result
 from surelift.saving import write_beside
 
-FORMAT = "surelift certificate"
-VERSION = 2
 _FIELDS: dict[str, type] = {
     "surelift": str, "question": Mapping, "rounds": int, "fingerprint": str, "answer": Mapping,
 }  # fmt: skip
@@ -27,30 +25,7 @@ class Certificate:
 
     @classmethod
     def of(cls, answer: Result) -> "Certificate":
-        provenance: Provenance | None = getattr(answer, "provenance", None)
-        if provenance is None:
-            raise LogsError("these logs are not fit for a guarantee, so there is nothing to certify.")
-        if provenance.segment is not None:
-            raise UsageError("a single segment cannot be certified; certify the whole answer by segment.")
-        question = provenance.question
-        method = question.get("method", {})
-        if not provenance.certifies:
-            raise UsageError(
-                f"method {method['method']!r} certifies nothing, so there is no certificate of it; leave --certificate out."
-            )
-        if str(method.get("options", {}).get("regularizer")).startswith("function "):
-            raise UsageError("a regularizer given as a function cannot be written into a certificate; give it by name.")
-        content = {
-            "format": FORMAT,
-            "version": VERSION,
-            "surelift": provenance.version,
-            "question": dict(question),
-            "rounds": provenance.rounds,
-            **({} if provenance.rows is None else {"rows": list(provenance.rows)}),
-            "fingerprint": str(provenance.fingerprint),
-            "answer": answer.to_dict(),
-        }
-        return cls(json.loads(json.dumps(content, allow_nan=False)))
+        return cls(certificate_content(getattr(answer, "provenance", None), answer.to_dict()))
 
     def save(self, path: str | Path) -> None:
         """Write beside the file and rename, so that a reader never sees half a certificate.

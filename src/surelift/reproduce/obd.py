@@ -86,7 +86,7 @@ def table(found: Sequence[dict[str, Any]]) -> ReproducedTable:
         ])  # fmt: skip
     columns = [
         "campaign", "items", "rounds", "clicks", "random", "estimate", "bounds", "Thompson log's own mean", "inside",
-        "improvement", "certified", "effective rounds", "largest weight", "rounds needed",
+        "improvement", "certified", "effective sample size", "largest weight", "rounds needed",
     ]  # fmt: skip
     notes = [
         f"Every interval holds with probability {1 - DELTA:g} by itself, at any number of looks. The Thompson log's mean is "

@@ -1,1 +1,25 @@
-"""What every question answers: fields, a sentence, a table, a figure."""
+"""What every question answers: fields, a sentence, a table, a figure; one file per result."""
+
+from surelift.results.embedding import EmbeddingHealth, EmbeddingTrial
+from surelift.results.estimation import Estimation, PolicyEstimate
+from surelift.results.evaluation import Evaluation, PolicyValue
+from surelift.results.forecast import Forecast
+from surelift.results.gate import Gate, Guardrail
+from surelift.results.guarantee import Guarantee
+from surelift.results.health import Finding, Health
+from surelift.results.history import History
+from surelift.results.improvement import Improvement
+from surelift.results.profile import Profile
+from surelift.results.report import Report
+from surelift.results.result import Result
+from surelift.results.segments import Segments
+from surelift.results.selection import Selection
+from surelift.results.simulation import Simulation
+from surelift.results.verification import Verification
+from surelift.results.weights import WeightHealth
+
+__all__ = [
+    "EmbeddingHealth", "EmbeddingTrial", "Estimation", "Evaluation", "Finding", "Forecast", "Gate", "Guarantee",
+    "Guardrail", "Health", "History", "Improvement", "PolicyEstimate", "PolicyValue", "Profile", "Report", "Result",
+    "Segments", "Selection", "Simulation", "Verification", "WeightHealth",
+]  # fmt: skip

@@ -1,16 +1,22 @@
-"""What an embedding buys, and what it risks."""
+"""Does an embedding of the actions narrow the bounds, and does the log contradict it?"""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from surelift.results.improvement import Improvement
-from surelift.results.result import ByName, Result
+from surelift.results.result import ByName, Result, told_as
+from surelift.views.figures import Interval, Intervals
+from surelift.views.names import quoted
+from surelift.views.page import Tone
+from surelift.views.text import aligned, figure_lines, lines
+
+TITLE = "Does the embedding help, and does the log contradict it?"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EmbeddingTrial(Result):
-    """One policy, judged action by action and through the embedding."""
+    """One policy, evaluated by the weights of actions and by the weights of embeddings."""
 
     policy: str
     plain: Improvement
@@ -18,14 +24,23 @@ class EmbeddingTrial(Result):
     marginal: Improvement
     """The same by the weights of embeddings."""
     difference: Improvement
-    """What the weights of actions say more than those of embeddings: 0 where the assumption holds and support is full."""
-    effective_rounds: tuple[float, float]
-    """Of the one and of the other."""
-    largest_weight: tuple[float, float]
+    """Actions minus embeddings: 0 where the embedding's assumption holds and support is full."""
+    effective_sample_sizes: tuple[float, float]
+    """By actions, and by embeddings."""
+    largest_weights: tuple[float, float]
+
+    title: ClassVar = TITLE
+    derived: ClassVar = ("contradicted", "width")
+    columns: ClassVar = {
+        "policy": "policy", "contradicted": "contradicted", "width": "width", "plain_lower": "plain.lower",
+        "plain_upper": "plain.upper", "lower": "marginal.lower", "upper": "marginal.upper",
+        "plain_effective_sample_size": "effective_sample_sizes.0", "effective_sample_size": "effective_sample_sizes.1",
+        "plain_largest_weight": "largest_weights.0", "largest_weight": "largest_weights.1",
+    }  # fmt: skip
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """Of the answer through the embedding."""
+        """Of the answer by embeddings."""
         return self.marginal.assumptions
 
     @property
@@ -34,47 +49,74 @@ class EmbeddingTrial(Result):
 
     @property
     def contradicted(self) -> bool:
-        """Whether the log speaks against the embedding: at most with probability delta, where the assumption is right."""
+        """Whether the log contradicts the embedding; if its assumption is right, with probability at most delta."""
         return self.difference.lower > 0.0 or self.difference.upper < 0.0
 
     @property
     def width(self) -> float:
-        """Of the interval through the embedding, as a share of the plain one."""
+        """Of the interval by embeddings, as a share of the one by actions."""
         plain = self.plain.upper - self.plain.lower
         return (self.marginal.upper - self.marginal.lower) / plain if plain > 0.0 else 1.0
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "policy": self.policy, "contradicted": self.contradicted, "width": self.width,
-            "effective_rounds": list(self.effective_rounds), "largest_weight": list(self.largest_weight),
-            "plain": self.plain.to_dict(), "marginal": self.marginal.to_dict(), "difference": self.difference.to_dict(),
-        }  # fmt: skip
+    def sentence(self) -> str:
+        name = quoted(self.policy)
+        if self.contradicted:
+            return f"Contradicted: for {name}, rewards depend on the action beyond its embedding; do not use it."
+        return (
+            f"For {name}, the interval is {self.width:.2f} times as wide as by actions; nothing in the log speaks against "
+            "the embedding, but that does not prove it."
+        )
 
-    def records(self) -> list[dict[str, Any]]:
-        (plain_rounds, rounds), (plain_largest, largest) = self.effective_rounds, self.largest_weight
-        return [{
-            "policy": self.policy, "contradicted": self.contradicted, "width": self.width,
-            "plain_lower": self.plain.lower, "plain_upper": self.plain.upper, "lower": self.marginal.lower,
-            "upper": self.marginal.upper, "plain_effective_rounds": plain_rounds, "effective_rounds": rounds,
-            "plain_largest_weight": plain_largest, "largest_weight": largest,
-        }]  # fmt: skip
+    def text(self) -> str:
+        return lines(figure_lines(self.figure()), _weight_lines([self]), self.sentence())
+
+    def figure(self) -> Intervals:
+        return Intervals("improvement over production", self.intervals(), 0.0, signed=True)
+
+    def intervals(self) -> tuple[Interval, ...]:
+        """Three rows of a figure."""
+        by = {"by actions": self.plain, "by embeddings": self.marginal, "difference": self.difference}
+        return tuple(
+            Interval(f"{self.policy}, {how}", each.estimate, each.lower, each.upper, certified=each is self.marginal)
+            for how, each in by.items()
+        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EmbeddingHealth(ByName[EmbeddingTrial]):
     """Every policy by name; all differences hold together with probability 1 - delta."""
 
-    results: Mapping[str, EmbeddingTrial]
+    results: Mapping[str, EmbeddingTrial] = field(metadata=told_as("policies"))
     delta: float
     rounds: int
 
+    title: ClassVar = TITLE
+    derived: ClassVar = ("ok",)
+
     @property
     def ok(self) -> bool:
-        """Whether nothing in the log speaks against the embedding. That is no proof of it."""
-        return not any(one.contradicted for one in self.results.values())
+        """Whether nothing in the log contradicts the embedding. That does not prove it."""
+        return not any(trial.contradicted for trial in self.values())
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "ok": self.ok, "delta": self.delta, "rounds": self.rounds,
-            "policies": {name: one.to_dict() for name, one in self.results.items()},
-        }  # fmt: skip
+    def text(self) -> str:
+        trials = list(self.values())
+        return lines(figure_lines(self.figure()), _weight_lines(trials), [trial.sentence() for trial in trials])
+
+    def figure(self) -> Intervals:
+        rows = tuple(interval for trial in self.values() for interval in trial.intervals())
+        return Intervals("improvement over production", rows, 0.0, signed=True)
+
+    def tone(self) -> Tone:
+        return "open" if self.ok else "bad"
+
+
+def _weight_lines(trials: Iterable[EmbeddingTrial]) -> list[str]:
+    rows: list[tuple[str, ...]] = [
+        ("policy", "effective sample size", "by embeddings", "largest weight", "by embeddings")
+    ]
+    rows += [
+        (quoted(trial.policy), *(f"{size:,.0f}" for size in trial.effective_sample_sizes),
+         *(f"{weight:.4g}" for weight in trial.largest_weights))
+        for trial in trials
+    ]  # fmt: skip
+    return aligned(rows)

@@ -1,10 +1,13 @@
 """Point estimates, without a guarantee."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-from surelift.results.result import ByName, Result
+from surelift.results.result import ByName, Result, told_as
+from surelift.views.figures import Interval, Intervals
+from surelift.views.names import quoted
+from surelift.views.text import aligned, doubt_lines, lines
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -17,35 +20,57 @@ class PolicyEstimate(Result):
     parameter: Mapping[str, float]
     """The hyper-parameter used, by name."""
     model: Mapping[str, Any] | None
-    """The reward model that was asked, where one was."""
+    """The reward model, where one was used."""
     rounds: int
     mean_weight: float
     plug_ins: Mapping[str, float]
-    """For logarithmic smoothing, the paper's expectations with sample means put in, on rewards scaled to [0, 1]."""
+    """For logarithmic smoothing, the paper's expectations estimated by sample means, for rewards scaled to [0, 1]."""
     doubts: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "policy": self.policy, "estimate": self.estimate, "estimator": self.estimator,
-            "parameter": dict(self.parameter), "model": None if self.model is None else dict(self.model),
-            "rounds": self.rounds, "mean_weight": self.mean_weight, "plug_ins": dict(self.plug_ins),
-            "doubts": list(self.doubts),
-        }  # fmt: skip
+    title: ClassVar = "A point estimate"
+    columns: ClassVar = ("policy", "estimate", "estimator", "rounds", "mean_weight")
 
-    def records(self) -> list[dict[str, Any]]:
-        return [{name: self.to_dict()[name] for name in ("policy", "estimate", "estimator", "rounds", "mean_weight")}]
+    def sentence(self) -> str:
+        return f"{quoted(self.policy)} is estimated at {self.estimate:.6g} by {self.estimator}, with no guarantee."
+
+    def text(self) -> str:
+        plug_ins = [
+            f"  {name.replace('_', ' ')} (plug-in, rewards scaled to [0, 1]): {value:.4g}"
+            for name, value in self.plug_ins.items()
+        ]
+        return lines(_estimate_lines([self]), plug_ins, doubt_lines(self.doubts))
+
+    def figure(self) -> Intervals:
+        return Intervals("estimate, no guarantee", (Interval(self.policy, self.estimate, None, None),))
+
+    def lead(self) -> tuple[str, ...]:
+        return (f"{self.rounds:,} rounds.",)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Estimation(ByName[PolicyEstimate]):
     """Point estimates of several policies, by name."""
 
-    results: Mapping[str, PolicyEstimate]
+    results: Mapping[str, PolicyEstimate] = field(metadata=told_as("policies"))
     estimator: str
     rounds: int
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "estimator": self.estimator, "rounds": self.rounds,
-            "policies": {name: result.to_dict() for name, result in self.results.items()},
-        }  # fmt: skip
+    title: ClassVar = "Point estimates"
+
+    def text(self) -> str:
+        if len(self) == 1:
+            return self.first.text()
+        return lines(_estimate_lines(list(self.values())), doubt_lines(self.all_of("doubts")))
+
+    def figure(self) -> Intervals:
+        rows = tuple(Interval(each.policy, each.estimate, None, None) for each in self.values())
+        return Intervals(f"estimate by {self.estimator}, no guarantee", rows)
+
+
+def _estimate_lines(estimates: Sequence[PolicyEstimate]) -> list[str]:
+    first = estimates[0]
+    options = "".join(f", {name} {value:.4g}" for name, value in first.parameter.items())
+    rows = [("policy", "estimate", "mean weight")]
+    rows += [(quoted(each.policy), f"{each.estimate:.6g}", f"{each.mean_weight:.4g}") for each in estimates]
+    head = f"Estimates by {first.estimator}{options}, {first.rounds:,} rounds: no guarantee; for a bound use evaluate"
+    return [head, *aligned(rows)]

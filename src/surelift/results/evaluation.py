@@ -1,12 +1,17 @@
-"""An answer to "what is each policy worth?"."""
+"""What is each policy worth?"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 from surelift.bounds.bound import Promise
 from surelift.results.provenance import Provenance
-from surelift.results.result import ByName, Result
+from surelift.results.result import ByName, Result, told_as
+from surelift.views.figures import Interval, Intervals
+from surelift.views.names import quoted
+from surelift.views.numbers import decimals_for, rounded
+from surelift.views.promises import all_hold, one_holds
+from surelift.views.text import doubt_lines, figure_lines, lines, outside_range
 
 Sides = Literal["both", "lower", "upper"]
 
@@ -17,19 +22,19 @@ class PolicyValue(Result):
 
     policy: str
     estimate: float
-    """The plain importance-weighted mean; it may lie outside the range, and then says little."""
+    """The importance-weighted mean; it may lie outside the range, and then says little."""
     lower: float | None
     """None where only the other side was asked for."""
     upper: float | None
     delta: float
-    """The chance that any bound of the whole evaluation fails."""
+    """The probability that any bound of the whole evaluation fails."""
     rounds: int
     counted: Literal["rounds", "clusters"]
     """What ``rounds`` counts."""
     method: str
     control: str
     promise: Promise
-    """Whether it holds at any number of looks, at one look, only asymptotically, or not rigorously at all."""
+    """Whether it holds at any number of looks, at one look, only asymptotically, or without a proof."""
     mean_weight: float
     kind: Literal["reward", "cost"]
     """Of a cost, less is better."""
@@ -37,35 +42,74 @@ class PolicyValue(Result):
     assumptions: tuple[str, ...]
     doubts: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "policy": self.policy, "estimate": self.estimate, "lower": self.lower, "upper": self.upper,
-            "delta": self.delta, "rounds": self.rounds,
-            "counted": self.counted, "method": self.method, "control": self.control,
-            "promise": self.promise, "mean_weight": self.mean_weight, "kind": self.kind,
-            "value_range": list(self.value_range), "assumptions": list(self.assumptions), "doubts": list(self.doubts),
-        }  # fmt: skip
+    title: ClassVar = "What is the policy worth?"
+    columns: ClassVar = ("policy", "estimate", "lower", "upper", "delta", "rounds", "method", "control")
 
-    def records(self) -> list[dict[str, Any]]:
-        names = ("policy", "estimate", "lower", "upper", "delta", "rounds", "method", "control")
-        return [{name: self.to_dict()[name] for name in names}]
+    def sentence(self) -> str:
+        name = "Production" if self.policy == "production" else quoted(self.policy)
+        verb = "costs" if self.kind == "cost" else "is worth"
+        low, high = self.value_range
+        width = (high if self.upper is None else self.upper) - (low if self.lower is None else self.lower)
+        bounds = [
+            *([] if self.lower is None else [f"at least {rounded(self.lower, decimals_for(width), towards='down')}"]),
+            *([] if self.upper is None else [f"at most {rounded(self.upper, decimals_for(width), towards='up')}"]),
+        ]
+        return f"{name} {verb} {' and '.join(bounds)} per round."
+
+    def text(self) -> str:
+        return lines(self.heading(), figure_lines(self.figure()), self.outside(), doubt_lines(self.doubts))
+
+    def heading(self) -> str:
+        quantity = "Expected cost" if self.kind == "cost" else "Value"
+        hold = all_hold(self.promise, self.delta)
+        return f"{quantity} per round, {self.rounds:,} {self.counted}; bounds {hold} ({self.method})"
+
+    def outside(self) -> str:
+        """A note about an estimate that is not possible."""
+        low, high = self.value_range
+        if low <= self.estimate <= high:
+            return ""
+        return f"{quoted(self.policy)}: {outside_range('value', (low, high), self.mean_weight)}"
+
+    def interval(self, name: str) -> Interval:
+        """As a row of a figure."""
+        return Interval(name, self.estimate, self.lower, self.upper)
+
+    def figure(self) -> Intervals:
+        return Intervals(value_label(self.kind), (self.interval(self.policy),))
+
+    def lead(self) -> tuple[str, ...]:
+        holds = one_holds(self.promise, self.delta, self.method)
+        return f"{self.rounds:,} {self.counted}.", f"Each bound {holds}."
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Evaluation(ByName[PolicyValue]):
     """The values of several policies, whose bounds hold all at once with probability 1 - delta."""
 
-    results: Mapping[str, PolicyValue]
+    results: Mapping[str, PolicyValue] = field(metadata=told_as("policies"))
     delta: float
     rounds: int
     method: str
     control: str
     sides: Sides
-    basis: Provenance = field(compare=False)
+    provenance: Provenance = field(compare=False)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "delta": self.delta, "rounds": self.rounds, "method": self.method,
-            "control": self.control, "sides": self.sides,
-            "policies": {name: result.to_dict() for name, result in self.results.items()},
-        }  # fmt: skip
+    title: ClassVar = "What is each policy worth?"
+
+    def text(self) -> str:
+        together = len(self) > 1 and self.sides == "both"
+        return lines(
+            self.first.heading(),
+            figure_lines(self.figure()),
+            [value.outside() for value in self.values()],
+            "All bounds hold together." if together else "",
+            doubt_lines(self.all_of("doubts")),
+        )
+
+    def figure(self) -> Intervals:
+        return Intervals(value_label(self.first.kind), tuple(value.interval(value.policy) for value in self.values()))
+
+
+def value_label(kind: str) -> str:
+    return "expected cost per round" if kind == "cost" else "value per round"

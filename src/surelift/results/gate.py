@@ -1,14 +1,19 @@
-"""May the candidate be launched?"""
+"""Can the candidate be launched?"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 from surelift.errors import UsageError, is_number
 from surelift.results.health import Health
 from surelift.results.improvement import Improvement
 from surelift.results.provenance import Provenance
-from surelift.results.result import Result
+from surelift.results.result import UNTOLD, Result
+from surelift.views.figures import Figure, Intervals
+from surelift.views.names import baseline_name, quoted
+from surelift.views.numbers import chance, decimals_for, plain, rounded
+from surelift.views.page import Page, Section, Tone, shown
+from surelift.views.text import lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +24,15 @@ class Guardrail:
     margin: float = 0.0
     reward_range: tuple[float, float] = (0.0, 1.0)
     cost: bool = False
-    """Whether less of it is better."""
+    """Whether less is better."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.column, str):
-            raise UsageError(f"a guardrail names a column, but is given a {type(self.column).__name__}.")
+            raise UsageError(f"a guardrail needs the name of a column, but got a {type(self.column).__name__}.")
         if not (is_number(self.margin) and 0.0 <= self.margin < float("inf")):
             raise UsageError(
-                f"guardrail {self.column!r}: the margin is how much worse it may get, a number of at least 0, not "
-                f"{self.margin!r}."
+                f"guardrail {self.column!r}: the margin says how much worse it may get; it must be a number of at least 0, "
+                f"not {self.margin!r}."
             )
 
     def describe(self) -> dict[str, Any]:
@@ -44,26 +49,83 @@ def guardrail_from(description: Mapping[str, Any]) -> Guardrail:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Gate(Result):
-    """Whether a candidate may be launched, and what of it is certain."""
+    """Whether a candidate can be launched, and which claims are certified."""
 
     certified: bool
     """The logs are fit, the improvement exceeds its margin, and no guardrail gets worse by more than its own."""
-    health: Health
+    health: Health = field(metadata=UNTOLD)
     improvement: Improvement | None
     """None where the logs are not fit."""
     guardrails: Mapping[str, Improvement]
     """By column; certified where the lower bound exceeds minus its margin."""
     delta: float
-    """The chance that any of these bounds fails: it is split evenly over them."""
-    basis: Provenance | None = field(compare=False)
+    """The probability that any of these bounds fails: it is split evenly over them."""
+    provenance: Provenance | None = field(compare=False)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "certified": self.certified, "delta": self.delta, "fit": self.health.ok,
-            "improvement": None if self.improvement is None else self.improvement.to_dict(),
-            "guardrails": {column: result.to_dict() for column, result in self.guardrails.items()},
-        }  # fmt: skip
+    title: ClassVar = "Can it be launched?"
+    derived: ClassVar = ("fit",)
+
+    @property
+    def fit(self) -> bool:
+        """Whether the logs are fit for a guarantee."""
+        return self.health.ok
+
+    def sentence(self) -> str:
+        if self.improvement is None:
+            return self.health.sentence()
+        if not self.guardrails:
+            return self.improvement.sentence()
+        name, over = quoted(self.improvement.policy), baseline_name(self.improvement.over)
+        if self.certified:
+            return f"Certified: {name} is better than {over}, and no guardrail gets worse by more than its margin."
+        return f"Not certified: the evidence is not enough to launch {name}."
+
+    def text(self) -> str:
+        if self.improvement is None:
+            return self.health.text()
+        if not self.guardrails:
+            return self.improvement.text()
+        claims = 1 + len(self.guardrails)
+        each, together = f"{self.delta / claims:g}", chance(self.delta)
+        return lines(
+            f"{claims} claims, each at delta {each}: all hold together with probability {together}",
+            self.improvement.text(),
+            [_guardrail_line(column, improvement) for column, improvement in self.guardrails.items()],
+            self.sentence(),
+        )
+
+    def figure(self) -> Figure:
+        if self.improvement is None:
+            return self.health.figure()
+        if not self.guardrails:
+            return self.improvement.figure()
+        label = f"improvement over {baseline_name(self.improvement.over)}, each in its own units"
+        rows = [self.improvement.interval(self.improvement.policy)]
+        rows += [improvement.interval(column) for column, improvement in self.guardrails.items()]
+        return Intervals(label, tuple(rows), signed=True, column="claim")
+
+    def tone(self) -> Tone:
+        return "bad" if not self.fit else "good" if self.certified else "open"
+
+    def page(self) -> Page:
+        if self.improvement is None:
+            return replace(self.health.page(), title=self.title)
+        page = self.improvement.page()
+        claims = Section("The claims", shown(self.figure_or_none()))
+        return replace(
+            page, title=self.title, tone=self.tone(), verdict=self.sentence(), certificate=self.certificate_content(),
+            sections=(claims, *page.sections[1:], self.health.section()),
+        )  # fmt: skip
 
     def records(self) -> list[dict[str, Any]]:
-        found = {} if self.improvement is None else {"": self.improvement, **self.guardrails}
-        return [{"guardrail": column, **record} for column, result in found.items() for record in result.records()]
+        claims = {} if self.improvement is None else {"": self.improvement, **self.guardrails}
+        return [{"guardrail": column, **record} for column, claim in claims.items() for record in claim.records()]
+
+
+def _guardrail_line(column: str, improvement: Improvement) -> str:
+    decimals = decimals_for(improvement.upper - improvement.lower)
+    low = rounded(improvement.lower, decimals, towards="down", sign=True)
+    high = rounded(improvement.upper, decimals, towards="up", sign=True)
+    holds = "holds" if improvement.certified else "is not shown to hold"
+    required = plain(improvement.margin)
+    return f"Guardrail {quoted(column)} {holds}: better by {low} to {high}, more than {required} required"

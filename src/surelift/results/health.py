@@ -1,11 +1,17 @@
-"""Whether logs are fit for a guarantee."""
+"""Are the logs fit for a guarantee?"""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
 
+from surelift.errors import UsageError
 from surelift.evidence.propensities import Evidence
-from surelift.results.result import Result
+from surelift.results.result import UNTOLD, Result
+from surelift.results.weights import WeightHealth, weight_histogram, weight_lines, weight_section
+from surelift.views.figures import WeightHistogram
+from surelift.views.names import visible
+from surelift.views.page import MOST_DRAWN, Page, Paragraph, Section, Tone
+from surelift.views.text import lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,61 +23,12 @@ class Finding:
     segment: str | None = None
     """Where it was found, such as "day 2024-03-11"; None for the whole log."""
     e_value: float | None = None
-    """The evidence, where it was tested: the chance to see so much of it in right logs is at most its inverse."""
+    """The evidence, where it was tested: correct logs show so much with probability at most its inverse."""
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "severity": self.severity, "subject": self.subject, "says": self.says, "remedy": self.remedy,
-            "segment": self.segment, "e_value": self.e_value,
-        }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class WeightSize:
-    """The rounds whose weight lies below a power of two, and not below half of it."""
-
-    below: float
-    rounds: float
-    """As a share of all rounds; the next as a share of the whole weight."""
-    weight: float
-
-
-@dataclass(frozen=True, slots=True)
-class HeavyRound:
-    """One of the rounds with the largest weights."""
-
-    row: int
-    """Counted from 0 over the whole log."""
-    weight: float
-    propensity: float
-    reward: float
-    """In the units of the column, as is a cost."""
-
-
-@dataclass(frozen=True, slots=True)
-class WeightHealth:
-    """How the weights of one policy are spread over the rounds."""
-
-    policy: str
-    mean: float
-    """Near 1 where production could take every action of the policy."""
-    largest: float
-    effective_rounds: float
-    """As many equally weighted rounds would say about as much."""
-    missing_support: float | None
-    """The share of the policy's decisions that production could never take; None where the vectors are not known."""
-    heaviest: tuple[float, float]
-    """The share of rounds with the largest weights, at most 1%, and the share of the weight they carry."""
-    sizes: tuple[WeightSize, ...]
-    heaviest_rounds: tuple[HeavyRound, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "policy": self.policy, "mean": self.mean, "largest": self.largest,
-            "effective_rounds": self.effective_rounds, "missing_support": self.missing_support,
-            "heaviest": list(self.heaviest), "sizes": [asdict(one) for one in self.sizes],
-            "heaviest_rounds": [asdict(one) for one in self.heaviest_rounds],
-        }  # fmt: skip
+    @property
+    def statement(self) -> str:
+        """What it says, with its subject."""
+        return self.says if self.says.startswith(self.subject) else f"{self.subject}: {self.says}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -81,24 +38,104 @@ class Health(Result):
     rounds: int
     findings: tuple[Finding, ...]
     weights: Mapping[str, WeightHealth]
-    evidence: tuple[Evidence, ...]
-    """Against the propensities, of every segment that was tested."""
+    evidence: tuple[Evidence, ...] = field(metadata=UNTOLD)
+    """Against the propensities, for every segment that was tested."""
     mean_reward: float | None
-    """What production earned in a round, in the units of the column."""
+    """Production's mean reward per round, in the units of the column."""
     smallest_propensity: float | None
-    kind: Literal["reward", "cost"] = "reward"
+    kind: Literal["reward", "cost"] = field(metadata=UNTOLD, default="reward")
+
+    title: ClassVar = "The logs"
+    derived: ClassVar = ("ok",)
+    rows: ClassVar = "findings"
 
     @property
     def ok(self) -> bool:
         return all(finding.severity != "refuse" for finding in self.findings)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "ok": self.ok, "rounds": self.rounds, "mean_reward": self.mean_reward,
-            "smallest_propensity": self.smallest_propensity,
-            "findings": [finding.to_dict() for finding in self.findings],
-            "weights": {name: health.to_dict() for name, health in self.weights.items()},
-        }  # fmt: skip
+    def sentence(self) -> str:
+        if not self.ok:
+            return "Not fit for a guarantee: nothing can be certified from these logs."
+        return "Fit for a guarantee; see the warnings." if self.findings else "Fit for a guarantee."
 
-    def records(self) -> list[dict[str, Any]]:
-        return [finding.to_dict() for finding in self.findings]
+    def text(self) -> str:
+        findings = [
+            line
+            for finding in self.findings
+            for line in (f"{finding.severity.upper()}  {finding.statement}", f"  {finding.remedy}")
+        ]
+        production = ""
+        if self.mean_reward is not None and self.smallest_propensity is not None:
+            verb = "cost" if self.kind == "cost" else "earned"
+            production = (
+                f"  production {verb} {self.mean_reward:.4g} per round; smallest propensity "
+                f"{self.smallest_propensity:.3g}"
+            )
+        return lines(
+            f"Logs of {self.rounds:,} rounds",
+            production,
+            weight_lines(self.weights),
+            findings,
+            self.tests() if self.evidence else "",
+            self.sentence(),
+        )
+
+    def tests(self) -> str:
+        """How the propensities were tested, and the strongest evidence against them."""
+        count = len(self.evidence)
+        families = dict.fromkeys(evidence.family.name or "overall" for evidence in self.evidence)
+        strongest = max(evidence.e_value for evidence in self.evidence)
+        return (
+            f"{count:,} {'test' if count == 1 else 'tests'} of the propensities ({', '.join(map(visible, families))}); the "
+            f"strongest evidence against them is an e-value of {strongest:.3g}."
+        )
+
+    def figure(self) -> WeightHistogram:
+        if not self.weights:
+            raise UsageError(
+                "there are no weights to show: the logs are not fit, or check was called without policies; give check the "
+                "policies, check(logs, policies)."
+            )
+        return weight_histogram(self.weights)
+
+    def tone(self) -> Tone:
+        return "good" if self.ok else "bad"
+
+    def page(self) -> Page:
+        sections = (Section("Findings", self._paragraphs()), *self.weight_sections())
+        return Page(self.title, self.tone(), self.sentence(), self.lead(), sections)
+
+    def lead(self) -> tuple[str, ...]:
+        count = f"{self.rounds:,} rounds."
+        if self.mean_reward is None or self.smallest_propensity is None:
+            return (count,)
+        verb = "cost" if self.kind == "cost" else "earned"
+        return (
+            count,
+            f"Production {verb} {self.mean_reward:.4g} per round.",
+            f"The smallest propensity is {self.smallest_propensity:.3g}.",
+        )
+
+    def section(self) -> Section:
+        """The logs, as a section of another result's page."""
+        tests = self.tests() if self.evidence else "The propensities could not be tested."
+        meaning = (
+            "In a single test, correct propensities ever reach an e-value of 1,000 with probability at most 0.001."
+        )
+        about = Paragraph(" ".join(self.lead()))
+        return Section("The logs", (about, Paragraph(f"{tests} {meaning}"), *self._paragraphs()))
+
+    def _paragraphs(self) -> tuple[Paragraph, ...]:
+        if not self.findings:
+            return (Paragraph("No problems were found in these logs."),)
+        return tuple(
+            Paragraph(f"{finding.statement.rstrip('.')}. {finding.remedy}", kind=finding.severity)
+            for finding in self.findings
+        )
+
+    def weight_sections(self, preferred: Collection[str] = ()) -> list[Section]:
+        """The weights of every policy; drawn are the preferred ones, or the first few."""
+        if not self.weights:
+            return []
+        names = [name for name in self.weights if name in preferred] or list(self.weights)[:MOST_DRAWN]
+        return [weight_section(self.weights, {name: self.weights[name] for name in names}, self.kind)]

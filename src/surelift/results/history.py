@@ -1,15 +1,21 @@
-"""How the bounds moved as rounds came in."""
+"""How the bounds changed as rounds came in."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 from surelift.bounds.bound import Promise
+from surelift.results.evaluation import value_label
 from surelift.results.result import Result
+from surelift.views.figures import Growing, Line
+from surelift.views.names import baseline_name
+from surelift.views.page import Paragraph, Section, shown
+from surelift.views.promises import one_holds
+from surelift.views.text import figure_lines, lines
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What the first ``rounds`` rounds of the log say of one policy."""
+    """What the first ``rounds`` rounds of the log say about one policy."""
 
     policy: str
     rounds: int
@@ -33,11 +39,35 @@ class History(Result):
     promise: Promise
     doubts: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "about": self.about, "over": self.over, "margin": self.margin, "delta": self.delta,
-            "counted": self.counted, "promise": self.promise, "doubts": list(self.doubts), "points": self.records(),
-        }  # fmt: skip
+    title: ClassVar = "How the evidence grew"
+    rows: ClassVar = "points"
 
-    def records(self) -> list[dict[str, Any]]:
-        return [asdict(point) for point in self.points]
+    def sentence(self) -> str:
+        count = len({point.rounds for point in self.points})
+        validity = {
+            "any number of looks": "each valid when it was reached",
+            "one look": "of which only one, fixed in advance, may be looked at",
+        }.get(self.promise, "none of them certified")
+        doubts = f"; in doubt: {'; '.join(self.doubts)}" if self.doubts else ""
+        return f"The bounds at {count} {'point' if count == 1 else 'points'} of the log, {validity}{doubts}."
+
+    def text(self) -> str:
+        return lines(figure_lines(self.figure()), self.sentence())
+
+    def figure(self) -> Growing:
+        drawn = []
+        for name in dict.fromkeys(point.policy for point in self.points):
+            points = [point for point in self.points if point.policy == name]
+            columns = zip(*((p.rounds, p.lower, p.estimate, p.upper) for p in points), strict=True)
+            drawn.append(Line(name, *(tuple(column) for column in columns)))
+        if self.about == "improvement" and self.over:
+            return Growing(f"improvement over {baseline_name(self.over)}", self.counted, tuple(drawn), self.margin)
+        reference = self.margin if self.about == "improvement" else None
+        return Growing(value_label(self.about), self.counted, tuple(drawn), reference)
+
+    def lead(self) -> tuple[str, ...]:
+        return (f"Each bound {one_holds(self.promise, self.delta)}.",)
+
+    def section(self, note: str = "") -> Section:
+        """The history, as a section of another result's page."""
+        return Section(self.title, (*shown(self.figure_or_none()), Paragraph(f"{note}{self.sentence()}")))

@@ -1,11 +1,17 @@
-"""An answer to "is it better, and by how much?"."""
+"""Is one policy better than another, and by how much?"""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 from surelift.bounds.bound import Promise
 from surelift.results.provenance import Provenance
 from surelift.results.result import Result
+from surelift.views.figures import Interval, Intervals
+from surelift.views.names import baseline_name, quoted
+from surelift.views.numbers import at_least, chance, decimals_for, plain, rounded
+from surelift.views.promises import certifies, one_holds
+from surelift.views.text import doubt_lines, lines, outside_range
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -18,10 +24,10 @@ class Improvement(Result):
     lower: float
     """Holds with probability 1 - delta."""
     upper: float
-    """Holds with probability 1 - delta, on its own."""
+    """Also holds with probability 1 - delta, separately."""
     margin: float
     certified: bool
-    """Whether ``lower`` exceeds ``margin``, from logs without a doubt."""
+    """Whether ``lower`` exceeds ``margin``, from logs without doubts."""
     e_value: float
     """Evidence against "the improvement is at most the margin"; 1/delta certifies."""
     p_value: float
@@ -37,22 +43,79 @@ class Improvement(Result):
     improvement_range: tuple[float, float]
     assumptions: tuple[str, ...]
     doubts: tuple[str, ...]
-    basis: Provenance = field(compare=False)
+    provenance: Provenance = field(compare=False)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "policy": self.policy, "over": self.over, "estimate": self.estimate,
-            "lower": self.lower, "upper": self.upper, "margin": self.margin, "certified": self.certified,
-            "e_value": self.e_value, "p_value": self.p_value, "delta": self.delta, "rounds": self.rounds,
-            "counted": self.counted,
-            "method": self.method, "control": self.control, "promise": self.promise, "mean_weight": self.mean_weight,
-            "improvement_range": list(self.improvement_range), "assumptions": list(self.assumptions),
-            "doubts": list(self.doubts),
-        }  # fmt: skip
+    title: ClassVar = "Is it better?"
+    columns: ClassVar = (
+        "policy", "over", "estimate", "lower", "upper", "margin", "certified", "e_value", "p_value", "delta", "rounds",
+        "method", "control",
+    )  # fmt: skip
 
-    def records(self) -> list[dict[str, Any]]:
-        names = (
-            "policy", "over", "estimate", "lower", "upper", "margin", "certified", "e_value", "p_value", "delta",
-            "rounds", "method", "control",
-        )  # fmt: skip
-        return [{name: self.to_dict()[name] for name in names}]
+    @property
+    def claim(self) -> str:
+        """What would be certified: better, by more than a margin; or, for a negative margin, not much worse."""
+        name, over = quoted(self.policy), baseline_name(self.over)
+        if self.margin < 0.0:
+            return f"{name} is not worse than {over} by more than {plain(-self.margin)}"
+        return f"{name} is better than {over}{f' by more than {plain(self.margin)}' if self.margin else ''}"
+
+    @property
+    def ruled_out(self) -> bool:
+        """Whether the upper bound excludes the claim, from logs without doubts."""
+        return self.upper < self.margin and not self.doubts
+
+    def sentence(self) -> str:
+        if self.certified:
+            return f"Certified: {self.claim}."
+        if self.lower > self.margin:
+            return f"Not certified: it looks as if {self.claim}, but this is in doubt: {'; '.join(self.doubts)}."
+        if self.ruled_out and self.margin == 0.0:
+            return f"Worse: {quoted(self.policy)} performs worse than {baseline_name(self.over)}."
+        if self.ruled_out:
+            return f"Not certified: these rounds rule out that {self.claim}."
+        return f"Not certified: these rounds do not show that {self.claim}; they do not rule it out either."
+
+    def text(self) -> str:
+        decimals = decimals_for(self.upper - self.lower)
+        numbers = [
+            rounded(self.estimate, decimals, sign=True),
+            rounded(self.lower, decimals, towards="down", sign=True),
+            rounded(self.upper, decimals, towards="up", sign=True),
+        ]
+        estimate, lower, upper = (number.rjust(max(map(len, numbers))) for number in numbers)
+        e_value = f"  evidence      e-value {at_least(self.e_value)}; {1 / self.delta:.3g} certifies"
+        low, high = self.improvement_range
+        outside = f"  {outside_range('improvement', (low, high), self.mean_weight)}"
+        return lines(
+            f"Improvement of {quoted(self.policy)} over {baseline_name(self.over)}, {self.rounds:,} {self.counted}",
+            f"  estimate      {estimate}",
+            f"  lower bound   {lower}   {one_holds(self.promise, self.delta, self.method)}",
+            f"  upper bound   {upper}   also {_percent(self.delta)}, separately",
+            e_value if certifies(self.promise) else "",
+            "" if low <= self.estimate <= high else outside,
+            doubt_lines(self.doubts),
+            self.sentence(),
+        )
+
+    def interval(self, name: str) -> Interval:
+        """As a row of a figure."""
+        refuted = "worse" if self.margin == 0.0 else "ruled out"
+        verdict = "certified" if self.certified else refuted if self.ruled_out else "not certified"
+        return Interval(name, self.estimate, self.lower, self.upper, verdict, self.certified, self.margin)
+
+    def figure(self) -> Intervals:
+        return improvements_figure([self], over=self.over, margin=self.margin)
+
+    def lead(self) -> tuple[str, ...]:
+        holds = one_holds(self.promise, self.delta, self.method)
+        return f"{self.rounds:,} {self.counted}.", f"Each bound {holds}."
+
+
+def improvements_figure(improvements: Iterable[Improvement], *, over: str, margin: float) -> Intervals:
+    rows = tuple(improvement.interval(improvement.policy) for improvement in improvements)
+    return Intervals(f"improvement over {baseline_name(over)}", rows, margin, signed=True)
+
+
+def _percent(delta: float) -> str:
+    """The probability 1 - delta in per cent, never overstated."""
+    return f"{float(chance(delta)) * 100:.12g}%"

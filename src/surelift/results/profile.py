@@ -1,43 +1,67 @@
 """What each single smoothing would have given."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from surelift.results.result import Result
+from surelift.views.figures import Curve
+from surelift.views.names import baseline_name, quoted
+from surelift.views.numbers import decimals_for, rounded
+from surelift.views.text import doubt_lines, figure_lines, lines
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Profile(Result):
-    """The lower bound on an improvement by each smoothing of the grid, had it been the only one, fixed beforehand.
+    """The lower bound on an improvement from each smoothing of the grid, had it been the only one, fixed in advance.
 
-    The best of them was not known beforehand: it is a picture, and only ``lower`` is a bound.
+    The best one was not known in advance: the profile is for illustration, and only ``lower`` is a valid bound.
     """
 
     policy: str
     over: str
     estimate: float
     lower: float
-    """Of the mixture, which did not have to know the best smoothing."""
+    """From the mixture, which did not need to know the best smoothing."""
     smoothings: tuple[float, ...]
     bounds: tuple[float, ...]
     delta: float
     rounds: int
     doubts: tuple[str, ...]
 
+    title: ClassVar = "What would each smoothing alone have given?"
+
     @property
     def best(self) -> tuple[float, float]:
         """The smoothing that would have been best, and its bound."""
-        place = int(np.argmax(self.bounds))
-        return self.smoothings[place], self.bounds[place]
+        index = int(np.argmax(self.bounds))
+        return self.smoothings[index], self.bounds[index]
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "policy": self.policy, "over": self.over, "estimate": self.estimate, "lower": self.lower,
-            "smoothings": list(self.smoothings), "bounds": list(self.bounds), "delta": self.delta, "rounds": self.rounds,
-            "doubts": list(self.doubts),
-        }  # fmt: skip
+    def sentence(self) -> str:
+        smoothing, best = self.best
+        decimals = decimals_for(abs(self.estimate - self.lower))
+        lower, alone = (rounded(bound, decimals, towards="down", sign=True) for bound in (self.lower, best))
+        return (
+            f"Without knowing the best smoothing, the mixture bounds the improvement of {quoted(self.policy)} from below at "
+            f"{lower}; the best of {len(self.smoothings)} single smoothings, {smoothing:.3g}, would have given {alone}."
+        )
+
+    def text(self) -> str:
+        return lines(figure_lines(self.figure(), name=str), doubt_lines(self.doubts), self.sentence())
+
+    def figure(self) -> Curve:
+        # Bounds that say next to nothing would squeeze the others together.
+        least = self.lower - 4.0 * max(self.estimate - self.lower, 0.0)
+        informative = [pair for pair in zip(self.smoothings, self.bounds, strict=True) if pair[1] >= least]
+        smoothings, bounds = zip(*(informative or [self.best]), strict=True)
+        return Curve(
+            "smoothing, if used alone", f"lower bound on the improvement over {baseline_name(self.over)}", smoothings,
+            bounds, self.lower, "the mixture of all", columns=("smoothing", "lower bound"),
+        )  # fmt: skip
+
+    def lead(self) -> tuple[str, ...]:
+        return (f"{self.rounds:,} rounds.",)
 
     def records(self) -> list[dict[str, Any]]:
         pairs = zip(self.smoothings, self.bounds, strict=True)

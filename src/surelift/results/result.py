@@ -1,14 +1,23 @@
-"""What every result can do: show itself, and leave as a dict, JSON, CSV, a data frame, a plot or a page."""
+"""What every result can do: describe itself, and become a dict, JSON, CSV, a data frame, a plot or a page."""
 
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from surelift.errors import UsageError
+from surelift.results.certificate import certificate_or_none
 from surelift.saving import write_beside
+from surelift.views.figures import Figure
+from surelift.views.html import render
+from surelift.views.names import cell
+from surelift.views.notebook import notebook_html
+from surelift.views.page import Page, Section, Tone, assumptions_section, shown
+from surelift.views.plots import plot
+from surelift.views.text import doubt_lines, wrap
 
 FrameKind = Literal["pandas", "polars", "pyarrow"]
 
@@ -16,28 +25,97 @@ R = TypeVar("R", bound="Result")
 
 
 def delivered(text: str, path: str | Path | None, what: str) -> str | None:
-    """Into a file, or returned."""
+    """Written to a file, or returned."""
     if path is None:
         return text
     write_beside(path, text, what=what)
     return None
 
 
+# The metadata of fields that ``to_dict`` leaves out, or calls by another name.
+UNTOLD: dict[str, str | None] = {"told": None}
+
+
+def told_as(name: str) -> dict[str, str | None]:
+    return {"told": name}
+
+
 class Result:
+    """A result owns its fields and what they mean: a sentence, a text, a figure and a page."""
+
     __slots__ = ()
+    title: ClassVar[str] = ""
+    """Above the verdict on its page."""
+    derived: ClassVar[tuple[str, ...]] = ()
+    """The properties that ``to_dict`` tells besides the fields."""
+    columns: ClassVar[tuple[str, ...] | Mapping[str, str]] = ()
+    """The keys of ``to_dict`` that make a record, or the name of each column and where it comes from ("plain.lower")."""
+    rows: ClassVar[str] = ""
+    """The key of ``to_dict`` whose entries are the records, where a result has several."""
+
+    def sentence(self) -> str:
+        """The answer in a sentence or two."""
+        raise NotImplementedError(f"a {type(self).__name__} has no sentence")
+
+    def text(self) -> str:
+        """The facts in lines and the answer in a sentence, for a terminal."""
+        raise NotImplementedError(f"a {type(self).__name__} has no text")
+
+    def figure(self) -> Figure:
+        """The numbers to draw; a ``UsageError`` where there is nothing to see."""
+        raise NotImplementedError(f"a {type(self).__name__} has no figure")
+
+    def lead(self) -> tuple[str, ...]:
+        """What the page says right below the verdict."""
+        return ()
+
+    def tone(self) -> Tone:
+        return "good" if getattr(self, "certified", False) else "open"
+
+    def page(self) -> Page:
+        """The numbers, and the assumptions behind them."""
+        assumptions = tuple(self.all_of("assumptions"))
+        sections = [Section("The numbers", shown(self.figure_or_none()))]
+        if assumptions:
+            sections.append(assumptions_section(assumptions))
+        lead = (*self.lead(), *doubt_lines(self.all_of("doubts")))
+        return Page(self.title, self.tone(), self.sentence(), lead, tuple(sections), self.certificate_content())
+
+    def parts(self) -> Iterable["Result"]:
+        """The results inside one that holds several; otherwise the result itself."""
+        return (self,)
+
+    def all_of(self, kind: Literal["assumptions", "doubts"]) -> Iterable[str]:
+        """The assumptions or doubts of all parts, each once."""
+        return dict.fromkeys(text for part in self.parts() for text in getattr(part, kind, ()))
+
+    def certificate_content(self) -> Mapping[str, Any] | None:
+        """The content of its certificate; None where it does not certify anything."""
+        provenance = getattr(self, "provenance", None)
+        return None if provenance is None else certificate_or_none(provenance, self.to_dict())
+
+    def figure_or_none(self) -> Figure | None:
+        try:
+            return self.figure()
+        except UsageError:
+            return None
 
     def to_dict(self) -> dict[str, Any]:
-        raise NotImplementedError
+        return {**_fields_told(self), **{name: _plain(getattr(self, name)) for name in self.derived}}
 
     def records(self) -> list[dict[str, Any]]:
-        """One flat record for each policy."""
-        raise NotImplementedError
+        """Flat records, one for each policy or finding."""
+        content = self.to_dict()
+        if self.rows:
+            return list(content[self.rows])
+        columns = self.columns if isinstance(self.columns, Mapping) else {name: name for name in self.columns}
+        return [{name: _flat(_at(content, path)) for name, path in columns.items()}]
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def to_frame(self, kind: FrameKind = "pandas") -> Any:
-        """One row for each policy, as a data frame of the library named."""
+        """One row for each record, as a data frame of the library named."""
         import narwhals as nw
 
         records = self.records()
@@ -46,12 +124,10 @@ class Result:
         try:
             return nw.from_dict(columns, backend=kind).to_native()
         except (ImportError, ModuleNotFoundError) as error:
-            raise UsageError(f"{kind} is not installed; install it, or ask for to_frame('pyarrow').") from error
+            raise UsageError(f"{kind} is not installed; install it, or use to_frame('pyarrow').") from error
 
     def to_csv(self, path: str | Path | None = None) -> str | None:
-        """One row for each policy, as CSV: into a file, or as text. Names that a spreadsheet would execute are quoted."""
-        from surelift.views.names import cell
-
+        """One row for each record, as CSV: to a file, or as text. Names that a spreadsheet would run are quoted."""
         text, records = io.StringIO(), self.records()
         writer = csv.DictWriter(text, list(records[0]) if records else [], lineterminator="\n")
         writer.writerow({name: cell(name) for name in writer.fieldnames})
@@ -59,36 +135,28 @@ class Result:
         return delivered(text.getvalue(), path, "the table")
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the result with matplotlib (extra ``report``) into ``ax``, or a figure of its own; returns the axes."""
-        from surelift.views.pictures import picture
-        from surelift.views.plots import plot
-
-        return plot(picture(self), ax)
+        """Draw with matplotlib (extra ``report``) into ``ax``, or into a new figure; returns the axes."""
+        return plot(self.figure(), ax)
 
     def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str | None:
-        """The result as one page of HTML that needs no network (extra ``report``): into a file, or as text."""
-        from surelift.views.html import page_of
-
-        return delivered(page_of(self, title), path, "the report")
+        """The result as one HTML page that needs no network (extra ``report``): to a file, or as text."""
+        page = self.page()
+        return delivered(render(page if title is None else replace(page, title=title)), path, "the report")
 
     def _repr_html_(self) -> str:
-        from surelift.views.notebook import notebook_html
-
-        return notebook_html(self)
+        return notebook_html(self.sentence(), repr(self), self.figure_or_none(), getattr(self, "doubts", ()))
 
     def __bool__(self) -> bool:
-        raise TypeError(f"{type(self).__name__} results are neither true nor false; ask for .certified, .ok or .same")
+        raise TypeError(f"a {type(self).__name__} is neither true nor false; use .certified, .ok or .same")
 
     def __repr__(self) -> str:
-        from surelift.views.text import text
-
-        return text(self)
+        return wrap(self.text())
 
     __str__ = __repr__
 
 
 class ByName(Result, Mapping[str, R]):
-    """Results of several policies, each under its name."""
+    """Results of several policies, by name."""
 
     __slots__ = ()
     results: Mapping[str, R]
@@ -105,5 +173,45 @@ class ByName(Result, Mapping[str, R]):
     def __bool__(self) -> bool:
         return bool(self.results)
 
+    @property
+    def first(self) -> R:
+        return next(iter(self.results.values()))
+
+    def sentence(self) -> str:
+        return " ".join(result.sentence() for result in self.results.values())
+
+    def lead(self) -> tuple[str, ...]:
+        return self.first.lead()
+
+    def parts(self) -> Iterable[Result]:
+        return [part for result in self.results.values() for part in result.parts()]
+
     def records(self) -> list[dict[str, Any]]:
         return [record for result in self.results.values() for record in result.records()]
+
+
+def _fields_told(value: Any) -> dict[str, Any]:
+    named = ((field.metadata.get("told", field.name), field.name) for field in fields(value))
+    return {told: _plain(getattr(value, name)) for told, name in named if told is not None and name != "provenance"}
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it: results and dataclasses as dicts, tuples as lists."""
+    if isinstance(value, Result):
+        return value.to_dict()
+    if is_dataclass(value):
+        return _fields_told(value)
+    if isinstance(value, Mapping):
+        return {name: _plain(entry) for name, entry in value.items()}
+    return [_plain(entry) for entry in value] if isinstance(value, tuple | list) else value
+
+
+def _at(content: Any, path: str) -> Any:
+    for step in path.split("."):
+        content = content[int(step)] if isinstance(content, list) else content[step]
+    return content
+
+
+def _flat(value: Any) -> Any:
+    """A list fits into a cell as text."""
+    return "; ".join(map(str, value)) if isinstance(value, list) else value

@@ -1,12 +1,17 @@
 """Which of several policies should replace production, if any?"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal
 
-from surelift.results.improvement import Improvement
+from surelift.results.improvement import Improvement, improvements_figure
 from surelift.results.provenance import Provenance
 from surelift.results.result import Result
+from surelift.views.figures import Intervals
+from surelift.views.names import baseline_name, quoted
+from surelift.views.numbers import decimals_for, plain, rounded
+from surelift.views.promises import all_hold
+from surelift.views.text import doubt_lines, figure_lines, lines
 
 Many = Literal["simultaneous", "e-bh"]
 
@@ -16,46 +21,87 @@ class Selection(Result):
     """The policy with the largest certified improvement, or None: keep production."""
 
     chosen: str | None
-    """Never set where ``many`` is "e-bh": a false discovery rate is no promise about any one of them."""
+    """Never set where ``many`` is "e-bh": a false discovery rate does not certify any single policy."""
     discoveries: tuple[str, ...]
-    """The policies found to be better: certified all at once, or with a false discovery rate of at most delta."""
+    """The policies found to be better: all certified at once, or with a false discovery rate of at most delta."""
     over: str
     many: Many
     improvements: Mapping[str, Improvement]
     """By name; each is bounded at delta divided by their number, so that all lower bounds hold at once."""
     delta: float
-    """The chance that any bound fails; under "e-bh" also the expected share of false ones among the discoveries."""
+    """The probability that any bound fails; under "e-bh" also the expected share of false discoveries."""
     margin: float
     rounds: int
     method: str
     control: str
     assumptions: tuple[str, ...]
     doubts: tuple[str, ...]
-    basis: Provenance = field(compare=False)
+    provenance: Provenance = field(compare=False)
+
+    title: ClassVar = "Which one is better?"
+    derived: ClassVar = ("certified",)
 
     @property
     def certified(self) -> bool:
         return self.chosen is not None
 
+    @property
+    def first(self) -> Improvement:
+        return next(iter(self.improvements.values()))
+
     def __getitem__(self, policy: str) -> Improvement:
         return self.improvements[policy]
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "chosen": self.chosen, "discoveries": list(self.discoveries), "over": self.over, "many": self.many,
-            "certified": self.certified, "delta": self.delta, "margin": self.margin, "rounds": self.rounds,
-            "method": self.method, "control": self.control, "assumptions": list(self.assumptions),
-            "doubts": list(self.doubts),
-            "improvements": {name: result.to_dict() for name, result in self.improvements.items()},
-        }  # fmt: skip
+    def sentence(self) -> str:
+        over = baseline_name(self.over)
+        if self.many == "e-bh":
+            return self._discovered()
+        if self.chosen is None:
+            return f"Keep {over}: no candidate is certified better."
+        decimals = max(decimals_for(each.upper - each.lower) for each in self.improvements.values())
+        lower = self.improvements[self.chosen].lower
+        name, bound = quoted(self.chosen), rounded(lower, decimals, towards="down")
+        if lower < 0.0:
+            loss, margin = bound.lstrip("-"), plain(-self.margin)
+            return f"Choose {name}: worse than {over} by at most {loss}, within the margin of {margin}."
+        return f"Choose {name}: better than {over} by at least {bound}."
+
+    def _discovered(self) -> str:
+        over = baseline_name(self.over)
+        if not self.discoveries:
+            return f"No discovery: no candidate is found better than {over}."
+        names = ", ".join(map(quoted, self.discoveries))
+        return (
+            f"Found better than {over}: {names}, with a false discovery rate of at most {self.delta:g} (e-BH). "
+            "This does not certify any single candidate."
+        )
+
+    def text(self) -> str:
+        return lines(
+            f"Improvements over {baseline_name(self.over)}, {self.rounds:,} {self.first.counted}",
+            figure_lines(self.figure()),
+            f"Together, all lower bounds {all_hold(self.first.promise, self.delta)}.",
+            doubt_lines(self.doubts),
+            self.sentence(),
+        )
+
+    def figure(self) -> Intervals:
+        figure = improvements_figure(self.improvements.values(), over=self.over, margin=self.margin)
+        if self.many == "simultaneous":
+            return figure
+        rows = (
+            replace(row, verdict="found better" if row.name in self.discoveries else "not found",
+                    certified=row.name in self.discoveries)
+            for row in figure.rows
+        )  # fmt: skip
+        return replace(figure, rows=tuple(rows))
+
+    def lead(self) -> tuple[str, ...]:
+        return (f"{self.rounds:,} {self.first.counted}.",)
 
     def records(self) -> list[dict[str, Any]]:
         return [
-            {
-                **record,
-                "discovered": record["policy"] in self.discoveries,
-                "chosen": record["policy"] == self.chosen,
-            }
-            for result in self.improvements.values()
-            for record in result.records()
+            {**record, "discovered": name in self.discoveries, "chosen": name == self.chosen}
+            for name, improvement in self.improvements.items()
+            for record in improvement.records()
         ]

@@ -1,16 +1,20 @@
-"""How often each method held on simulated logs, and how wide it was."""
+"""How often does each method hold on simulated logs, and how wide is it?"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 from surelift.bounds.bound import Promise
 from surelift.results.result import Result
+from surelift.views.figures import Dot, Dots
+from surelift.views.names import quoted
+from surelift.views.promises import certifies
+from surelift.views.text import aligned, lines
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Of one method, over the simulated logs of one policy."""
+    """One method, over the simulated logs of one policy."""
 
     policy: str
     method: str
@@ -18,15 +22,9 @@ class Outcome:
     coverage: float
     """How often both bounds held."""
     width: float
-    """Their mean distance, in the units of the column."""
+    """The mean width of the interval, in the units of the column."""
     empty: float
-    """How often the lower bound said nothing."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "policy": self.policy, "method": self.method, "promise": self.promise, "coverage": self.coverage,
-            "width": self.width, "empty": self.empty,
-        }  # fmt: skip
+    """How often the lower bound was trivial."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -38,13 +36,39 @@ class Simulation(Result):
     runs: int
     delta: float
     truth: Mapping[str, float]
-    """The value of each policy in the simulation, in the units of the column."""
+    """The true value of each policy in the simulation, in the units of the column."""
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "rounds": self.rounds, "runs": self.runs, "delta": self.delta, "truth": dict(self.truth),
-            "outcomes": self.records(),
-        }  # fmt: skip
+    title: ClassVar = "How do the methods perform on these weights?"
+    rows: ClassVar = "outcomes"
 
-    def records(self) -> list[dict[str, Any]]:
-        return [outcome.to_dict() for outcome in self.outcomes]
+    @property
+    def promised(self) -> str:
+        """The coverage that methods should have."""
+        return f"{100 - 100 * self.delta:.6g}%"
+
+    def sentence(self) -> str:
+        coverage = [outcome.coverage for outcome in self.outcomes if certifies(outcome.promise)]
+        return (
+            f"Methods that certify held in at least {min(coverage, default=0.0):.1%} of {self.runs:,} simulated logs; "
+            f"{self.promised} is promised."
+        )
+
+    def text(self) -> str:
+        rows = [("policy", "method", "held", "width", "empty", "promise")]
+        rows += [
+            (quoted(each.policy), each.method, f"{each.coverage:.1%}", f"{each.width:.4g}", f"{each.empty:.0%}",
+             each.promise)
+            for each in self.outcomes
+        ]  # fmt: skip
+        head = f"{self.runs:,} simulated logs of {self.rounds:,} rounds with these weights; {self.promised} should hold"
+        return lines(head, aligned(rows))
+
+    def figure(self) -> Dots:
+        rows = tuple(
+            Dot(outcome.policy, outcome.method, outcome.coverage, outcome.width, certifies(outcome.promise))
+            for outcome in self.outcomes
+        )
+        return Dots(rows, 1.0 - self.delta)
+
+    def lead(self) -> tuple[str, ...]:
+        return (f"{self.rounds:,} rounds.",)

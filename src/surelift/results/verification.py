@@ -1,30 +1,48 @@
-"""Whether a certificate follows from the logs."""
+"""Does a certificate follow from the logs?"""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
-from surelift.decisions.certificate import Answer
 from surelift.results.result import Result
+from surelift.views.figures import Figure
+from surelift.views.page import Page, Paragraph, Section, Tone
+from surelift.views.text import lines
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Verification(Result):
-    """Whether everything came out the same, and what did not."""
+    """Whether the certificate was reproduced, and what differs."""
 
     differences: tuple[str, ...]
     rounds: int
-    answer: Answer
-    """The answer computed again."""
+    answer: Result
+    """The recomputed answer."""
+
+    title: ClassVar = "Verification"
+    derived: ClassVar = ("same",)
+    columns: ClassVar = ("same", "differences", "rounds")
 
     @property
     def same(self) -> bool:
         return not self.differences
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "same": self.same, "differences": list(self.differences), "rounds": self.rounds,
-            "answer": self.answer.to_dict(),
-        }  # fmt: skip
+    def sentence(self) -> str:
+        if self.same:
+            return f"Verified: the same {self.rounds:,} rounds give the same answer."
+        return "Not verified: the certificate does not follow from these logs."
 
-    def records(self) -> list[dict[str, Any]]:
-        return [{"same": self.same, "differences": "; ".join(self.differences), "rounds": self.rounds}]
+    def text(self) -> str:
+        if self.same:
+            return lines(self.sentence(), self.answer.text())
+        return lines(self.sentence(), [f"- {difference}" for difference in self.differences])
+
+    def figure(self) -> Figure:
+        return self.answer.figure()
+
+    def tone(self) -> Tone:
+        return "good" if self.same else "bad"
+
+    def page(self) -> Page:
+        page = self.answer.page()
+        differences = () if self.same else (Section("What differs", (Paragraph(items=self.differences),)),)
+        return Page(self.title, self.tone(), self.sentence(), (page.verdict,), (*differences, *page.sections))

@@ -1,5 +1,1 @@
-"""Results become something to read."""
-
-from surelift.views.text import text
-
-__all__ = ["text"]
+"""How any result is shown: as text, in a notebook, as a chart, a plot or a page. Nothing here knows a result."""

@@ -1,37 +1,42 @@
-"""Names as they come from other people's files, made harmless for whoever reads them."""
+"""Names from other people's files, made safe to display."""
 
 LONGEST = 40
 
 
 def visible(name: object) -> str:
-    """A name in which nothing is hidden: what does not print is written out.
+    """A name with every unprintable character escaped.
 
     >>> visible("a\\x1b[31mb\\u202ec")
     'a\\\\x1b[31mb\\\\u202ec'
     """
-    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in str(name))
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(name))
 
 
 def short(name: object) -> str:
-    """The same for a place with little room: the middle of a long name is left out."""
+    """The same, at most ``LONGEST`` characters: a long name loses its middle."""
     whole = visible(name)
     half = LONGEST // 2
     return whole if len(whole) <= LONGEST else f"{whole[: half - 1]}…{whole[-half:]}"
 
 
 def quoted(name: object) -> str:
-    """A name in a sentence, in quotes; of a very long one the middle is left out."""
+    """A name in quotes, for a sentence; a very long name loses its middle."""
     text = str(name)
     return repr(text) if len(text) <= 2 * LONGEST else repr(f"{text[: LONGEST - 1]}…{text[-LONGEST:]}")
 
 
+def baseline_name(over: str) -> str:
+    """The policy a candidate is compared with: production by its plain name, any other in quotes."""
+    return "production" if over == "production" else quoted(over)
+
+
 def harmless(text: str) -> str:
-    """A text for a terminal: lines stay lines, and no control character gets through."""
+    """Text for a terminal: line breaks stay, control characters are escaped."""
     return "\n".join(visible(line) for line in text.split("\n"))
 
 
 def cell(value: object) -> object:
-    """A value for a cell of CSV: a text that a spreadsheet would take for a formula gets an apostrophe before it."""
+    """A value for a CSV cell: text that a spreadsheet would run as a formula gets an apostrophe in front."""
     if not isinstance(value, str):
         return value
     shown = visible(value)

@@ -1,11 +1,11 @@
-"""Numbers as people read them: bounds rounded away from what they promise, never towards it."""
+"""Numbers as people read them: lower bounds are rounded down and upper bounds up, never the other way."""
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
 
 def decimals_for(width: float) -> int:
-    """So many decimals that an interval of this width shows two or three digits of it.
+    """Enough decimals to show two or three digits of an interval's width.
 
     >>> decimals_for(0.016), decimals_for(2.5)
     (4, 2)
@@ -26,8 +26,17 @@ def chance(delta: float) -> str:
 
 
 def plain(number: float) -> str:
-    """A number that someone chose, as they wrote it."""
+    """A number that someone chose, such as a margin, as they wrote it."""
     return f"{number + 0.0:.12g}"
+
+
+def approximate(number: int) -> str:
+    """A count rounded to two digits, which is all a forecast can tell.
+
+    >>> approximate(87), approximate(12_345)
+    ('87', '12,000')
+    """
+    return f"{number:,}" if number < 100 else f"{round(number, 2 - len(str(number))):,}"
 
 
 def at_least(number: float) -> str:

@@ -1,14 +1,14 @@
-"""Pictures drawn with matplotlib (extra ``report``), fit for a paper: labelled, and apart for the colour-blind."""
+"""Figures drawn with matplotlib (extra ``report``), ready for a paper: labelled, and clear to colour-blind readers."""
 
 from functools import singledispatch
 from typing import Any
 
 from surelift.errors import UsageError
+from surelift.views.figures import Curve, Dots, Growing, Intervals, Line, WeightHistogram
 from surelift.views.names import short, visible
-from surelift.views.pictures import Curve, Dots, Growing, Intervals, Line, Weights
-from surelift.views.tables import size_words
+from surelift.views.tables import weight_range
 
-# Colours that remain apart for the colour-blind (Okabe and Ito).
+# Distinct for colour-blind readers (Okabe and Ito).
 COLOURS = ("#999999", "#e69f00", "#56b4e9", "#009e73", "#0072b2", "#d55e00", "#cc79a7", "#000000", "#f0e442")
 CERTIFIED, UNCERTAIN, WORSE = "#0072b2", "#767676", "#d55e00"
 LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
@@ -19,69 +19,67 @@ def require_matplotlib() -> Any:
         import matplotlib
     except ModuleNotFoundError as error:
         raise UsageError(
-            "figures need matplotlib, which is not installed; say: pip install 'surelift[report]'."
+            "figures need matplotlib, which is not installed; run: pip install 'surelift[report]'."
         ) from error
     return matplotlib
 
 
-def plot(picture: Any, ax: Any = None) -> Any:
-    """Draw into ``ax``, or into a figure of its own, and return the axes."""
+def plot(figure: Any, ax: Any = None) -> Any:
+    """Draw into ``ax``, or into a new matplotlib figure, and return the axes."""
     if ax is None:
         require_matplotlib()
         from matplotlib import pyplot
 
-        _, ax = pyplot.subplots(figsize=(6.4, height_of(picture)), layout="constrained")
+        _, ax = pyplot.subplots(figsize=(6.4, height_of(figure)), layout="constrained")
     ax.spines[["top", "right"]].set_visible(False)
-    draw(picture, ax)
+    draw(figure, ax)
     return ax
 
 
-def height_of(picture: Any) -> float:
-    """Inches: intervals and dots have a line each."""
-    rows = len(picture.rows) if isinstance(picture, Intervals | Dots) else 0
+def height_of(figure: Any) -> float:
+    """In inches: one line for each interval or dot."""
+    rows = len(figure.rows) if isinstance(figure, Intervals | Dots) else 0
     return 1.1 + 0.42 * rows if rows else 3.8
 
 
 @singledispatch
-def draw(picture: Any, ax: Any) -> None:
-    raise TypeError(f"no plot of a {type(picture).__name__}")
+def draw(figure: Any, ax: Any) -> None:
+    raise TypeError(f"a {type(figure).__name__} has no plot")
 
 
 @draw.register
-def _(picture: Intervals, ax: Any) -> None:
-    for place, one in enumerate(picture.rows):
-        colour = CERTIFIED if one.certified else WORSE if one.verdict in ("worse", "surely not") else UNCERTAIN
-        for end, arrow in ((one.lower, "|"), (one.upper, "|")):
+def _(figure: Intervals, ax: Any) -> None:
+    for y, row in enumerate(figure.rows):
+        colour = CERTIFIED if row.certified else WORSE if row.verdict in ("worse", "ruled out") else UNCERTAIN
+        for end in (row.lower, row.upper):
             if end is not None:
-                ax.plot([one.estimate, end], [place, place], color=colour, linewidth=2)
-                ax.plot(end, place, arrow, color=colour, markersize=10, markeredgewidth=2)
-        ax.plot(
-            one.estimate, place, "o", color=colour, markersize=6, markerfacecolor=colour if one.certified else "white"
-        )
-        if picture.reference is None and one.mark is not None:
-            ax.plot(one.mark, place, "d", color="black", markersize=4)
-    _reference(ax.axvline, picture.reference)
-    _name_rows(ax, [one.name for one in picture.rows])
-    ax.set_xlabel(visible(picture.label), parse_math=False)
+                ax.plot([row.estimate, end], [y, y], color=colour, linewidth=2)
+                ax.plot(end, y, "|", color=colour, markersize=10, markeredgewidth=2)
+        ax.plot(row.estimate, y, "o", color=colour, markersize=6, markerfacecolor=colour if row.certified else "white")
+        if figure.reference is None and row.mark is not None:
+            ax.plot(row.mark, y, "d", color="black", markersize=4)
+    _reference(ax.axvline, figure.reference)
+    _name_rows(ax, [row.name for row in figure.rows])
+    ax.set_xlabel(visible(figure.label), parse_math=False)
 
 
 @draw.register
-def _(picture: Growing, ax: Any) -> None:
-    for place, line in enumerate(picture.lines):
-        colour = LINES[place % len(LINES)]
-        if _whole(line):
+def _(figure: Growing, ax: Any) -> None:
+    for index, line in enumerate(figure.lines):
+        colour = LINES[index % len(LINES)]
+        if _two_sided(line):
             ax.fill_between(line.x, line.lower, line.upper, color=colour, alpha=0.12, linewidth=0)
         for values, style, label in ((line.lower, "-", short(line.name)), (line.upper, ":", None)):
             ax.plot(line.x, _gaps(values), style, color=colour, label=label)
         ax.plot(line.x, _gaps(line.estimate), "--", color=colour, linewidth=0.8)
-    _reference(ax.axhline, picture.reference)
-    ax.set_xlabel(picture.counted)
-    ax.set_ylabel(visible(picture.label), parse_math=False)
+    _reference(ax.axhline, figure.reference)
+    ax.set_xlabel(figure.counted)
+    ax.set_ylabel(visible(figure.label), parse_math=False)
     ax.margins(x=0)
     _legend(ax, "lower bound (line), estimate (dashed), upper bound (dotted)")
 
 
-def _whole(line: Line) -> bool:
+def _two_sided(line: Line) -> bool:
     return None not in line.lower and None not in line.upper
 
 
@@ -90,46 +88,46 @@ def _gaps(values: Any) -> list[float]:
 
 
 @draw.register
-def _(picture: Weights, ax: Any) -> None:
-    sizes = sorted({bar.below for bar in picture.bars})
-    names = list(dict.fromkeys(bar.name for bar in picture.bars))
+def _(figure: WeightHistogram, ax: Any) -> None:
+    sizes = sorted({bar.below for bar in figure.bars})
+    names = list(dict.fromkeys(bar.name for bar in figure.bars))
     width = 0.8 / len(names)
-    for place, name in enumerate(names):
-        own = [bar for bar in picture.bars if bar.name == name]
-        left = [sizes.index(bar.below) + (place - (len(names) - 1) / 2) * width for bar in own]
-        colour = LINES[place % len(LINES)]
-        ax.bar(left, [100 * bar.rounds for bar in own], 0.9 * width, color=colour, alpha=0.35)
-        ax.plot(left, [100 * bar.weight for bar in own], "D", color=colour, markersize=4, label=short(name))
-    ax.set_xticks(range(len(sizes)), [size_words(size) for size in sizes], rotation=40, ha="right", fontsize="small")
-    ax.set(xlabel="weight of a round", ylabel="per cent")
-    _legend(ax, "of the rounds (bar), of the weight (diamond)")
+    for index, name in enumerate(names):
+        bars = [bar for bar in figure.bars if bar.name == name]
+        left = [sizes.index(bar.below) + (index - (len(names) - 1) / 2) * width for bar in bars]
+        colour = LINES[index % len(LINES)]
+        ax.bar(left, [100 * bar.rounds for bar in bars], 0.9 * width, color=colour, alpha=0.35)
+        ax.plot(left, [100 * bar.weight for bar in bars], "D", color=colour, markersize=4, label=short(name))
+    ax.set_xticks(range(len(sizes)), [weight_range(size) for size in sizes], rotation=40, ha="right", fontsize="small")
+    ax.set(xlabel="importance weight", ylabel="per cent")
+    _legend(ax, "share of rounds (bar), share of weight (diamond)")
 
 
 @draw.register
-def _(picture: Curve, ax: Any) -> None:
-    ax.plot(picture.x, [100 * y for y in picture.y] if picture.percent else picture.y, color=CERTIFIED)
-    level = 100 * picture.level if picture.percent else picture.level
-    ax.axhline(level, color="#d55e00", linestyle="--", label=picture.level_name)
-    if picture.mark is not None:
-        ax.axvline(picture.mark, color="black", linewidth=0.8, label=picture.mark_name)
+def _(figure: Curve, ax: Any) -> None:
+    ax.plot(figure.x, [100 * y for y in figure.y] if figure.percent else figure.y, color=CERTIFIED)
+    level = 100 * figure.level if figure.percent else figure.level
+    ax.axhline(level, color="#d55e00", linestyle="--", label=figure.level_name)
+    if figure.mark is not None:
+        ax.axvline(figure.mark, color="black", linewidth=0.8, label=figure.mark_name)
     ax.set_xscale("log")
-    ax.set_xlabel(picture.x_label, parse_math=False)
-    ax.set_ylabel(
-        visible(f"{picture.y_label} (%)" if picture.percent else picture.y_label), parse_math=False, wrap=True
-    )
+    ax.set_xlabel(figure.x_label, parse_math=False)
+    ax.set_ylabel(visible(f"{figure.y_label} (%)" if figure.percent else figure.y_label), parse_math=False, wrap=True)
     _legend(ax)
 
 
 @draw.register
-def _(picture: Dots, ax: Any) -> None:
-    for place, one in enumerate(picture.rows):
-        colour = CERTIFIED if one.certifies else UNCERTAIN
-        ax.plot(100 * one.held, place, "o", color=colour, markerfacecolor=colour if one.certifies else "white")
-    ax.axvline(100 * picture.level, color="black", linewidth=0.8)
-    several = len({one.name for one in picture.rows}) > 1
-    said = [f"{one.method}, width {one.width:.3g}" for one in picture.rows]
-    _name_rows(ax, [f"{one.name}, {text}" if several else text for one, text in zip(picture.rows, said, strict=True)])
-    ax.set_xlabel(f"held in per cent of simulated logs ({100 * picture.level:g} promised)")
+def _(figure: Dots, ax: Any) -> None:
+    for y, dot in enumerate(figure.rows):
+        colour = CERTIFIED if dot.certifies else UNCERTAIN
+        ax.plot(100 * dot.held, y, "o", color=colour, markerfacecolor=colour if dot.certifies else "white")
+    ax.axvline(100 * figure.level, color="black", linewidth=0.8)
+    several = len({dot.name for dot in figure.rows}) > 1
+    labels = [f"{dot.method}, width {dot.width:.3g}" for dot in figure.rows]
+    if several:
+        labels = [f"{dot.name}, {label}" for dot, label in zip(figure.rows, labels, strict=True)]
+    _name_rows(ax, labels)
+    ax.set_xlabel(f"simulated logs in which it held, in per cent (promised: {100 * figure.level:g})")
 
 
 def _reference(line: Any, value: float | None) -> None:

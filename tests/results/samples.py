@@ -1,4 +1,4 @@
-"""One result of every kind, from one small log, under names of one's own choice."""
+"""One result of every kind, from one small log, with policies of any name."""
 
 from functools import cache
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import surelift as sl
-from surelift.results.guarantee import Guarantee as Learned
+from surelift.results.guarantee import Guarantee
 from surelift.results.result import ByName, Result
 
 
@@ -36,12 +36,12 @@ def every_result(name: str = "new", other: str = "old") -> dict[str, Result]:
     rounds, table = logs()
     policies = {name: "good", other: "bad"}
     gate = sl.gate(rounds, {name: "good"}, guardrails=[sl.Guardrail("click", 0.1)])
-    watch = sl.Monitor({name: "good"}, reward="click", propensity="p")
+    monitor = sl.Monitor({name: "good"}, reward="click", propensity="p")
     for part in range(4):
-        watch.update({column: values[500 * part : 500 * (part + 1)] for column, values in table.items()})
+        monitor.update({column: values[500 * part : 500 * (part + 1)] for column, values in table.items()})
     answer = sl.select(rounds, policies)
     embedding = trials(name)
-    found: dict[str, Result] = {
+    results: dict[str, Result] = {
         "Improvement": answer.improvements[name],
         "Selection": answer,
         "Selection, e-BH": sl.select(rounds, policies, many="e-bh"),
@@ -59,14 +59,14 @@ def every_result(name: str = "new", other: str = "old") -> dict[str, Result]:
         "Simulation": sl.simulate(rounds, {name: "good"}, runs=3, rounds=200),
         "Verification": sl.verify(sl.Certificate.of(answer), rounds),
         "Profile": sl.profile(rounds, {name: "good"}),
-        "History": watch.course(),
+        "History": monitor.course(),
         "Report": sl.study(rounds, policies),
         "Guarantee": guarantee(name, answer),
         "EmbeddingHealth": embedding,
         "EmbeddingTrial": embedding[name],
     }
-    assert tuple(found) == KINDS
-    return found
+    assert tuple(results) == KINDS
+    return results
 
 
 def trials(name: str) -> sl.EmbeddingHealth:
@@ -80,17 +80,17 @@ def trials(name: str) -> sl.EmbeddingHealth:
     return sl.check_embedding(logs, {name: rng.dirichlet(np.ones(6), 500)})
 
 
-def guarantee(name: str, answer: sl.Selection) -> Learned:
-    """As learning makes it, without learning anything."""
-    return Learned(
+def guarantee(name: str, answer: sl.Selection) -> Guarantee:
+    """As training makes it, without training anything."""
+    return Guarantee(
         policy=name, about="improvement", estimate=0.1, lower=0.05, upper=None, certified=True, delta=0.05, rounds=2_000,
         objective="improvement", divergence=1.0, prior="zero", promise="any number of looks", assumptions=("true",),
-        doubts=(), basis=answer.basis,
+        doubts=(), provenance=answer.provenance,
     )  # fmt: skip
 
 
-def kinds(kind: type = Result) -> set[str]:
-    """Every kind of result there is, by name."""
-    children: list[type] = kind.__subclasses__()
-    below = {one for child in children if child.__module__.startswith("surelift") for one in kinds(child)}
-    return below | ({kind.__name__} if kind not in (Result, ByName) else set())
+def result_classes(base: type = Result) -> set[str]:
+    """The names of all result classes of the package."""
+    children: list[type] = base.__subclasses__()
+    below = {name for child in children if child.__module__.startswith("surelift") for name in result_classes(child)}
+    return below | ({base.__name__} if base not in (Result, ByName) else set())

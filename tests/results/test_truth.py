@@ -1,4 +1,4 @@
-"""Every sentence is true, whatever was asked: doubts, margins of either sign, costs, clusters, many candidates."""
+"""Every sentence is true in every case: doubts, margins of either sign, costs, clusters, many candidates."""
 
 import dataclasses
 from pathlib import Path
@@ -9,9 +9,7 @@ import pytest
 
 import surelift as sl
 from surelift.cli.app import main
-from surelift.views.charts import spec
-from surelift.views.pictures import picture
-from surelift.views.sentences import sentence
+from surelift.views.vega import spec
 from tests.prose import flat
 
 N = 400
@@ -24,24 +22,27 @@ TABLE: dict[str, Any] = {"r": R, "p": P, "n": NEW, "c": G * 1.0}
 LOGS = sl.Logs(reward=R, propensity=P)
 
 
-def test_a_guardrail_within_its_margin_is_not_said_to_be_unharmed() -> None:
+def test_a_guardrail_within_its_margin_is_not_called_unharmed() -> None:
     answer = sl.gate(sl.Logs(TABLE, reward="r", propensity="p"), "n", guardrails=[sl.Guardrail("c", 0.9, cost=True)])
     assert answer.certified
     assert answer.guardrails["c"].upper < 0
-    assert sentence(answer).endswith("no guardrail gets worse by more than its margin.")
+    assert answer.sentence().endswith("no guardrail gets worse by more than its margin.")
     assert "better by -" in str(answer)
-    assert "improvement" in getattr(picture(answer), "label", "")
+    assert "improvement" in getattr(answer.figure(), "label", "")
 
 
 @pytest.mark.parametrize(
     "logs, says",
     [
-        ({"reward": R}, "earn nothing: 8 times the value is what a cluster earns"),
-        ({"cost": 1 - R}, "cost 1, the most there is; 8 times an improvement is what a cluster saves"),
-        ({"reward": 2 * R - 1, "reward_range": (-1, 1)}, "earn -1, the least there is; 8 times an improvement"),
+        ({"reward": R}, "earn nothing; a cluster earns 8 times the value"),
+        ({"cost": 1 - R}, "cost 1, the maximum; a cluster saves 8 times the improvement"),
+        (
+            {"reward": 2 * R - 1, "reward_range": (-1, 1)},
+            "earn -1, the minimum; a cluster gains 8 times the improvement",
+        ),
     ],
 )
-def test_what_fills_up_a_cluster_is_said(logs: dict[str, Any], says: str) -> None:
+def test_the_assumptions_say_what_fills_up_a_cluster(logs: dict[str, Any], says: str) -> None:
     clustered = sl.Logs(**logs, propensity=P, cluster=np.repeat(range(100), 4), cluster_max=8)
     value = sl.evaluate(clustered, "production")["production"]
     assert any(says in assumption for assumption in value.assumptions)
@@ -49,64 +50,57 @@ def test_what_fills_up_a_cluster_is_said(logs: dict[str, Any], says: str) -> Non
     assert earned == pytest.approx(np.mean(logs["reward"] if "reward" in logs else logs["cost"]))
 
 
-def test_under_a_doubt_nothing_is_promised() -> None:
+def test_with_a_doubt_nothing_is_promised() -> None:
     logs = sl.Logs(reward=R, propensity=P, propensity_is_estimated=True)
-    found = sl.study(logs, {"a": NEW})
-    assert found.selection is not None
-    assert found.course is not None
-    assert found.forecasts["a"].more_rounds is None
-    assert "no number of rounds would" in sentence(found.forecasts["a"])
-    assert "under a doubt" in sentence(found.course)
-    page = found.to_html() or ""
-    assert "were it not for the doubt" in page
-    assert "the model of the propensities is right" in page
+    report = sl.study(logs, {"a": NEW})
+    assert report.selection is not None
+    assert report.history is not None
+    assert report.forecasts["a"].more_rounds is None
+    assert "no number of rounds would" in report.forecasts["a"].sentence()
+    assert "in doubt: conditional on the propensity model" in report.history.sentence()
+    page = report.to_html() or ""
+    assert "apart from the doubt stated below" in page
+    assert "the propensity model is correct" in page
     assert "recorded when the decisions were made" not in page
 
 
 def test_discoveries_are_not_called_certified() -> None:
-    found = sl.select(LOGS, {"a": NEW, "b": 1 - NEW}, many="e-bh")
-    verdicts = {row["verdict"] for row in _rows(spec(picture(found))) if "verdict" in row}
+    selection = sl.select(LOGS, {"a": NEW, "b": 1 - NEW}, many="e-bh")
+    verdicts = {row["verdict"] for row in _rows(spec(selection.figure())) if "verdict" in row}
     assert verdicts == {"found better", "not found"}
 
 
 def _rows(chart: Any) -> list[dict[str, Any]]:
-    found = [row for values in (chart.get("datasets") or {}).values() for row in values]
-    found += (chart.get("data") or {}).get("values", [])
-    return found + [row for layer in chart.get("layer", []) for row in _rows(layer)]
+    rows = [row for values in (chart.get("datasets") or {}).values() for row in values]
+    rows += (chart.get("data") or {}).get("values", [])
+    return rows + [row for layer in chart.get("layer", []) for row in _rows(layer)]
 
 
 def test_a_negative_margin_is_no_improvement() -> None:
     answer = sl.compare(LOGS, {"a": P * 0.98}, margin=-0.2)
-    assert sentence(answer) == "Certified: 'a' is not worse than production by more than 0.2."
-    found = sl.select(LOGS, {"a": 1 - NEW, "b": np.where(G, 0.45, 0.55)}, margin=-0.5)
-    assert sentence(found).startswith("Choose 'b': worse than production by at most 0.")
+    assert answer.sentence() == "Certified: 'a' is not worse than production by more than 0.2."
+    selection = sl.select(LOGS, {"a": 1 - NEW, "b": np.where(G, 0.45, 0.55)}, margin=-0.5)
+    assert selection.sentence().startswith("Choose 'b': worse than production by at most 0.")
     usual = sl.study(LOGS, {"a": NEW}, margin=0.5).to_html() or ""
     assert "<td>no</td>" in usual
 
 
-def test_no_number_promises_more_than_was_made() -> None:
+def test_no_number_promises_more_than_the_bound() -> None:
     assert "probability 0.99999999," in str(sl.compare(LOGS, {"a": NEW}, delta=1e-8))
-    assert "99.6% of them should hold" in flat(str(sl.simulate(LOGS, {"a": NEW}, runs=2, rounds=50, delta=0.004)))
+    assert "99.6% should hold" in flat(str(sl.simulate(LOGS, {"a": NEW}, runs=2, rounds=50, delta=0.004)))
     assert "by more than 0.0123456749" in str(sl.compare(LOGS, {"a": NEW}, margin=0.0123456749))
     almost = dataclasses.replace(sl.compare(LOGS, {"a": P}), e_value=19.96)
-    assert "e-value 19.9, where 20" in str(almost)
+    assert "e-value 19.9; 20 certifies" in str(almost)
     for seed in range(20):
         rng = np.random.default_rng(seed)
         logs = sl.Logs(reward=(rng.random(N) < 0.4) * 1.0, propensity=P)
-        forecast, found = sl.power(logs, {"a": NEW}), sl.profile(logs, {"a": NEW})
+        forecast, profile = sl.power(logs, {"a": NEW}), sl.profile(logs, {"a": NEW})
         said = float(flat(str(forecast)).split("lower bound ")[1].split(" ")[0])
         assert said <= forecast.lower
-        assert float(sentence(found).split(" at ")[1].split(";")[0]) <= found.lower
+        assert float(profile.sentence().split(" at ")[1].split(";")[0]) <= profile.lower
 
 
-def test_one_round_is_a_log_too(tmp_path: Path) -> None:
-    found = sl.study(sl.Logs(reward=[1], propensity=[0.5]), {"a": [0.6]})
-    assert found.selection is not None
-    assert found.forecasts == {}
-    assert "no forecast" in (found.to_html() or "")
-
-
-def test_bounds_that_contradict_are_told_on_the_page(tmp_path: Path) -> None:
+def test_the_page_reports_contradictory_bounds(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("r,p,q\n" + "1,0.05,1\n" * 300)
     page = tmp_path / "page.html"
     flags = ["--reward", "r", "--propensity", "p", "--policy", "q", "-o", str(page)]
@@ -114,22 +108,15 @@ def test_bounds_that_contradict_are_told_on_the_page(tmp_path: Path) -> None:
     assert "Not fit for a guarantee" in page.read_text()
 
 
-def test_fifty_candidates_fit_on_a_page() -> None:
-    policies = {f"candidate {k}": np.clip(NEW + 0.002 * k, 0, 1) for k in range(50)}
-    page = sl.study(LOGS, policies).to_html() or ""
-    assert len(page.encode()) < 1_500_000
-    assert "Of 50 candidates, the 8 with the highest lower bounds." in page
-
-
-def test_a_planned_grid_is_for_one_look() -> None:
-    found = sl.study(LOGS, {"a": NEW}, grid="planned")
-    assert found.course is not None
-    assert "only one may be looked at" in sentence(found.course)
-    assert "each of them valid when it was reached" not in (found.to_html() or "")
+def test_a_planned_grid_is_valid_at_one_look() -> None:
+    report = sl.study(LOGS, {"a": NEW}, grid="planned")
+    assert report.history is not None
+    assert "only one, fixed in advance, may be looked at" in report.history.sentence()
+    assert "each valid when it was reached" not in (report.to_html() or "")
 
 
 @pytest.mark.parametrize("name", ["production", "", "\ud800"])
-def test_names_that_would_mislead_are_refused(name: str) -> None:
+def test_misleading_names_are_refused(name: str) -> None:
     for ask in (sl.compare, sl.evaluate, sl.select, sl.study):
         with pytest.raises(sl.UsageError):
             ask(LOGS, {name: NEW})
@@ -137,13 +124,14 @@ def test_names_that_would_mislead_are_refused(name: str) -> None:
         sl.compare(LOGS, {"a": NEW}, over={name: P})
 
 
-def test_a_policy_called_production_is_told_from_it() -> None:
-    found = sl.study(LOGS, {"production": NEW})
-    assert found.selection is not None
-    assert found.values is not None
-    assert "'production' is better than production" in sentence(found.selection["production"])
-    assert [row.name for row in getattr(picture(found.values), "rows", ())] == ["logging", "production"]
-    assert "Better than &#39;production&#39;?" in (sl.study(LOGS, {"a": NEW}, over={"production": P}).to_html() or "")
+def test_production_goes_by_its_plain_name_and_other_policies_in_quotes() -> None:
+    report = sl.study(LOGS, {"a": NEW})
+    assert report.selection is not None
+    assert report.values is not None
+    assert "'a' is better than production" in report.selection["a"].sentence()
+    assert [row.name for row in getattr(report.values.figure(), "rows", ())] == ["production", "a"]
+    assert "Better than production?" in (report.to_html() or "")
+    assert "Better than &#39;old&#39;?" in (sl.study(LOGS, {"a": NEW}, over={"old": P}).to_html() or "")
 
 
 def test_the_difference_of_two_is_the_difference_of_their_values() -> None:
@@ -151,13 +139,13 @@ def test_the_difference_of_two_is_the_difference_of_their_values() -> None:
     other = np.clip(NEW * rng.uniform(0.5, 1.5, N), 0, 1)
     logs = sl.Logs(reward=80 * R, propensity=P, reward_range=(0, 80))
     values = sl.evaluate(logs, {"a": NEW, "b": other})
-    one, back = sl.compare(logs, {"a": NEW}, over={"b": other}), sl.compare(logs, {"b": other}, over={"a": NEW})
-    assert one.estimate == pytest.approx(values["a"].estimate - values["b"].estimate)
-    assert one.estimate == pytest.approx(-back.estimate)
-    assert one.estimate == pytest.approx(80 * np.mean((NEW - other) / P * R))
+    forth, back = sl.compare(logs, {"a": NEW}, over={"b": other}), sl.compare(logs, {"b": other}, over={"a": NEW})
+    assert forth.estimate == pytest.approx(values["a"].estimate - values["b"].estimate)
+    assert forth.estimate == pytest.approx(-back.estimate)
+    assert forth.estimate == pytest.approx(80 * np.mean((NEW - other) / P * R))
 
 
-def test_contradictions_are_told_in_the_units_of_the_column() -> None:
+def test_contradictions_are_reported_in_the_units_of_the_column() -> None:
     logs = sl.Logs(reward=80 * np.ones(N), propensity=P / 20, reward_range=(0, 80))
     with pytest.raises(sl.LogsError, match=r"where only \[-80, 80\] is possible"):
         sl.compare(logs, {"a": NEW})
@@ -165,7 +153,7 @@ def test_contradictions_are_told_in_the_units_of_the_column() -> None:
         sl.evaluate(logs, {"a": NEW})
 
 
-def test_a_list_where_one_is_asked_about() -> None:
+def test_a_question_about_one_policy_refuses_a_list() -> None:
     logs = sl.Logs(TABLE, reward="r", propensity="p")
     for ask in (sl.compare, sl.power, sl.profile):
         with pytest.raises(sl.UsageError, match="one policy is asked about, but 2 were given; use select"):
@@ -185,8 +173,8 @@ def test_the_command_line_as_people_type_it(tmp_path: Path, capsys: pytest.Captu
 
     pd.DataFrame({**TABLE, "euros": 80 * R, "a=b": NEW}).to_csv(tmp_path / "log.csv", index=False)
     log, flags = str(tmp_path / "log.csv"), ["--propensity", "p", "--reward", "euros"]
-    for given in (["--reward-range", "0,80"], ["--reward-range", "0", "80"], ["--reward-range=0,80"]):
-        assert main(["compare", log, *flags, *given, "--policy", "n"]) == 0
+    for flag in (["--reward-range", "0,80"], ["--reward-range", "0", "80"], ["--reward-range=0,80"]):
+        assert main(["compare", log, *flags, *flag, "--policy", "n"]) == 0
     assert main(["compare", log, *flags, "--policy", "n"]) == 4
     assert "--reward-range LOW,HIGH" in capsys.readouterr().err
     assert main(["compare", log, *flags, "--reward-range", "0,80", "--policy", "a=b", "--over", "x=c"]) in (0, 3)

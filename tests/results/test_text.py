@@ -1,0 +1,55 @@
+"""What people read in a terminal: the bounds, and a verdict in a sentence."""
+
+import numpy as np
+
+import surelift as sl
+from tests.prose import flat
+
+ROWS = 3_000
+RNG = np.random.default_rng(1)
+P = np.full(ROWS, 0.5)
+GOOD = RNG.random(ROWS) < 0.5
+CLICK = (RNG.random(ROWS) < np.where(GOOD, 0.5, 0.2)).astype(float)
+LOGS = sl.Logs(reward=CLICK, propensity=P)
+
+
+def test_a_certified_improvement() -> None:
+    text = str(sl.compare(LOGS, {"new": np.where(GOOD, 0.8, 0.2)}))
+    assert text.startswith("Improvement of 'new' over production, 3,000 rounds")
+    assert "holds with probability 0.95, at any number of looks (mixture)" in flat(text)
+    assert text.endswith("Certified: 'new' is better than production.")
+
+
+def test_the_verdict_distinguishes_worse_undecided_and_ruled_out() -> None:
+    worse = str(sl.compare(LOGS, {"worse": np.where(GOOD, 0.2, 0.8)}))
+    assert worse.endswith("Worse: 'worse' performs worse than production.")
+    coin = np.random.default_rng(2).random(ROWS) < 0.5
+    undecided = str(sl.compare(LOGS, {"same": np.where(coin == GOOD, 0.8, 0.2)}))
+    assert undecided.endswith("they do not rule it out either.")
+    margin = str(sl.compare(LOGS, {"new": np.where(GOOD, 0.8, 0.2)}, margin=0.3))
+    assert margin.endswith(
+        "Not certified: these rounds rule out that 'new' is better than production by\n  more than 0.3."
+    )
+    planned = str(sl.compare(LOGS, {"new": np.where(GOOD, 0.8, 0.2)}, grid="planned"))
+    assert "at one look" in planned
+
+
+def test_an_estimate_outside_the_range_says_so() -> None:
+    logs = sl.Logs(reward=[1.0, 1.0, 1.0], propensity=[0.3, 0.5, 0.5])
+    text = str(sl.evaluate(logs, {"new": [1.0, 1.0, 1.0]}))
+    assert (
+        "'new': the estimate is not a possible value: it lies outside [0, 1], and the mean weight is 2.44, not 1"
+        in flat(text)
+    )
+
+
+def test_a_selection_chooses_a_candidate_or_keeps_production() -> None:
+    both = {"new": np.where(GOOD, 0.8, 0.2), "worse": np.where(GOOD, 0.2, 0.8)}
+    assert "Choose 'new': better than production by at least 0." in str(sl.select(LOGS, both))
+    assert "Keep production: no candidate is certified better." in str(sl.select(LOGS, {"worse": both["worse"]}))
+
+
+def test_control_characters_in_names_are_escaped() -> None:
+    text = str(sl.compare(LOGS, {"new\x1b[2J\n": np.full(ROWS, 0.5)}))
+    assert "\x1b" not in text
+    assert text.splitlines()[1].startswith("  estimate")

@@ -1,0 +1,39 @@
+"""Tables of figures: bounds rounded outwards, one row for each interval, line or bar."""
+
+import pytest
+
+from surelift.views.figures import Bar, Curve, Dot, Dots, Growing, Interval, Intervals, Line, WeightHistogram
+from surelift.views.tables import Table, table
+
+
+def test_intervals_round_bounds_outwards_and_leave_missing_sides_open() -> None:
+    figure = Intervals("value", (Interval("a", 0.5, 0.41239, 0.5871), Interval("b", 0.2, None, 0.30001)))
+    assert table(figure) == Table(
+        ("policy", "estimate", "at least", "at most"), (("a", "0.500", "0.412", "0.588"), ("b", "0.200", "-", "0.301"))
+    )
+
+
+def test_verdicts_have_a_column_only_where_there_are_any() -> None:
+    rows = (Interval("a", 0.5, 0.4, 0.6, "certified", certified=True), Interval("b", 0.5, 0.4, 0.6))
+    assert table(Intervals("gain", rows, signed=True, column="claim")).head == (
+        "claim", "estimate", "at least", "at most", "verdict",
+    )  # fmt: skip
+
+
+def test_a_long_line_is_thinned_to_twelve_rows_with_both_ends() -> None:
+    x = tuple(float(count) for count in range(1, 101))
+    line = Line("a", x, (0.1,) * 100, (0.2,) * 100, (0.3,) * 100)
+    rows = table(Growing("value", "rounds", (line,), None)).rows
+    assert len(rows) == 12
+    assert (rows[0][1], rows[-1][1]) == ("1", "100")
+
+
+def test_the_other_figures() -> None:
+    assert table(WeightHistogram((Bar("a", 2.0, 0.25, 0.5),))).rows == (("a", "1 to 2", "25.000%", "50.000%"),)
+    assert table(Curve("n", "power", (10.0,), (0.5,), 0.8, "", percent=True)).rows == (("10", "50.0%"),)
+    assert table(Dots((Dot("a", "mixture", 0.96, 0.1, True),), 0.95)).rows == (("a", "mixture", "96.0%", "0.1"),)
+
+
+def test_an_unknown_figure_has_no_table() -> None:
+    with pytest.raises(TypeError, match="a str has no table"):
+        table("not a figure")
