@@ -11,7 +11,7 @@ from surelift.bounds import BOUNDS
 from surelift.engines import collect
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Quantity, Value
-from surelift.statistics import Component, Needed, Plan, Term, TermSums, WeightSums
+from surelift.statistics import Component, Needed, Term, TermSums, WeightSums, plan_of
 from tests.strategies import LoggedRounds
 
 
@@ -29,4 +29,4 @@ def collected(rounds: LoggedRounds, method: str, quantity: Quantity | None = Non
 def collected_from(logs: Logs, policy: Any, method: str, quantity: Quantity | None = None, **options: Any) -> TermSums:
     needed = BOUNDS[method].plan(quantity=Value(), offset=0.0, count=logs.count, **options)
     term = Term("new", Value() if quantity is None else quantity, needed)
-    return collect(logs, Plan(name_policies({"new": policy}), (term,))).of(term)
+    return collect(logs, plan_of(name_policies({"new": policy}), (term,))).of(term)

@@ -1,1 +1,11 @@
 """Statistics that add up over rounds, the keys they are split by, and the plan of what to add up."""
+
+from surelift.statistics.plan import MEAN, SQUARES, Component, Moment, Needed, Plan, Request, Term, on_grid
+from surelift.statistics.statistic import Statistic
+from surelift.statistics.sums import Sums, TermSums, plan_of
+from surelift.statistics.weights import WeightSums
+
+__all__ = [
+    "MEAN", "SQUARES", "Component", "Moment", "Needed", "Plan", "Request", "Statistic", "Sums", "Term", "TermSums",
+    "WeightSums", "on_grid", "plan_of",
+]  # fmt: skip

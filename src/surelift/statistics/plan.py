@@ -1,6 +1,6 @@
 """The plan: which statistics to add up over the rounds, and by what the rounds are split."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from surelift.controls import MaxWeightControl, WeightControl
@@ -120,21 +120,6 @@ class Plan:
         columns = [outcome.column for outcome in self.outcomes]
         columns += [column for key in self.keys for split in key for column in split.columns()]
         return needs + Needs(read=tuple(dict.fromkeys(columns)))
-
-
-def joined(plans: Iterable[Plan]) -> Plan:
-    """One plan whose sums answer all of them."""
-    plans = list(plans)
-    policies: dict[str, Policy] = {}
-    for plan in plans:
-        policies |= plan.policies
-    models = [plan.model for plan in plans if plan.model is not None]
-    return Plan(policies, tuple(_requests(plans)), models[0] if models else None)
-
-
-def _requests(plans: Iterable[Plan]) -> Iterator[Request]:
-    for plan in plans:
-        yield from plan.requests
 
 
 def on_grid(grid: Grid, *, offset: float) -> Needed:
