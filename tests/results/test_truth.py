@@ -81,8 +81,8 @@ def test_a_negative_margin_is_no_improvement() -> None:
     assert answer.sentence() == "Certified: 'a' is not worse than production by more than 0.2."
     selection = sl.select(LOGS, {"a": 1 - NEW, "b": np.where(G, 0.45, 0.55)}, margin=-0.5)
     assert selection.sentence().startswith("Choose 'b': worse than production by at most 0.")
-    usual = sl.study(LOGS, {"a": NEW}, margin=0.5).to_html() or ""
-    assert "<td>no</td>" in usual
+    page = sl.study(LOGS, {"a": NEW}, margin=0.5).to_html() or ""
+    assert "<td>no</td>" in page
 
 
 def test_no_number_promises_more_than_the_bound() -> None:
