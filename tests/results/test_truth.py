@@ -95,8 +95,8 @@ def test_no_number_promises_more_than_the_bound() -> None:
         rng = np.random.default_rng(seed)
         logs = sl.Logs(reward=(rng.random(N) < 0.4) * 1.0, propensity=P)
         forecast, profile = sl.power(logs, {"a": NEW}), sl.profile(logs, {"a": NEW})
-        said = float(flat(str(forecast)).split("lower bound ")[1].split(" ")[0])
-        assert said <= forecast.lower
+        shown = float(flat(str(forecast)).split("lower bound ")[1].split(" ")[0])
+        assert shown <= forecast.lower
         assert float(profile.sentence().split(" at ")[1].split(";")[0]) <= profile.lower
 
 

@@ -40,7 +40,7 @@ class Result:
     title: ClassVar[str] = ""
     """Above the verdict on its page."""
     derived: ClassVar[tuple[str, ...]] = ()
-    """The properties that ``to_dict`` tells besides the fields."""
+    """Properties that ``to_dict`` includes besides the fields."""
     columns: ClassVar[tuple[str, ...] | Mapping[str, str]] = ()
     """The keys of ``to_dict`` that make a record, or the name of each column and where it comes from ("plain.lower")."""
     rows: ClassVar[str] = ""
@@ -55,7 +55,7 @@ class Result:
         raise NotImplementedError(f"a {type(self).__name__} has no text")
 
     def figure(self) -> Figure:
-        """The numbers to draw; a ``UsageError`` where there is nothing to see."""
+        """The numbers to draw; raises ``UsageError`` where there is nothing to show."""
         raise NotImplementedError(f"a {type(self).__name__} has no figure")
 
     def lead(self) -> tuple[str, ...]:
