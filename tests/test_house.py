@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,10 @@ ORDER = [
     "evidence", "views", "results", "questions", "decisions", "learning", "datasets", "reproduce", "cli",
 ]  # fmt: skip
 FILES = sorted(SOURCE.rglob("*.py"))
+# Names that are still defined twice; the list may only shrink.
+DEFINED_TWICE = {
+    "Bounded", "Clipping", "ExponentialSmoothing", "Finding", "ImplicitExploration", "Improvement", "Value",
+}  # fmt: skip
 
 
 def imported_folders(path: Path) -> set[str]:
@@ -50,6 +55,13 @@ def test_the_test_of_imports_can_fail(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.py"
     wrong.write_text("from surelift.cli.app import app\nfrom surelift import datasets\nimport surelift.views.text")
     assert imported_folders(wrong) == {"cli", "datasets", "views"}
+
+
+def test_a_class_name_is_defined_once() -> None:
+    names = Counter(
+        node.name for path in FILES for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef)
+    )
+    assert {name for name, count in names.items() if count > 1} <= DEFINED_TWICE
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))

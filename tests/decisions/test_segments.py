@@ -64,7 +64,7 @@ def test_certified_segments_certificates_and_frames() -> None:
     certificate = sl.Certificate.of(answer)
     assert certificate.content["options"]["by"] == "visitor"
     assert sl.verify(certificate, DATA.logs()).same
-    with pytest.raises(sl.UsageError, match="one segment cannot be certified apart"):
+    with pytest.raises(sl.UsageError, match="a single segment cannot be certified"):
         sl.Certificate.of(answer["new"])
     assert list(answer.to_frame()["visitor"]) == ["loyal", "new", "returning"]
     assert "By 'visitor': 3 segments, 4,000 rounds" in str(answer)

@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import matplotlib
 import pytest
 
-from surelift.results.result import UNTOLD, Result, told_as
+from surelift.results.fields import OMITTED, dict_key
+from surelift.results.result import Result
 from surelift.views.figures import Interval, Intervals
 from surelift.views.tables import table
 from tests.results.samples import KINDS, every_result, result_classes
@@ -123,8 +124,8 @@ class Survey(Result):
     """A result as someone else might add it: one class, nothing registered anywhere."""
 
     answers: int
-    shares: tuple[Share, ...] = field(metadata=told_as("parts"))
-    draft: str = field(default="not for others", metadata=UNTOLD)
+    shares: tuple[Share, ...] = field(metadata=dict_key("parts"))
+    draft: str = field(default="not for others", metadata=OMITTED)
     doubts: tuple[str, ...] = ("few answered",)
 
     title: ClassVar = "What did people say?"

@@ -81,8 +81,8 @@ def test_a_negative_margin_is_no_improvement() -> None:
     assert answer.sentence() == "Certified: 'a' is not worse than production by more than 0.2."
     selection = sl.select(LOGS, {"a": 1 - NEW, "b": np.where(G, 0.45, 0.55)}, margin=-0.5)
     assert selection.sentence().startswith("Choose 'b': worse than production by at most 0.")
-    usual = sl.study(LOGS, {"a": NEW}, margin=0.5).to_html() or ""
-    assert "<td>no</td>" in usual
+    page = sl.study(LOGS, {"a": NEW}, margin=0.5).to_html() or ""
+    assert "<td>no</td>" in page
 
 
 def test_no_number_promises_more_than_the_bound() -> None:
@@ -95,8 +95,8 @@ def test_no_number_promises_more_than_the_bound() -> None:
         rng = np.random.default_rng(seed)
         logs = sl.Logs(reward=(rng.random(N) < 0.4) * 1.0, propensity=P)
         forecast, profile = sl.power(logs, {"a": NEW}), sl.profile(logs, {"a": NEW})
-        said = float(flat(str(forecast)).split("lower bound ")[1].split(" ")[0])
-        assert said <= forecast.lower
+        shown = float(flat(str(forecast)).split("lower bound ")[1].split(" ")[0])
+        assert shown <= forecast.lower
         assert float(profile.sentence().split(" at ")[1].split(";")[0]) <= profile.lower
 
 

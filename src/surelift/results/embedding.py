@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from surelift.results.fields import dict_key
 from surelift.results.improvement import Improvement
-from surelift.results.result import ByName, Result, told_as
+from surelift.results.result import ByName, Result
 from surelift.views.figures import Interval, Intervals
 from surelift.views.names import quoted
 from surelift.views.page import Tone
@@ -86,7 +87,7 @@ class EmbeddingTrial(Result):
 class EmbeddingHealth(ByName[EmbeddingTrial]):
     """Every policy by name; all differences hold together with probability 1 - delta."""
 
-    results: Mapping[str, EmbeddingTrial] = field(metadata=told_as("policies"))
+    results: Mapping[str, EmbeddingTrial] = field(metadata=dict_key("policies"))
     delta: float
     rounds: int
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from surelift.results.result import ByName, Result, told_as
+from surelift.results.fields import dict_key
+from surelift.results.result import ByName, Result
 from surelift.views.figures import Interval, Intervals
 from surelift.views.names import quoted
 from surelift.views.text import aligned, doubt_lines, lines
@@ -51,7 +52,7 @@ class PolicyEstimate(Result):
 class Estimation(ByName[PolicyEstimate]):
     """Point estimates of several policies, by name."""
 
-    results: Mapping[str, PolicyEstimate] = field(metadata=told_as("policies"))
+    results: Mapping[str, PolicyEstimate] = field(metadata=dict_key("policies"))
     estimator: str
     rounds: int
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from surelift.bounds.bound import Promise
+from surelift.results.fields import dict_key
 from surelift.results.provenance import Provenance
-from surelift.results.result import ByName, Result, told_as
+from surelift.results.result import ByName, Result
 from surelift.views.figures import Interval, Intervals
 from surelift.views.names import quoted
 from surelift.views.numbers import decimals_for, rounded
@@ -87,7 +88,7 @@ class PolicyValue(Result):
 class Evaluation(ByName[PolicyValue]):
     """The values of several policies, whose bounds hold all at once with probability 1 - delta."""
 
-    results: Mapping[str, PolicyValue] = field(metadata=told_as("policies"))
+    results: Mapping[str, PolicyValue] = field(metadata=dict_key("policies"))
     delta: float
     rounds: int
     method: str

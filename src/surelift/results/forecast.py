@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.results.result import UNTOLD, Result
+from surelift.results.fields import OMITTED
+from surelift.results.result import Result
 from surelift.views.figures import Curve
 from surelift.views.names import baseline_name, quoted
 from surelift.views.numbers import approximate, decimals_for, plain, rounded
@@ -49,12 +50,12 @@ class Forecast(Result):
     """In a new log, to certify with probability ``power``; None where no number would."""
     more_rounds: int | None
     """In addition to the rounds so far, with the evidence they have brought."""
-    counted: str = field(metadata=UNTOLD)
+    counted: str = field(metadata=OMITTED)
     method: str
     control: str
     doubts: tuple[str, ...]
     """Why no number of rounds would certify it."""
-    growth: Growth = field(metadata=UNTOLD)
+    growth: Growth = field(metadata=OMITTED)
 
     title: ClassVar = "How much more data is needed?"
     columns: ClassVar = (

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from surelift.errors import UsageError, is_number
+from surelift.results.fields import OMITTED
 from surelift.results.health import Health
 from surelift.results.improvement import Improvement
 from surelift.results.provenance import Provenance
-from surelift.results.result import UNTOLD, Result
+from surelift.results.result import Result
 from surelift.views.figures import Figure, Intervals
 from surelift.views.names import baseline_name, quoted
 from surelift.views.numbers import chance, decimals_for, plain, rounded
@@ -53,7 +54,7 @@ class Gate(Result):
 
     certified: bool
     """The logs are fit, the improvement exceeds its margin, and no guardrail gets worse by more than its own."""
-    health: Health = field(metadata=UNTOLD)
+    health: Health = field(metadata=OMITTED)
     improvement: Improvement | None
     """None where the logs are not fit."""
     guardrails: Mapping[str, Improvement]

@@ -51,22 +51,24 @@ class Guarantee(Result):
         """Whether it is about an improvement, not a value."""
         return self.about == "improvement"
 
-    def _bound(self) -> str:
-        """The one bound it has, rounded away from the estimate."""
+    @property
+    def bound(self) -> float:
+        """The only side that is bounded: the lower, or for the value of a cost the upper."""
         bound = self.upper if self.lower is None else self.lower
         assert bound is not None
-        towards = "up" if self.lower is None else "down"
-        return rounded(bound, self._decimals(), towards=towards, sign=self.improves)
+        return bound
 
-    def _decimals(self) -> int:
-        bound = self.upper if self.lower is None else self.lower
-        assert bound is not None
-        return decimals_for(abs(bound - self.estimate))
+    def _rounded(self, number: float, towards: str = "nearest") -> str:
+        decimals = decimals_for(abs(self.bound - self.estimate))
+        return rounded(number, decimals, towards=towards, sign=self.improves)
+
+    def _rounded_bound(self) -> str:
+        return self._rounded(self.bound, "up" if self.lower is None else "down")
 
     def sentence(self) -> str:
         if not self.improves:
             side = "at most" if self.lower is None else "at least"
-            return f"The learned policy is worth {side} {self._bound()} per round."
+            return f"The learned policy is worth {side} {self._rounded_bound()} per round."
         if self.certified:
             return "Certified: sampling its actions, the learned policy is better than production."
         return "Not certified: these rounds do not show that the learned policy is better than production."
@@ -74,11 +76,10 @@ class Guarantee(Result):
     def text(self) -> str:
         quantity = "Improvement over production" if self.improves else "Value"
         side = "upper" if self.lower is None else "lower"
-        estimate = rounded(self.estimate, self._decimals(), sign=self.improves)
         return lines(
             f"{quantity} of the learned policy, {self.rounds:,} rounds",
-            f"  estimate      {estimate}   from the rounds it was trained on",
-            f"  {side} bound   {self._bound()}   {one_holds(self.promise, self.delta, self.method)}",
+            f"  estimate      {self._rounded(self.estimate)}   from the rounds it was trained on",
+            f"  {side} bound   {self._rounded_bound()}   {one_holds(self.promise, self.delta, self.method)}",
             f"  divergence    {self.divergence:.4g}   from the prior, {self.prior}",
             doubt_lines(self.doubts),
             self.sentence() if self.improves else "",

@@ -6,7 +6,8 @@ from typing import ClassVar, Literal
 
 from surelift.errors import UsageError
 from surelift.evidence.propensities import Evidence
-from surelift.results.result import UNTOLD, Result
+from surelift.results.fields import OMITTED
+from surelift.results.result import Result
 from surelift.results.weights import WeightHealth, weight_histogram, weight_lines, weight_section
 from surelift.views.figures import WeightHistogram
 from surelift.views.names import visible
@@ -38,12 +39,12 @@ class Health(Result):
     rounds: int
     findings: tuple[Finding, ...]
     weights: Mapping[str, WeightHealth]
-    evidence: tuple[Evidence, ...] = field(metadata=UNTOLD)
+    evidence: tuple[Evidence, ...] = field(metadata=OMITTED)
     """Against the propensities, for every segment that was tested."""
     mean_reward: float | None
     """Production's mean reward per round, in the units of the column."""
     smallest_propensity: float | None
-    kind: Literal["reward", "cost"] = field(metadata=UNTOLD, default="reward")
+    kind: Literal["reward", "cost"] = field(metadata=OMITTED, default="reward")
 
     title: ClassVar = "The logs"
     derived: ClassVar = ("ok",)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from surelift.results.evaluation import Evaluation
+from surelift.results.fields import OMITTED
 from surelift.results.forecast import Forecast
 from surelift.results.health import Health
 from surelift.results.history import History
@@ -16,7 +17,7 @@ from surelift.results.report_sections import (
     normal_section,
     value_section,
 )
-from surelift.results.result import UNTOLD, Result
+from surelift.results.result import Result
 from surelift.results.selection import Selection
 from surelift.views.figures import Figure
 from surelift.views.names import baseline_name
@@ -36,7 +37,7 @@ class Report(Result):
     """Asymptotic normal intervals, by name; empty for clusters and sampled rounds, where there are none."""
     forecasts: Mapping[str, Forecast]
     """For the candidates that are not certified, by name; empty where no forecast is possible: sampled, or one round."""
-    source: str = field(metadata=UNTOLD, default="")
+    source: str = field(metadata=OMITTED, default="")
     """The name of the log, where it has one."""
 
     derived: ClassVar = ("certified",)

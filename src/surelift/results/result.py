@@ -4,12 +4,13 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
 
 from surelift.errors import UsageError
 from surelift.results.certificate import certificate_or_none
+from surelift.results.fields import cell_value, fields_dict, plain_value, value_at
 from surelift.saving import write_beside
 from surelift.views.figures import Figure
 from surelift.views.html import render
@@ -32,14 +33,6 @@ def delivered(text: str, path: str | Path | None, what: str) -> str | None:
     return None
 
 
-# The metadata of fields that ``to_dict`` leaves out, or calls by another name.
-UNTOLD: dict[str, str | None] = {"told": None}
-
-
-def told_as(name: str) -> dict[str, str | None]:
-    return {"told": name}
-
-
 class Result:
     """A result owns its fields and what they mean: a sentence, a text, a figure and a page."""
 
@@ -47,7 +40,7 @@ class Result:
     title: ClassVar[str] = ""
     """Above the verdict on its page."""
     derived: ClassVar[tuple[str, ...]] = ()
-    """The properties that ``to_dict`` tells besides the fields."""
+    """Properties that ``to_dict`` includes besides the fields."""
     columns: ClassVar[tuple[str, ...] | Mapping[str, str]] = ()
     """The keys of ``to_dict`` that make a record, or the name of each column and where it comes from ("plain.lower")."""
     rows: ClassVar[str] = ""
@@ -62,7 +55,7 @@ class Result:
         raise NotImplementedError(f"a {type(self).__name__} has no text")
 
     def figure(self) -> Figure:
-        """The numbers to draw; a ``UsageError`` where there is nothing to see."""
+        """The numbers to draw; raises ``UsageError`` where there is nothing to show."""
         raise NotImplementedError(f"a {type(self).__name__} has no figure")
 
     def lead(self) -> tuple[str, ...]:
@@ -101,7 +94,7 @@ class Result:
             return None
 
     def to_dict(self) -> dict[str, Any]:
-        return {**_fields_told(self), **{name: _plain(getattr(self, name)) for name in self.derived}}
+        return {**fields_dict(self), **{name: plain_value(getattr(self, name)) for name in self.derived}}
 
     def records(self) -> list[dict[str, Any]]:
         """Flat records, one for each policy or finding."""
@@ -109,7 +102,7 @@ class Result:
         if self.rows:
             return list(content[self.rows])
         columns = self.columns if isinstance(self.columns, Mapping) else {name: name for name in self.columns}
-        return [{name: _flat(_at(content, path)) for name, path in columns.items()}]
+        return [{name: cell_value(value_at(content, path)) for name, path in columns.items()}]
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
@@ -188,30 +181,3 @@ class ByName(Result, Mapping[str, R]):
 
     def records(self) -> list[dict[str, Any]]:
         return [record for result in self.results.values() for record in result.records()]
-
-
-def _fields_told(value: Any) -> dict[str, Any]:
-    named = ((field.metadata.get("told", field.name), field.name) for field in fields(value))
-    return {told: _plain(getattr(value, name)) for told, name in named if told is not None and name != "provenance"}
-
-
-def _plain(value: Any) -> Any:
-    """As JSON has it: results and dataclasses as dicts, tuples as lists."""
-    if isinstance(value, Result):
-        return value.to_dict()
-    if is_dataclass(value):
-        return _fields_told(value)
-    if isinstance(value, Mapping):
-        return {name: _plain(entry) for name, entry in value.items()}
-    return [_plain(entry) for entry in value] if isinstance(value, tuple | list) else value
-
-
-def _at(content: Any, path: str) -> Any:
-    for step in path.split("."):
-        content = content[int(step)] if isinstance(content, list) else content[step]
-    return content
-
-
-def _flat(value: Any) -> Any:
-    """A list fits into a cell as text."""
-    return "; ".join(map(str, value)) if isinstance(value, list) else value

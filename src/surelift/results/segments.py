@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
 from surelift.results.evaluation import PolicyValue, value_label
+from surelift.results.fields import dict_key
 from surelift.results.improvement import Improvement
 from surelift.results.provenance import Provenance
-from surelift.results.result import ByName, Result, told_as
+from surelift.results.result import ByName, Result
 from surelift.views.figures import Intervals
 from surelift.views.names import baseline_name, quoted, visible
 from surelift.views.promises import all_hold
@@ -22,7 +23,7 @@ BoundedAnswer = PolicyValue | Improvement
 class Segments(ByName[R], Generic[R]):
     """The answers by segment; all hold at once, each at delta divided by their number."""
 
-    results: Mapping[str, R] = field(metadata=told_as("segments"))
+    results: Mapping[str, R] = field(metadata=dict_key("segments"))
     by: str
     """The column of segments."""
     delta: float

@@ -78,9 +78,10 @@ def weight_section(weights: Mapping[str, WeightHealth], drawn: Mapping[str, Weig
     rows = tuple((each.policy, *each.cells(), _concentration(each.heaviest)) for each in weights.values())
     meaning = (
         "An importance weight says how much more often the candidate would have taken the logged action than production "
-        "did. Where a few rounds carry most of the weight, the estimate depends on them and the bounds are wide."
+        "did. Where a few rounds carry most of the weight, the estimate depends on them and the bounds are wide. "
+        "The last column is the share of the weight in the heaviest rounds, at most 1% of all."
     )
-    numbers = Table((*HEAD, "concentration"), rows)
+    numbers = Table((*HEAD, "weight in heaviest"), rows)
     return Section(
         "Importance weights",
         (
@@ -91,8 +92,9 @@ def weight_section(weights: Mapping[str, WeightHealth], drawn: Mapping[str, Weig
 
 
 def _concentration(heaviest: tuple[float, float]) -> str:
+    """The share of the weight in the heaviest rounds, and their share of all rounds."""
     rounds, weight = heaviest
-    return f"{weight:.0%} in {rounds:.2%} of rounds" if weight else "-"
+    return f"{weight:.0%} in {rounds:.2%}" if weight else "-"
 
 
 def _heaviest(weights: Mapping[str, WeightHealth], kind: str) -> Table:
