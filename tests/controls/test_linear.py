@@ -80,7 +80,7 @@ def test_what_is_refused() -> None:
         {**table, "l": list(table["l"]), "new": list(table["new"]), "q": list(table["q"])}, **DECLARED, contexts=["v"]
     )
     with pytest.raises(
-        sl.LogsError, match=r"'v' of the reward model: 50 of 100 values are missing, or vectors of another"
+        sl.LogsError, match=r"'v' of the reward model: 50 of 100 values are missing, or are vectors that differ"
     ):
         sl.compare(logs, {"new": "new"}, control=sl.models.refitted("linear"))
     for bad, error, says in (
@@ -95,5 +95,5 @@ def test_what_is_refused() -> None:
         {**{name: list(column) for name, column in columns(9, 100).items()}, "v": [["a", "b"]] * 100}, **DECLARED,
         contexts=["v"],
     )  # fmt: skip
-    with pytest.raises(sl.LogsError, match="an entry that is missing or no finite number"):
+    with pytest.raises(sl.LogsError, match="an entry that is missing or not finite"):
         sl.compare(words, {"new": "new"}, control=sl.models.refitted("linear"))

@@ -132,7 +132,7 @@ def test_times_must_ascend(kind: str) -> None:
     assert sl.evaluate(logs_of(table), {"new": "new"}, control=Means(3))["new"].control == "model"
     table["t"][[150, 151]] = table["t"][[151, 150]]
     with pytest.raises(
-        sl.LogsError, match=r"time 't': 1 of 200 values are earlier than the round before; the first is .* in row 151"
+        sl.LogsError, match=r"time 't': 1 of 200 values are earlier than the previous round; the first is .* in row 151"
     ):
         sl.evaluate(logs_of(table), {"new": "new"}, control=Means(3))
     with pytest.raises(sl.UsageError, match="name the column of decision times in time="):
@@ -384,5 +384,5 @@ def test_what_is_refused() -> None:
     ragged = {**table, "l": [[0.5, 0.5] if i else [0.5, 0.3, 0.2] for i in range(100)], "p": np.full(100, 0.5),
               "a": np.zeros(100, dtype=int)}  # fmt: skip
     del ragged["new"], ragged["q"]
-    with pytest.raises(sl.LogsError, match="other numbers of actions than in the first round"):
+    with pytest.raises(sl.LogsError, match="action counts that differ from the first round"):
         sl.evaluate(logs_of(ragged), {"u": sl.uniform()}, control=Means(3))

@@ -229,7 +229,7 @@ def test_what_is_wrong_is_told() -> None:
         table, reward="reward", propensity="propensity", action="action", logging="logging",
         embedding=embeddings.known(np.eye(3)[CODES], column="e"),
     )  # fmt: skip
-    with pytest.raises(LogsError, match="50 of 50 values could not have come from the action"):
+    with pytest.raises(LogsError, match="50 of 50 values are impossible given the logged action"):
         sl.compare(impossible, {"new": candidate})
     for junk in ("junk", [0, 1], {}, {"kind": "x"}):
         with pytest.raises(UsageError, match="embedding"):

@@ -1,8 +1,8 @@
-"""A fingerprint of the rounds that were read: the same for any order, any shards, any file format.
+"""A fingerprint of the rounds that were read, independent of row order, sharding and file format.
 
-Each round is hashed to 128 bits over the float64 bits of what was read from it, and the hashes are added modulo 2^128.
-Addition is what lets shards be read apart and in any order. It tells logs apart that differ by accident; it is not a
-defence against somebody who forges them.
+Each round is hashed to 128 bits over the float64 bits of the values read from it, and the hashes are added modulo 2^128,
+so shards can be read separately and in any order. It detects accidental differences between logs; it does not protect
+against deliberate forgery.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _UNKNOWN = -1
 LANES = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03))
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
-# For fewer entries it is not worth loading the compiler.
+# Below this many entries, loading the compiler costs more than it saves.
 WORTH_COMPILING = 200_000
 _loop: Any = None
 
@@ -38,13 +38,13 @@ class Fingerprint:
 
     @classmethod
     def of_halves(cls, rounds: int, halves: Sequence[int]) -> "Fingerprint":
-        """From sums of the lower and the upper 32 bits of both words of every hash."""
+        """From sums of the lower and upper 32 bits of both words of every hash."""
         low, high = halves[0] + (halves[1] << 32), halves[2] + (halves[3] << 32)
         return cls(rounds, (low + (high << 64)) % _MODULUS)
 
     @classmethod
     def unknown(cls, rounds: int) -> "Fingerprint":
-        """Of rounds that were added up where their bits were not seen."""
+        """For rounds summed in an engine that does not expose their bits."""
         return cls(rounds, _UNKNOWN)
 
     @property
@@ -56,25 +56,25 @@ class Fingerprint:
 
 
 def _bits(values: FloatArray) -> _WordArray:
-    # Adding 0.0 turns -0.0 into 0.0, which are the same number with other bits.
+    # Adding 0.0 turns -0.0 into 0.0: equal numbers, different bits.
     return (values + 0.0).view(np.uint64)
 
 
 def scramble(words: _WordArray) -> _WordArray:
-    """The finaliser of splitmix64: every bit of the input moves about half the bits of the output."""
+    """The finaliser of splitmix64: each input bit flips about half of the output bits."""
     words = (words ^ (words >> np.uint64(30))) * _FIRST
     words = (words ^ (words >> np.uint64(27))) * _SECOND
     return words ^ (words >> np.uint64(31))
 
 
 def _stir(lane: _WordArray, words: _WordArray, seed: np.uint64) -> _WordArray:
-    """One multiplication a column, and none of its bits lost; the sum needs more, at the end."""
+    """One invertible multiplication per column; ``scramble`` does the rest at the end."""
     stirred = (lane ^ words) * seed
     return stirred ^ (stirred >> np.uint64(29))
 
 
 def _hash_entries(values: FloatArray, starts: IntArray, seed: np.uint64) -> _WordArray:
-    """For every vector the sum of the hashes of its entries with their positions."""
+    """For every vector, the sum of the hashes of its entries and positions."""
     lengths = np.diff(starts)
     positions = (np.arange(len(values)) - np.repeat(starts[:-1], lengths)).astype(np.uint64)
     entries = scramble(scramble(_bits(values) + seed) + positions * seed)
@@ -102,7 +102,7 @@ def _hash_entries_in_a_loop(values: FloatArray, starts: IntArray, seed: np.uint6
 
 
 def _compiled() -> Any:
-    """At first use, and kept on disk: numba takes half a second to import."""
+    """Compiled at first use and cached on disk: numba takes half a second to import."""
     global _loop
     if _loop is None:
         from numba import njit
@@ -112,7 +112,7 @@ def _compiled() -> Any:
 
 
 class RoundHashes:
-    """The hashes of the rounds of one batch, built up as their columns are read."""
+    """The hashes of the rounds of one batch, updated as columns are read."""
 
     def __init__(self, rounds: int) -> None:
         self._lanes = [np.full(rounds, seed, dtype=np.uint64) for seed in LANES]
@@ -134,7 +134,7 @@ class RoundHashes:
         return part
 
     def words(self) -> _WordArray:
-        """A hash of 64 bits for each round, of all that was read so far."""
+        """A 64-bit hash of each round, over everything read so far."""
         return scramble(self._lanes[0])
 
     def fingerprint(self) -> Fingerprint:
@@ -147,7 +147,7 @@ def fingerprint_of_lanes(lanes: Sequence[_WordArray]) -> Fingerprint:
 
 
 def _sum_words(words: _WordArray) -> int:
-    """An exact sum of 64-bit words: halves of 32 bits cannot overflow before 2^32 rounds."""
+    """An exact sum of 64-bit words: sums of 32-bit halves cannot overflow before 2^32 rounds."""
     low = int((words & np.uint64(0xFFFFFFFF)).sum(dtype=np.uint64))
     high = int((words >> np.uint64(32)).sum(dtype=np.uint64))
     return low + (high << 32)
