@@ -216,7 +216,7 @@ def test_a_log_with_other_items_is_refused() -> None:
     for items in (39, 41):
         with pytest.raises(sl.LogsError, match="are action counts that differ from the policy's number of items"):
             sl.compare(of_items(items, 300, 2, action_count=items), {"new": policy})
-    with pytest.raises(sl.UsageError, match="must know how many actions there were"):
+    with pytest.raises(sl.UsageError, match="needs to know how many actions were available"):
         sl.compare(of_items(40, 300, 2), {"new": policy})
 
 
