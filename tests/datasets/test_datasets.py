@@ -59,7 +59,7 @@ def test_the_conversion_pays_the_right_label() -> None:
     for wrong in ({"noise": 0.7}, {"noise": -0.1}):
         with pytest.raises(sl.UsageError):
             supervised_to_bandit(np.zeros((2, 1)), ["a", "b"], logging[:2], rng=np.random.default_rng(0), **wrong)
-    with pytest.raises(sl.UsageError, match="a column per label"):
+    with pytest.raises(sl.UsageError, match="one column per label"):
         supervised_to_bandit(np.zeros((2, 1)), ["a", "b"], logging[:3], rng=np.random.default_rng(0))
 
 
