@@ -1,4 +1,4 @@
-"""The house rules: folders import only from those above them, files are short, importing is quick."""
+"""House rules: folders import only from those above them, files are short, and importing is fast."""
 
 import ast
 import subprocess
@@ -14,13 +14,13 @@ ORDER = [
     "logs", "policies", "importers", "quantities", "controls", "grids", "statistics", "engines", "bounds", "evidence",
     "estimates", "decisions", "learning", "report", "datasets", "reproduce", "cli",
 ]  # fmt: skip
-# A result's text, plots and pages are drawn below it, when they are asked for.
+# A result's text, plots and pages live below it and are imported when needed.
 EXCEPTIONS = {("decisions", "report")}
 FILES = sorted(SOURCE.rglob("*.py"))
 
 
 def imported_folders(path: Path) -> set[str]:
-    found = set()
+    folders = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module == "surelift":
             names = [alias.name for alias in node.names]
@@ -30,11 +30,11 @@ def imported_folders(path: Path) -> set[str]:
             names = [alias.name.removeprefix("surelift.") for alias in node.names if alias.name.startswith("surelift.")]
         else:
             continue
-        found |= {name.split(".")[0] for name in names}
-    return found & set(ORDER)
+        folders |= {name.split(".")[0] for name in names}
+    return folders & set(ORDER)
 
 
-def test_every_folder_has_its_place() -> None:
+def test_every_folder_is_listed() -> None:
     folders = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert folders <= set(ORDER)
 
@@ -48,10 +48,10 @@ def test_a_folder_imports_only_from_those_above_it(path: Path) -> None:
     assert {(own, name) for name in below} <= EXCEPTIONS
 
 
-def test_the_test_of_imports_can_fail(tmp_path: Path) -> None:
-    wrong = tmp_path / "wrong.py"
-    wrong.write_text("from surelift.cli.app import app\nfrom surelift import datasets\nimport surelift.views.text")
-    assert imported_folders(wrong) == {"cli", "datasets", "report"}
+def test_the_import_check_can_fail(tmp_path: Path) -> None:
+    invalid = tmp_path / "invalid.py"
+    invalid.write_text("from surelift.cli.app import app\nfrom surelift import datasets\nimport surelift.views.text")
+    assert imported_folders(invalid) == {"cli", "datasets", "report"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
