@@ -97,10 +97,8 @@ def bounded(problems: Iterator[Problem]) -> FloatArray:
     for problem in problems:
         row = []
         for options in METHODS.values():
-            evaluation = sl.evaluate(
-                problem.logs, {"new": problem.policy}, delta=DELTA, sides="lower", **options(problem)
-            )
-            lower = evaluation["new"].lower
+            new = {"new": problem.policy}
+            lower = sl.evaluate(problem.logs, new, delta=DELTA, sides="lower", **options(problem))["new"].lower
             assert lower is not None
             row.append(1.0 - lower / problem.truth)
         rows.append(row)

@@ -122,10 +122,9 @@ def test_every_quantity(seed: int, delta: float, alpha: float, model: bool, side
             result = -answer.upper if side == "decline" else answer.lower
         else:
             sides: Any = "lower" if side == "value" else "upper"
-            evaluation = sl.evaluate(logs, {"new": sl.blend(new, alpha)}, delta=delta, sides=sides, control=control)[
-                "new"
-            ]
-            result = evaluation.lower if evaluation.lower is not None else 1 - (evaluation.upper or 0.0)
+            policy = {"new": sl.blend(new, alpha)}
+            value = sl.evaluate(logs, policy, delta=delta, sides=sides, control=control)["new"]
+            result = value.lower if value.lower is not None else 1 - (value.upper or 0.0)
     except sl.LogsError as error:
         assume("contradict" not in str(error))
         raise

@@ -361,9 +361,7 @@ def test_invalid_models_are_rejected() -> None:
         def fit(self, features: FloatArray, reward: FloatArray) -> "Broken":
             raise RuntimeError("out of order")
 
-    with pytest.raises(
-        sl.UsageError, match=r"Broken could not be copied and fitted, with 64 training rounds: out of order"
-    ):
+    with pytest.raises(sl.UsageError, match="copied and fitted, with 64 training rounds: out of order"):
         sl.compare(logs, {"new": "new"}, control=Broken(3))
 
     class Misshapen(Means):
@@ -378,9 +376,7 @@ def test_invalid_models_are_rejected() -> None:
         def __deepcopy__(self, memo: Any) -> "Uncopied":
             raise TypeError("one of a kind")
 
-    for estimator, says in (
-        (Misshapen, "could not be evaluated"), (Unclassified, "classes_"), (Uncopied, "one of a kind"),
-    ):  # fmt: skip
+    for estimator, says in ((Misshapen, "be evaluated"), (Unclassified, "classes_"), (Uncopied, "one of a kind")):
         with pytest.raises(sl.UsageError, match=says):
             sl.compare(logs, {"new": "new"}, control=estimator(3))
     ragged = {**table, "l": [[0.5, 0.5] if i else [0.5, 0.3, 0.2] for i in range(100)], "p": np.full(100, 0.5),

@@ -20,48 +20,45 @@ def feedback(positions: int = 1, rounds: int = 1_000) -> tuple[dict[str, Any], A
     position = rng.integers(0, positions, rounds)
     chances = pi_b[np.arange(rounds), :, position]
     action = np.array([rng.choice(4, p=row) for row in chances])
-    bandit_feedback = {
+    feed = {
         "n_rounds": rounds, "n_actions": 4, "context": rng.normal(size=(rounds, 3)), "action_context": np.eye(4),
         "action": action, "position": None if positions == 1 else position,
         "reward": (rng.random(rounds) < 0.2 + 0.2 * (action == 1)).astype(float), "expected_reward": None,
         "pi_b": pi_b, "pscore": chances[np.arange(rounds), action],
     }  # fmt: skip
-    return bandit_feedback, np.stack([rng.dirichlet(np.ones(4), rounds) for _ in range(positions)], axis=2)
+    return feed, np.stack([rng.dirichlet(np.ones(4), rounds) for _ in range(positions)], axis=2)
 
 
 @pytest.mark.parametrize("positions", [1, 3])
 def test_obp_gives_the_same_bounds_as_plain_arrays(positions: int) -> None:
-    bandit_feedback, dist = feedback(positions)
-    imported = importers.obp(bandit_feedback, dist)
-    position = np.zeros(1_000, dtype=int) if bandit_feedback["position"] is None else bandit_feedback["position"]
+    feed, dist = feedback(positions)
+    imported = importers.obp(feed, dist)
+    position = np.zeros(1_000, dtype=int) if feed["position"] is None else feed["position"]
     at = np.arange(1_000)
     logs = sl.Logs(
-        reward=bandit_feedback["reward"],
-        propensity=bandit_feedback["pscore"],
-        action=bandit_feedback["action"],
-        logging=bandit_feedback["pi_b"][at, :, position],
+        reward=feed["reward"], propensity=feed["pscore"], action=feed["action"], logging=feed["pi_b"][at, :, position]
     )
     ours, theirs = sl.compare(imported.logs, imported.policies["new"]), sl.compare(logs, {"new": dist[at, :, position]})
     assert (ours.lower, ours.upper, ours.control) == (theirs.lower, theirs.upper, "weights")
-    bandit_feedback.pop("pi_b")
-    plain = importers.obp(bandit_feedback, dist)
-    logged = dist[at, bandit_feedback["action"], position]
-    three = sl.compare(sl.Logs(reward=bandit_feedback["reward"], propensity=bandit_feedback["pscore"]), {"new": logged})
+    feed.pop("pi_b")
+    plain = importers.obp(feed, dist)
+    logged = dist[at, feed["action"], position]
+    three = sl.compare(sl.Logs(reward=feed["reward"], propensity=feed["pscore"]), {"new": logged})
     assert sl.compare(plain.logs, plain.policies["new"]).lower == pytest.approx(three.lower, abs=1e-12)
 
 
 def test_invalid_feedback_is_rejected() -> None:
-    bandit_feedback, dist = feedback()
+    feed, dist = feedback()
     with pytest.raises(UsageError, match="a propensity has no default"):
-        importers.obp({**bandit_feedback, "pscore": None}, dist)
+        importers.obp({**feed, "pscore": None}, dist)
     with pytest.raises(UsageError, match="no 'reward'"):
-        importers.obp({name: value for name, value in bandit_feedback.items() if name != "reward"})
+        importers.obp({name: value for name, value in feed.items() if name != "reward"})
     with pytest.raises(UsageError, match="is a list"):
         importers.obp([1])  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="shape"):
-        importers.obp(bandit_feedback, dist[:10])
+        importers.obp(feed, dist[:10])
     with pytest.raises(UsageError, match="3 positions"):
-        importers.obp(bandit_feedback, np.repeat(dist, 3, axis=2))
+        importers.obp(feed, np.repeat(dist, 3, axis=2))
     for wrong in (
         {"position": np.full(1_000, 0.5)},
         {"position": ["a"] * 1_000},
@@ -69,11 +66,11 @@ def test_invalid_feedback_is_rejected() -> None:
         {"n_actions": "x", "pi_b": None},
     ):
         with pytest.raises(UsageError):
-            importers.obp({**bandit_feedback, **wrong}, dist)
+            importers.obp({**feed, **wrong}, dist)
     for bad in ("text", [[1], [1, 2]]):
         with pytest.raises(UsageError, match="not an array of probabilities"):
-            importers.obp(bandit_feedback, bad)
-    assert importers.obp(bandit_feedback).policies == {}
+            importers.obp(feed, bad)
+    assert importers.obp(feed).policies == {}
 
 
 def test_the_open_bandit_dataset(data_folder: Path, tmp_path: Path) -> None:

@@ -166,10 +166,7 @@ def test_sampled_events(tmp_path: Path) -> None:
     logs = sl.Logs(
         table, reward="r", propensity="p", action="a", logging="l", keep_probability="k", rounds_before_sampling=6_000
     )
-    ours, theirs = (
-        sl.compare(imported.logs, {"first": imported.policies["first"]}),
-        sl.compare(logs, sl.chosen("first")),
-    )
+    ours, theirs = sl.compare(imported.logs, imported.policies["first"]), sl.compare(logs, sl.chosen("first"))
     assert (ours.lower, ours.upper) == (theirs.lower, theirs.upper)
     never = write_dsjson(tmp_path / "whole.dsjson", decisions(rounds=20), pdrop=0.0)
     assert importers.dsjson(never).logs.declaration.keep_probability is None

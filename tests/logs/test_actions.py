@@ -75,9 +75,7 @@ def test_positions_are_checked_against_the_number_of_actions() -> None:
         sl.evaluate(logs, {"new": sl.uniform()})
     columns["a"] = [0, 1]
     logs = sl.Logs(columns, reward="r", propensity="p", action="a", logging="v")
-    with pytest.raises(
-        sl.LogsError, match="column 'pick': 1 of 2 values are not a position among that round's actions"
-    ):
+    with pytest.raises(sl.LogsError, match="column 'pick': 1 of 2 values are not a position among that round's"):
         sl.evaluate(logs, {"new": sl.chosen("pick")})
     declared = sl.Logs(columns, reward="r", propensity="p", action="a", actions=["x", "y", "z"])
     with pytest.raises(sl.LogsError, match="policy 'v': 2 of 2 values differ in length from the declared actions"):

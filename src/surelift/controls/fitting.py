@@ -100,7 +100,7 @@ class Fitted:
             part = features[start : start + step]
             design = self._design(np.repeat(part, actions, axis=0), np.tile(np.arange(actions), len(part)))
             with self._attribute_errors("evaluated"):
-                predicted[start : start + step] = self._ask(design).reshape(len(part), actions)
+                predicted[start : start + step] = self._predict_rewards(design).reshape(len(part), actions)
         return within_range(predicted)
 
     @contextmanager
@@ -138,7 +138,7 @@ class Fitted:
     def _classifies(self) -> bool:
         return hasattr(self._estimator, "predict_proba")
 
-    def _ask(self, design: FloatArray) -> FloatArray:
+    def _predict_rewards(self, design: FloatArray) -> FloatArray:
         if not self._classifies:
             return np.asarray(self._estimator.predict(design), dtype=np.float64)
         chances = np.asarray(self._estimator.predict_proba(design), dtype=np.float64)
@@ -176,9 +176,7 @@ def check_estimator(estimator: Any) -> Any:
     """Reject, before reading anything, an object that cannot be fitted or cannot predict."""
     if isinstance(estimator, str):
         if estimator != LINEAR:
-            raise UsageError(
-                f"unknown reward model {estimator!r}; use {LINEAR!r}, or give an object with fit and predict."
-            )
+            raise UsageError(f"unknown reward model {estimator!r}; use {LINEAR!r} or an object with fit and predict.")
         return estimator
     predicts = any(callable(getattr(estimator, name, None)) for name in ("predict", "predict_proba"))
     if estimator is not None and not (callable(getattr(estimator, "fit", None)) and predicts):

@@ -31,7 +31,7 @@ class Linear:
         products, sums = np.zeros((actions, width, width)), np.zeros((actions, width))
         with_reward = np.zeros((actions, width))
         for rows in _pieces(len(contexts)):
-            design = model._standardised(contexts[rows])
+            design = model._standardise(contexts[rows])
             for a in np.unique(action[rows]):
                 taken = design[action[rows] == a]
                 products[a] += taken.T @ taken
@@ -50,10 +50,10 @@ class Linear:
 
     def predict(self, contexts: FloatArray) -> FloatArray:
         """The expected reward of every action, shape (rounds, actions)."""
-        parts = [self._standardised(contexts[rows]) @ self.weights.T for rows in _pieces(len(contexts))]
+        parts = [self._standardise(contexts[rows]) @ self.weights.T for rows in _pieces(len(contexts))]
         return np.concatenate([np.zeros((0, len(self.weights))), *parts]) + self.constants
 
-    def _standardised(self, contexts: FloatArray) -> FloatArray:
+    def _standardise(self, contexts: FloatArray) -> FloatArray:
         return np.where(np.isnan(contexts), 0.0, (contexts - self.centre) * self.scale)
 
 

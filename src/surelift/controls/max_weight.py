@@ -2,8 +2,7 @@ r"""Control by a known maximum weight: weights average to 1, and none exceeds W.
 
 If production supports every action of the policy, w - 1 has mean zero, so phi = w r - rho (w - 1) has the mean of w r, and
 phi >= -rho (W - 1). It needs only the logged probabilities, and a W that follows from how the policy is built. Without
-full support it would be false, not loose; a policy that gives no action more than W times production's probability has
-full support.
+full support it would be false, not loose; giving no action more than W times production's probability ensures it.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,7 @@
 """The reward-model protocol: for each round, the expected reward of every action, on [0, 1].
 
 In a certificate it complements the share in weight control (``controls/weights``) and may be arbitrarily wrong: only
-*when* it is known matters. It is predictable if its predictions for a round were fixed before that round's action and
-reward.
+*when* it is known matters. It is predictable if a round's predictions were fixed before its action and reward.
 """
 
 from typing import Any, ClassVar, Protocol

@@ -66,10 +66,10 @@ class KnownDistributions:
 
     def weights(self, name: str) -> Weights:
         """The importance weight of the logged action, from the vectors alone."""
-        entries = self._of(name).at(self._action)
+        entries = self._vectors_of(name).at(self._action)
         return Weights(entries / self._logged_chance, (entries - self._logged_chance) / self._logged_chance)
 
-    def _of(self, name: str) -> Vectors:
+    def _vectors_of(self, name: str) -> Vectors:
         vectors = self._vectors[name]
         if vectors is None:
             raise UsageError(
@@ -84,7 +84,7 @@ class KnownDistributions:
         everywhere, logged = (None, None) if not by_model else self._predictions()
         expected = np.zeros(len(self._logging.values))
         for name, part in quantity.taken_off(candidate, share, everywhere).items():
-            expected += part * (self._of(name).values - smallest[name] * self._logging.values)
+            expected += part * (self._vectors_of(name).values - smallest[name] * self._logging.values)
         taken = np.zeros(len(self._logging))
         for name, part in quantity.taken_off(candidate, share, logged).items():
             # From the excess: a smallest weight near 1 would be lost in the rounding of the weight.

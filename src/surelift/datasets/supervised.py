@@ -52,13 +52,13 @@ def ideal_policy(codes: IntArray, actions: int, *, temperature: float) -> FloatA
     >>> ideal_policy(np.array([1]), 2, temperature=1.0).round(3).tolist()
     [[0.269, 0.731]]
     """
-    return _peaked(codes, actions, temperature)
+    return _peaked_policy(codes, actions, temperature)
 
 
 def faulty_policy(codes: IntArray, actions: int, *, temperature: float, faulty: Sequence[int] = (0, 1)) -> FloatArray:
     """The same, but for the labels in ``faulty`` the peak is on the next label, a wrong one."""
     shifted = np.where(np.isin(codes, list(faulty)), (codes + 1) % actions, codes)
-    return _peaked(shifted, actions, temperature)
+    return _peaked_policy(shifted, actions, temperature)
 
 
 def supervised_to_bandit(
@@ -89,7 +89,7 @@ def supervised_to_bandit(
     return BanditFeedback(np.asarray(features), actions, action, reward, logging, expected)
 
 
-def _peaked(peaks: IntArray, actions: int, temperature: float) -> FloatArray:
+def _peaked_policy(peaks: IntArray, actions: int, temperature: float) -> FloatArray:
     if not temperature > 0:
         raise UsageError(f"temperature must be positive, but is {temperature}.")
     # Relative to the peak, so that a small temperature does not overflow.

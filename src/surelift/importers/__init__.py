@@ -62,5 +62,5 @@ def read_declared(kind: str, paths: Sequence[str | Path], declared: Mapping[str,
     """The logs a certificate refers to, with the importer's options taken from its declaration."""
     names = {"items": "action_count"}
     known = inspect.signature(FORMATS[kind]).parameters if kind in FORMATS else {}
-    given = {name: declared[names.get(name, name)] for name in known if names.get(name, name) in declared}
-    return read(kind, paths, **{name: value for name, value in given.items() if not isinstance(value, str)}).logs
+    options = {name: declared[names.get(name, name)] for name in known if names.get(name, name) in declared}
+    return read(kind, paths, **{name: value for name, value in options.items() if not isinstance(value, str)}).logs

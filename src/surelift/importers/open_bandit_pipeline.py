@@ -41,17 +41,17 @@ def obp(
     if bandit_feedback.get("context") is not None:
         declared["contexts"] = bandit_feedback["context"]
     if bandit_feedback.get("pi_b") is not None:
-        declared["logging"] = _at_position(bandit_feedback["pi_b"], position, len(action), "pi_b")
+        declared["logging"] = _select_position(bandit_feedback["pi_b"], position, len(action), "pi_b")
     elif bandit_feedback.get("n_actions") is not None:
         declared["action_count"] = bandit_feedback["n_actions"]
     policies: dict[str, Policy] = (
         {} if action_dist is None
-        else {name: as_policy(_at_position(action_dist, position, len(action), "action_dist"))}
+        else {name: as_policy(_select_position(action_dist, position, len(action), "action_dist"))}
     )  # fmt: skip
     return Imported(Logs(**declared), policies)
 
 
-def _at_position(shares: Any, position: Any, rounds: int, what: str) -> Any:
+def _select_position(shares: Any, position: Any, rounds: int, what: str) -> Any:
     """Select (rounds, actions) from (rounds, actions, positions)."""
     try:
         array = np.asarray(shares, dtype=np.float64)
@@ -72,8 +72,7 @@ def _at_position(shares: Any, position: Any, rounds: int, what: str) -> Any:
     positions = np.asarray(position)
     if positions.shape != (rounds,) or positions.dtype.kind not in "iu":
         raise UsageError(
-            f"position must be one whole number per round, {rounds:,} in all, but has type {positions.dtype} and shape "
-            f"{positions.shape}."
+            f"position needs {rounds:,} whole numbers, one per round, not {positions.dtype} of shape {positions.shape}."
         )
     if positions.min(initial=0) < 0 or positions.max(initial=0) >= array.shape[2]:
         if array.shape[2] == 1:

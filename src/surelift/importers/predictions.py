@@ -34,7 +34,5 @@ def _shares(line: str, location: str) -> list[float]:
     except ValueError as error:
         raise LogsError(f"{location} has no action probabilities: {line[:80]!r}. Nothing was computed.") from error
     if sorted(by_action) != list(range(len(parts))):
-        raise LogsError(
-            f"{location} does not list each action from 0 exactly once: {line[:80]!r}. Nothing was computed."
-        )
+        raise LogsError(f"{location} must list each action from 0 once: {line[:80]!r}. Nothing was computed.")
     return [by_action[action] for action in range(len(parts))]

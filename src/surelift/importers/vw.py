@@ -25,7 +25,7 @@ def dsjson(
     sampled: ``rounds_before_sampling`` gives the number of events before that.
     """
     files = files_of(paths)
-    sampled = rounds_before_sampling is not None or _sampled(files)
+    sampled = rounds_before_sampling is not None or _has_dropped_events(files)
     parse = partial(dsjson_lines.parse, sampled=sampled)
     source = Events(files, what="dsjson", schema=dsjson_lines.SCHEMA, parse=parse)
     declared: dict[str, Any] = {
@@ -37,7 +37,7 @@ def dsjson(
     return Imported(Logs(source, **declared), {"first": chosen("first_action"), "uniform": uniform()})
 
 
-def _sampled(files: Sequence[str]) -> bool:
+def _has_dropped_events(files: Sequence[str]) -> bool:
     """Whether any event has a ``pdrop``; a text search is faster than parsing."""
     return any(DROPPED.search(line) for path in files for _, line in numbered(path))
 

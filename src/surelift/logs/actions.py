@@ -23,27 +23,27 @@ def find_positions(
     """
     column = decode(column)
     if labels is None:
-        return _whole(to_numbers(column, as_text=as_text).values), is_absent(column), column
+        return _whole_positions(to_numbers(column, as_text=as_text).values), is_absent(column), column
     if all(not isinstance(label, str) for label in labels):
         numbers = to_numbers(column, as_text=as_text)
         return _match(pa.array(numbers.values), [float(label) for label in labels]), is_absent(column), column
     texts = [str(label) for label in labels]
     null = is_absent(column)
     if not is_text(column):
-        whole = _whole(to_numbers(column, as_text=False).values)
-        if not _read_like_numbers(texts):
+        whole = _whole_positions(to_numbers(column, as_text=False).values)
+        if not _look_like_numbers(texts):
             return np.where(whole < len(labels), whole, NOWHERE), null, column
         return _match(pa.array(whole).cast(pa.string()), texts), null, column
     positions = _match(column, texts)
     if as_text:
         null = null & (positions == NOWHERE)
-        if not _read_like_numbers(texts):
-            whole = _whole(to_numbers(column, as_text=True).values)
+        if not _look_like_numbers(texts):
+            whole = _whole_positions(to_numbers(column, as_text=True).values)
             positions = np.where((positions == NOWHERE) & (whole < len(labels)), whole, positions)
     return positions, null, column
 
 
-def _whole(values: FloatArray) -> IntArray:
+def _whole_positions(values: FloatArray) -> IntArray:
     whole = (values == np.floor(values)) & (values >= 0) & (values < 2**62)
     return np.where(whole, values, NOWHERE).astype(np.int64)
 
@@ -53,5 +53,5 @@ def _match(column: ArrowColumn, labels: Sequence[Any]) -> IntArray:
     return np.asarray(pc.fill_null(positions, NOWHERE), dtype=np.int64)
 
 
-def _read_like_numbers(labels: Sequence[str]) -> bool:
+def _look_like_numbers(labels: Sequence[str]) -> bool:
     return not to_numbers(pa.array(labels), as_text=True).not_numeric.any()

@@ -68,9 +68,9 @@ def whole_clusters(batches: Iterator[Batch], column: str) -> Iterator[Batch]:
         joined = batch if pending is None else _join(pending, batch)
         starts = cluster_starts(joined.table[column])
         last = int(starts[-2]) if len(starts) > 1 else 0
-        pending = _part(joined, last, joined.table.num_rows)
+        pending = _slice(joined, last, joined.table.num_rows)
         if last:
-            yield _mark_repeats(_part(joined, 0, last), column, seen)
+            yield _mark_repeats(_slice(joined, 0, last), column, seen)
     if pending is not None and pending.table.num_rows:
         yield _mark_repeats(pending, column, seen)
 
@@ -87,16 +87,16 @@ def _join(first: Batch, second: Batch) -> Batch:
 def _concatenate(first: ArrowTable, second: ArrowTable) -> ArrowTable:
     """Concatenate tables whose column types may differ as files do: integers and floats, dictionary codes and text."""
     try:
-        return pa.concat_tables([_plain(first), _plain(second)], promote_options="permissive")
+        return pa.concat_tables([_decode_table(first), _decode_table(second)], promote_options="permissive")
     except pa.ArrowException as error:
         raise LogsError(f"two files share a cluster but differ in the type of a column: {error}") from error
 
 
-def _plain(table: ArrowTable) -> ArrowTable:
+def _decode_table(table: ArrowTable) -> ArrowTable:
     return pa.table({name: decode(table[name]) for name in table.column_names})
 
 
-def _part(batch: Batch, start: int, stop: int) -> Batch:
+def _slice(batch: Batch, start: int, stop: int) -> Batch:
     return replace(batch, table=batch.table.slice(start, stop - start), start=batch.start + start)
 
 

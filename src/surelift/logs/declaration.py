@@ -49,20 +49,20 @@ class Declaration:
     assumes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _exactly_one(self, "reward", "cost", "the column that holds what each decision earned")
+        _require_one_of(self, "reward", "cost", "the column that holds what each decision earned")
         if self.propensity is None and self.log_propensity is None:
             raise UsageError(NO_PROPENSITY)
-        _exactly_one(self, "propensity", "log_propensity", "the probability of the logged action")
+        _require_one_of(self, "propensity", "log_propensity", "the probability of the logged action")
         normalised = {
             "propensity": _from_description(density_from, self.propensity, "propensity= is not a valid density"),
             "embedding": _embedding(self.embedding),
             "actions": _labels(self.actions),
-            "logging": _one_or_many(self.logging, "logging"),
+            "logging": _column_or_columns(self.logging, "logging"),
             "contexts": (self.contexts,) if isinstance(self.contexts, str) else _tuple(self.contexts),
             "action_count": _count(self.action_count, "action_count"),
             "cluster_size": _count(self.cluster_size, "cluster_size"),
-            "cluster_max": _whole(self.cluster_max, "cluster_max"),
-            "rounds_before_sampling": _whole(self.rounds_before_sampling, "rounds_before_sampling"),
+            "cluster_max": _whole_number(self.cluster_max, "cluster_max"),
+            "rounds_before_sampling": _whole_number(self.rounds_before_sampling, "rounds_before_sampling"),
             "reward_range": _two_numbers(self.reward_range),
             "assumes": _assumptions(self.assumes),
         }
@@ -146,9 +146,7 @@ class Declaration:
         if self.embedding is not None and (self.logging is None or self.density):
             raise UsageError("an embedding needs production's full distribution over the actions, in logging=.")
         if self.density and self.logging is not None:
-            raise UsageError(
-                "density=True is for densities of single actions; a vector over actions holds probabilities."
-            )
+            raise UsageError("density=True is for continuous actions; a vector over actions holds probabilities.")
         if self.actions is not None and self.action_count not in (None, len(self.actions)):
             raise UsageError("give actions= or action_count=, not both: the labels already determine the count.")
         if self.actions is not None and isinstance(self.logging, tuple) and len(self.logging) != len(self.actions):
@@ -173,7 +171,7 @@ class Declaration:
             )
 
 
-def _exactly_one(declared: Declaration, first: str, second: str, meaning: str) -> None:
+def _require_one_of(declared: Declaration, first: str, second: str, meaning: str) -> None:
     is_set = [getattr(declared, name) is not None for name in (first, second)]
     if sum(is_set) != 1:
         problem = "both were given" if all(is_set) else "neither was given"
@@ -194,10 +192,10 @@ def _labels(actions: Iterable[Any] | None) -> tuple[Any, ...] | None:
 
 
 def _count(number: Any, role: str) -> int | str | None:
-    return number if isinstance(number, str) else _whole(number, role, besides=", or a column")
+    return number if isinstance(number, str) else _whole_number(number, role, besides=", or a column")
 
 
-def _whole(number: Any, role: str, besides: str = "") -> int | None:
+def _whole_number(number: Any, role: str, besides: str = "") -> int | None:
     if number is None:
         return None
     if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
@@ -213,7 +211,7 @@ def _two_numbers(reward_range: Any) -> tuple[float, float]:
         raise UsageError(f"reward_range must be two numbers, (low, high), but is {reward_range!r}.") from error
 
 
-def _one_or_many(columns: Any, role: str) -> str | tuple[str, ...] | None:
+def _column_or_columns(columns: Any, role: str) -> str | tuple[str, ...] | None:
     if columns is None or isinstance(columns, str):
         return columns
     if isinstance(columns, Sequence) and columns:

@@ -60,26 +60,24 @@ class Gaussian:
     def below(self, edge: FloatArray, read: Columns) -> FloatArray:
         mean, deviation = self._parameters(read)
         within = np.clip(edge, self.low, self.high)
-        return np.asarray(_between(self.low, within, mean, deviation) / self._mass(mean, deviation))
+        return np.asarray(_normal_mass(self.low, within, mean, deviation) / self._mass(mean, deviation))
 
     def _parameters(self, read: Columns) -> tuple[Any, Any]:
-        mean, deviation = (
-            read(parameter) if isinstance(parameter, str) else parameter for parameter in (self.mean, self.deviation)
-        )
+        mean, deviation = (read(value) if isinstance(value, str) else value for value in (self.mean, self.deviation))
         # An invalid deviation gives a NaN density, which is rejected as a fault.
         return mean, np.where(np.asarray(deviation) > 0.0, deviation, np.nan)
 
     def _mass(self, mean: Any, deviation: Any) -> Any:
         if math.isinf(self.low) and math.isinf(self.high):
             return 1.0
-        return _between(self.low, self.high, mean, deviation)
+        return _normal_mass(self.low, self.high, mean, deviation)
 
     def describe(self) -> dict[str, Any]:
         bounds = {name: end for name, end in (("low", self.low), ("high", self.high)) if math.isfinite(end)}
         return {"kind": "gaussian", "mean": self.mean, "deviation": self.deviation, **bounds}
 
 
-def _between(low: Any, high: Any, mean: Any, deviation: Any) -> Any:
+def _normal_mass(low: Any, high: Any, mean: Any, deviation: Any) -> Any:
     """The probability of a normal variable between two numbers, accurate in both tails."""
     from scipy.special import ndtr
 

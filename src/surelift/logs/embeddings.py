@@ -44,7 +44,7 @@ class ActionKinds:
         return self.codes[np.clip(action, 0, self.actions - 1)]
 
     def describe(self) -> dict[str, Any]:
-        return {"kind": "kinds", **_written("codes", self.codes)}
+        return {"kind": "kinds", **_numbers_or_hash("codes", self.codes)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Known:
     def describe(self) -> dict[str, Any]:
         if callable(self.matrix):
             return {"kind": "known", "column": self.column, "mark": getattr(self.matrix, "__name__", "a function")}
-        return {"kind": "known", "column": self.column, **_written("matrix", self.matrix)}
+        return {"kind": "known", "column": self.column, **_numbers_or_hash("matrix", self.matrix)}
 
 
 Embedding = ActionKinds | Known
@@ -131,7 +131,7 @@ def embedding_from(description: Mapping[str, Any]) -> Embedding:
     return known(description["matrix"], column=description["column"])
 
 
-def _written(name: str, values: Any) -> dict[str, Any]:
+def _numbers_or_hash(name: str, values: Any) -> dict[str, Any]:
     """The numbers themselves, or their hash if there are too many."""
     if values.size <= _MOST_WRITTEN:
         return {name: values.tolist()}

@@ -101,7 +101,7 @@ def _hash_entries_in_a_loop(values: FloatArray, starts: IntArray, seed: np.uint6
     return out
 
 
-def _compiled() -> Any:
+def _compile_loop() -> Any:
     """Compiled at first use and cached on disk: numba takes half a second to import."""
     global _loop
     if _loop is None:
@@ -123,7 +123,7 @@ class RoundHashes:
 
     def mix_vectors(self, vectors: Vectors) -> None:
         """Mix in one vector per round: each entry is hashed with its position, and the hashes are added."""
-        hash_entries = _hash_entries if len(vectors.values) < WORTH_COMPILING else _compiled()
+        hash_entries = _hash_entries if len(vectors.values) < WORTH_COMPILING else _compile_loop()
         for lane, seed in enumerate(LANES):
             folded = hash_entries(vectors.values, vectors.starts, seed)
             self._lanes[lane] = _stir(self._lanes[lane], folded + vectors.lengths.astype(np.uint64), seed)

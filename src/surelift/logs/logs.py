@@ -148,15 +148,13 @@ class Logs:
             if not isinstance(name, str):
                 raise UsageError(f"{role} must name columns of the source, but one is a {type(name).__name__}.")
             if name not in self._names:
-                raise UsageError(self._no_column(name, role))
+                raise UsageError(self._missing_column_message(name, role))
 
-    def _no_column(self, name: str, role: str) -> str:
+    def _missing_column_message(self, name: str, role: str) -> str:
         near = difflib.get_close_matches(name, self._names, n=3, cutoff=0.5)
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         if len(self._names) == 1 and any(mark in self._names[0] for mark in ";\t|"):
-            hint = (
-                " The file has one column, so its separator is not a comma: save it with commas, or with tabs as .tsv."
-            )
+            hint = " The file has one column, so its separator is not a comma: use commas, or tabs in a .tsv file."
         shown = ", ".join(self._names[:30]) + (", ..." if len(self._names) > 30 else "")
         return f"no column {name!r} for {role}.{hint} The columns are: {shown}."
 

@@ -54,13 +54,13 @@ class Scale:
 
     def lower(self, unit: float) -> float:
         """A lower bound in the column's units, rounded down."""
-        return self._outward(unit, -math.inf)
+        return self._round_outward(unit, -math.inf)
 
     def upper(self, unit: float) -> float:
         """An upper bound in the column's units, rounded up."""
-        return self._outward(unit, math.inf)
+        return self._round_outward(unit, math.inf)
 
-    def _outward(self, unit: float, towards: float) -> float:
+    def _round_outward(self, unit: float, towards: float) -> float:
         exact = unit in (0.0, 1.0) or (self.low == 0.0 and self.high == 1.0 and not self.is_cost)
         return self.value(unit) if exact else math.nextafter(self.value(unit), towards)
 

@@ -41,9 +41,6 @@ class Difference:
 
     def offset_without(self, candidate: str, taken_off: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
         # At r = 1 the worst case is the candidate's smallest weight with the other's largest, at r = 0 the reverse.
-        candidate_limits, over_limits = limits[candidate], limits[self.over]
+        new, over = limits[candidate], limits[self.over]
         share, rest = taken_off[candidate], taken_off[self.over]
-        return max(
-            (1.0 - share) * candidate_limits.drop + rest * over_limits.rise,
-            share * candidate_limits.rise + (1.0 - rest) * over_limits.drop,
-        )
+        return max((1.0 - share) * new.drop + rest * over.rise, share * new.rise + (1.0 - rest) * over.drop)

@@ -19,7 +19,7 @@ def _axes(width: float = 6.0, height: float = 3.8) -> tuple[Any, Any]:
     return figure, axes
 
 
-def _legend_beside(axes: Any) -> None:
+def _legend_outside(axes: Any) -> None:
     """Outside the axes, where it covers no line."""
     axes.legend(fontsize="small", frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
@@ -39,7 +39,7 @@ def distribution(folder: Path, radius: FloatArray, methods: Sequence[str]) -> tu
     for index, method in enumerate(methods):
         axes.plot(np.sort(radius[:, index]), share, label=method, color=COLOURS[index])
     axes.set(xlabel="relative radius", ylabel="share of scenarios", xlim=(0, 1.02), ylim=(0, 1))
-    _legend_beside(axes)
+    _legend_outside(axes)
     return _save(figure, folder, "radii.png"), "Share of scenarios in which a bound has at most this relative radius."
 
 
@@ -48,8 +48,7 @@ def smoothing(folder: Path, smoothings: Sequence[float]) -> tuple[str, str]:
     x = np.linspace(0.0, 100.0, 400)
     axes.plot(x, x, color=COLOURS[0], label="no smoothing")
     for index, strength in enumerate(smoothings):
-        curve = np.log1p(strength * x) / strength
-        axes.plot(x, curve, label=f"smoothing {strength:g}", color=COLOURS[index + 1])
+        axes.plot(x, np.log1p(strength * x) / strength, label=f"smoothing {strength:g}", color=COLOURS[index + 1])
     axes.set(xlabel="w r", ylabel="log(1 + smoothing w r)/smoothing")
     axes.legend(fontsize="small", frameon=False)
     return _save(figure, folder, "smoothings.png"), "Logarithmic smoothing for several smoothings."
@@ -69,10 +68,8 @@ def clipping(folder: Path) -> tuple[str, str]:
 
 def orders(folder: Path, names: Sequence[Any], bounds_by_name: Mapping[str, Sequence[float]]) -> tuple[str, str]:
     figure, axes = _axes()
-    for index, (name, bounds) in enumerate(
-        (name, bounds) for name, bounds in bounds_by_name.items() if name != "truth"
-    ):
-        axes.plot(range(len(names)), bounds, marker="o", label=name, color=COLOURS[index + 1])
+    for index, name in enumerate(name for name in bounds_by_name if name != "truth"):
+        axes.plot(range(len(names)), bounds_by_name[name], marker="o", label=name, color=COLOURS[index + 1])
     axes.axhline(bounds_by_name["truth"][0], color="black", linewidth=0.8, label="true value")
     axes.set_xticks(range(len(names)), [str(name) for name in names])
     axes.set(xlabel="order L", ylabel="lower bound on the value")
@@ -104,7 +101,7 @@ def learning(
         axes.plot(temperatures, pairs[:, 0], marker="o", color=COLOURS[index], label=objective)
         axes.plot(temperatures, pairs[:, 1], linestyle=":", color=COLOURS[index])
     axes.set(xlabel="inverse temperature of the logging policy", ylabel="relative improvement")
-    _legend_beside(axes)
+    _legend_outside(axes)
     return _save(
         figure, folder, f"learning-{name}.png"
     ), f"{name}: guaranteed (lines) and true (dotted) relative improvement."

@@ -97,11 +97,11 @@ def orders(repetition: int) -> dict[str, list[float]]:
             for order in ORDERS
         ]  # fmt: skip
         bounds_by_name[name] = [float(bound or 0.0) for bound in bounds]
-        bounds_by_name[name].append(_of_infinite_order(feedback, policy, regularizer, rate))
+        bounds_by_name[name].append(_infinite_order_bound(feedback, policy, regularizer, rate))
     return bounds_by_name
 
 
-def _of_infinite_order(feedback: BanditFeedback, policy: FloatArray, regularizer: str, rate: float) -> float:
+def _infinite_order_bound(feedback: BanditFeedback, policy: FloatArray, regularizer: str, rate: float) -> float:
     """The bound with log(1 + smoothing h) in place of its Taylor sum."""
     rows = np.arange(len(feedback.action))
     p, q = policy[rows, feedback.action], feedback.logging[rows, feedback.action]
@@ -162,7 +162,7 @@ LEGEND = (
 def by_dataset(sets: Sequence[str], radius: FloatArray) -> ReproducedTable:
     """Table 4: the mean over 45 scenarios, for each set."""
     means = radius.mean(axis=2)  # (sets, runs, methods)
-    columns = ["set", *_heads(), *OURS]
+    columns = ["set", *_header(), *OURS]
     rows = [_row(name, means[index], published.TABLE_4[name]) for index, name in enumerate(sets)]
     over = np.mean([published.TABLE_4[name] for name in sets], axis=0)
     rows.append(_row("mean of these sets", means.mean(axis=0), tuple(over.tolist())))
@@ -198,7 +198,7 @@ def by_size(counts: Sequence[int], radius: FloatArray) -> ReproducedTable:
     rows = [_row(str(rounds), radius[index], published.TABLE_1[rounds]) for index, rounds in enumerate(counts)]
     note = "The paper shows one log of each size."
     title = "Table 1: relative radius on kropt by number of rounds"
-    return ReproducedTable("table-1", title, ["rounds", *_heads(), *OURS], rows, [LEGEND, note], _page("rounds", rows))
+    return ReproducedTable("table-1", title, ["rounds", *_header(), *OURS], rows, [LEGEND, note], _page("rounds", rows))
 
 
 def by_order(bounds_by_name: dict[str, list[float]]) -> ReproducedTable:
@@ -213,7 +213,7 @@ def by_order(bounds_by_name: dict[str, list[float]]) -> ReproducedTable:
     return ReproducedTable("orders", "Bounds of order L on balance-scale, smoothing 1/sqrt(n)", columns, rows, [note])
 
 
-def _heads() -> list[str]:
+def _header() -> list[str]:
     return [part for name in published.METHODS for part in (name, "error", "paper", "deviations")]
 
 

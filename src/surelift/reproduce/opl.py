@@ -190,11 +190,8 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
             pairs = folder.kept(f"{name}-{objective}", work)
             improvements[name][objective] = np.array(pairs).reshape(len(seeds), len(TEMPERATURES), 2)
             if tell is not None:
-                tell(
-                    number + 1 + len(OBJECTIVES) * (len(improvements) - 1),
-                    len(sets) * len(OBJECTIVES),
-                    f"{name}, {objective}",
-                )
+                done = number + 1 + len(OBJECTIVES) * (len(improvements) - 1)
+                tell(done, len(sets) * len(OBJECTIVES), f"{name}, {objective}")
     drawn = [
         figures.learning(
             folder.path, name, TEMPERATURES, {method: p.mean(axis=0) for method, p in improvements[name].items()}

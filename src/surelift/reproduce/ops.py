@@ -50,9 +50,8 @@ def trained(features: FloatArray, action: IntArray, reward: FloatArray, propensi
         gradient[rows, action] += slope * p_logged
         return -float(value), -(gradient.T @ features).ravel()
 
-    solution = minimize(
-        loss, np.zeros(classes * features.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 200}
-    )
+    start = np.zeros(classes * features.shape[1])
+    solution = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 200})
     weights: FloatArray = solution.x.reshape(classes, -1)
     return weights
 

@@ -84,13 +84,13 @@ def _open(path: str, *, as_text: frozenset[str] = frozenset()) -> Any:
         # Read numbers as text and convert them ourselves: Arrow infers types from the first block of a file, and a 0.5
         # after a million zeros would not fit the inferred type.
         kind = ds.CsvFileFormat(
-            parse_options=csv.ParseOptions(delimiter="\t" if _ending(path).startswith(".tsv") else ","),
+            parse_options=csv.ParseOptions(delimiter="\t" if _extension(path).startswith(".tsv") else ","),
             convert_options=csv.ConvertOptions(column_types={name: pa.string() for name in as_text}),
         )
     try:
         return ds.dataset(path, format=kind)
     except (pa.ArrowException, OSError) as error:
-        raise _unreadable(path, error) from error
+        raise _read_error(path, error) from error
 
 
 def _scan(path: str, data: Any, columns: Sequence[str]) -> Iterator[Any]:
@@ -109,7 +109,7 @@ def _scan(path: str, data: Any, columns: Sequence[str]) -> Iterator[Any]:
             if batch.num_rows:
                 yield pa.Table.from_batches([batch])
     except (pa.ArrowException, OSError) as error:
-        raise _unreadable(path, error) from error
+        raise _read_error(path, error) from error
 
 
 def _partitions(path: str) -> dict[str, str]:
@@ -132,7 +132,7 @@ def _count(path: str) -> int:
     try:
         return int(_open(path).count_rows())
     except (pa.ArrowException, OSError) as error:
-        raise _unreadable(path, error) from error
+        raise _read_error(path, error) from error
 
 
 def _check_lines(path: str, rows: int) -> None:
@@ -149,12 +149,12 @@ def _check_lines(path: str, rows: int) -> None:
 def expand(path: str) -> list[str]:
     """The files that a path, folder or glob stands for; a folder may have a file extension, as Spark's do."""
     if Path(path).is_dir():
-        files = _inside(path)
+        files = _files_in(path)
     elif Path(path).exists():
         files = [path]
     else:
         matched = glob.glob(path, recursive=True)
-        files = [file for match in matched for file in (_inside(match) if Path(match).is_dir() else [match])]
+        files = [file for match in matched for file in (_files_in(match) if Path(match).is_dir() else [match])]
     if not files:
         raise UsageError(
             f"no file matches {path!r}; check the path, relative to the working folder {str(Path.cwd())!r}."
@@ -162,14 +162,14 @@ def expand(path: str) -> list[str]:
     return files
 
 
-def _inside(folder: str) -> list[str]:
+def _files_in(folder: str) -> list[str]:
     files = []
     for file in Path(folder).rglob("*"):
         # Folders such as _temporary and .ipynb_checkpoints hold copies; _day=1 holds a column.
         hidden = any(
             part.startswith(".") or (part[0] == "_" and "=" not in part) for part in file.relative_to(folder).parts
         )
-        if not hidden and not file.is_dir() and _ending(str(file)):
+        if not hidden and not file.is_dir() and _extension(str(file)):
             files.append(str(file))
     return files
 
@@ -182,14 +182,14 @@ def _identity(file: str) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _ending(path: str) -> str:
+def _extension(path: str) -> str:
     """The longest known file extension of a path, or an empty string."""
     name = Path(path).name.lower()
     return max((ending for ending in FORMATS if name.endswith(ending)), key=len, default="")
 
 
 def _format(path: str) -> str:
-    ending = _ending(path)
+    ending = _extension(path)
     if not ending:
         raise UsageError(f"{path} has none of the extensions {', '.join(FORMATS)}; save it in one of those formats.")
     if ending.endswith(".gz") and not path.endswith(".gz"):
@@ -197,7 +197,7 @@ def _format(path: str) -> str:
     return FORMATS[ending]
 
 
-def _unreadable(path: str, error: Exception) -> LogsError:
+def _read_error(path: str, error: Exception) -> LogsError:
     reason = str(error).splitlines()[0]
     if "newlines_in_values" in str(error):
         reason = "a cell contains a line break, or a quote is not closed"

@@ -81,16 +81,16 @@ class LazyQuery:
         self._frame = frame
 
     def column_names(self) -> list[str]:
-        return list(self._ask(lambda: self._frame.collect_schema().names()))
+        return list(self._run(lambda: self._frame.collect_schema().names()))
 
     def count(self) -> int:
         import narwhals as nw
 
-        return int(self._ask(lambda: self._frame.select(nw.len()).collect("pyarrow").item()))
+        return int(self._run(lambda: self._frame.select(nw.len()).collect("pyarrow").item()))
 
     def batches(self, needs: Needs) -> Iterator[Batch]:
-        tables, start = self._ask(lambda: self._tables(needs.columns())), 0
-        while (table := self._ask(lambda: next(tables, None))) is not None:
+        tables, start = self._run(lambda: self._tables(needs.columns())), 0
+        while (table := self._run(lambda: next(tables, None))) is not None:
             if table.num_rows:
                 yield Batch(table, start)
                 start += table.num_rows
@@ -101,7 +101,7 @@ class LazyQuery:
             return (pa.Table.from_batches([batch]) for batch in native.to_arrow_reader(ROWS_PER_BATCH))
         return (part.to_arrow() for part in native.collect_batches(chunk_size=ROWS_PER_BATCH))
 
-    def _ask(self, question: Any) -> Any:
+    def _run(self, question: Any) -> Any:
         try:
             return question()
         except Exception as error:
