@@ -125,7 +125,7 @@ BROKEN = {
     '{"_label_cost":-1,"_label_probability":0.5,"a":["1","2"],"p":[0.5,0.5]}': "do not rank the actions 1 to K",
     '{"_label_cost":-1' + "0" * 400 + ',"_label_probability":0.5,"a":[1,2],"p":[0.5,0.5]}': "no number in _label_cost",
     '{"_label_cost":-1,"_skipLearn":"false","_label_probability":0.5,"a":[1],"p":[1]}': "neither true nor false",
-    '{"_label_cost":-1,"_label_probability":1,"a":[1],"p":[1],"p\\u0064rop":0.5}': "an escaped pdrop key",
+    '{"_label_cost":-1,"_label_probability":1,"a":[1],"p":[1],"p\\u0064rop":0.5}': "that the first scan",
     "[" * 100_000: "lines are not JSON",
 }
 

@@ -8,7 +8,7 @@ import numpy as np
 from surelift.arrays import FloatArray, IntArray
 from surelift.errors import UsageError
 
-# For rewards on [0, 1]: assumes that the contexts explain about as much variance as half the noise.
+# A prior for rewards on [0, 1]: noise with about half the variance that the contexts explain.
 _PENALTY = 0.5
 
 

@@ -82,7 +82,7 @@ def _round(event: Any, sampled: bool) -> tuple[Any, ...] | str | None:
     if not (_number(dropped) and 0.0 <= dropped < 1.0):
         return "events have a pdrop outside [0, 1)"
     if dropped and not sampled:
-        return "events have an escaped pdrop key, which is not supported; write it as plain text"
+        return "events have a pdrop that the first scan of the file did not find; write it without escapes"
     logging = [0.0] * len(ranked)
     for action, share in zip(ranked, shares, strict=True):
         logging[action - 1] = float(share)

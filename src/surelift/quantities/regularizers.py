@@ -186,7 +186,7 @@ class Custom:
         values = np.asarray(result, dtype=np.float64)
         if values.shape != rounds.terms.shape:
             raise UsageError(
-                f"a regularizer must return one number for each of {len(rounds.terms):,} rounds, not {values.shape}."
+                f"a regularizer must return one number for each of {len(rounds.terms):,} rounds, not shape {values.shape}."
             )
         tolerance = 1e-9 * (1.0 + rounds.terms)
         bad = ~((values >= -tolerance) & (values <= rounds.terms + tolerance))
@@ -194,7 +194,7 @@ class Custom:
             first = int(np.argmax(bad))
             raise UsageError(
                 f"this regularizer violates condition C1 in {int(bad.sum()):,} rounds: it must lie between 0 and "
-                f"w r = {rounds.terms[first]:.6g}, but returned {values[first]:.6g}.\nShrink it to at most w r."
+                f"w r = {rounds.terms[first]:.6g}, but returned {values[first]:.6g}.\nNo bound holds for it; shrink it."
             )
         return np.clip(values, 0.0, rounds.terms)
 
