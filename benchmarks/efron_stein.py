@@ -1,7 +1,7 @@
-"""How fast are the variance proxies of the Efron-Stein bound, against the same quantity in plain vectorised NumPy?
+"""How fast are the variance proxies of the Efron-Stein bound, compared with plain vectorised NumPy?
 
-28,056 rounds and 18 actions, as in the paper's largest label set. The plain version is timed on fewer draws and its time
-scaled, as both grow linearly with them: python benchmarks/efron_stein.py [draws]
+28,056 rounds and 18 actions, like the paper's largest labelled set. The plain version is timed on fewer draws and scaled,
+as both are linear in the number of draws: python benchmarks/efron_stein.py [draws]
 """
 
 import math
@@ -29,7 +29,7 @@ ROUNDS, ACTIONS, PLAIN_DRAWS = 28_056, 18, 200
 def plain_proxies(
     candidate: FloatArray, logging: FloatArray, logged: FloatArray, *, draws: int, rng: np.random.Generator
 ) -> Proxies:
-    """The same expectations as the library's, one redrawn log after the other, each in a few NumPy calls."""
+    """The same expectations as the library's, one redrawn log at a time, in a few NumPy calls each."""
     weights = candidate / logging
     edges = np.cumsum(logging, axis=1)[:, :-1]
     rows = np.arange(len(logged))
@@ -87,11 +87,11 @@ def main(draws: int = 10_000) -> None:
     plain = plain_proxies(candidate, logging, logged, draws=PLAIN_DRAWS, rng=rng)
     plain_time = (time.perf_counter() - start) * draws / PLAIN_DRAWS
 
-    apart = (ours.variance - plain.variance) / math.hypot(ours.variance_error, plain.variance_error)
+    distance = (ours.variance - plain.variance) / math.hypot(ours.variance_error, plain.variance_error)
     print(f"efron-stein, {ROUNDS:,} rounds, {ACTIONS} actions, {draws:,} draws")
     print(f"  plain NumPy 1.00x ({plain_time:.1f} s, scaled from {PLAIN_DRAWS} draws, one thread)")
     print(f"  surelift {plain_time / our_time:.1f}x ({our_time:.2f} s, {os.cpu_count()} threads)")
-    print(f"  variance proxy {ours.variance:.6g} and {plain.variance:.6g}, {apart:+.1f} standard errors apart")
+    print(f"  variance proxy {ours.variance:.6g} and {plain.variance:.6g}, {distance:+.1f} standard errors distance")
     print(f"  expected proxy {ours.expected:.6g} and {plain.expected:.6g}; peak memory of surelift {memory:.2f} GB")
 
 

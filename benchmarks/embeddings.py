@@ -1,10 +1,10 @@
-"""With ten thousand actions and informative embeddings, how wide is the certificate by embeddings beside the one by actions?
+"""With ten thousand actions and informative embeddings, how wide is the interval by embeddings compared with by actions?
 
     python benchmarks/embeddings.py
 
-A shop with 10,000 items of 40 kinds: what an item earns depends on its kind and on the visitor. Production explores all
-items; the candidate likes the kinds that the visitor likes, and inside them items of its own choice. Printed are intervals,
-their widths as a ratio to the plain one, how often each held over several logs, and the time.
+A shop with 10,000 items of 40 kinds: an item's reward depends on its kind and on the visitor. Production explores all
+items; the candidate prefers the visitor's favourite kinds, and its own choice of items within them. Prints the widths of
+the intervals, their ratio to the plain one, how often each held over several logs, and the time.
 """
 
 import sys
@@ -46,21 +46,21 @@ def main() -> None:
     for seed in range(LOGS):
         columns, candidate, kinds, truth = log(seed)
         logs = sl.Logs(**columns, embedding=sl.embeddings.kinds(kinds))
-        for name, asked in (("actions", logs.without_embedding()), ("embeddings", logs)):
+        for name, question in (("actions", logs.without_embedding()), ("embeddings", logs)):
             started = time.perf_counter()
-            found = sl.evaluate(asked, {"new": candidate})["new"]
+            evaluation = sl.evaluate(question, {"new": candidate})["new"]
             seconds += time.perf_counter() - started if name == "embeddings" else 0.0
-            assert found.lower is not None
-            assert found.upper is not None
-            widths[name] += (found.upper - found.lower) / LOGS
-            held[name] += found.lower <= truth <= found.upper
+            assert evaluation.lower is not None
+            assert evaluation.upper is not None
+            widths[name] += (evaluation.upper - evaluation.lower) / LOGS
+            held[name] += evaluation.lower <= truth <= evaluation.upper
         if seed == 0:
             print(sl.check_embedding(logs, {"new": candidate}), file=sys.stderr)
     print(f"{ACTIONS:,} actions of {KINDS} kinds, {ROUNDS:,} rounds, {LOGS} logs")
     for name, width in widths.items():
         ratio = width / widths["actions"]
-        print(f"  by {name:<11} width {width:.4f}   {ratio:.2f} times the plain one   held {held[name]} of {LOGS}")
-    print(f"  by embeddings {seconds / LOGS:.1f} s a log")
+        print(f"  by {name:<11} width {width:.4f}   {ratio:.2f} times the plain one   held in {held[name]} of {LOGS}")
+    print(f"  by embeddings {seconds / LOGS:.1f} s per log")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """How much longer than reading the columns does an answer take, and how much memory?
 
-A Parquet file of rounds with rewards of 1% and three candidates is generated once, then every question is asked after the
-same columns were merely read, in one process: python benchmarks/end_to_end.py [million rounds] [folder]
+Generates a Parquet file of rounds with rewards of 1% and three candidates, then times every question against merely reading
+the same columns, in one process: python benchmarks/end_to_end.py [million rounds] [folder]
 """
 
 import resource
@@ -54,8 +54,8 @@ def timed(work: Callable[[], object]) -> float:
 
 def main(millions: str = "100", folder: str | None = None) -> None:
     rounds = int(float(millions) * 1_000_000)
-    with tempfile.TemporaryDirectory(dir=folder) as place:
-        path = Path(place) / "log.parquet"
+    with tempfile.TemporaryDirectory(dir=folder) as directory:
+        path = Path(directory) / "log.parquet"
         generate(path, rounds)
         print(f"{rounds:,} rounds, {path.stat().st_size / 1e9:.2f} GB")
         logs = sl.Logs(path, reward="r", propensity="q")

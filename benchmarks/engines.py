@@ -1,6 +1,6 @@
-"""How long does every engine take for the same answer, against the embedded one, and how do costs grow?
+"""How long does every engine take for the same answer, compared with the embedded one, and how does the cost scale?
 
-Ten million rounds, rewards of 1%, one candidate; Spark and the databases hold the rounds already where they can. Then the
+Ten million rounds, rewards of 1%, one candidate; Spark and the databases already hold the rounds where possible. Then the
 embedded engine alone, as rounds, candidates and components grow: python benchmarks/engines.py [million rounds]
 """
 
@@ -24,7 +24,7 @@ FLAGS: dict[str, Any] = {"reward": "r", "propensity": "q"}
 
 
 def timed(work: Callable[[], Any]) -> float:
-    """The quicker of two: the first call may compile or start something."""
+    """The faster of two runs: the first may compile or start something."""
     times = []
     for _ in range(2):
         start = time.perf_counter()
@@ -58,8 +58,8 @@ def against_stream(path: Path, rounds: int) -> float:
             show("Spark, two workers", timed(lambda: sl.compare(sl.Logs(frame, **FLAGS), "p0")), base)
     if postgres_binaries() is not None:
         with postgres_server() as server:
-            some = table.slice(0, rounds // 100)
-            rows = ibis.postgres.connect(**server).create_table("logs", some, overwrite=True)
+            sample = table.slice(0, rounds // 100)
+            rows = ibis.postgres.connect(**server).create_table("logs", sample, overwrite=True)
             spent = timed(lambda: sl.compare(sl.Logs(rows, **FLAGS), "p0"))
             show("SQL, PostgreSQL, a hundredth of the rounds", spent, base)
     question = sl.Question("p0", **FLAGS)
@@ -68,7 +68,7 @@ def against_stream(path: Path, rounds: int) -> float:
 
 
 def as_things_grow(path: Path, rounds: int) -> None:
-    print("stream, as things grow, ratio to the first line of each")
+    print("stream, as the problem grows, ratio to the first line of each block")
     logs = sl.Logs(path, **FLAGS)
     table = pq.read_table(path)
     base = 0.0

@@ -1,6 +1,6 @@
-"""How fast are the compiled loops, against NumPy doing the same, and against what the processor could do at best?
+"""How fast are the compiled loops, compared with NumPy and with the best the processor could do?
 
-One thread, process time, the median of several turns taken one after the other: python benchmarks/kernels.py
+One thread, process time, the median of several alternating runs: python benchmarks/kernels.py
 """
 
 import statistics
@@ -18,12 +18,12 @@ ROWS, TURNS = 1_000_000, 7
 
 
 def ratio(first: Callable[[], object], second: Callable[[], object]) -> tuple[float, float]:
-    """The median time of the first, and how many times as long the second takes."""
+    """The median time of the first, and the ratio of the second's to it."""
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(TURNS):
-        for one, spent in zip((first, second), times, strict=True):
+        for function, spent in zip((first, second), times, strict=True):
             start = time.process_time()
-            one()
+            function()
             spent.append(time.process_time() - start)
     return statistics.median(times[0]), statistics.median(times[1]) / statistics.median(times[0])
 
@@ -38,7 +38,7 @@ def read_all(x: FloatArray) -> float:
 
 @njit(fastmath={"contract"})
 def multiply_add(x: FloatArray, y: FloatArray, turns: int) -> None:
-    """Sixteen in a row for each number, none of which waits for memory."""
+    """Sixteen dependent operations per number, none of which waits for memory."""
     for _ in range(turns):
         for i in range(len(x)):
             value = x[i]
@@ -57,16 +57,16 @@ def log_sums_against_numpy() -> None:
             lambda: [np.log1p(smoothing * x).sum() for smoothing in smoothings],
         )
         print(
-            f"  {components:4} components: {1e9 * spent / ROWS / components:.3f} ns a row and component, NumPy {times:.1f}x"
+            f"  {components:4} components: {1e9 * spent / ROWS / components:.3f} ns per row, component; NumPy {times:.1f}x"
         )
     read_all(x)
     spent, _ = ratio(lambda: read_all(x), lambda: None)
-    print(f"  reading the rows alone: {1e9 * spent / ROWS:.3f} ns a row")
+    print(f"  reading the rows only: {1e9 * spent / ROWS:.3f} ns per row")
     block, out = x[:2048].copy(), np.empty(2048)
     multiply_add(block, out, 1)
     spent, _ = ratio(lambda: multiply_add(block, out, 1_000), lambda: None)
     each = 1e9 * spent / (16 * 1_000 * len(block))
-    print(f"  a multiplication and an addition: {each:.3f} ns at best; the log sums take 1.25 for a row and component")
+    print(f"  one multiply-add: {each:.3f} ns at best; the log sums need 1.25 per row and component")
 
 
 def control_against_numpy() -> None:
@@ -98,12 +98,12 @@ def control_against_numpy() -> None:
         ours()
         spent, times = ratio(ours, numpy)
         print(
-            f"  {actions:4} actions: {1e9 * spent / rows:.0f} ns a round for {components} components, NumPy {times:.1f}x"
+            f"  {actions:4} actions: {1e9 * spent / rows:.0f} ns per round for {components} components, NumPy {times:.1f}x"
         )
 
 
 if __name__ == "__main__":
-    print("log sums, against numpy.log1p")
+    print("log sums, compared with numpy.log1p")
     log_sums_against_numpy()
-    print("weight control, against the NumPy path")
+    print("weight control, compared with the NumPy path")
     control_against_numpy()

@@ -1,6 +1,6 @@
 """How long do fifty problems take at once, and what do they guarantee? Five temperatures, ten splits, one call.
 
-The protocol is that of ``surelift reproduce opl``, at the paper's 100 passes and batches of 128. Beside it, one problem
+The protocol of ``surelift reproduce opl``, with the paper's 100 passes and batches of 128. For comparison, one problem
 trained with plain PyTorch steps on the same device, timed over some hundred steps:
 python benchmarks/many.py [device] [passes] [data sets, with commas] [objectives, with semicolons] [number of splits]
 """
@@ -23,28 +23,28 @@ from surelift.reproduce import opl
 
 
 def at_once(
-    given: Sequence[opl.Problem], options: dict[str, Any], device: str, passes: int
+    tasks: Sequence[opl.LearningTask], options: dict[str, Any], device: str, passes: int
 ) -> tuple[float, float, Any]:
-    """Seconds in all, seconds of the passes, and guaranteed and true relative improvements."""
+    """Total seconds, seconds of the passes, and guaranteed and true relative improvements."""
     ends: list[float] = []
     start = time.perf_counter()
     learners = opl.learned(
-        given, options, passes=passes, device=device, progress=lambda *_: ends.append(time.perf_counter())
+        tasks, options, passes=passes, device=device, progress=lambda *_: ends.append(time.perf_counter())
     )
     seconds = time.perf_counter() - start
     between = (ends[-1] - ends[0]) * passes / max(1, passes - 1)
-    pairs = [one.improvements(learner) for one, learner in zip(given, learners, strict=True)]
+    pairs = [task.improvements(learner) for task, learner in zip(tasks, learners, strict=True)]
     return seconds, between, np.array(pairs)
 
 
-def plain_step(one: opl.Problem, options: dict[str, Any], device: str, steps: int = 300) -> float:
-    """Seconds a step of one problem, as one would write it down in PyTorch."""
-    found = survey(one.logs, intercept=False)
+def plain_step(task: opl.LearningTask, options: dict[str, Any], device: str, steps: int = 300) -> float:
+    """Seconds per step for one problem, in straightforward PyTorch."""
+    surveyed = survey(task.logs, intercept=False)
     choice = Choice(**options)
-    rows = Rows(one.logs, found.features, found.actions, choice.model)
-    objective = choice.build(rounds=rows.rounds, actions=found.actions, distributions=True)
+    rows = Rows(task.logs, surveyed.features, surveyed.actions, choice.model)
+    objective = choice.build(rounds=rows.rounds, actions=surveyed.actions, distributions=True)
     examples, rounds = Examples.joined(list(rows)).tensors(device), rows.rounds
-    policy = LinearGaussian(torch.from_numpy(one.prior)).to(device)
+    policy = LinearGaussian(torch.from_numpy(task.prior)).to(device)
     optimizer = torch.optim.Adam(policy.parameters(), lr=opl.RATE)
     start = 0.0
     for step in range(steps + 20):
@@ -69,17 +69,17 @@ def main(
     warnings.simplefilter("ignore")
     for name in sets.split(","):
         start = time.perf_counter()
-        given = opl.problems(opl.load(name), range(int(splits)))
-        print(f"{name}: {len(given)} problems made in {time.perf_counter() - start:.0f} s", flush=True)
-        for objective in (one.strip() for one in objectives.split(";")):
-            seconds, between, pairs = at_once(given, opl.OBJECTIVES[objective], device, int(passes))
-            steps = -(-given[0].logs.count() // opl.BATCH) * int(passes)
-            alone = plain_step(given[0], opl.OBJECTIVES[objective], device)
-            one_by_one = alone * steps * len(given)
+        tasks = opl.problems(opl.load(name), range(int(splits)))
+        print(f"{name}: {len(tasks)} problems made in {time.perf_counter() - start:.0f} s", flush=True)
+        for objective in (name.strip() for name in objectives.split(";")):
+            seconds, between, pairs = at_once(tasks, opl.OBJECTIVES[objective], device, int(passes))
+            steps = -(-tasks[0].logs.count() // opl.BATCH) * int(passes)
+            alone = plain_step(tasks[0], opl.OBJECTIVES[objective], device)
+            one_by_one = alone * steps * len(tasks)
             guaranteed, true = pairs.mean(axis=0)
             print(
-                f"  {objective:28} {seconds:.1f} s in all, {between:.1f} s of passes ({1e6 * between / steps:.0f} us a step "
-                f"of all); a plain step of one {1e6 * alone:.0f} us, {one_by_one:.0f} s one by one: "
+                f"  {objective:28} {seconds:.1f} s in all, {between:.1f} s of passes ({1e6 * between / steps:.0f} us a "
+                f"step of all); a plain step of one {1e6 * alone:.0f} us, {one_by_one:.0f} s one by one: "
                 f"{one_by_one / seconds:.0f}x. Guaranteed {guaranteed:.3f}, true {true:.3f}",
                 flush=True,
             )

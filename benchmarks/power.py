@@ -1,9 +1,9 @@
 """How often is "better than production" certified: paired on the same rounds, or by comparing two separate intervals?
 
-A candidate that is truly better replaces production in 100%, 20%, 5% and 1% of the decisions, so that its improvement is
-as much smaller. Separate intervals certify when the lower bound of the candidate exceeds the upper bound of production,
-each at delta/2 = 0.025, with the same bound and the same control. Where every action earns alike nothing is better, and
-whatever is certified is false: python benchmarks/power.py
+A truly better candidate replaces production in 100%, 20%, 5% and 1% of the decisions, so its improvement shrinks in
+proportion. Separate intervals certify if the candidate's lower bound exceeds production's upper bound, each at
+delta/2 = 0.025, with the same bound and the same control. If all actions have the same expected reward, nothing is better,
+and everything certified is false: python benchmarks/power.py
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ ROUNDS = (1_000, 4_000, 16_000)
 
 @dataclass(frozen=True)
 class Problem:
-    """What each action earns in each context, what production does and what the candidate would do."""
+    """The expected reward of each action in each context, production's policy and the candidate's."""
 
     expected: FloatArray
     production: FloatArray
@@ -54,11 +54,11 @@ def softmax(scores: FloatArray) -> FloatArray:
     return shares
 
 
-def certified(asked: Problem, share: float, rounds: int) -> tuple[float, float]:
-    """How often paired, and how often by separate intervals."""
+def certified(task: Problem, share: float, rounds: int) -> tuple[float, float]:
+    """How often it is certified paired, and by separate intervals."""
     paired = separate = 0
     for seed in range(LOGS):
-        logs, candidate = asked.log(rounds, np.random.default_rng(seed))
+        logs, candidate = task.log(rounds, np.random.default_rng(seed))
         new = sl.blend(candidate, share)
         paired += sl.compare(logs, {"new": new}, delta=DELTA).certified
         lower = sl.evaluate(logs, {"new": new}, sides="lower", delta=DELTA / 2)["new"].lower
@@ -70,13 +70,13 @@ def certified(asked: Problem, share: float, rounds: int) -> tuple[float, float]:
 
 
 def main() -> None:
-    for title, asked in (("a better candidate", problem(better=True)), ("no improvement", problem(better=False))):
+    for title, task in (("a better candidate", problem(better=True)), ("no improvement", problem(better=False))):
         print(f"\n{title}: share certified, of {LOGS} logs (delta {DELTA})")
         print("  new share  improvement  " + "".join(f"{rounds:>10,} rounds: paired separate" for rounds in ROUNDS))
         for share in SHARES:
-            found = [certified(asked, share, rounds) for rounds in ROUNDS]
-            cells = "".join(f"{paired:>24.2f}{separate:>9.2f}" for paired, separate in found)
-            print(f"  {share:>9.0%}  {share * asked.improvement:>11.5f}{cells}", flush=True)
+            shares = [certified(task, share, rounds) for rounds in ROUNDS]
+            cells = "".join(f"{paired:>24.2f}{separate:>9.2f}" for paired, separate in shares)
+            print(f"  {share:>9.0%}  {share * task.improvement:>11.5f}{cells}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""How long do others take for an interval on the same rounds? obp's bootstrap and Vowpal Wabbit's estimators.
+"""How long do other tools take for an interval on the same rounds? obp's bootstrap and Vowpal Wabbit's estimators.
 
-Each is installed into an environment of its own, where that works, and its time is held against ours on as many rounds, in
-the same run: python benchmarks/rivals.py
+Each is installed into its own environment, if possible, and timed against surelift on the same number of rounds in the same
+run: python benchmarks/rivals.py
 """
 
 import subprocess
@@ -54,12 +54,12 @@ print(time.perf_counter() - start)
 
 
 def environment(folder: Path, name: str) -> Path | None:
-    """A Python with the rival in it, or None."""
+    """A Python interpreter with the rival installed, or None."""
     subprocess.run([sys.executable, "-m", "venv", str(folder / name)], check=True)
     python = folder / name / "bin" / "python"
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     steps = [[*pip, *INSTALLS[name]]]
-    if name == "obp":  # it asks for an older Python and pins what does not install; without its pins it runs
+    if name == "obp":  # it requires an older Python and pins packages that do not install; it runs without the pins
         steps.append([*pip, "--no-deps", "--ignore-requires-python", "obp==0.5.7", "pyieoe"])
     for step in steps:
         if subprocess.run(step, capture_output=True, check=False).returncode:
@@ -80,7 +80,7 @@ def main() -> None:
     start = time.perf_counter()
     sl.evaluate(logs, "p")
     ours = time.perf_counter() - start
-    print(f"surelift, a certified interval: {1e9 * ours / ROUNDS:.0f} ns a round ({ROUNDS:,} rounds)")
+    print(f"surelift, a certified interval: {1e9 * ours / ROUNDS:.0f} ns per round ({ROUNDS:,} rounds)")
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "data.npz"
         np.savez(data, q=arrays["q"], r=arrays["r"], p=arrays["p"])
@@ -94,7 +94,7 @@ def main() -> None:
                 print(f"{name}: installed, but failed: {done.stderr.strip().splitlines()[-1]}")
                 continue
             spent = float(done.stdout.split()[-1])
-            print(f"{name}: {1e9 * spent / ROUNDS:.0f} ns a round, {spent / ours:.0f}x")
+            print(f"{name}: {1e9 * spent / ROUNDS:.0f} ns per round, {spent / ours:.0f}x")
 
 
 if __name__ == "__main__":

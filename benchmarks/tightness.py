@@ -1,9 +1,9 @@
-"""How narrow is each bound against the paper's own, and how often does it miss?
+"""How narrow is each bound compared with the paper's, and how often does it miss?
 
-Twice: on the paper's evaluation scenarios, and on random problems. In a scenario, a faulty policy (temperature .2, .25, .3;
+On the paper's evaluation scenarios, and on random problems. In a scenario, a faulty policy (temperature .2, .25, .3;
 noise 0, .1, .2) logs one decision for each row of a labelled data set, and an ideal policy (temperature .1 to .5) is bounded
-from below at delta = 0.05: 45 scenarios a data set. A good reward model knows the expected rewards, a useless one is noise.
-The relative radius is 1 - bound/truth, averaged over a few logs of each scenario. The data sets are read from SURELIFT_DATA:
+from below at delta = 0.05: 45 scenarios per data set. A good reward model knows the expected rewards, a useless one is
+noise. The relative radius is 1 - bound/truth, averaged over a few logs of each scenario. Reads SURELIFT_DATA:
 python benchmarks/tightness.py [dataset ...]
 """
 
@@ -26,14 +26,14 @@ DATASETS = (
     "kropt",
 )  # fmt: skip
 DELTA = 0.05
-# One log says little: its luck with the few rounds in which the faulty policy was right moves every radius together.
+# One log is not enough: luck in the few rounds where the faulty policy was right moves all radii together.
 REPETITIONS = 4
 BASELINE, TARGET = "LS, 1/sqrt(n)", "LS-WC, planned"
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A log, a policy to be bounded, and what only a simulation knows."""
+    """A log, a policy to be bounded, and the true expected rewards."""
 
     logs: sl.Logs
     policy: FloatArray
@@ -74,7 +74,7 @@ def scenarios(path: Path, rng: np.random.Generator) -> Iterator[Problem]:
 
 
 def random_problems(rng: np.random.Generator) -> Iterator[Problem]:
-    """2 to 30 actions, peaked or even policies, rewards from rare to nearly sure, 300 to 10,000 rounds."""
+    """2 to 30 actions, peaked or even policies, rewards from rare to almost certain, 300 to 10,000 rounds."""
     for actions in (2, 5, 30):
         for level in (0.02, 0.1, 0.5, 0.9):
             for rounds in (300, 2_000, 10_000):
@@ -92,13 +92,13 @@ def random_problems(rng: np.random.Generator) -> Iterator[Problem]:
 
 
 def bounded(problems: Iterator[Problem]) -> FloatArray:
-    """The relative radius of every method on every problem, (problems, methods); negative where it missed."""
+    """The relative radius of every method on every problem, (problems, methods); negative if the bound missed."""
     rows = []
     for problem in problems:
         row = []
         for options in METHODS.values():
-            found = sl.evaluate(problem.logs, {"new": problem.policy}, delta=DELTA, sides="lower", **options(problem))
-            lower = found["new"].lower
+            new = {"new": problem.policy}
+            lower = sl.evaluate(problem.logs, new, delta=DELTA, sides="lower", **options(problem))["new"].lower
             assert lower is not None
             row.append(1.0 - lower / problem.truth)
         rows.append(row)
@@ -106,15 +106,15 @@ def bounded(problems: Iterator[Problem]) -> FloatArray:
 
 
 def show(title: str, radii: FloatArray) -> None:
-    """Mean radius, mean over scenarios of the ratio to the baseline, misses: from (repetitions, scenarios, methods)."""
+    """Mean radius, mean ratio to the baseline over scenarios, and misses, from (repetitions, scenarios, methods)."""
     means = radii.mean(axis=0)
     ratios = means / means[:, [list(METHODS).index(BASELINE)]]
     print(f"\n{title}: {radii.shape[1]} scenarios, {radii.shape[0]} logs each; {DELTA:.0%} misses allowed")
     print(f"  {'':22} radius  ratio to {BASELINE}  misses")
-    for place, name in enumerate(METHODS):
+    for index, name in enumerate(METHODS):
         print(
-            f"  {name:22} {means[:, place].mean():.3f}   {ratios[:, place].mean():.2f}x"
-            f"                    {(radii[:, :, place] < 0).mean():.1%}"
+            f"  {name:22} {means[:, index].mean():.3f}   {ratios[:, index].mean():.2f}x"
+            f"                    {(radii[:, :, index] < 0).mean():.1%}"
         )
     worst = max(CERTIFIED, key=lambda name: (radii[:, :, list(METHODS).index(name)] < 0).mean())
     missed = (radii[:, :, list(METHODS).index(worst)] < 0).mean()
@@ -124,15 +124,15 @@ def show(title: str, radii: FloatArray) -> None:
 def main(*datasets: str) -> None:
     folder = os.environ.get("SURELIFT_DATA")
     if not folder:
-        sys.exit("SURELIFT_DATA names no folder of datasets")
-    found = []
+        sys.exit("SURELIFT_DATA is not set to a folder of data sets")
+    results = []
     for dataset in datasets or DATASETS:
         path = Path(folder) / f"{dataset}.parquet"
-        one = np.stack([bounded(scenarios(path, np.random.default_rng(seed))) for seed in range(REPETITIONS)])
-        shown = ", ".join(f"{name} {one[:, :, place].mean():.3f}" for place, name in enumerate(list(METHODS)[:7]))
+        radii = np.stack([bounded(scenarios(path, np.random.default_rng(seed))) for seed in range(REPETITIONS)])
+        shown = ", ".join(f"{name} {radii[:, :, index].mean():.3f}" for index, name in enumerate(list(METHODS)[:7]))
         print(f"{dataset:14} {shown}", flush=True)
-        found.append(one)
-    show("The paper's scenarios", np.concatenate(found, axis=1))
+        results.append(radii)
+    show("The paper's scenarios", np.concatenate(results, axis=1))
     drawn = [bounded(random_problems(np.random.default_rng(1000 + seed))) for seed in range(5 * REPETITIONS)]
     show("Random problems", np.stack(drawn))
 

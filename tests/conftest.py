@@ -1,6 +1,6 @@
-"""What some tests need from the machine: they skip by name without it, and fail where it is required.
+"""External requirements of some tests: without them a test is skipped, or fails if they are required.
 
-``SURELIFT_DATA`` names the folder of datasets; ``SURELIFT_REQUIRE`` lists what must not be skipped.
+``SURELIFT_DATA`` is the folder of data sets; ``SURELIFT_REQUIRE`` lists what must not be skipped.
 """
 
 import os
@@ -35,5 +35,5 @@ def chromium() -> str:
 def data_folder() -> Path:
     folder = Path(os.environ.get("SURELIFT_DATA", ""))
     if not os.environ.get("SURELIFT_DATA") or not folder.is_dir():
-        missing("data", "SURELIFT_DATA names no folder of datasets")
+        missing("data", "SURELIFT_DATA is not a folder of data sets")
     return folder

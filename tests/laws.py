@@ -1,4 +1,4 @@
-"""Small discrete laws whose every expectation can be written out, and simulators whose truth is known."""
+"""Small discrete laws with exact expectations, and simulators with known true values."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ class Law:
     rival: tuple[float, ...]
     reward_levels: tuple[float, float]
     high_chance: tuple[float, ...]
-    """For each action, the chance of the higher reward."""
+    """For each action, the probability of the higher reward."""
 
     def outcomes(self) -> list[tuple[float, float, float, float, float]]:
-        """Every (chance, weight of the candidate, weight of the rival, propensity, reward) that can be logged."""
-        found = []
+        """Every possible (probability, candidate's weight, rival's weight, propensity, reward)."""
+        rows = []
         for q, p, s, high in zip(self.logging, self.candidate, self.rival, self.high_chance, strict=True):
             for level, chance in zip(self.reward_levels, (1 - high, high), strict=True):
                 if q > 0 and chance > 0:
-                    found.append((q * chance, p / q, s / q, q, level))
-        return found
+                    rows.append((q * chance, p / q, s / q, q, level))
+        return rows
 
     def value(self, policy: tuple[float, ...]) -> float:
         low, high = self.reward_levels
@@ -59,7 +59,7 @@ class Simulated:
 
 
 def heavy_tails(rng: np.random.Generator, logs: int, rounds: int) -> Simulated:
-    """Weights without a second moment: the rare action has a propensity U^2, and the candidate takes it half the time."""
+    """Weights without a second moment: the rare action has propensity U^2, and the candidate takes it half the time."""
     q = np.maximum(rng.random((logs, rounds)) ** 2, 1e-12)
     rare = rng.random((logs, rounds)) < q
     weights = np.where(rare, 0.5 / q, 0.5 / np.maximum(1 - q, 1e-300))

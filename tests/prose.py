@@ -1,4 +1,4 @@
-"""Texts that were wrapped for a terminal, as one line again."""
+"""Undo the terminal's line wrapping."""
 
 
 def flat(text: str) -> str:

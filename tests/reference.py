@@ -1,4 +1,4 @@
-"""The certified bounds once more, in thirty lines of NumPy and bisection, to hold the library against."""
+"""An independent implementation of the certified bounds, in thirty lines of NumPy and bisection."""
 
 import math
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ def wealth(mean: float, terms: FloatArray, grid: Sequence[tuple[float, float]], 
         for lam, weight in grid
     ]
     top = max(logs)
-    return top + math.log(sum(math.exp(one - top) for one in logs))
+    return top + math.log(sum(math.exp(log - top) for log in logs))
 
 
 def lower(terms: FloatArray, delta: float, grid: Sequence[tuple[float, float]] = ANYTIME, offset: float = 0.0) -> float:

@@ -1,4 +1,4 @@
-"""Any valid input: rounds, smoothings, levels, vectors."""
+"""Hypothesis strategies for valid inputs: rounds, smoothings, levels."""
 
 from dataclasses import dataclass
 
@@ -39,7 +39,7 @@ def deltas() -> st.SearchStrategy[float]:
 
 @st.composite
 def logged_rounds(draw: st.DrawFn, max_rounds: int = 60) -> LoggedRounds:
-    """Rewards in [0, 1], propensities down to one in a million, candidates of any kind, zeros included."""
+    """Rewards in [0, 1], propensities down to one in a million, any candidate probabilities, including zero."""
     rounds = draw(st.integers(1, max_rounds))
     unit = st.one_of(st.sampled_from([0.0, 1.0]), st.floats(0.0, 1.0))
     column = st.lists(unit, min_size=rounds, max_size=rounds)

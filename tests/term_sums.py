@@ -1,4 +1,4 @@
-"""Sums of one term, made by hand or through the whole library."""
+"""Sums of one term, built by hand or by the library."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,13 +16,13 @@ from tests.strategies import LoggedRounds
 
 
 def from_logs(log_sums: Sequence[float] | FloatArray, components: Sequence[Component], *, rounds: int) -> TermSums:
-    """As if these log sums had been added up over so many rounds."""
+    """As if these log sums were over this many rounds."""
     needed = Needed(offset=components[0].offset, components=tuple(components))
     return TermSums(rounds, needed, np.asarray(log_sums, dtype=np.float64), {}, None, WeightSums(), None)
 
 
 def collected(rounds: LoggedRounds, method: str, quantity: Quantity | None = None, **options: Any) -> TermSums:
-    """What a method needs of a log, added up by the library."""
+    """The sums a method needs, computed by the library."""
     return collected_from(rounds.logs(), rounds.probability, method, quantity, **options)
 
 

@@ -1,4 +1,4 @@
-"""Adding a bound is one file and one line: the example of CONTRIBUTING, done."""
+"""Adding a bound takes one file and one line: the example in CONTRIBUTING runs."""
 
 import re
 import types

@@ -1,4 +1,4 @@
-"""The documentation and the examples: nothing in them that is not executed. (``.ci/run`` builds the pages.)"""
+"""The documentation and the examples: all code in them is executed. (``.ci/run`` builds the pages.)"""
 
 import os
 import re
@@ -15,12 +15,12 @@ from surelift.cli.app import app
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
-# Blocks that hold no code: directives of the pages themselves, and what a command printed.
+# Blocks without code: MyST directives, and command output.
 INERT = {"{toctree}", "{eval-rst}", "{literalinclude}", ""}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_block_of_code_is_executed(page: Path) -> None:
+def test_every_code_block_is_executed(page: Path) -> None:
     text = page.read_text()
     fences = [line.strip("`").split(" ")[0].strip() for line in text.splitlines() if line.startswith("```")][::2]
     assert {fence for fence in fences if fence != "{code-cell}"} <= INERT
@@ -30,16 +30,16 @@ def test_every_block_of_code_is_executed(page: Path) -> None:
         assert text.startswith("---\nfile_format: mystnb\n")
 
 
-def test_every_bound_has_a_page_that_says_what_it_promises() -> None:
+def test_every_bound_has_a_page_that_states_its_promise() -> None:
     for name in BOUNDS:
         text = (ROOT / "docs" / "bounds" / f"{name}.md").read_text()
         for heading in ("**Promise.**", "**Formula.**", "**When it is", "{code-cell}"):
             assert heading in text, name
 
 
-def test_every_question_and_answer_is_in_the_reference() -> None:
+def test_every_public_name_is_in_the_reference() -> None:
     text = (ROOT / "docs" / "api.md").read_text()
-    beside = {
+    excluded = {
         "BOUNDS",
         "ESTIMATES",
         "__version__",
@@ -51,7 +51,7 @@ def test_every_question_and_answer_is_in_the_reference() -> None:
         "models",
         "grids",
     }
-    for name in set(sl.__all__) - beside:
+    for name in set(sl.__all__) - excluded:
         assert re.search(rf"\.{name}\b", text) or name in ("LogsError", "SureliftError", "UsageError", "Grid"), name
 
 
@@ -63,7 +63,7 @@ def commands() -> list[str]:
 
 
 @pytest.mark.parametrize("candidate, code", [("p_better", 0), ("p_worse", 3)])
-def test_the_gate_of_the_workflow_stops_a_merge(tmp_path: Path, candidate: str, code: int) -> None:
+def test_the_workflow_gate_stops_a_merge(tmp_path: Path, candidate: str, code: int) -> None:
     (command,) = commands()
     table = sl.datasets.shop().table.to_pandas().rename(columns={candidate: "p_new"})
     table["complaint"] = (np.random.default_rng(0).random(len(table)) < 0.02).astype(float)
@@ -74,23 +74,23 @@ def test_the_gate_of_the_workflow_stops_a_merge(tmp_path: Path, candidate: str, 
     assert (tmp_path / "gate.html").exists()
 
 
-def test_the_job_for_cron_speaks_when_there_is_something_to_say(tmp_path: Path) -> None:
+def test_the_cron_job_reports_only_news(tmp_path: Path) -> None:
     logs, state = tmp_path / "logs", tmp_path / "state"
     logs.mkdir()
     state.mkdir()
     days = sl.datasets.shop(3_000).table.to_pandas().rename(columns={"p_better": "p_new"})
-    script, place = str(ROOT / "examples" / "monitor.sh"), {"LOGS": str(logs), "STATE": str(state)}
-    said = []
+    script, folders = str(ROOT / "examples" / "monitor.sh"), {"LOGS": str(logs), "STATE": str(state)}
+    certified = []
     for day, (first, last) in enumerate([(0, 200), (200, 2_500), (2_500, 3_000)]):
         days[first:last].to_parquet(logs / f"day-{day}.parquet")
-        done = shell(f"bash {script}", tmp_path, **place)
+        done = shell(f"bash {script}", tmp_path, **folders)
         assert done.returncode == 0, done.stderr
-        said.append("Certified" in done.stdout)
-    assert sum(said) == 1  # not certified at first, and told once
-    assert not said[0]
+        certified.append("Certified" in done.stdout)
+    assert sum(certified) == 1  # not certified at first, and reported once
+    assert not certified[0]
     assert (state / "report.html").exists()
     (logs / "day-3.parquet").write_bytes(b"broken")
-    done = shell(f"bash {script}", tmp_path, **place)
+    done = shell(f"bash {script}", tmp_path, **folders)
     assert done.returncode == 4
     assert "surelift monitor failed (exit code 4)" in done.stdout
 
@@ -103,7 +103,7 @@ def shell(command: str, folder: Path, **environment: str) -> subprocess.Complete
     )  # fmt: skip
 
 
-def test_every_command_is_in_the_readme_or_the_documentation() -> None:
+def test_every_command_is_documented() -> None:
     text = "".join(page.read_text() for page in [ROOT / "README.md", *PAGES])
     for command in (name for name in app if not name.startswith("-")):
         assert f"surelift {command}" in text

@@ -1,4 +1,4 @@
-"""Every value of golden.json, computed by an independent implementation, through the public functions."""
+"""Every value of golden.json, computed by an independent implementation, against the public functions."""
 
 import json
 from pathlib import Path

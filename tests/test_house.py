@@ -1,4 +1,4 @@
-"""The house rules: folders import only from those above them, files are short, importing is quick."""
+"""House rules: folders import only from those above them, files are short, and importing is fast."""
 
 import ast
 import subprocess
@@ -23,7 +23,7 @@ DEFINED_TWICE = {
 
 
 def imported_folders(path: Path) -> set[str]:
-    found = set()
+    folders = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module == "surelift":
             names = [alias.name for alias in node.names]
@@ -33,11 +33,11 @@ def imported_folders(path: Path) -> set[str]:
             names = [alias.name.removeprefix("surelift.") for alias in node.names if alias.name.startswith("surelift.")]
         else:
             continue
-        found |= {name.split(".")[0] for name in names}
-    return found & set(ORDER)
+        folders |= {name.split(".")[0] for name in names}
+    return folders & set(ORDER)
 
 
-def test_every_folder_has_its_place() -> None:
+def test_every_folder_is_listed() -> None:
     folders = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert folders <= set(ORDER)
 

@@ -1,4 +1,4 @@
-"""Names for the three kinds of array that travel through the library."""
+"""Type aliases for the arrays and Arrow objects used throughout the library."""
 
 from typing import Any
 
@@ -9,6 +9,6 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
-# pyarrow ships no type information, so its tables and columns are named here for the reader alone.
+# pyarrow ships no type information; these names are for the reader only.
 ArrowTable = Any
 ArrowColumn = Any

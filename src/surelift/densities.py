@@ -1,4 +1,4 @@
-"""Continuous actions: the densities of production and of candidates, and what stands in where there is none.
+"""Continuous actions: densities of production and candidates, and substitutes for deterministic candidates.
 
 >>> from surelift import Logs, compare
 >>> table = {"dose": [1.0, 2.0], "usual": [1.5, 1.5], "new": [2.0, 2.0], "well": [0, 1]}

@@ -1,4 +1,4 @@
-"""Very many actions: what they have in common (marginalised importance weights, MIPS).
+"""Large action spaces: marginalised importance weights over action embeddings (MIPS).
 
 >>> kinds([0, 0, 1]).actions
 3

@@ -1,52 +1,52 @@
-"""Everything surelift refuses, as one small family.
+"""The exceptions surelift raises.
 
 SureliftError
-├── UsageError   the question is wrong: an option, a file, a column            (exit code 2)
-└── LogsError    the logs are not fit for a guarantee: unreadable, invalid     (exit code 4)
+├── UsageError   an invalid call: an option, a file, a column                  (exit code 2)
+└── LogsError    logs that cannot support a guarantee: unreadable, invalid     (exit code 4)
 """
 
 from numbers import Integral, Real
 
 
 class SureliftError(Exception):
-    """A refusal with a message for the person who asked."""
+    """An error with a message for the caller."""
 
     exit_code = 1
 
 
 class UsageError(SureliftError, ValueError):
-    """The question cannot be asked this way; the message says what to change."""
+    """An invalid call; the message says what to change."""
 
     exit_code = 2
 
 
 class LogsError(SureliftError, ValueError):
-    """The logs cannot carry a guarantee; the message says which rows and what to do."""
+    """The logs cannot support a guarantee; the message says which rows and what to do."""
 
     exit_code = 4
 
 
 def is_number(value: object) -> bool:
-    """Whether an option is a real number, Python's or NumPy's; a truth value is none."""
+    """Whether a value is a real number, Python's or NumPy's; booleans do not count."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def whole(name: str, value: object, *, least: int = 1) -> int:
-    """An option that has to be a whole number."""
+    """Check that an option is a whole number."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise UsageError(f"{name} must be a whole number of at least {least}, but is {value!r}.")
     return int(value)
 
 
 def positive(name: str, value: object) -> float:
-    """An option that has to be positive and finite."""
+    """Check that an option is positive and finite."""
     if not (isinstance(value, Real) and is_number(value) and 0.0 < float(value) < float("inf")):
         raise UsageError(f"{name} must be a positive, finite number, but is {value!r}.")
     return float(value)
 
 
 def share(name: str, value: object) -> float:
-    """An option that has to lie between 0 and 1."""
+    """Check that an option lies in [0, 1]."""
     if not (isinstance(value, Real) and is_number(value) and 0.0 <= float(value) <= 1.0):
         raise UsageError(f"{name} must be a number in [0, 1], but is {value!r}.")
     return float(value)

@@ -1,4 +1,4 @@
-"""Smoothings and their prior, fixed before the data is seen."""
+"""Smoothings and their prior, fixed before seeing the data."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -11,16 +11,16 @@ __all__ = ["Grid", "anytime", "from_rounds", "improvement", "planned", "single"]
 
 _EXPONENTS = range(-8, 9)
 
-# Beyond this the growth of one round could overflow; no bound asks for a hundredth of it.
+# Beyond this the growth of one round could overflow; no bound needs a hundredth of it.
 LARGEST_SMOOTHING = 1e100
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Smoothings (the paper's lambda) with a prior that sums to 1, all fixed before the data is seen.
+    """Smoothings (the paper's lambda) with a prior that sums to 1, fixed before seeing the data.
 
-    ``any_looks`` says whether the same grid is used whatever the number of rounds, so that a bound made from it holds
-    however often one looks.
+    ``any_looks`` says whether the grid does not depend on the number of rounds, so that a bound made from it is valid at
+    any number of looks.
     """
 
     name: str
@@ -30,13 +30,13 @@ class Grid:
 
     def __post_init__(self) -> None:
         if not self.smoothings or len(self.smoothings) != len(self.prior):
-            raise UsageError("a grid needs at least one smoothing, and one prior share for each.")
+            raise UsageError("a grid needs at least one smoothing, and one prior share per smoothing.")
         if not all(0.0 < smoothing <= LARGEST_SMOOTHING for smoothing in self.smoothings):
             raise UsageError(
-                f"a smoothing must be positive and at most {LARGEST_SMOOTHING:g}, but they are {self.smoothings}."
+                f"smoothings must be positive and at most {LARGEST_SMOOTHING:g}, but are {self.smoothings}."
             )
         if not all(share > 0.0 for share in self.prior):
-            raise UsageError("every share of the prior must be positive.")
+            raise UsageError("every prior share must be positive.")
         if abs(math.fsum(self.prior) - 1.0) > 1e-9:
             raise UsageError(f"the prior of a grid must sum to 1, but sums to {math.fsum(self.prior)}.")
 
@@ -67,7 +67,7 @@ def normalised(weights: Iterable[float]) -> tuple[float, ...]:
 
 
 def anytime() -> Grid:
-    """Smoothings 2^-20 to 2^6, heaviest near 1/16: the same whatever the number of rounds, 3-5% wider for it."""
+    """Smoothings 2^-20 to 2^6, heaviest near 1/16: independent of the number of rounds, at a cost of 3-5% in width."""
     exponents = range(-20, 7)
     return Grid(
         "anytime",
@@ -78,15 +78,15 @@ def anytime() -> Grid:
 
 def planned(rounds: int) -> Grid:
     """For a value: smoothings 2^-8 to 2^8 around 2/sqrt(rounds)."""
-    return _around(2.0, rounds, spread=1.5)
+    return _grid_around(2.0, rounds, spread=1.5)
 
 
 def improvement(rounds: int) -> Grid:
     """For an improvement or a difference: smoothings 2^-8 to 2^8 around 4/sqrt(rounds)."""
-    return _around(4.0, rounds, spread=2.0)
+    return _grid_around(4.0, rounds, spread=2.0)
 
 
-def _around(centre: float, rounds: int, *, spread: float) -> Grid:
+def _grid_around(centre: float, rounds: int, *, spread: float) -> Grid:
     return Grid(
         "planned",
         smoothings=tuple(centre * 2.0**j / math.sqrt(rounds) for j in _EXPONENTS),
@@ -96,7 +96,7 @@ def _around(centre: float, rounds: int, *, spread: float) -> Grid:
 
 
 def single(smoothing: float) -> Grid:
-    """One smoothing, fixed before the data is seen."""
+    """A single smoothing, fixed before seeing the data."""
     return Grid("single", smoothings=(smoothing,), prior=(1.0,))
 
 

@@ -137,11 +137,11 @@ def test_regularizers_that_break_the_condition_are_refused() -> None:
     policy = {"new": [0.25, 0.75]}
     with pytest.raises(sl.UsageError, match="condition C1"):
         sl.evaluate(logs, policy, method="moments", regularizer=Harmonic(0.5))
-    with pytest.raises(sl.UsageError, match=r"breaks condition C1 in 2 rounds: .* w r = 0.5, but gave 1"):
+    with pytest.raises(sl.UsageError, match=r"violates condition C1 in 2 rounds: .* w r = 0.5, but returned 1"):
         sl.evaluate(logs, policy, method="moments", regularizer=lambda w, p, q, r: w * r + 0.5)
-    with pytest.raises(sl.UsageError, match="breaks condition C1 in 2 rounds"):
+    with pytest.raises(sl.UsageError, match="violates condition C1 in 2 rounds"):
         sl.evaluate(logs, policy, method="moments", regularizer=lambda w, p, q, r: -w)
-    with pytest.raises(sl.UsageError, match="one number each"):
+    with pytest.raises(sl.UsageError, match="one number for each"):
         sl.evaluate(logs, policy, method="moments", regularizer=lambda w, p, q, r: np.stack([w * r] * 2))
     for make in (lambda: ExponentialSmoothing(3.0), lambda: Shrinkage(-50.0), lambda: ImplicitExploration(-0.05)):
         with pytest.raises(sl.UsageError, match="must be"):

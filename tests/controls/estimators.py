@@ -1,4 +1,4 @@
-"""Reward models of every kind of badness, with fit and predict."""
+"""Reward models, good and deliberately bad, with fit and predict."""
 
 from typing import Any
 
@@ -19,27 +19,27 @@ class Means:
         return self
 
     def predict(self, features: FloatArray) -> FloatArray:
-        found: FloatArray = features[:, -self.actions :] @ self.means_
-        return found
+        predicted: FloatArray = features[:, -self.actions :] @ self.means_
+        return predicted
 
 
 class Opposite(Means):
-    """What it learned, upside down."""
+    """The opposite of what it learned."""
 
     def predict(self, features: FloatArray) -> FloatArray:
         return 1.0 - super().predict(features)
 
 
 class Contrary(Means):
-    """All or nothing: everything for the actions that earned least, nothing for the others."""
+    """1 for the actions with the lowest mean rewards, 0 for the others."""
 
     def predict(self, features: FloatArray) -> FloatArray:
-        found: FloatArray = (super().predict(features) < np.median(self.means_)).astype(np.float64)
-        return found
+        predicted: FloatArray = (super().predict(features) < np.median(self.means_)).astype(np.float64)
+        return predicted
 
 
 class Noise(Means):
-    """Anything, far outside the range too."""
+    """Random predictions, far outside the range of rewards."""
 
     def predict(self, features: FloatArray) -> FloatArray:
         return np.random.default_rng(len(features)).normal(scale=3.0, size=len(features))

@@ -1,4 +1,4 @@
-"""Every outcome of a small law as a log of its own, so that the library's own sums give the factor of that outcome."""
+"""Every outcome of a small law as a one-row log, so that the library's own sums give that outcome's factor."""
 
 import math
 from typing import Any
@@ -17,7 +17,7 @@ from tests.laws import Law
 
 
 def log_of(law: Law, **columns: Any) -> tuple[FloatArray, sl.Logs]:
-    """A log that holds every outcome of the law once, and the chance of each."""
+    """A log with every outcome of the law once, and the probability of each."""
     logging = np.array(law.logging)
     rows = [
         (q * chance, action, level)
@@ -32,7 +32,7 @@ def log_of(law: Law, **columns: Any) -> tuple[FloatArray, sl.Logs]:
 
 
 def cases(new: float, now: float, rival: float) -> list[tuple[str, Quantity, float]]:
-    """Each quantity of the candidate, with what it is bounded by."""
+    """Each quantity of the candidate, with its true value."""
     return [
         ("new", Value(), new), ("new", Shortfall(), 1 - new), ("new", Gain(), new - now),
         ("new", Decline(), now - new), ("new", Difference("rival"), new - rival), ("rival", Difference("new"), rival - new),
@@ -40,23 +40,23 @@ def cases(new: float, now: float, rival: float) -> list[tuple[str, Quantity, flo
 
 
 def factors_of(logs: sl.Logs, plan: Plan, term: Term) -> dict[Component, FloatArray]:
-    """1 + smoothing (term + offset) of each row, through the library: exp of the log sum of a one-row log."""
+    """1 + smoothing (term + offset) of each row, from the library: exp of the log sum of a one-row log."""
     (batch,) = logs.batches()
     predictor = None if plan.model is None else plan.model.start(logs)
-    found: dict[Component, list[float]] = {component: [] for component in term.needed.components}
+    factors: dict[Component, list[float]] = {component: [] for component in term.needed.components}
     for row in range(batch.table.num_rows):
         rounds = Rounds(logs, type(batch)(batch.table.slice(row, 1), batch.start + row))
         sums = add_up(read(rounds, plan, predictor), plan)
         assert not sums.invalid
         for component in term.needed.components:
-            found[component].append(math.exp(sums.log_sums[LogSumKey(term.candidate, term.quantity, component)]))
-    return {component: np.array(values) for component, values in found.items()}
+            factors[component].append(math.exp(sums.log_sums[LogSumKey(term.candidate, term.quantity, component)]))
+    return {component: np.array(values) for component, values in factors.items()}
 
 
 def means_of_factors(
     law: Law, policies: dict[str, Policy], term: Term, target: float, model: Any = None
 ) -> dict[Component, float]:
-    """For each component the mean of its factor, divided by what it is if the target is the truth: 1, or less."""
+    """For each component, the mean of its factor divided by its value at the target: at most 1."""
     chances, logs = log_of(law)
     factors = factors_of(logs, Plan(policies, (term,), model), term)
     return {

@@ -18,7 +18,7 @@ Component = tuple[float, float, float, FloatArray]
 
 
 def lower(components: list[Component], delta: float, floor: float) -> float:
-    """The root by bisection: the largest mean with at least 1/delta against every smaller one."""
+    """The root by bisection: the largest mean with wealth of at least 1/delta against every smaller one."""
 
     def log_wealth(mean: float) -> float:
         parts = [
@@ -40,12 +40,12 @@ def controlled(
     term: Callable[[int], float], taken: Callable[[int, int, float], float], logging: FloatArray, action: Any, cap: float,
     share: float,
 ) -> FloatArray:  # fmt: skip
-    """term - min(taken, cap) + its mean over the actions, round by round; ``taken`` is of a round, an action, a share."""
-    found = []
+    """term - min(taken, cap) + its mean over the actions, per round; ``taken`` takes a round, an action and a share."""
+    values = []
     for i, row in enumerate(logging):
         mean = sum(q * min(taken(i, a, share), cap) for a, q in enumerate(row) if q > 0)
-        found.append(term(i) - min(taken(i, action[i], share), cap) + mean)
-    return np.array(found)
+        values.append(term(i) - min(taken(i, action[i], share), cap) + mean)
+    return np.array(values)
 
 
 @given(
@@ -72,7 +72,7 @@ def test_every_quantity(seed: int, delta: float, alpha: float, model: bool, side
     def weight(policy: FloatArray, i: int, a: int) -> float:
         return float(policy[i, a] / logging[i, a])
 
-    def foreseen(i: int, a: int, by_model: bool) -> float:
+    def predicted(i: int, a: int, by_model: bool) -> float:
         return float(expected[i, a]) if by_model else 1.0
 
     least, drop = 1 - alpha, alpha
@@ -106,10 +106,10 @@ def test_every_quantity(seed: int, delta: float, alpha: float, model: bool, side
 
                     def taken(i: int, a: int, share: float, by_model: bool = by_model) -> float:
                         above = weight(mixed, i, a) - (least if paired else 0.0)
-                        return share * foreseen(i, a, by_model) * above
+                        return share * predicted(i, a, by_model) * above
 
                 if side == "difference" and alpha < 1.0:
-                    # The offset is that of the rival, whose weights can fall to 0.
+                    # The rival's offset applies, since its weights can fall to 0.
                     kap = 1.0 + wanted
                 phi = controlled(terms, taken, logging, action, cap, share)
                 components.append((9 * beta, kap, mass * prior / len(shares), phi))
@@ -119,19 +119,20 @@ def test_every_quantity(seed: int, delta: float, alpha: float, model: bool, side
         if paired:
             over = {"rival": rival} if side == "difference" else "production"
             answer = sl.compare(logs, {"new": sl.blend(new, alpha)}, over=over, delta=delta, control=control)
-            found = -answer.upper if side == "decline" else answer.lower
+            result = -answer.upper if side == "decline" else answer.lower
         else:
             sides: Any = "lower" if side == "value" else "upper"
-            one = sl.evaluate(logs, {"new": sl.blend(new, alpha)}, delta=delta, sides=sides, control=control)["new"]
-            found = one.lower if one.lower is not None else 1 - (one.upper or 0.0)
+            policy = {"new": sl.blend(new, alpha)}
+            value = sl.evaluate(logs, policy, delta=delta, sides=sides, control=control)["new"]
+            result = value.lower if value.lower is not None else 1 - (value.upper or 0.0)
     except sl.LogsError as error:
         assume("contradict" not in str(error))
         raise
-    assert found == pytest.approx(max(bound, -offset), abs=1e-10, rel=1e-9)
+    assert result == pytest.approx(max(bound, -offset), abs=1e-10, rel=1e-9)
 
 
 @given(seed=st.integers(0, 10_000), delta=deltas(), alpha=st.sampled_from([1.0, 0.3]), improvement=st.booleans())
-def test_a_known_largest_weight(seed: int, delta: float, alpha: float, improvement: bool) -> None:
+def test_a_known_maximum_weight(seed: int, delta: float, alpha: float, improvement: bool) -> None:
     rng = np.random.default_rng(seed)
     n, most = 15, 4.0
     w = rng.uniform(0.0, most, n)

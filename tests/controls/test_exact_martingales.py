@@ -1,4 +1,4 @@
-"""On laws that can be written out, each controlled factor is never negative and has mean 1, or less without support."""
+"""On laws that can be enumerated, controlled factors are never negative and have mean 1, or less without support."""
 
 from collections.abc import Callable
 from itertools import product
@@ -28,8 +28,8 @@ MODELS: dict[str, Callable[[Law], FloatArray]] = {
 }
 
 
-def mixtures(law: Law, alpha: float) -> tuple[dict[str, Policy], tuple[float, float, float]]:
-    """The candidate and the rival mixed into production, and the values of candidate, production and rival."""
+def blends(law: Law, alpha: float) -> tuple[dict[str, Policy], tuple[float, float, float]]:
+    """The candidate and the rival blended into production, and the values of candidate, production and rival."""
     rows = len(log_of(law)[0])
     policies = name_policies(
         {
@@ -62,26 +62,26 @@ def check_means(
 
 @pytest.mark.parametrize("name, alpha", list(product(LAWS, ALPHAS)))
 def test_weight_control(name: str, alpha: float) -> None:
-    policies, values = mixtures(LAWS[name], alpha)
+    policies, values = blends(LAWS[name], alpha)
     check_means(LAWS[name], policies, values, lambda quantity, candidate: by_weights(quantity), None)
 
 
 @pytest.mark.parametrize("name, alpha, model", list(product(LAWS, ALPHAS, MODELS)))
 def test_model_control(name: str, alpha: float, model: str) -> None:
     law = LAWS[name]
-    policies, values = mixtures(law, alpha)
+    policies, values = blends(law, alpha)
     rows = len(log_of(law)[0])
     low, high = law.reward_levels
     predicted = low + (high - low) * MODELS[model](law)
-    given = sl.models.given(np.tile(predicted, (rows, 1)))
-    check_means(law, policies, values, lambda quantity, candidate: by_model(quantity), given)
+    predictions = sl.models.given(np.tile(predicted, (rows, 1)))
+    check_means(law, policies, values, lambda quantity, candidate: by_model(quantity), predictions)
 
 
 @pytest.mark.parametrize(
     "name, alpha", [(name, alpha) for name, alpha in product(LAWS, ALPHAS) if name != "no support"]
 )
-def test_control_by_the_largest_weight(name: str, alpha: float) -> None:
-    """With the logged probabilities alone, and the largest weight that the law has."""
+def test_max_weight_control(name: str, alpha: float) -> None:
+    """With logged probabilities only, and the law's largest weight."""
     law = LAWS[name]
     chances, logs = log_of(law)
     action = np.asarray(logs.source._columns["action"])  # type: ignore[attr-defined]
@@ -94,14 +94,14 @@ def test_control_by_the_largest_weight(name: str, alpha: float) -> None:
             "rival": sl.blend(sl.bounded(np.array(law.rival)[action], largest["rival"]), alpha / 2),
         }
     )
-    limits = {policy: one.limits for policy, one in policies.items()}
+    limits = {name: policy.limits for name, policy in policies.items()}
     assert limits["new"].rise == pytest.approx(alpha * (largest["candidate"] - 1))
-    _, values = mixtures(law, alpha)
+    _, values = blends(law, alpha)
     assert len(chances) == len(action)
     check_means(law, policies, values, lambda quantity, candidate: by_max_weight(quantity, candidate, limits), None)
 
 
-def test_the_largest_weight_by_hand() -> None:
+def test_max_weight_control_by_hand() -> None:
     # w <= 3 and beta = 1/4: rho (3 - 1) must not exceed (8/9) * 4, so rho stays 1/2 and 1, with offsets 1 and 2.
     limits = {"new": sl.bounded("p", 3.0).limits}
     plan = mixture.plan(
@@ -112,7 +112,7 @@ def test_the_largest_weight_by_hand() -> None:
     assert (half.offset, whole.offset) == (1.0, 2.0)
     assert half.smoothing == pytest.approx(0.25 / 0.75)
     assert whole.smoothing == pytest.approx(0.25 / 0.5)
-    # At beta = 1 the share is cut to (8/9) / 2, the offset to 8/9 and the smoothing to 9.
+    # At beta = 1 the share is reduced to (8/9) / 2, the offset to 8/9 and the smoothing to 9.
     cut = mixture.plan(
         quantity=Value(), offset=0.0, count=lambda: 1, grid=sl.grids.single(1.0),
         narrowing=by_max_weight(Value(), "new", limits),
@@ -122,7 +122,7 @@ def test_the_largest_weight_by_hand() -> None:
 
 
 def test_the_checks_can_fail() -> None:
-    """Without support a mean exceeds 1, and with a largest weight that is too small a term falls below its floor."""
+    """Without support a mean exceeds 1, and with too small a maximum weight a term falls below its floor."""
     law = LAWS["no support"]
     _, logs = log_of(law)
     action = np.asarray(logs.source._columns["action"])  # type: ignore[attr-defined]
@@ -131,7 +131,7 @@ def test_the_checks_can_fail() -> None:
     needed = mixture.plan(
         quantity=Value(), offset=0.0, count=lambda: 1, narrowing=by_max_weight(Value(), "new", limits)
     )
-    # Control by a largest weight is false without support, not loose.
+    # Without support, max-weight control is false, not loose.
     means = means_of_factors(law, policies, Term("new", Value(), needed), law.value(law.candidate))
     assert max(means.values()) > 1.0005
     false = {"new": sl.bounded("p", 1.01).limits}

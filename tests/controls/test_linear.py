@@ -1,4 +1,4 @@
-"""A ridge regression for every action: by hand, never ahead of its rounds, and with vectors and texts as contexts."""
+"""One ridge regression per action: by hand, never using future rounds, with vectors and text as contexts."""
 
 import numpy as np
 import pytest
@@ -11,10 +11,10 @@ from tests.controls.test_models import DECLARED, columns, logs_of, predictions
 
 
 def test_by_hand() -> None:
-    """Contexts -1 and 1, each with both actions: standardised as they are, so the penalty is 1/2."""
+    """Contexts -1 and 1, each with both actions: already standardised, so the penalty is 1/2."""
     contexts, action = np.array([[-1.0], [1.0], [-1.0], [1.0]]), np.array([0, 0, 1, 1])
     model = Linear.fitted(contexts, action, np.array([0.0, 1.0, 1.0, 0.5]), 3)
-    # Of action 0: the slope is (1/2 + 1/2)/(2 + 1/2); of action 1 -(1/4 + 1/4)/(2 + 1/2). Nothing is known of action 2.
+    # Action 0: the slope is (1/2 + 1/2)/(2 + 1/2); action 1: -(1/4 + 1/4)/(2 + 1/2). Action 2 has no data.
     assert model.weights[:, 0] == pytest.approx([0.4, -0.2, 0.0])
     assert model.constants == pytest.approx([0.5, 0.75, 0.625])
     assert model.predict(np.array([[0.5], [np.nan]])) == pytest.approx(
@@ -22,21 +22,19 @@ def test_by_hand() -> None:
     )
 
 
-def test_units_do_not_matter_and_constants_are_left_out() -> None:
+def test_units_do_not_matter_and_constants_are_ignored() -> None:
     rng = np.random.default_rng(0)
     contexts, action, reward = rng.normal(size=(80, 3)), rng.integers(0, 2, 80), rng.random(80)
     contexts[:, 2] = 7.0
     scaled = contexts * [1e6, 1e-6, 1.0] + [5.0, -3.0, 0.0]
-    first, second = (Linear.fitted(one, action, reward, 2).predict(one) for one in (contexts, scaled))
+    first, second = (Linear.fitted(x, action, reward, 2).predict(x) for x in (contexts, scaled))
     assert first == pytest.approx(second, abs=1e-6)
     without = Linear.fitted(contexts[:, :2], action, reward, 2).predict(contexts[:, :2])
     assert first == pytest.approx(without, abs=1e-12)
 
 
 @given(seed=st.integers(0, 10_000), changed=st.integers(0, 299), size=st.integers(1, 200))
-def test_what_it_says_of_a_round_does_not_depend_on_that_round_or_later_ones(
-    seed: int, changed: int, size: int
-) -> None:
+def test_a_prediction_does_not_depend_on_its_own_or_later_rounds(seed: int, changed: int, size: int) -> None:
     table = columns(seed, 300)
     other = {name: np.array(column, copy=True) for name, column in table.items()}
     other["r"][changed:] = 1 - other["r"][changed:]
@@ -45,19 +43,19 @@ def test_what_it_says_of_a_round_does_not_depend_on_that_round_or_later_ones(
     assert first[: changed + 1] == pytest.approx(second[: changed + 1], abs=1e-12)
 
 
-def test_a_vector_is_as_good_as_its_columns() -> None:
+def test_a_vector_equals_its_separate_columns() -> None:
     table = columns(3, 400)
     rng = np.random.default_rng(5)
     table["v"] = rng.normal(size=(400, 2)) + table["x"][:, None]
     table |= {"v0": table["v"][:, 0], "v1": table["v"][:, 1]}
     model = sl.models.refitted("linear")
-    together = predictions(model, table, [150], contexts=["v", "name"])
-    apart = predictions(model, table, [400], contexts=["v0", "v1", "name"])
-    assert together == pytest.approx(apart, abs=1e-12)
-    assert together[300:].std() > 0.05
+    vector = predictions(model, table, [150], contexts=["v", "name"])
+    separate = predictions(model, table, [400], contexts=["v0", "v1", "name"])
+    assert vector == pytest.approx(separate, abs=1e-12)
+    assert vector[300:].std() > 0.05
 
 
-def test_it_narrows_certifies_and_is_written_into_the_certificate() -> None:
+def test_it_narrows_bounds_and_is_stored_in_the_certificate() -> None:
     table = columns(8, 3_000)
     table["r"] = table["q"][np.arange(3_000), table["a"]]
     logs = logs_of(table)
@@ -71,21 +69,21 @@ def test_it_narrows_certifies_and_is_written_into_the_certificate() -> None:
     assert sl.verify(certificate, logs).same
 
 
-def test_what_is_refused() -> None:
+def test_invalid_models_and_contexts_are_rejected() -> None:
     table = columns(9, 100)
-    with pytest.raises(sl.UsageError, match="no reward model 'quadratic'; say 'linear'"):
+    with pytest.raises(sl.UsageError, match="unknown reward model 'quadratic'; use 'linear'"):
         sl.models.refitted("quadratic")
     table["v"] = [[1.0, 2.0]] * 50 + [[1.0]] * 49 + [None]
     logs = sl.Logs(
         {**table, "l": list(table["l"]), "new": list(table["new"]), "q": list(table["q"])}, **DECLARED, contexts=["v"]
     )
     with pytest.raises(
-        sl.LogsError, match=r"'v' of the reward model: 50 of 100 values are missing, or vectors of another"
+        sl.LogsError, match=r"'v' of the reward model: 50 of 100 values are missing, or are vectors that differ"
     ):
         sl.compare(logs, {"new": "new"}, control=sl.models.refitted("linear"))
     for bad, error, says in (
         (np.inf, sl.LogsError, "context 'x' of the reward model: 1 of 100 values are infinite"),
-        (1.7e308, sl.UsageError, "too large to be squared"),
+        (1.7e308, sl.UsageError, "too large to square"),
     ):
         broken = columns(9, 100)
         broken["x"][3] = bad
@@ -95,5 +93,5 @@ def test_what_is_refused() -> None:
         {**{name: list(column) for name, column in columns(9, 100).items()}, "v": [["a", "b"]] * 100}, **DECLARED,
         contexts=["v"],
     )  # fmt: skip
-    with pytest.raises(sl.LogsError, match="an entry that is missing or no finite number"):
+    with pytest.raises(sl.LogsError, match="an entry that is missing or not finite"):
         sl.compare(words, {"new": "new"}, control=sl.models.refitted("linear"))

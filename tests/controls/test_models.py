@@ -1,4 +1,4 @@
-"""Reward models: never ahead of their rounds, wrong as they like, narrow when right, and refused where they would lie."""
+"""Reward models: never use future rounds, may be wrong, narrow bounds when right, rejected where they would be invalid."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ DECLARED: dict[str, Any] = {"reward": "r", "propensity": "p", "action": "a", "lo
 
 
 def columns(seed: int, rounds: int, actions: int = 3) -> dict[str, Any]:
-    """A log in which contexts and actions matter."""
+    """A log in which rewards depend on contexts and actions."""
     rng = np.random.default_rng(seed)
     context = rng.integers(0, 3, rounds)
     chances = 0.15 + 0.7 * np.random.default_rng(99).random((3, actions))
@@ -43,18 +43,18 @@ def logs_of(table: dict[str, Any], **options: Any) -> sl.Logs:
 
 
 def predictions(model: Any, table: dict[str, Any], sizes: list[int], **options: Any) -> FloatArray:
-    """What a model says of every round and action, asked in batches of these sizes."""
+    """A model's predictions for every round and action, computed in batches of these sizes."""
     logs = logs_of(table, **options)
     predictor, start = model.start(logs), 0
-    found: list[FloatArray] = []
+    parts: list[FloatArray] = []
     (batch,) = logs.batches(model.needs(logs))
     while start < batch.table.num_rows:
-        size = sizes[len(found) % len(sizes)]
+        size = sizes[len(parts) % len(sizes)]
         rounds = Rounds(logs, Batch(batch.table.slice(start, size), batch.start + start))
-        found.append(predictor.predictions(rounds).values.reshape(rounds.size, -1))
+        parts.append(predictor.predictions(rounds).values.reshape(rounds.size, -1))
         assert not rounds.faults.tallies
         start += size
-    return np.concatenate(found)
+    return np.concatenate(parts)
 
 
 @given(
@@ -62,9 +62,7 @@ def predictions(model: Any, table: dict[str, Any], sizes: list[int], **options: 
     changed=st.integers(0, 299),
     sizes=st.lists(st.integers(1, 120), min_size=1, max_size=3),
 )
-def test_what_it_says_of_a_round_does_not_depend_on_that_round_or_later_ones(
-    seed: int, changed: int, sizes: list[int]
-) -> None:
+def test_a_prediction_does_not_depend_on_its_own_or_later_rounds(seed: int, changed: int, sizes: list[int]) -> None:
     table = columns(seed, 300)
     other = {name: np.array(column, copy=True) for name, column in table.items()}
     other["r"][changed:] = 1 - other["r"][changed:]
@@ -82,26 +80,26 @@ def test_batches_do_not_matter(seed: int, sizes: list[int]) -> None:
     assert np.array_equal(predictions(model, table, [300]), predictions(model, table, sizes))
 
 
-def test_it_learns_at_doubling_times() -> None:
+def test_it_refits_at_doubling_sizes() -> None:
     table = columns(0, 600)
-    found = predictions(sl.models.refitted(Means(3)), table, [600])
-    steps = np.flatnonzero((found[1:] != found[:-1]).any(axis=1)) + 1
+    predicted = predictions(sl.models.refitted(Means(3)), table, [600])
+    steps = np.flatnonzero((predicted[1:] != predicted[:-1]).any(axis=1)) + 1
     assert FIRST == 64
     assert steps.tolist() == [64, 128, 256, 512]
-    assert (found[:64] == 0.5).all()
+    assert (predicted[:64] == 0.5).all()
     taken = np.eye(3)[table["a"][:256]]
-    assert found[300] == pytest.approx((table["r"][:256] @ taken + 0.5) / (taken.sum(axis=0) + 1))
+    assert predicted[300] == pytest.approx((table["r"][:256] @ taken + 0.5) / (taken.sum(axis=0) + 1))
 
 
-def test_rounds_of_one_moment_do_not_know_of_each_other() -> None:
+def test_simultaneous_rounds_share_a_model() -> None:
     table = columns(0, 300)
     table["t"] = np.repeat([1, 2, 3], 100)
-    found = predictions(sl.models.refitted(Means(3)), table, [300])
-    # A refit is due at 64, and done when moment 2 begins, on the 100 rounds of moment 1; so with 128 and 200.
-    steps = np.flatnonzero((found[1:] != found[:-1]).any(axis=1)) + 1
+    predicted = predictions(sl.models.refitted(Means(3)), table, [300])
+    # A refit is due at 64, and happens when timestamp 2 begins, on the 100 rounds of timestamp 1; then at 200.
+    steps = np.flatnonzero((predicted[1:] != predicted[:-1]).any(axis=1)) + 1
     assert steps.tolist() == [100, 200]
     first = np.eye(3)[table["a"][:100]]
-    assert found[100] == pytest.approx((table["r"][:100] @ first + 0.5) / (first.sum(axis=0) + 1))
+    assert predicted[100] == pytest.approx((table["r"][:100] @ first + 0.5) / (first.sum(axis=0) + 1))
     table["t"] = np.zeros(300)
     assert (predictions(sl.models.refitted(Means(3)), table, [300]) == 0.5).all()
 
@@ -109,8 +107,8 @@ def test_rounds_of_one_moment_do_not_know_of_each_other() -> None:
 @given(
     seed=st.integers(0, 10_000), size=st.integers(1, 90), sizes=st.lists(st.integers(1, 150), min_size=1, max_size=4)
 )
-def test_the_order_within_a_moment_changes_nothing(seed: int, size: int, sizes: list[int]) -> None:
-    """An export may sort the rounds of a day by what they earned: no model may learn of a reward from that."""
+def test_the_order_within_a_timestamp_does_not_matter(seed: int, size: int, sizes: list[int]) -> None:
+    """An export may sort a day's rounds by reward: no model may learn from that order."""
     table = columns(seed, 300)
     table["t"] = np.arange(300) // size
     order = np.lexsort([table["r"], table["t"]])
@@ -132,14 +130,14 @@ def test_times_must_ascend(kind: str) -> None:
     assert sl.evaluate(logs_of(table), {"new": "new"}, control=Means(3))["new"].control == "model"
     table["t"][[150, 151]] = table["t"][[151, 150]]
     with pytest.raises(
-        sl.LogsError, match=r"time 't': 1 of 200 values are earlier than the round before; the first is .* in row 151"
+        sl.LogsError, match=r"time 't': 1 of 200 values are earlier than the previous round; the first is .* in row 151"
     ):
         sl.evaluate(logs_of(table), {"new": "new"}, control=Means(3))
     with pytest.raises(sl.UsageError, match="name the column of decision times in time="):
         sl.evaluate(logs_of(table, time=None), {"new": "new"}, control=Means(3))
 
 
-def test_cross_fitting_cannot_be_made_to_certify() -> None:
+def test_cross_fitting_cannot_certify() -> None:
     logs = logs_of(columns(0, 100))
     model = sl.models.cross_fitted(Means(3))
     for ask in (sl.evaluate, sl.compare, sl.select):
@@ -150,9 +148,9 @@ def test_cross_fitting_cannot_be_made_to_certify() -> None:
     assert 0 < sl.estimate(logs, {"new": "new"}, estimator="dr", model=model)["new"].estimate < 1
 
 
-def test_why_cross_fitting_is_no_product() -> None:
-    """Two rounds in two folds, each with a model made of the other: the product of fair factors has a mean above 1."""
-    # w = 2 or 0, reward 0 or 1, all alike; factor 1 + (w r - w q + q - 1/2)/2, with q = 1 where the other's weight was 2.
+def test_why_cross_fitted_factors_do_not_multiply() -> None:
+    """Two rounds in two folds, each with a model fitted on the other: the product of fair factors has mean above 1."""
+    # w = 2 or 0, reward 0 or 1, equally likely; factor 1 + (w r - w q + q - 1/2)/2, with q = 1 if the other's w was 2.
     mean = 0.0
     outcomes = [(w, r) for w in (0.0, 2.0) for r in (0.0, 1.0)]
     for w1, r1 in outcomes:
@@ -163,7 +161,7 @@ def test_why_cross_fitting_is_no_product() -> None:
 
 
 def adaptive(rng: np.random.Generator, rounds: int) -> tuple[sl.Logs, float, float]:
-    """Production learns as it goes; the values of candidate and production over these rounds."""
+    """Production learns online; the values of candidate and production over these rounds."""
     means = np.array([0.3, 0.6, 0.5])
     pulls, wins = np.ones(3), np.ones(3)
     logging, action, reward = np.empty((rounds, 3)), np.empty(rounds, dtype=int), np.empty(rounds)
@@ -205,7 +203,7 @@ def test_coverage_under_adaptive_logging(kind: str) -> None:
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("kind", BAD)
 def test_coverage_on_every_law(name: str, kind: str) -> None:
-    """Among them a law without full support; the model learns along the way, or learns the wrong thing."""
+    """Includes a law without full support; the model learns online, or learns the wrong thing."""
     law, rounds, runs, delta = LAWS[name], 150, 40, 0.2
     rng, actions = np.random.default_rng(3), len(law.logging)
     logging = np.tile(law.logging, (rounds, 1))
@@ -246,10 +244,10 @@ def test_a_good_model_narrows_and_a_useless_one_costs_half_of_delta() -> None:
     logs = logs_of(table)
 
     def width(control: Any, delta: float = 0.05) -> float:
-        found = sl.evaluate(logs, {"new": "new"}, control=control, delta=delta)["new"]
-        assert found.lower is not None
-        assert found.upper is not None
-        return found.upper - found.lower
+        evaluation = sl.evaluate(logs, {"new": "new"}, control=control, delta=delta)["new"]
+        assert evaluation.lower is not None
+        assert evaluation.upper is not None
+        return evaluation.upper - evaluation.lower
 
     assert width(sl.models.given("q")) < 0.9 * width("weights")
     assert width(sl.models.given(np.full((rounds, 3), 0.9))) <= width("none", delta=0.025) + 1e-12
@@ -262,21 +260,21 @@ def test_the_default_model_learns_from_numbers_and_text() -> None:
     assert model.control == "model"
     assert "the rounds are in the order of their decisions" in model.assumptions
     assert model.upper is not None and model.lower is not None and plain.upper is not None  # noqa: PT018
-    found = predictions(sl.models.refitted(), table, [1_000])
-    assert np.abs(found[2_100:] - table["q"][2_100:]).mean() < 0.1
+    predicted = predictions(sl.models.refitted(), table, [1_000])
+    assert np.abs(predicted[2_100:] - table["q"][2_100:]).mean() < 0.1
     text_only = predictions(sl.models.refitted(), table, [4_000], contexts=["name"])
     assert np.abs(text_only[2_100:] - table["q"][2_100:]).mean() < 0.1
 
 
-def test_contexts_that_are_missing_at_first() -> None:
+def test_contexts_missing_at_first() -> None:
     table = columns(4, 400)
     table["x"] = np.where(np.arange(400) < 150, np.nan, table["x"])
-    found = predictions(sl.models.refitted(), table, [400], contexts=["x"])
-    assert np.isfinite(found).all()
+    predicted = predictions(sl.models.refitted(), table, [400], contexts=["x"])
+    assert np.isfinite(predicted).all()
 
 
-def test_a_text_context_does_not_tell_of_later_ones(tmp_path: Path) -> None:
-    """In a CSV a column is of numbers or of text by its first entry, not by what comes later."""
+def test_a_context_type_does_not_depend_on_later_rounds(tmp_path: Path) -> None:
+    """In a CSV, a column's first entry decides whether it is numeric or text."""
     table = columns(4, 200)
     lines = [
         f"{r},{p},{a},{x:g},{t}"
@@ -296,8 +294,8 @@ def test_a_text_context_does_not_tell_of_later_ones(tmp_path: Path) -> None:
 
 def test_a_classifier_and_costs() -> None:
     table = columns(5, 500)
-    given = predictions(sl.models.refitted(Chances(3)), table, [500])
-    assert given == pytest.approx(predictions(sl.models.refitted(Means(3)), table, [500]))
+    by_classifier = predictions(sl.models.refitted(Chances(3)), table, [500])
+    assert by_classifier == pytest.approx(predictions(sl.models.refitted(Means(3)), table, [500]))
     cost = logs_of({**table, "r": 10 * table["r"]}, reward=None, cost="r", reward_range=(0, 10))
     reward = logs_of({**table, "r": 1 - table["r"]})
     by_cost = sl.compare(cost, {"new": "new"}, control=Means(3))
@@ -309,24 +307,24 @@ def test_a_classifier_and_costs() -> None:
     assert paid.upper == pytest.approx(10 - 10 * earned.lower)
 
 
-def test_a_model_fitted_apart() -> None:
-    judged, apart = columns(6, 400), columns(7, 400)
-    model = sl.models.fitted_on(logs_of(apart), Means(3))
-    taken = np.eye(3)[apart["a"]]
-    expected = (apart["r"] @ taken + 0.5) / (taken.sum(axis=0) + 1)
+def test_a_model_fitted_on_other_rounds() -> None:
+    judged, held_out = columns(6, 400), columns(7, 400)
+    model = sl.models.fitted_on(logs_of(held_out), Means(3))
+    taken = np.eye(3)[held_out["a"]]
+    expected = (held_out["r"] @ taken + 0.5) / (taken.sum(axis=0) + 1)
     assert predictions(model, judged, [150]) == pytest.approx(np.tile(expected, (400, 1)))
     logs = logs_of(judged)
     answer = sl.compare(logs, {"new": "new"}, control=model)
     certificate = sl.Certificate.of(answer)
-    with pytest.raises(sl.UsageError, match="give it in control="):
+    with pytest.raises(sl.UsageError, match="pass it in control="):
         sl.verify(certificate, logs)
     assert sl.verify(certificate, logs, control=model).same
-    for same in (logs, logs_of(judged)):  # the same log, and the same rounds opened once more
-        with pytest.raises(sl.UsageError, match="fitted on the rounds it judges"):
+    for same in (logs, logs_of(judged)):  # the same log, and the same rounds opened again
+        with pytest.raises(sl.UsageError, match="fitted on the rounds it predicts"):
             sl.compare(logs, {"new": "new"}, control=sl.models.fitted_on(same))
     with pytest.raises(sl.UsageError, match="no reward model narrowed this certificate"):
         sl.verify(sl.Certificate.of(sl.compare(logs, {"new": "new"})), logs, control=model)
-    other = logs_of(apart, reward_range=(0, 2))
+    other = logs_of(held_out, reward_range=(0, 2))
     with pytest.raises(sl.UsageError, match="another reward range"):
         sl.compare(logs, {"new": "new"}, control=sl.models.fitted_on(other))
 
@@ -339,12 +337,12 @@ def test_certificates_with_a_model_verify(control: Any) -> None:
     assert sl.verify(sl.Certificate.of(answer), logs).same
 
 
-def test_what_is_refused() -> None:
+def test_invalid_models_are_rejected() -> None:
     table = columns(9, 100)
     logs = logs_of(table)
     with pytest.raises(sl.UsageError, match="no control 7"):
         sl.compare(logs, {"new": "new"}, control=7)
-    with pytest.raises(sl.UsageError, match="not as the class"):
+    with pytest.raises(sl.UsageError, match="not the class"):
         sl.compare(logs, {"new": "new"}, control=Means)
     with pytest.raises(sl.UsageError, match="knows no control"):
         sl.compare(logs, {"new": "new"}, control="model", method="logarithmic-smoothing")
@@ -363,7 +361,7 @@ def test_what_is_refused() -> None:
         def fit(self, features: FloatArray, reward: FloatArray) -> "Broken":
             raise RuntimeError("out of order")
 
-    with pytest.raises(sl.UsageError, match=r"Broken could not be copied and fitted, after 64 rounds .*: out of order"):
+    with pytest.raises(sl.UsageError, match="copied and fitted, with 64 training rounds: out of order"):
         sl.compare(logs, {"new": "new"}, control=Broken(3))
 
     class Misshapen(Means):
@@ -378,11 +376,11 @@ def test_what_is_refused() -> None:
         def __deepcopy__(self, memo: Any) -> "Uncopied":
             raise TypeError("one of a kind")
 
-    for estimator, says in ((Misshapen, "could not be asked"), (Unclassified, "classes_"), (Uncopied, "one of a kind")):
+    for estimator, says in ((Misshapen, "be evaluated"), (Unclassified, "classes_"), (Uncopied, "one of a kind")):
         with pytest.raises(sl.UsageError, match=says):
             sl.compare(logs, {"new": "new"}, control=estimator(3))
     ragged = {**table, "l": [[0.5, 0.5] if i else [0.5, 0.3, 0.2] for i in range(100)], "p": np.full(100, 0.5),
               "a": np.zeros(100, dtype=int)}  # fmt: skip
     del ragged["new"], ragged["q"]
-    with pytest.raises(sl.LogsError, match="other numbers of actions than in the first round"):
+    with pytest.raises(sl.LogsError, match="action counts that differ from the first round"):
         sl.evaluate(logs_of(ragged), {"u": sl.uniform()}, control=Means(3))

@@ -1,4 +1,4 @@
-"""Weight control: exact on small laws, covered in simulation, never much worse than plain, and refused without vectors."""
+"""Weight control: exact on small laws, valid in simulation, never much worse than plain, rejected without vectors."""
 
 import math
 from typing import Any
@@ -31,7 +31,7 @@ def problem(rng: np.random.Generator, rounds: int, law: Law) -> sl.Logs:
 
 
 @pytest.mark.parametrize("name", LAWS)
-def test_controlled_bounds_hold_as_often_as_they_say(name: str) -> None:
+def test_controlled_bounds_miss_no_more_often_than_delta(name: str) -> None:
     law, rounds, runs, delta = LAWS[name], 300, 150, 0.1
     rng = np.random.default_rng(5)
     policies = name_policies({"new": np.tile(law.candidate, (rounds, 1)), "rival": np.tile(law.rival, (rounds, 1))})
@@ -70,7 +70,7 @@ def test_control_is_never_worse_than_plain_at_half_the_delta(seed: int, delta: f
     assert controlled >= plain - 1e-12
 
 
-def test_it_narrows_where_values_are_high() -> None:
+def test_control_narrows_bounds_where_values_are_high() -> None:
     law = Law((0.25, 0.75), (0.75, 0.25), (0.5, 0.5), (0.0, 1.0), (0.97, 0.93))
     logs = problem(np.random.default_rng(0), 4_000, law)
     new = {"new": np.tile(law.candidate, (4_000, 1))}
@@ -81,7 +81,7 @@ def test_it_narrows_where_values_are_high() -> None:
     assert controlled.upper - controlled.lower < 0.7 * (plain.upper - plain.lower)
 
 
-def test_auto_controls_where_distributions_are_known() -> None:
+def test_auto_uses_control_where_distributions_are_known() -> None:
     logs, new = random_log(1)
     logged = new[np.arange(200), np.asarray(logs.source._columns["action"])]  # type: ignore[attr-defined]
     both = sl.evaluate(logs, {"vector": new, "single": logged})
@@ -94,8 +94,8 @@ def test_auto_controls_where_distributions_are_known() -> None:
     assert BOUNDS["mixture"].controls == ("weights", "model")
 
 
-def test_a_propensity_above_its_vector_is_taken_off() -> None:
-    """The vectors understate a propensity by a part in a million: the controlled sums pay for it, round by round."""
+def test_controlled_sums_account_for_a_propensity_above_its_vector() -> None:
+    """The vectors understate a propensity by about 1e-6; every round of the controlled sums is corrected for it."""
     logs, new = random_log(2)
     columns = dict(logs.source._columns)  # type: ignore[attr-defined]
     columns["propensity"] = np.asarray(columns["propensity"]) * (1 + 9e-7)
@@ -110,8 +110,8 @@ def test_a_propensity_above_its_vector_is_taken_off() -> None:
         "logging": "logging",
     }
     exact, shifted = (
-        collect(sl.Logs(one, **declared), Plan(named, (term,)))
-        for one in (logs.source._columns, columns)  # type: ignore[attr-defined]
+        collect(sl.Logs(source, **declared), Plan(named, (term,)))
+        for source in (logs.source._columns, columns)  # type: ignore[attr-defined]
     )
     for key, total in exact.log_sums.items():
         if key.component.control is not None:
@@ -133,29 +133,29 @@ def test_controlled_sums_add_up_and_certificates_verify() -> None:
     )
     total = Sums()
     for part in (slice(0, 123), slice(123, 500)):
-        cut = sl.Logs({name: np.asarray(column)[part] for name, column in columns.items()},
+        part_logs = sl.Logs({name: np.asarray(column)[part] for name, column in columns.items()},
                       reward="reward", propensity="propensity", action="action", logging="logging")  # fmt: skip
-        total = total + collect(cut, Plan(name_policies({"new": new[part]}), (term,)))
+        total = total + collect(part_logs, Plan(name_policies({"new": new[part]}), (term,)))
     whole = collect(logs, Plan(name_policies({"new": new}), (term,)))
     assert total.log_sums == pytest.approx(whole.log_sums, rel=1e-12)
 
 
 def test_the_wealth_of_a_controlled_component_by_hand() -> None:
-    # pi0 = (1/2, 1/2), pi = (1, 0), action 0 earns 1: w = 2, and beta = 1 gives k = 8/9, lambda = 9.
+    # pi0 = (1/2, 1/2), pi = (1, 0), action 0 has reward 1: w = 2, and beta = 1 gives k = 8/9, lambda = 9.
     logs = sl.Logs(reward=[1.0], propensity=[0.5], action=[0], logging=[[0.5, 0.5]])
     needed = mixture.plan(
         quantity=Value(), offset=0.0, count=lambda: 1, narrowing=by_weights(Value()), grid=grids.single(1.0)
     )
     term = Term("new", Value(), needed)
     sums = collect(logs, Plan(name_policies({"new": [[1.0, 0.0]]}), (term,))).of(term)
-    # Shares 1/2 and 1 take off min(1, 8/9) and min(2, 8/9), and give back min(1/2, 4/9) and min(1, 4/9): 4/9 each.
+    # Shares 1/2 and 1 subtract min(1, 8/9) and min(2, 8/9), and add back min(1/2, 4/9) and min(1, 4/9): 4/9 each.
     expected = [math.log1p(2.0)] + [math.log1p(9 * (2 - 8 / 9 + 4 / 9 + 8 / 9))] * 2
     assert sums.log_sums == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("alpha", [0.5, 0.1, 1e-3, 1e-9])
-def test_mixtures_of_float32_vectors_are_not_mistaken_for_false_ones(alpha: float) -> None:
-    """A greedy candidate against a peaked softmax, stored in single precision: no weight falls below 1 - alpha."""
+def test_blends_of_float32_vectors_pass_the_weight_check(alpha: float) -> None:
+    """A greedy candidate against a peaked softmax in single precision: no weight falls below 1 - alpha."""
     rng = np.random.default_rng(0)
     scores = 8 * rng.normal(size=(500, 10)).astype(np.float32)
     logging = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -168,8 +168,8 @@ def test_mixtures_of_float32_vectors_are_not_mistaken_for_false_ones(alpha: floa
     assert -alpha <= answer.lower <= answer.upper <= alpha
 
 
-def test_slack_between_vector_and_propensity_is_taken_off_an_improvement() -> None:
-    """The vector says (.7, .3), the column and the truth differ by a few parts in a million: the bound stays true."""
+def test_an_improvement_bound_allows_for_mismatch_of_vector_and_propensity() -> None:
+    """The vector says (.7, .3), the column and the truth differ from it by a few 1e-6: the bound stays valid."""
     shift, rounds = 0.3 * 9e-6, 200_000
     first = round((0.7 + shift) * rounds)
     action = np.repeat([0, 1], [first, rounds - first])
@@ -183,7 +183,7 @@ def test_slack_between_vector_and_propensity_is_taken_off_an_improvement() -> No
     assert answer.lower <= -(0.7 + shift)
 
 
-def test_a_candidate_that_sums_to_less_than_one_is_not_filled_up() -> None:
+def test_a_candidate_that_sums_to_less_than_one_is_not_rescaled() -> None:
     rounds = 50_000
     action = np.tile([0, 1], rounds // 2)
     logs = sl.Logs(
@@ -191,11 +191,11 @@ def test_a_candidate_that_sums_to_less_than_one_is_not_filled_up() -> None:
     )
     short = np.full((rounds, 2), 0.5 * (1 - 9e-6), dtype=np.float32)
     for control in ("weights", "none"):
-        found = sl.evaluate(logs, {"new": short}, grid=grids.single(8.0), sides="lower", control=control, delta=0.9)[
-            "new"
-        ]
-        assert found.lower is not None
-        assert found.lower <= 1 - 8e-6
+        evaluation = sl.evaluate(
+            logs, {"new": short}, grid=grids.single(8.0), sides="lower", control=control, delta=0.9
+        )["new"]
+        assert evaluation.lower is not None
+        assert evaluation.lower <= 1 - 8e-6
 
 
 def test_vectors_in_some_batches_only() -> None:
@@ -208,7 +208,7 @@ def test_vectors_in_some_batches_only() -> None:
         sl.compare(logs, {"new": moody})
 
 
-def test_a_log_that_is_not_fit_is_refused_for_the_right_reason() -> None:
+def test_invalid_logs_are_rejected_for_the_right_reason() -> None:
     declared: dict[str, Any] = {"reward": "r", "propensity": "p", "action": "a", "logging": "l"}
     empty = sl.Logs({"r": [], "p": [], "a": [], "l": []}, **declared)
     with pytest.raises(sl.LogsError, match="empty"):
@@ -218,26 +218,26 @@ def test_a_log_that_is_not_fit_is_refused_for_the_right_reason() -> None:
         sl.evaluate(uneven, {"new": sl.blend("n", 0.5)}, control="weights")
 
 
-def test_vectors_short_of_one_are_taken_off_where_weights_are_said_to_average_to_one() -> None:
+def test_max_weight_control_corrects_vectors_that_sum_to_less_than_one() -> None:
     rounds = 400_000
     logs = sl.Logs(
         reward=np.zeros(rounds), propensity=np.full(rounds, 0.5), action=np.tile([0, 1], rounds // 2), action_count=2
     )
     short = np.tile(np.array([0.499996, 0.499995], dtype=np.float32), (rounds, 1))
-    found = sl.evaluate(logs, {"new": sl.bounded(short, 1.0)}, sides="lower", delta=0.9)["new"]
-    assert found.control == "max-weight"
-    assert found.lower == 0.0
+    evaluation = sl.evaluate(logs, {"new": sl.bounded(short, 1.0)}, sides="lower", delta=0.9)["new"]
+    assert evaluation.control == "max-weight"
+    assert evaluation.lower == 0.0
 
 
-def test_a_largest_weight_that_is_false_is_refused() -> None:
+def test_a_false_max_weight_is_rejected() -> None:
     logs, new = random_log(5)
     logged = new[np.arange(200), np.asarray(logs.source._columns["action"])]  # type: ignore[attr-defined]
     plain = sl.Logs(reward=np.zeros(200), propensity=np.full(200, 0.01))
     with pytest.raises(sl.LogsError, match=r"declared at most 2: .* give a weight above the declared max_weight"):
         sl.evaluate(plain, {"new": sl.bounded(logged, 2.0)})
-    # Also where only an action that was not taken breaks it.
-    one = sl.Logs(reward=[0.0], propensity=[0.9], action=[0], logging=[[0.9, 0.1]])
+    # Also if only an action that was not taken breaks it.
+    single = sl.Logs(reward=[0.0], propensity=[0.9], action=[0], logging=[[0.9, 0.1]])
     with pytest.raises(sl.LogsError, match="give a weight above the declared max_weight; the first is 5"):
-        sl.evaluate(one, {"new": sl.bounded([[0.5, 0.5]], 2.0)})
+        sl.evaluate(single, {"new": sl.bounded([[0.5, 0.5]], 2.0)})
     with pytest.raises(sl.UsageError, match="at least 1"):
         sl.bounded("p", 0.5)

@@ -80,7 +80,7 @@ def test_embeddings_that_depend_on_the_context() -> None:
     assert found.upper is not None
     assert found.lower <= truth <= found.upper
     assert sl.verify(sl.Certificate.of(sl.compare(logs, {"new": candidate})), logs, {"new": candidate}).same
-    for wrong, says in ((known[0], "3 dimensions"), (known, "2 matrices for 4,000 rounds")):
+    for wrong, says in ((known[0], "3-dimensional"), (known, "2 matrices for 4,000 rounds")):
         given = embeddings.known(lambda batch, wrong=wrong: wrong, column="e")
         with pytest.raises(UsageError, match=says):
             sl.evaluate(sl.Logs(table, **declared, embedding=given), {"new": candidate})
@@ -198,12 +198,12 @@ def test_a_certificate_remembers_the_embedding() -> None:
 
 def test_what_is_wrong_is_told() -> None:
     columns, candidate, _ = draw(50, 5)
-    with pytest.raises(UsageError, match="needs the whole distribution"):
+    with pytest.raises(UsageError, match="needs production's full distribution"):
         sl.Logs(reward=columns["reward"], propensity=columns["propensity"], embedding=embeddings.kinds(CODES))
     logs = sl.Logs(**columns, embedding=embeddings.kinds(CODES))
     with pytest.raises(UsageError, match="as a vector over actions"):
         sl.compare(logs, {"new": candidate[:, 0]})
-    with pytest.raises(LogsError, match="of 3 actions"):
+    with pytest.raises(LogsError, match="covers 3 actions"):
         sl.compare(sl.Logs(**columns, embedding=embeddings.kinds([0, 1, 1])), {"new": candidate})
     with pytest.raises(UsageError, match="no embedding"):
         sl.check_embedding(logs.without_embedding(), {"new": candidate})
@@ -229,7 +229,7 @@ def test_what_is_wrong_is_told() -> None:
         table, reward="reward", propensity="propensity", action="action", logging="logging",
         embedding=embeddings.known(np.eye(3)[CODES], column="e"),
     )  # fmt: skip
-    with pytest.raises(LogsError, match="50 of 50 values could not have come from the action"):
+    with pytest.raises(LogsError, match="50 of 50 values are impossible given the logged action"):
         sl.compare(impossible, {"new": candidate})
     for junk in ("junk", [0, 1], {}, {"kind": "x"}):
         with pytest.raises(UsageError, match="embedding"):

@@ -108,7 +108,7 @@ def test_odd_segments() -> None:
     assert sum(one.rounds for one in found.values()) == 40
     with pytest.raises(sl.UsageError, match="a segment has a name"):
         sl.evaluate(sl.Logs({**arrays, "s": [[1]] * 40}, **declared), "n", by="s")
-    with pytest.raises(sl.LogsError, match="belong to no segment"):
+    with pytest.raises(sl.LogsError, match="have no segment"):
         sl.evaluate(sl.Logs({**arrays, "s": [1.0, float("nan")] * 20}, **declared), "n", by="s")
 
 
@@ -118,7 +118,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(sl.UsageError, match="no column 'country' for by"):
         sl.evaluate(sl.Logs(arrays, **declared), "n", by="country")
     with pytest.raises(
-        sl.LogsError, match=r"by 's': 1 of 2 values belong to no segment \(null\); the first is null in row 1"
+        sl.LogsError, match=r"by 's': 1 of 2 values have no segment \(null\); the first is null in row 1"
     ):
         sl.evaluate(sl.Logs({**arrays, "s": ["a", None]}, **declared), "n", by="s")
     with pytest.raises(sl.LogsError, match="empty"):

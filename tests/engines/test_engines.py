@@ -218,7 +218,7 @@ def test_a_spark_task_that_is_killed_is_counted_once(spark: Any, tmp_path: Path)
 
 def test_what_spark_refuses(spark: Any) -> None:
     logs = sl.Logs(spark.createDataFrame([(0.0, 0.5, 0.5)], ["r", "q", "a"]), **FLAGS)
-    with pytest.raises(sl.UsageError, match="an array cannot stand beside a query"):
+    with pytest.raises(sl.UsageError, match="an array cannot be aligned with a query"):
         sl.compare(logs, {"new": [0.5]})
     with pytest.raises(sl.UsageError, match="and so not a bootstrap"):
         sl.compare(logs, "a", method="bootstrap")

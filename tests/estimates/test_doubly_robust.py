@@ -1,4 +1,4 @@
-"""Estimates with a reward model, by hand, and against what they become at their limits."""
+"""Estimates with a reward model, by hand and in their limiting cases."""
 
 from typing import Any
 
@@ -30,56 +30,56 @@ DIRECT = (0.8 * 0.5 + 0.2 * 0.25 + 0.6 * 1.0 + 0.4 * 0.5) / 2
     ],
 )
 def test_by_hand(estimator: str, options: dict[str, Any], expected: float) -> None:
-    found = sl.estimate(LOGS, "new", estimator=estimator, model=sl.models.given("q"), **options)["new"]
-    assert found.estimate == pytest.approx(expected)
-    assert found.model == {"model": "given", "of": {"kind": "column", "column": "q"}}
-    assert found.estimate == sl.estimate(LOGS, "new", estimator=estimator, model="q", **options)["new"].estimate
+    result = sl.estimate(LOGS, "new", estimator=estimator, model=sl.models.given("q"), **options)["new"]
+    assert result.estimate == pytest.approx(expected)
+    assert result.model == {"model": "given", "of": {"kind": "column", "column": "q"}}
+    assert result.estimate == sl.estimate(LOGS, "new", estimator=estimator, model="q", **options)["new"].estimate
 
 
 @given(seed=st.integers(0, 1_000))
 def test_limits(seed: int) -> None:
-    """A model of zero makes DR into IPS and SNDR into SNIPS; a switch that never switches is DR; shrinkage fades."""
+    """With a model of zero DR is IPS and SNDR is SNIPS; a switch that never switches is DR; shrinkage vanishes."""
     table = columns(seed, 80)
     logs = logs_of(table)
 
     def ask(estimator: str, model: Any = None, **options: Any) -> float:
         return sl.estimate(logs, "new", estimator=estimator, model=model, **options)["new"].estimate
 
-    nothing, given_q = sl.models.given(np.zeros((80, 3))), sl.models.given("q")
-    assert ask("dr", nothing) == pytest.approx(ask("ips"))
-    assert ask("sndr", nothing) == pytest.approx(ask("snips"))
-    assert ask("switch-dr", given_q, clip=1e9) == pytest.approx(ask("dr", given_q))
-    assert ask("switch-dr", given_q, clip=1e-9) == pytest.approx(ask("dm", given_q), abs=1e-6)
-    assert ask("dr-os", given_q, strength=1e12) == pytest.approx(ask("dr", given_q), rel=1e-6)
-    assert ask("dr-os", nothing, strength=5.0) == pytest.approx(ask("shrinkage", strength=5.0))
+    zero, truth = sl.models.given(np.zeros((80, 3))), sl.models.given("q")
+    assert ask("dr", zero) == pytest.approx(ask("ips"))
+    assert ask("sndr", zero) == pytest.approx(ask("snips"))
+    assert ask("switch-dr", truth, clip=1e9) == pytest.approx(ask("dr", truth))
+    assert ask("switch-dr", truth, clip=1e-9) == pytest.approx(ask("dm", truth), abs=1e-6)
+    assert ask("dr-os", truth, strength=1e12) == pytest.approx(ask("dr", truth), rel=1e-6)
+    assert ask("dr-os", zero, strength=5.0) == pytest.approx(ask("shrinkage", strength=5.0))
 
 
 def test_cross_fitting_is_the_default_and_uses_the_other_folds() -> None:
     table = columns(1, 50)
     logs = logs_of(table)
-    found = sl.estimate(logs, "new", estimator="dm", model=Means(3))["new"]
-    assert found.model == {"model": "cross-fitted", "estimator": "Means", "folds": 5}
+    result = sl.estimate(logs, "new", estimator="dm", model=Means(3))["new"]
+    assert result.model == {"model": "cross-fitted", "estimator": "Means", "folds": 5}
     fold = np.arange(50) % 5
     expected = np.empty(50)
-    for one in range(5):
-        taken = np.eye(3)[table["a"]][fold != one]
-        means = (table["r"][fold != one] @ taken + 0.5) / (taken.sum(axis=0) + 1)
-        expected[fold == one] = table["new"][fold == one] @ means
-    assert found.estimate == pytest.approx(expected.mean())
+    for k in range(5):
+        taken = np.eye(3)[table["a"]][fold != k]
+        means = (table["r"][fold != k] @ taken + 0.5) / (taken.sum(axis=0) + 1)
+        expected[fold == k] = table["new"][fold == k] @ means
+    assert result.estimate == pytest.approx(expected.mean())
 
 
-def test_dr_is_nearer_the_truth_than_ips() -> None:
+def test_dr_is_closer_to_the_truth_than_ips() -> None:
     errors = {"ips": [], "dr": []}  # type: dict[str, list[float]]
     for seed in range(12):
         table = columns(seed, 1_500)
         truth = float((table["new"] * table["q"]).sum(axis=1).mean())
         for estimator in errors:
-            found = sl.estimate(logs_of(table), "new", estimator=estimator)["new"].estimate
-            errors[estimator].append((found - truth) ** 2)
+            result = sl.estimate(logs_of(table), "new", estimator=estimator)["new"].estimate
+            errors[estimator].append((result - truth) ** 2)
     assert np.mean(errors["dr"]) < np.mean(errors["ips"])
 
 
-def test_predictions_for_other_actions_than_the_policy() -> None:
+def test_predictions_with_the_wrong_number_of_actions() -> None:
     logs = sl.Logs(reward=[0.0, 1.0], propensity=[0.5, 0.5], action=[0, 1])
     with pytest.raises(sl.LogsError, match="predicts for 3 actions where policy 'new' has 2, first in row 0"):
         sl.estimate(
@@ -90,7 +90,7 @@ def test_predictions_for_other_actions_than_the_policy() -> None:
         )
 
 
-def test_what_is_refused() -> None:
+def test_invalid_models_are_rejected() -> None:
     with pytest.raises(sl.UsageError, match="does not use model="):
         sl.estimate(LOGS, "new", estimator="ips", model="q")
     with pytest.raises(sl.UsageError, match="must be given as a vector"):

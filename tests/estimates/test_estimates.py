@@ -1,4 +1,4 @@
-"""Every estimate by hand and against golden values, and the paper's quantities about logarithmic smoothing."""
+"""Every estimate by hand and against golden values, and the paper's results on logarithmic smoothing."""
 
 import json
 import math
@@ -40,17 +40,17 @@ BY_HAND: dict[str, tuple[dict[str, Any], float]] = {
 
 
 def test_every_estimate_has_a_value_by_hand() -> None:
-    """Those that ask a reward model have theirs in test_doubly_robust."""
+    """Estimates that use a reward model are in test_doubly_robust."""
     assert BY_HAND.keys() == {name for name, line in sl.ESTIMATES.items() if not line.asks_model}
 
 
 @pytest.mark.parametrize("name", BY_HAND)
 def test_by_hand(name: str) -> None:
     options, expected = BY_HAND[name]
-    found = sl.estimate(LOGS, NEW, estimator=name, **options)["new"]
-    assert found.estimate == pytest.approx(expected, rel=1e-14)
-    assert dict(found.parameter) == options
-    assert found.mean_weight == 1.25
+    result = sl.estimate(LOGS, NEW, estimator=name, **options)["new"]
+    assert result.estimate == pytest.approx(expected, rel=1e-14)
+    assert dict(result.parameter) == options
+    assert result.mean_weight == 1.25
 
 
 GOLDEN_NAMES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -74,11 +74,11 @@ def test_golden(golden: dict[str, Any]) -> None:
     p, new = ([golden[name][i][golden["action"][i]] for i in rows] for name in ("logging", "first"))
     logs = sl.Logs(reward=golden["reward"], propensity=p)
     for label, (name, options) in GOLDEN_NAMES.items():
-        found = sl.estimate(logs, {"new": new}, estimator=name, **options)["new"].estimate
-        assert found == pytest.approx(golden["values"][label], rel=1e-12), label
+        result = sl.estimate(logs, {"new": new}, estimator=name, **options)["new"].estimate
+        assert result == pytest.approx(golden["values"][label], rel=1e-12), label
 
 
-def test_smoothing_zero_is_ips_and_defaults_come_from_the_rounds() -> None:
+def test_smoothing_zero_is_ips_and_defaults_depend_on_the_rounds() -> None:
     assert sl.estimate(LOGS, NEW, estimator="ls", smoothing=0)["new"].estimate == 1.25
     assert sl.estimate(LOGS, NEW, estimator="ls")["new"].parameter == {"smoothing": 1 / math.sqrt(2)}
     assert sl.estimate(LOGS, NEW, estimator="clipped")["new"].parameter == {"clip": math.sqrt(2)}
@@ -96,18 +96,16 @@ def test_the_order_of_the_estimates(rounds: LoggedRounds, smoothing: float) -> N
 
 
 @given(rounds=logged_rounds(), smoothing=smoothings())
-def test_the_bias_of_smoothing_is_at_most_smoothing_times_the_discrepancy(
-    rounds: LoggedRounds, smoothing: float
-) -> None:
-    """x - log(1 + s x)/s <= s x^2/(1 + s x) round by round, so it holds for sample means as for expectations."""
-    found = sl.estimate(rounds.logs(), {"new": rounds.probability}, estimator="ls", smoothing=smoothing)["new"]
+def test_the_bias_is_at_most_smoothing_times_the_discrepancy(rounds: LoggedRounds, smoothing: float) -> None:
+    """x - log(1 + s x)/s <= s x^2/(1 + s x) in every round, so it holds for sample means too."""
+    result = sl.estimate(rounds.logs(), {"new": rounds.probability}, estimator="ls", smoothing=smoothing)["new"]
     ips = float((rounds.weights * rounds.reward).mean())
-    assert ips - found.estimate + 1e-12 * (1 + ips) >= 0
-    assert ips - found.estimate <= found.plug_ins["bias_at_most"] * (1 + 1e-9) + 1e-12 * (1 + ips)
+    assert ips - result.estimate + 1e-12 * (1 + ips) >= 0
+    assert ips - result.estimate <= result.plug_ins["bias_at_most"] * (1 + 1e-9) + 1e-12 * (1 + ips)
 
 
 def test_bias_and_variance_over_many_logs() -> None:
-    """The paper, Proposition 6, with the expectation of S written out."""
+    """The paper, Proposition 6, with S computed exactly."""
     law, smoothing, rounds = LAWS["graded"], 0.3, 40
     drawn = from_law(law)(np.random.default_rng(0), 20_000, rounds)
     estimates = (np.log1p(smoothing * drawn.weights * drawn.reward) / smoothing).mean(axis=1)
@@ -120,18 +118,18 @@ def test_bias_and_variance_over_many_logs() -> None:
 
 
 def test_plug_ins_by_hand() -> None:
-    found = sl.estimate(LOGS, NEW, estimator="ls", smoothing=0.5, delta=0.5)["new"].plug_ins
+    plug_ins = sl.estimate(LOGS, NEW, estimator="ls", smoothing=0.5, delta=0.5)["new"].plug_ins
     # x^2/(1 + x/2): 4/2 = 2 and 0.25/1.25 = 0.2.
-    assert found["discrepancy"] == pytest.approx(1.1)
-    assert found["bias_at_most"] == pytest.approx(0.55)
-    assert found["variance_at_most"] == pytest.approx(0.55)
+    assert plug_ins["discrepancy"] == pytest.approx(1.1)
+    assert plug_ins["bias_at_most"] == pytest.approx(0.55)
+    assert plug_ins["variance_at_most"] == pytest.approx(0.55)
     # E x^2 = 2.125 over 2 rounds, ln(2/0.5) = ln 4.
-    assert found["sub_gaussian_smoothing"] == pytest.approx(math.sqrt(math.log(4) / 4.25))
-    assert found["selection_suboptimality"] == pytest.approx(0.55 + 2 * math.log(4))
+    assert plug_ins["sub_gaussian_smoothing"] == pytest.approx(math.sqrt(math.log(4) / 4.25))
+    assert plug_ins["selection_suboptimality"] == pytest.approx(0.55 + 2 * math.log(4))
     two = sl.estimate(LOGS, {**NEW, "none": [0.0, 0.0]}, estimator="ls", smoothing=0.5, delta=0.5)
-    # With two candidates the logarithm grows to ln(2 * 2/0.5), and S is that of the largest estimate for both.
-    for one in two.values():
-        assert one.plug_ins["selection_suboptimality"] == pytest.approx(0.55 + 2 * math.log(8))
+    # With two candidates the logarithm is ln(2 * 2/0.5), and both use the S of the largest estimate.
+    for estimate in two.values():
+        assert estimate.plug_ins["selection_suboptimality"] == pytest.approx(0.55 + 2 * math.log(8))
     assert "sub_gaussian_smoothing" not in two["none"].plug_ins
     assert selection_suboptimality(1.1, smoothing=0.5, candidates=1, rounds=2, delta=0.5) == pytest.approx(
         0.55 + 2 * math.log(4)
@@ -143,13 +141,13 @@ def test_plug_ins_by_hand() -> None:
     linear = sl.estimate(LOGS, NEW, estimator="ls-lin", smoothing=0.5)["new"].plug_ins
     # p r^2/(q^2 + s q r): 0.5/(0.0625 + 0.125) and 0.25/(0.25 + 0.25).
     assert linear == {"linear_discrepancy": pytest.approx((0.5 / 0.1875 + 0.5) / 2)}
-    seen = PolicyRounds(*(np.array([value]) for value in (2.0, 0.5, 0.25, 1.0, 2.0)))
-    assert Discrepancy(0.5).values(seen) == pytest.approx([2.0])
+    rounds = PolicyRounds(*(np.array([value]) for value in (2.0, 0.5, 0.25, 1.0, 2.0)))
+    assert Discrepancy(0.5).values(rounds) == pytest.approx([2.0])
     # p r^2/(q^2 + s q r) = 0.5/(0.0625 + 0.125).
-    assert LinearDiscrepancy(0.5).values(seen) == pytest.approx([0.5 / 0.1875])
+    assert LinearDiscrepancy(0.5).values(rounds) == pytest.approx([0.5 / 0.1875])
 
 
-def test_units_of_cost() -> None:
+def test_costs_in_their_own_units() -> None:
     logs = sl.Logs(cost=[0.0, 10.0], propensity=[0.25, 0.5], reward_range=(0, 10))
     assert sl.estimate(logs, NEW, estimator="snips")["new"].estimate == pytest.approx(10 * 0.5 / 2.5)
 
@@ -166,12 +164,12 @@ def test_units_of_cost() -> None:
         ({"estimator": "clipped", "clip": -1}, "positive"),
     ],
 )
-def test_wrong_questions(options: dict[str, Any], says: str) -> None:
+def test_invalid_options_are_rejected(options: dict[str, Any], says: str) -> None:
     with pytest.raises(sl.UsageError, match=says):
         sl.estimate(LOGS, NEW, **options)
 
 
-def test_a_policy_without_weight_has_no_self_normalised_estimate() -> None:
+def test_snips_is_undefined_without_any_weight() -> None:
     with pytest.raises(sl.LogsError, match="undefined"):
         sl.estimate(LOGS, {"none": [0.0, 0.0]}, estimator="snips")
 
@@ -184,9 +182,9 @@ def test_densities_and_linear_smoothing() -> None:
 
 
 @pytest.mark.parametrize("name", BY_HAND)
-def test_text_and_forms(name: str) -> None:
+def test_text_json_and_frames(name: str) -> None:
     result = sl.estimate(LOGS, NEW, estimator=name, **BY_HAND[name][0])
-    for one in (result, result["new"]):
-        assert json.loads(one.to_json()) == one.to_dict()
-        assert "no promise" in str(one)
+    for view in (result, result["new"]):
+        assert json.loads(view.to_json()) == view.to_dict()
+        assert "no promise" in str(view)
     assert len(result.to_frame("pyarrow")) == 1

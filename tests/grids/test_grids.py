@@ -11,7 +11,7 @@ def test_the_anytime_grid_by_hand() -> None:
     assert len(grid.smoothings) == 27
     assert grid.smoothings[0] == 2.0**-20
     assert grid.smoothings[-1] == 64.0
-    # The heaviest share sits at 2^-4: (2 + 0)^-1.5 against (2 + 1)^-1.5 beside it.
+    # The heaviest share is at 2^-4: (2 + 0)^-1.5 against its neighbour's (2 + 1)^-1.5.
     assert grid.prior[16] / grid.prior[17] == pytest.approx((3 / 2) ** 1.5)
     assert grid.any_looks
 
@@ -40,14 +40,14 @@ def test_priors_sum_to_one(grid: Grid) -> None:
 @pytest.mark.parametrize(
     "smoothings, prior", [((), ()), ((1.0,), (0.5,)), ((0.0,), (1.0,)), ((1.0, 2.0), (1.0,)), ((math.inf,), (1.0,))]
 )
-def test_a_grid_that_would_void_the_guarantee_is_refused(
+def test_a_grid_that_would_void_the_guarantee_is_rejected(
     smoothings: tuple[float, ...], prior: tuple[float, ...]
 ) -> None:
     with pytest.raises(UsageError):
         Grid("mine", smoothings, prior)
 
 
-def test_a_grid_survives_its_description() -> None:
+def test_a_grid_round_trips_through_its_description() -> None:
     assert Grid.from_description(grids.anytime().describe()) == grids.anytime()
     with pytest.raises(UsageError, match="cannot be read"):
         Grid.from_description({"name": "x"})

@@ -1,4 +1,4 @@
-"""obp's dict and the Open Bandit Dataset's CSV."""
+"""Open Bandit Pipeline's dict and the Open Bandit Dataset's CSV."""
 
 from pathlib import Path
 from typing import Any
@@ -14,51 +14,51 @@ from tests.cli.test_cli import run
 
 
 def feedback(positions: int = 1, rounds: int = 1_000) -> tuple[dict[str, Any], Any]:
-    """As obp's synthetic data set gives it."""
+    """Bandit feedback as obp's synthetic dataset returns it."""
     rng = np.random.default_rng(0)
     pi_b = np.stack([rng.dirichlet(np.ones(4), rounds) for _ in range(positions)], axis=2)
     position = rng.integers(0, positions, rounds)
     chances = pi_b[np.arange(rounds), :, position]
     action = np.array([rng.choice(4, p=row) for row in chances])
-    found = {
+    feed = {
         "n_rounds": rounds, "n_actions": 4, "context": rng.normal(size=(rounds, 3)), "action_context": np.eye(4),
         "action": action, "position": None if positions == 1 else position,
         "reward": (rng.random(rounds) < 0.2 + 0.2 * (action == 1)).astype(float), "expected_reward": None,
         "pi_b": pi_b, "pscore": chances[np.arange(rounds), action],
     }  # fmt: skip
-    return found, np.stack([rng.dirichlet(np.ones(4), rounds) for _ in range(positions)], axis=2)
+    return feed, np.stack([rng.dirichlet(np.ones(4), rounds) for _ in range(positions)], axis=2)
 
 
 @pytest.mark.parametrize("positions", [1, 3])
-def test_it_is_the_plain_table(positions: int) -> None:
-    found, dist = feedback(positions)
-    brought = importers.obp(found, dist)
-    place = np.zeros(1_000, dtype=int) if found["position"] is None else found["position"]
+def test_obp_gives_the_same_bounds_as_plain_arrays(positions: int) -> None:
+    feed, dist = feedback(positions)
+    imported = importers.obp(feed, dist)
+    position = np.zeros(1_000, dtype=int) if feed["position"] is None else feed["position"]
     at = np.arange(1_000)
     logs = sl.Logs(
-        reward=found["reward"], propensity=found["pscore"], action=found["action"], logging=found["pi_b"][at, :, place]
+        reward=feed["reward"], propensity=feed["pscore"], action=feed["action"], logging=feed["pi_b"][at, :, position]
     )
-    ours, theirs = sl.compare(brought.logs, brought.policies["new"]), sl.compare(logs, {"new": dist[at, :, place]})
+    ours, theirs = sl.compare(imported.logs, imported.policies["new"]), sl.compare(logs, {"new": dist[at, :, position]})
     assert (ours.lower, ours.upper, ours.control) == (theirs.lower, theirs.upper, "weights")
-    found.pop("pi_b")
-    plain = importers.obp(found, dist)
-    logged = dist[at, found["action"], place]
-    three = sl.compare(sl.Logs(reward=found["reward"], propensity=found["pscore"]), {"new": logged})
+    feed.pop("pi_b")
+    plain = importers.obp(feed, dist)
+    logged = dist[at, feed["action"], position]
+    three = sl.compare(sl.Logs(reward=feed["reward"], propensity=feed["pscore"]), {"new": logged})
     assert sl.compare(plain.logs, plain.policies["new"]).lower == pytest.approx(three.lower, abs=1e-12)
 
 
-def test_what_is_missing_is_told() -> None:
-    found, dist = feedback()
-    with pytest.raises(UsageError, match="never defaulted"):
-        importers.obp({**found, "pscore": None}, dist)
+def test_invalid_feedback_is_rejected() -> None:
+    feed, dist = feedback()
+    with pytest.raises(UsageError, match="a propensity has no default"):
+        importers.obp({**feed, "pscore": None}, dist)
     with pytest.raises(UsageError, match="no 'reward'"):
-        importers.obp({name: value for name, value in found.items() if name != "reward"})
+        importers.obp({name: value for name, value in feed.items() if name != "reward"})
     with pytest.raises(UsageError, match="is a list"):
         importers.obp([1])  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="shape"):
-        importers.obp(found, dist[:10])
+        importers.obp(feed, dist[:10])
     with pytest.raises(UsageError, match="3 positions"):
-        importers.obp(found, np.repeat(dist, 3, axis=2))
+        importers.obp(feed, np.repeat(dist, 3, axis=2))
     for wrong in (
         {"position": np.full(1_000, 0.5)},
         {"position": ["a"] * 1_000},
@@ -66,29 +66,29 @@ def test_what_is_missing_is_told() -> None:
         {"n_actions": "x", "pi_b": None},
     ):
         with pytest.raises(UsageError):
-            importers.obp({**found, **wrong}, dist)
+            importers.obp({**feed, **wrong}, dist)
     for bad in ("text", [[1], [1, 2]]):
-        with pytest.raises(UsageError, match="no array of probabilities"):
-            importers.obp(found, bad)
-    assert importers.obp(found).policies == {}
+        with pytest.raises(UsageError, match="not an array of probabilities"):
+            importers.obp(feed, bad)
+    assert importers.obp(feed).policies == {}
 
 
 def test_the_open_bandit_dataset(data_folder: Path, tmp_path: Path) -> None:
     table = pq.read_table(data_folder / "obd-random-men.parquet").to_pandas()
     table.to_csv(tmp_path / "men.csv")
     items = int(table["item_id"].max()) + 1
-    brought = importers.open_bandit(tmp_path / "men.csv", items=items)
+    imported = importers.open_bandit(tmp_path / "men.csv", items=items)
     logs = sl.Logs(reward=table["click"].astype(float), propensity=table["propensity_score"])
-    ours = sl.evaluate(brought.logs, brought.policies)["uniform"]
+    ours = sl.evaluate(imported.logs, imported.policies)["uniform"]
     theirs = sl.evaluate(logs, {"uniform": np.full(len(table), 1 / items)})["uniform"]
     assert (ours.lower, ours.upper) == pytest.approx((theirs.lower, theirs.upper), abs=1e-12)
     done = run("evaluate", "men.csv", "--format", "open-bandit", "--action-count", str(items), folder=tmp_path)
     assert done.returncode == 0, done.stderr
 
 
-def test_a_csv_of_another_kind_is_told(tmp_path: Path) -> None:
+def test_a_csv_with_other_columns_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("click,propensity\n1,0.5\n")
-    with pytest.raises(UsageError, match="no column 'propensity_score'"):
+    with pytest.raises(UsageError, match="no column 'item_id'"):
         importers.open_bandit(tmp_path / "log.csv")
     (tmp_path / "log.csv").write_text("item_id,position,click,propensity_score\n0,1,1,0.5\n1,2,0,\n")
     with pytest.raises(LogsError, match="missing"):

@@ -1,4 +1,4 @@
-"""Vowpal Wabbit's formats: the same certificate as the plain table, and every broken line counted."""
+"""Vowpal Wabbit's formats: the same bounds as the plain table, and every invalid line counted."""
 
 import gzip
 import json
@@ -17,7 +17,7 @@ ROUNDS = 3_000
 
 
 def decisions(seed: int = 3, rounds: int = ROUNDS) -> dict[str, Any]:
-    """A news page with two to five articles, of which production shows one."""
+    """A news page with two to five articles; production shows one of them."""
     rng = np.random.default_rng(seed)
     counts = rng.integers(2, 6, rounds)
     logging = [rng.dirichlet(np.ones(k) * 2) for k in counts]
@@ -36,7 +36,7 @@ def plain(data: dict[str, Any]) -> sl.Logs:
 
 
 def dsjson_line(data: dict[str, Any], i: int, **besides: Any) -> str:
-    """An event as the service writes it: the actions ranked, the taken one first."""
+    """An event as the service writes it: actions ranked, the logged one first."""
     shares, taken = data["logging"][i], int(data["action"][i])
     order = [taken, *(k for k in range(len(shares)) if k != taken)]
     return json.dumps(
@@ -60,22 +60,22 @@ def write_dsjson(path: Path, data: dict[str, Any], *more: str, **besides: Any) -
 
 
 @pytest.mark.parametrize("name", ["log.dsjson", "log.dsjson.gz"])
-def test_dsjson_is_the_plain_table(name: str, tmp_path: Path) -> None:
+def test_dsjson_gives_the_same_bounds_as_the_plain_table(name: str, tmp_path: Path) -> None:
     data = decisions()
-    brought = importers.dsjson(write_dsjson(tmp_path / name, data))
-    assert list(brought.policies) == ["first", "uniform"]
+    imported = importers.dsjson(write_dsjson(tmp_path / name, data))
+    assert list(imported.policies) == ["first", "uniform"]
     for policy, form in {"first": sl.chosen("first"), "uniform": sl.uniform()}.items():
         for question in (sl.compare, sl.evaluate):
             answers: list[Any] = [
-                question(brought.logs, {policy: brought.policies[policy]}), question(plain(data), {policy: form}),
+                question(imported.logs, {policy: imported.policies[policy]}), question(plain(data), {policy: form}),
             ]  # fmt: skip
-            ours, theirs = ((one, one) if question is sl.compare else (one[policy], one[policy]) for one in answers)
-            assert (ours[0].lower, ours[0].upper) == (theirs[0].lower, theirs[0].upper)
-            assert ours[0].control == "weights"
-    assert sl.check(brought.logs, brought.policies).ok
+            ours, theirs = (answer if question is sl.compare else answer[policy] for answer in answers)
+            assert (ours.lower, ours.upper) == (theirs.lower, theirs.upper)
+            assert ours.control == "weights"
+    assert sl.check(imported.logs, imported.policies).ok
 
 
-def test_the_command_simply_works(tmp_path: Path) -> None:
+def test_the_command_line_reads_dsjson(tmp_path: Path) -> None:
     write_dsjson(tmp_path / "log.dsjson", decisions())
     done = run("evaluate", "log.dsjson", "--json", folder=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -89,20 +89,20 @@ def test_the_command_simply_works(tmp_path: Path) -> None:
     assert "there are 2 candidates (first, uniform)" in done.stderr
     done = run("evaluate", "log.dsjson", "--reward", "click", folder=tmp_path)
     assert done.returncode == 2
-    assert "tells its columns itself and takes no --reward" in done.stderr
+    assert "defines its own columns and takes no --reward" in done.stderr
     for command in ("check", "select", "simulate", "report"):
         extra = ["--runs", "2", "--rounds", "100"] if command == "simulate" else []
         assert run(command, "log.dsjson", *extra, folder=tmp_path).returncode in (0, 3), command
 
 
-def test_what_is_no_decision_is_left_out_and_told(tmp_path: Path) -> None:
+def test_lines_that_are_not_decisions_are_skipped_and_reported(tmp_path: Path) -> None:
     data = decisions(rounds=50)
     skipped = dsjson_line(data, 0, _skipLearn=True)
     dangling = json.dumps({"RewardValue": 1.0, "EnqueuedTimeUtc": "2021", "EventId": "x"})
     path = write_dsjson(tmp_path / "log.dsjson", data, skipped, dangling, dangling, "")
-    brought = importers.dsjson(path)
-    assert brought.logs.count() == 50
-    assert sorted(brought.left_out.values()) == [1, 2]
+    imported = importers.dsjson(path)
+    assert imported.logs.count() == 50
+    assert sorted(imported.left_out.values()) == [1, 2]
     done = run("evaluate", path, folder=tmp_path)
     assert "Left out: 2 rewards without a decision" in done.stderr
     assert "Left out: 1 events marked _skipLearn" in done.stderr
@@ -110,28 +110,28 @@ def test_what_is_no_decision_is_left_out_and_told(tmp_path: Path) -> None:
 
 BROKEN = {
     '{"_label_cost":-1,"_label_prob': "lines are not JSON",
-    '{"_label_cost":-1,"_label_Action":1,"a":[1,2],"p":[0.5,0.5]}': "_label_probability, which is never defaulted",
+    '{"_label_cost":-1,"_label_Action":1,"a":[1,2],"p":[0.5,0.5]}': "_label_probability, which has no default",
     '{"_label_probability":0.5,"_label_Action":1,"a":[1,2],"p":[0.5,0.5]}': "no number in _label_cost",
-    '{"_label_cost":-1,"_label_probability":0.5,"a":[1,2],"p":[0.5]}': "no lists a and p of one length",
+    '{"_label_cost":-1,"_label_probability":0.5,"a":[1,2],"p":[0.5]}': "no lists a and p of equal length",
     '{"_label_cost":-1,"_label_probability":0.5,"a":[1,1],"p":[0.5,0.5]}': "do not rank the actions 1 to K",
-    '{"_label_cost":-1,"_label_probability":0.5,"a":[1,2],"p":[0.5,"x"]}': "no numbers in p",
+    '{"_label_cost":-1,"_label_probability":0.5,"a":[1,2],"p":[0.5,"x"]}': "entry in p that is not a number",
     '{"_label_cost":-1,"_label_probability":0.5,"_label_Action":7,"a":[1,2],"p":[0.5,0.5]}': "not in a",
     '{"_label_cost":-1,"_label_probability":0.5,"a":[1,2],"p":[0.5,0.5],"pdrop":1}': "pdrop outside",
     '{"_label_cost":NaN,"_label_probability":0.5,"a":[1,2],"p":[0.5,0.5]}': "no number in _label_cost",
     '{"_outcomes":[{"_label_cost":-1}]}': "several slots or a continuous action",
     '{"something":"else"}': "no _label_cost",
-    "[1, 2]": "no JSON objects",
+    "[1, 2]": "not JSON objects",
     '{"_label_cost":-1,"_label_probability":0.5,"a":[],"p":[]}': "do not rank the actions 1 to K",
     '{"_label_cost":-1,"_label_probability":0.5,"a":["1","2"],"p":[0.5,0.5]}': "do not rank the actions 1 to K",
     '{"_label_cost":-1' + "0" * 400 + ',"_label_probability":0.5,"a":[1,2],"p":[0.5,0.5]}': "no number in _label_cost",
     '{"_label_cost":-1,"_skipLearn":"false","_label_probability":0.5,"a":[1],"p":[1]}': "neither true nor false",
-    '{"_label_cost":-1,"_label_probability":1,"a":[1],"p":[1],"p\\u0064rop":0.5}': "pdrop that was not seen",
+    '{"_label_cost":-1,"_label_probability":1,"a":[1],"p":[1],"p\\u0064rop":0.5}': "that the first scan",
     "[" * 100_000: "lines are not JSON",
 }
 
 
 @pytest.mark.parametrize("line", BROKEN, ids=range(len(BROKEN)))
-def test_broken_lines_are_counted_and_refused(line: str, tmp_path: Path) -> None:
+def test_invalid_lines_are_counted_and_rejected(line: str, tmp_path: Path) -> None:
     path = write_dsjson(tmp_path / "log.dsjson", decisions(rounds=20), line, "", line)
     with pytest.raises(LogsError) as refused:
         sl.evaluate(importers.dsjson(path).logs, "production")
@@ -141,14 +141,14 @@ def test_broken_lines_are_counted_and_refused(line: str, tmp_path: Path) -> None
     assert run("evaluate", path, folder=tmp_path).returncode == 4
 
 
-def test_a_propensity_that_is_not_its_entry_in_p_is_refused(tmp_path: Path) -> None:
+def test_a_propensity_that_differs_from_p_is_rejected(tmp_path: Path) -> None:
     path = write_dsjson(tmp_path / "log.dsjson", decisions(rounds=20), _label_probability=0.123)
     with pytest.raises(LogsError, match="propensity"):
         sl.evaluate(importers.dsjson(path).logs, "production")
 
 
-def test_events_that_were_dropped(tmp_path: Path) -> None:
-    """All clicks, 20% of the rest: pdrop says so, and the number of events before is asked for."""
+def test_sampled_events(tmp_path: Path) -> None:
+    """All clicks and 20% of the rest are kept, as pdrop says; the number of events before sampling is required."""
     data = decisions(rounds=6_000)
     rng = np.random.default_rng(1)
     dropped = np.where(data["click"] == 1, 0.0, 0.8)
@@ -157,16 +157,16 @@ def test_events_that_were_dropped(tmp_path: Path) -> None:
     path.write_text("\n".join(dsjson_line(data, i, pdrop=float(dropped[i])) for i in range(6_000) if kept[i]) + "\n")
     with pytest.raises(LogsError, match="rounds_before_sampling is not known"):
         sl.evaluate(importers.dsjson(path).logs, "production")
-    brought = importers.dsjson(path, rounds_before_sampling=6_000)
+    imported = importers.dsjson(path, rounds_before_sampling=6_000)
     table = {
         "r": data["click"][kept], "p": data["propensity"][kept], "a": data["action"][kept], "k": 1.0 - dropped[kept],
-        "l": [list(row) for row, one in zip(data["logging"], kept, strict=True) if one],
+        "l": [list(row) for row, keep in zip(data["logging"], kept, strict=True) if keep],
         "first": np.zeros(int(kept.sum()), dtype=int),
     }  # fmt: skip
     logs = sl.Logs(
         table, reward="r", propensity="p", action="a", logging="l", keep_probability="k", rounds_before_sampling=6_000
     )
-    ours, theirs = sl.compare(brought.logs, {"first": brought.policies["first"]}), sl.compare(logs, sl.chosen("first"))
+    ours, theirs = sl.compare(imported.logs, imported.policies["first"]), sl.compare(logs, sl.chosen("first"))
     assert (ours.lower, ours.upper) == (theirs.lower, theirs.upper)
     never = write_dsjson(tmp_path / "whole.dsjson", decisions(rounds=20), pdrop=0.0)
     assert importers.dsjson(never).logs.declaration.keep_probability is None
@@ -196,15 +196,15 @@ def test_many_pieces_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert sl.compare(table, sl.chosen("first_action")).lower == pytest.approx(answer.lower, abs=1e-12)
 
 
-def test_halves_of_characters_and_wrong_paths(tmp_path: Path) -> None:
+def test_unpaired_surrogates_and_invalid_paths(tmp_path: Path) -> None:
     path = write_dsjson(tmp_path / "log.dsjson", decisions(rounds=20), EventId="\ud800")
     assert importers.dsjson(path).logs.count() == 20
     for wrong in (None, 3, [], [3]):
-        with pytest.raises(UsageError, match="no file was named"):
+        with pytest.raises(UsageError, match="no file was given"):
             importers.dsjson(wrong)  # type: ignore[arg-type]
 
 
-def test_a_truncated_file_is_told(tmp_path: Path) -> None:
+def test_a_truncated_file_is_reported(tmp_path: Path) -> None:
     path = write_dsjson(tmp_path / "log.dsjson.gz", decisions(rounds=200))
     path.write_bytes(path.read_bytes()[:-200])
     with pytest.raises(LogsError, match="cannot be read"):
@@ -233,7 +233,7 @@ def write_adf(path: Path, data: dict[str, Any], *more: str) -> Path:
 
 
 def predicted(data: dict[str, Any], path: Path, *, pairs: bool) -> list[list[float]]:
-    """The predictions of another policy, as 'vw -p' writes them; returns them in the order of the actions."""
+    """Write another policy's predictions as 'vw -p' does, and return them in action order."""
     rng, shown, rows = np.random.default_rng(8), [], []
     for k in data["counts"]:
         shares = rng.dirichlet(np.ones(k)).tolist()
@@ -244,30 +244,30 @@ def predicted(data: dict[str, Any], path: Path, *, pairs: bool) -> list[list[flo
     return rows
 
 
-def test_cb_is_the_plain_table(tmp_path: Path) -> None:
+def test_cb_gives_the_same_bounds_as_the_plain_table(tmp_path: Path) -> None:
     data = decisions()
-    brought = importers.cb(write_cb(tmp_path / "log.cb", data), action_count=5)
+    imported = importers.cb(write_cb(tmp_path / "log.cb", data), action_count=5)
     logs = sl.Logs(reward=data["click"], propensity=data["propensity"], action=data["action"], action_count=5)
-    ours, theirs = sl.compare(brought.logs, brought.policies["uniform"]), sl.compare(logs, sl.uniform())
+    ours, theirs = sl.compare(imported.logs, imported.policies["uniform"]), sl.compare(logs, sl.uniform())
     assert (ours.lower, ours.upper) == (theirs.lower, theirs.upper)
     done = run("compare", "log.cb", "--action-count", "5", "--certificate", "c.json", folder=tmp_path)
     assert done.returncode == 3
     assert run("verify", "c.json", "log.cb", folder=tmp_path).returncode == 0
 
 
-def test_cb_adf_is_the_plain_table_and_predictions_are_a_policy(tmp_path: Path) -> None:
+def test_cb_adf_gives_the_same_bounds_and_predictions_are_a_policy(tmp_path: Path) -> None:
     data = decisions()
-    brought = importers.cb_adf(write_adf(tmp_path / "log.cb_adf", data))
+    imported = importers.cb_adf(write_adf(tmp_path / "log.cb_adf", data))
     logs = sl.Logs(
         {"r": data["click"], "p": data["propensity"], "a": data["action"], "k": data["counts"], "first": data["action"] * 0},
         reward="r", propensity="p", action="a", action_count="k",
     )  # fmt: skip
-    ours, theirs = sl.compare(brought.logs, brought.policies["first"]), sl.compare(logs, sl.chosen("first"))
+    ours, theirs = sl.compare(imported.logs, imported.policies["first"]), sl.compare(logs, sl.chosen("first"))
     assert (ours.lower, ours.upper) == (theirs.lower, theirs.upper)
     for pairs in (True, False):
         shares = predicted(data, tmp_path / "new.txt", pairs=pairs)
         logged = [row[a] for row, a in zip(shares, data["action"], strict=True)]
-        mine = sl.compare(brought.logs, {"new": importers.predictions(tmp_path / "new.txt")})
+        mine = sl.compare(imported.logs, {"new": importers.predictions(tmp_path / "new.txt")})
         assert mine.lower == pytest.approx(sl.compare(logs, {"new": logged}).lower, abs=1e-12)
     done = run(
         "compare", "log.cb_adf", "--predictions", "new.txt", "--json", "--certificate", "c.json", folder=tmp_path
@@ -283,14 +283,14 @@ def test_cb_adf_is_the_plain_table_and_predictions_are_a_policy(tmp_path: Path) 
 @pytest.mark.parametrize(
     "line, says",
     [
-        ("1:0.5 | x", "a missing probability is never defaulted"),
+        ("1:0.5 | x", "the probability has no default"),
         ("| x", "events have no label"),
         ("1:0:0.5", "no '|'"),
         ("a:b:c | x", "three numbers"),
-        ("0:1:0.5 | x", "actions count from 1"),
+        ("0:1:0.5 | x", "actions are numbered from 1"),
         ("1:0:0.5 2:0:0.5 | x", "more than one label"),
         ("1:nan:0.5 | x", "not finite"),
-        ("99999999999999999999999:-1:0.5 | x", "no number of one"),
+        ("99999999999999999999999:-1:0.5 | x", "negative or too large"),
     ],
 )
 def test_broken_cb(line: str, says: str, tmp_path: Path) -> None:
@@ -306,7 +306,7 @@ def test_broken_cb(line: str, says: str, tmp_path: Path) -> None:
         ("shared | x\n| a\n| b", "events have no label"),
         ("0:0:0.5 | a\n0:0:0.5 | b", "more than one label"),
         ("shared | x\n0:0:0.5 | a\nb", "without '|'"),
-        ("0:0 | a\n| b", "never defaulted"),
+        ("0:0 | a\n| b", "has no default"),
         ("shared | a\n0:0:0.5 | x\nshared | b\n| z", "a blank line must end every event"),
     ],
 )

@@ -214,9 +214,9 @@ def test_a_log_with_other_items_is_refused() -> None:
     """An item that the policy does not know must not be given the probability of another."""
     policy = PolicyLearner(ItemSoftmax(np.eye(40)), epochs=1).fit(of_items(40, 400, 1, action_count=40)).policy_
     for items in (39, 41):
-        with pytest.raises(sl.LogsError, match="are other numbers of actions than the policy has items"):
+        with pytest.raises(sl.LogsError, match="are action counts that differ from the policy's number of items"):
             sl.compare(of_items(items, 300, 2, action_count=items), {"new": policy})
-    with pytest.raises(sl.UsageError, match="must know how many actions there were"):
+    with pytest.raises(sl.UsageError, match="needs to know how many actions were available"):
         sl.compare(of_items(40, 300, 2), {"new": policy})
 
 

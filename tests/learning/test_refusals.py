@@ -49,7 +49,7 @@ def test_known_cheats_are_refused(learned: PolicyLearner) -> None:
     with pytest.raises(sl.UsageError, match="learned from these very rounds"):
         sl.compare(logs_of(data), {"new": detour})
     for options in ({}, {"prior": "zero"}, {"policy": "softmax", "objective": "doubly-robust"}):
-        with pytest.raises(sl.UsageError, match="fitted on the rounds it judges"):
+        with pytest.raises(sl.UsageError, match="fitted on the rounds it predicts"):
             fit(data, control=sl.models.fitted_on(logs_of(data)), **options)
     with pytest.raises(sl.UsageError, match="voids the certificate"):
         fit(data, prior=zero)

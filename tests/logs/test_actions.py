@@ -1,4 +1,4 @@
-"""An action means the same in every container: whole numbers are positions, declared labels are labels."""
+"""Actions mean the same in every file format: whole numbers are positions, declared labels are labels."""
 
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,9 @@ from surelift.logs.actions import NOWHERE, find_positions
 
 
 def positions(values: list[Any], labels: list[Any] | None, *, as_text: bool = False) -> list[int]:
-    found, null, _ = find_positions(pa.array([str(v) for v in values] if as_text else values), labels, as_text=as_text)
-    return [-9 if missing else int(place) for place, missing in zip(found, null, strict=True)]
+    column = pa.array([str(v) for v in values] if as_text else values)
+    indices, null, _ = find_positions(column, labels, as_text=as_text)
+    return [-9 if missing else int(index) for index, missing in zip(indices, null, strict=True)]
 
 
 @pytest.mark.parametrize("as_text", [False, True])
@@ -26,27 +27,27 @@ def test_numbers_without_labels_are_positions(as_text: bool) -> None:
 
 @pytest.mark.parametrize("as_text", [False, True])
 @pytest.mark.parametrize("labels", [[20, 0, 10], ["20", "0", "10"]])
-def test_labels_that_read_like_numbers_are_always_labels(labels: list[Any], as_text: bool) -> None:
+def test_numeric_looking_labels_are_always_labels(labels: list[Any], as_text: bool) -> None:
     assert positions([0, 10, 20, 1], labels, as_text=as_text) == [1, 2, 0, NOWHERE]
 
 
 @pytest.mark.parametrize("as_text", [False, True])
-def test_beside_other_labels_whole_numbers_are_positions(as_text: bool) -> None:
+def test_whole_numbers_among_text_labels_are_positions(as_text: bool) -> None:
     assert positions([0, 2, 3], ["hat", "coat", "shoe"], as_text=as_text) == [0, 2, NOWHERE]
     assert positions(["coat", "hat", "sock"], ["hat", "coat", "shoe"], as_text=as_text) == [1, 0, NOWHERE]
 
 
 def test_missing_values_and_labels_that_look_missing() -> None:
     assert positions(["NA", "", "EU"], ["NA", "EU"], as_text=True) == [0, -9, 1]
-    # A label that is not declared is not missing, whatever it is called.
+    # An undeclared label is not missing, whatever its name.
     assert positions(["none", "", "EU"], ["NA", "EU"], as_text=True) == [NOWHERE, -9, 1]
     assert positions(["none", "", "1"], None, as_text=True) == [NOWHERE, -9, 1]
-    found, null, _ = find_positions(pa.array([None, "EU"]), ["NA", "EU"], as_text=False)
-    assert (null.tolist(), found.tolist()) == ([True, False], [NOWHERE, 1])
+    indices, null, _ = find_positions(pa.array([None, "EU"]), ["NA", "EU"], as_text=False)
+    assert (null.tolist(), indices.tolist()) == ([True, False], [NOWHERE, 1])
 
 
 @pytest.mark.parametrize("labels", [["2", "0", "1"], [2, 0, 1]])
-def test_csv_and_parquet_agree_whatever_the_policy_is(labels: list[Any], tmp_path: Path) -> None:
+def test_csv_and_parquet_agree_for_every_kind_of_policy(labels: list[Any], tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     table = pa.table(
         {
@@ -67,14 +68,14 @@ def test_csv_and_parquet_agree_whatever_the_policy_is(labels: list[Any], tmp_pat
     assert len(lowers) == 1
 
 
-def test_positions_are_held_against_the_number_of_actions() -> None:
+def test_positions_are_checked_against_the_number_of_actions() -> None:
     columns = {"r": [0, 1], "p": [0.5, 0.5], "a": [0, 3], "pick": [0, 7], "v": [[0.5, 0.5], [0.5, 0.5]]}
     logs = sl.Logs(columns, reward="r", propensity="p", action="a", action_count=3)
-    with pytest.raises(sl.LogsError, match="action 'a': 1 of 2 values are no position among that round's actions"):
+    with pytest.raises(sl.LogsError, match="action 'a': 1 of 2 values are not a position among that round's actions"):
         sl.evaluate(logs, {"new": sl.uniform()})
     columns["a"] = [0, 1]
     logs = sl.Logs(columns, reward="r", propensity="p", action="a", logging="v")
-    with pytest.raises(sl.LogsError, match="column 'pick': 1 of 2 values are no position among that round's actions"):
+    with pytest.raises(sl.LogsError, match="column 'pick': 1 of 2 values are not a position among that round's"):
         sl.evaluate(logs, {"new": sl.chosen("pick")})
     declared = sl.Logs(columns, reward="r", propensity="p", action="a", actions=["x", "y", "z"])
     with pytest.raises(sl.LogsError, match="policy 'v': 2 of 2 values differ in length from the declared actions"):
@@ -82,12 +83,12 @@ def test_positions_are_held_against_the_number_of_actions() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 0.5, -3, float("nan"), True, np.int64(0)])
-def test_a_number_of_actions_that_cannot_be(count: Any) -> None:
+def test_an_invalid_action_count_is_rejected(count: Any) -> None:
     with pytest.raises(sl.UsageError, match="action_count must be a whole number"):
         sl.Logs({"r": [0], "p": [0.5]}, reward="r", propensity="p", action_count=count)
 
 
 @pytest.mark.parametrize("actions", ["abc", [], [["a"]], ["a", "a"], [1, "1"]])
-def test_labels_that_cannot_be(actions: Any) -> None:
+def test_invalid_labels_are_rejected(actions: Any) -> None:
     with pytest.raises(sl.UsageError, match="actions"):
         sl.Logs({"r": [0], "p": [0.5]}, reward="r", propensity="p", actions=actions)

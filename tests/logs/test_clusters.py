@@ -1,4 +1,4 @@
-"""Clusters and sampled logs: cut right, counted right, and held where the naive form fails."""
+"""Clusters and sampled logs: batched and counted correctly, and valid where the naive bound fails."""
 
 import math
 from itertools import pairwise
@@ -28,7 +28,7 @@ from tests import reference
 @given(
     sizes=st.lists(st.integers(1, 5), min_size=1, max_size=12), cuts=st.lists(st.integers(1, 7), min_size=1, max_size=5)
 )
-def test_no_cluster_is_torn_apart(sizes: list[int], cuts: list[int]) -> None:
+def test_no_cluster_is_split(sizes: list[int], cuts: list[int]) -> None:
     users = np.repeat(np.arange(len(sizes)), sizes)
     table = pa.table({"user": users, "row": np.arange(len(users))})
     batches: list[Batch] = []
@@ -36,11 +36,11 @@ def test_no_cluster_is_torn_apart(sizes: list[int], cuts: list[int]) -> None:
     while start < len(users):
         batches.append(Batch(table.slice(start, cuts[len(batches) % len(cuts)]), start))
         start += batches[-1].table.num_rows
-    found = list(whole_clusters(iter(batches), "user"))
-    assert [row for batch in found for row in batch.table["row"].to_pylist()] == list(range(len(users)))
-    assert [batch.start for batch in found] == [batch.table["row"][0].as_py() for batch in found]
+    rebatched = list(whole_clusters(iter(batches), "user"))
+    assert [row for batch in rebatched for row in batch.table["row"].to_pylist()] == list(range(len(users)))
+    assert [batch.start for batch in rebatched] == [batch.table["row"][0].as_py() for batch in rebatched]
     seen: set[int] = set()
-    for batch in found:
+    for batch in rebatched:
         inside = set(batch.table["user"].to_pylist())
         assert not inside & seen
         assert batch.again is not None
@@ -62,7 +62,7 @@ DECLARED: dict[str, Any] = {"reward": "r", "propensity": "p", "cluster": "user"}
 @pytest.mark.parametrize("most", [None, 6])
 @pytest.mark.parametrize("seed", range(5))
 def test_against_plain_loops(most: int | None, seed: int) -> None:
-    """phi_c is the mean over the rounds of a cluster, or their sum over the declared maximum, filled up with 0 or 1."""
+    """phi_c is the mean over a cluster's rounds, or their sum over the declared maximum, padded with 0 or 1."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 6, 15).tolist()
     table = users_log(sizes, rng)
@@ -95,9 +95,9 @@ def test_against_plain_loops(most: int | None, seed: int) -> None:
 
 
 def test_control_works_on_clusters() -> None:
-    """Two rounds of one user, controlled each, then averaged: the mean of the two controlled terms."""
+    """Two rounds of one user: the cluster's term is the mean of the two controlled terms."""
     logging = [[0.5, 0.5], [0.25, 0.75]]
-    one: dict[str, Any] = {
+    table: dict[str, Any] = {
         "r": [1.0, 0.0],
         "p": [0.5, 0.75],
         "a": [0, 1],
@@ -106,41 +106,41 @@ def test_control_works_on_clusters() -> None:
         "u": [1, 1],
     }
     declared: dict[str, Any] = {"reward": "r", "propensity": "p", "action": "a", "logging": "l"}
-    needed = mixture.plan(
+    mixture_plan = mixture.plan(
         quantity=Value(), offset=0.0, count=lambda: 1, grid=grids.single(1.0), narrowing=by_weights(Value())
     )
-    term = Term("new", Value(), needed)
+    term = Term("new", Value(), mixture_plan)
     plan = Plan(name_policies({"new": "new"}), (term,))
-    together = collect(sl.Logs(one, **declared, cluster="u", cluster_size=2), plan).of(term)
-    apart = [
-        collect(sl.Logs({name: column[i : i + 1] for name, column in one.items()}, **declared), plan).of(term)
+    clustered = collect(sl.Logs(table, **declared, cluster="u", cluster_size=2), plan).of(term)
+    separate = [
+        collect(sl.Logs({name: column[i : i + 1] for name, column in table.items()}, **declared), plan).of(term)
         for i in range(2)
     ]
-    for j, component in enumerate(needed.components):
-        phis = [math.expm1(part.log_sums[j]) / component.smoothing - component.offset for part in apart]
+    for j, component in enumerate(mixture_plan.components):
+        phis = [math.expm1(part.log_sums[j]) / component.smoothing - component.offset for part in separate]
         mean = sum(phis) / 2
-        assert together.log_sums[j] == pytest.approx(math.log1p(component.smoothing * (mean + component.offset)))
+        assert clustered.log_sums[j] == pytest.approx(math.log1p(component.smoothing * (mean + component.offset)))
 
 
-def test_what_is_refused() -> None:
+def test_invalid_cluster_declarations_are_rejected() -> None:
     table = users_log([2, 3], np.random.default_rng(0))
     with pytest.raises(sl.UsageError, match="exactly one of cluster_size="):
         sl.Logs(table, **DECLARED)
-    with pytest.raises(sl.UsageError, match="name their column in cluster="):
+    with pytest.raises(sl.UsageError, match="need cluster=, the column of cluster ids"):
         sl.Logs(table, reward="r", propensity="p", cluster_max=3)
     with pytest.raises(sl.UsageError, match="cluster_max must be a whole number"):
         sl.Logs(table, **DECLARED, cluster_max=0)
     with pytest.raises(
-        sl.LogsError, match="3 of 5 values belong to a cluster of more rounds than cluster_max; the first is 3"
+        sl.LogsError, match="3 of 5 values belong to a cluster with more than cluster_max rounds; the first is 3"
     ):
         sl.evaluate(sl.Logs(table, **DECLARED, cluster_max=2), "new")
-    with pytest.raises(sl.LogsError, match="of another size than was declared"):
+    with pytest.raises(sl.LogsError, match="whose size differs from the declared one"):
         sl.evaluate(sl.Logs({**table, "size": [2, 2, 4, 4, 4]}, **DECLARED, cluster_size="size"), "new")
-    torn = {**table, "user": ["a", "b", "a", "b", "b"], "size": [1, 1, 1, 2, 2]}
+    split = {**table, "user": ["a", "b", "a", "b", "b"], "size": [1, 1, 1, 2, 2]}
     with pytest.raises(
-        sl.LogsError, match="3 of 5 values belong to a cluster that had ended before; the first is 'a' in row 2"
+        sl.LogsError, match="3 of 5 values belong to a cluster that had already ended; the first is 'a' in row 2"
     ):
-        sl.evaluate(sl.Logs(torn, **DECLARED, cluster_size="size"), "new")
+        sl.evaluate(sl.Logs(split, **DECLARED, cluster_size="size"), "new")
     with pytest.raises(sl.UsageError, match="knows no clusters"):
         sl.evaluate(sl.Logs(table, **DECLARED, cluster_size="size"), "new", method="normal")
     with pytest.raises(sl.LogsError, match="changes within a cluster, first in row 1"):
@@ -148,7 +148,7 @@ def test_what_is_refused() -> None:
 
 
 def repeat_visitors(rng: np.random.Generator, users: int, visits: int) -> dict[str, Any]:
-    """Users who always like the candidate's action, or never: their rounds say the same thing again and again."""
+    """Users who always like the candidate's action, or never do: their rounds are perfectly correlated."""
     likes = np.repeat(rng.random(users) < 0.5, visits)
     action = rng.random(users * visits) < 0.5
     return {
@@ -157,25 +157,25 @@ def repeat_visitors(rng: np.random.Generator, users: int, visits: int) -> dict[s
     }  # fmt: skip
 
 
-def test_naive_rounds_fail_where_clusters_hold() -> None:
-    """30 users of 60 rounds: the population value 0.475 is missed far too often by rounds, and rarely by clusters."""
+def test_unclustered_bounds_fail_where_clustered_bounds_hold() -> None:
+    """30 users with 60 rounds each: bounds over rounds miss the true value 0.475 far too often, clustered ones rarely."""
     rng, runs, delta = np.random.default_rng(0), 120, 0.05
     naive = ours = 0
     for _ in range(runs):
         table = repeat_visitors(rng, 30, 60)
         plain = sl.evaluate(sl.Logs(table, reward="r", propensity="p"), "new", sides="lower", delta=delta)["new"]
         clustered = sl.Logs(table, **DECLARED, cluster_size=60)
-        whole = sl.evaluate(clustered, "new", sides="lower", delta=delta)["new"]
+        by_user = sl.evaluate(clustered, "new", sides="lower", delta=delta)["new"]
         assert plain.lower is not None
-        assert whole.lower is not None
+        assert by_user.lower is not None
         naive += plain.lower > 0.475
-        ours += whole.lower > 0.475
+        ours += by_user.lower > 0.475
     assert naive > stats.binom.isf(1e-6, runs, delta)
     assert ours <= stats.binom.isf(1e-6, runs, delta)
 
 
 def retrying_users(rng: np.random.Generator, users: int, most: int) -> dict[str, Any]:
-    """Users come back until they succeed, at most a few times: how often they came depends on what happened."""
+    """Users retry until they succeed, at most ``most`` times, so the cluster size depends on the outcomes."""
     rows: list[tuple[int, float, float]] = []
     for user in range(users):
         for _ in range(most):
@@ -189,9 +189,9 @@ def retrying_users(rng: np.random.Generator, users: int, most: int) -> dict[str,
     return {"user": who, "r": r, "p": np.full(len(r), 0.5), "new": new, "size": sizes}
 
 
-def test_sizes_that_came_about_along_the_way_fail_where_a_maximum_holds() -> None:
+def test_outcome_dependent_sizes_fail_where_a_declared_maximum_holds() -> None:
     rng, runs, delta, most = np.random.default_rng(1), 120, 0.05, 8
-    # A user's expected reward over padded rounds with one round's policy changed: estimated once from very many users.
+    # A user's expected reward over padded rounds with one round's policy changed, estimated from 200,000 users.
     many = retrying_users(np.random.default_rng(99), 200_000, most)
     truth = float((many["new"] / 0.5 * many["r"]).sum() / 200_000 / most)
     naive_truth = 0.9 * 0.6 + 0.1 * 0.2
@@ -201,17 +201,17 @@ def test_sizes_that_came_about_along_the_way_fail_where_a_maximum_holds() -> Non
         sized = sl.Logs(table, **DECLARED, cluster_size="size")
         padded = sl.Logs(table, **DECLARED, cluster_max=most)
         low = sl.evaluate(sized, "new", sides="lower", delta=delta)["new"].lower
-        own = sl.evaluate(padded, "new", sides="lower", delta=delta)["new"].lower
+        padded_low = sl.evaluate(padded, "new", sides="lower", delta=delta)["new"].lower
         assert low is not None
-        assert own is not None
+        assert padded_low is not None
         naive += low > naive_truth
-        ours += own > truth
+        ours += padded_low > truth
     assert naive > stats.binom.isf(1e-6, runs, delta)
     assert ours <= stats.binom.isf(1e-6, runs, delta)
 
 
 def sampled(rng: np.random.Generator, rounds: int, kept_without_click: float) -> tuple[dict[str, Any], int]:
-    """All clicks are kept, and a share of the rest."""
+    """Keep all clicks and a share of the other rounds."""
     action = rng.random(rounds) < 0.5
     reward = (rng.random(rounds) < np.where(action, 0.10, 0.05)).astype(float)
     kappa = np.where(reward == 1.0, 1.0, kept_without_click)
@@ -220,7 +220,7 @@ def sampled(rng: np.random.Generator, rounds: int, kept_without_click: float) ->
     return {name: column[kept] for name, column in table.items()}, rounds
 
 
-def test_naive_sampling_fails_where_ours_holds() -> None:
+def test_ignoring_sampling_fails_where_keep_probabilities_hold() -> None:
     rng, runs, delta = np.random.default_rng(2), 60, 0.1
     truth, now = 0.9 * 0.10 + 0.1 * 0.05, 0.075
     naive = np.zeros(1, dtype=int)
@@ -246,14 +246,14 @@ def test_sampled_sums_by_hand() -> None:
         keep_probability="k", rounds_before_sampling=6,
     )  # fmt: skip
     gain = sl.compare(logs, "n", delta=0.5, grid=sl.grids.single(1.0))
-    # z = (w - 1) r + 1 is 1.6 and 1; divided by the probabilities 1.6 and 4; the mean of d/k over 6 rounds is 0.6/6.
+    # z = (w - 1) r + 1 is 1.6 and 1; divided by the keep probabilities, 1.6 and 4; the mean of d/k over 6 rounds is 0.6/6.
     expected = math.expm1((math.log1p(1.6) + math.log1p(4.0) - math.log(2.0)) / 6) - 1.0
     assert gain.lower == pytest.approx(expected, abs=1e-10)
     assert gain.estimate == pytest.approx(0.1)
     assert gain.mean_weight == pytest.approx((1.6 + 0.8 / 0.25) / 6)
 
 
-def test_sampling_that_cannot_be_undone() -> None:
+def test_sampling_that_cannot_be_corrected() -> None:
     table: dict[str, Any] = {"r": [1.0, 0.0], "p": [0.5, 0.5], "n": [0.8, 0.4], "k": [1.0, 0.25]}
     declared: dict[str, Any] = {"reward": "r", "propensity": "p", "keep_probability": "k"}
     with pytest.raises(sl.LogsError, match=r"varies from 0\.25 to 1, and rounds_before_sampling is not known"):
@@ -274,19 +274,19 @@ def test_sampling_that_cannot_be_undone() -> None:
         sl.evaluate(sl.Logs(table, **declared, rounds_before_sampling=9), "n", method="second-moment")
 
 
-def test_odd_names_of_clusters(tmp_path: Path) -> None:
+def test_unusual_cluster_ids(tmp_path: Path) -> None:
     table = users_log([2, 2, 2], np.random.default_rng(0))
-    negative = {**table, "user": [-1, -1, -2, -2, 3, 3]}  # which Python hashes alike
+    negative = {**table, "user": [-1, -1, -2, -2, 3, 3]}  # Python's hash(-1) equals hash(-2).
     assert sl.evaluate(sl.Logs(negative, **DECLARED, cluster_size=2), "new")["new"].rounds == 3
     with pytest.raises(sl.LogsError, match=r"cluster 'user': 2 of 6 values are missing"):
         sl.evaluate(sl.Logs({**table, "user": [1.0, 1.0, np.nan, np.nan, 3.0, 3.0]}, **DECLARED, cluster_size=2), "new")
-    with pytest.raises(sl.UsageError, match="a cluster is named by text or a number"):
+    with pytest.raises(sl.UsageError, match="a cluster id must be text or a number"):
         sl.evaluate(sl.Logs({**table, "user": [[1]] * 6}, **DECLARED, cluster_size=2), "new")
-    # Files that tell the same in other types, with a cluster across their border.
+    # The same log in two files with different column types, and a cluster that spans both.
     plain = pa.table({**table, "user": ["a", "a", "b", "b", "c", "c"], "r": [0, 1, 0, 1, 1, 0]})
     coded = plain.set_column(0, "user", plain["user"].dictionary_encode())
     floats = coded.set_column(coded.column_names.index("r"), "r", coded["r"].cast(pa.float64()))
     pq.write_table(plain.slice(0, 3), tmp_path / "a.parquet")
     pq.write_table(floats.slice(3), tmp_path / "b.parquet")
-    found = sl.evaluate(sl.Logs(str(tmp_path / "*.parquet"), **DECLARED, cluster_size=2), "new")["new"]
-    assert found.rounds == 3
+    evaluation = sl.evaluate(sl.Logs(str(tmp_path / "*.parquet"), **DECLARED, cluster_size=2), "new")["new"]
+    assert evaluation.rounds == 3

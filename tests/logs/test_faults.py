@@ -1,4 +1,4 @@
-"""Every kind of bad row: counted by reason, shown with the first offending row and a remedy, and the result refused."""
+"""Every kind of bad row is counted by reason, reported with its first row and a remedy, and blocks the result."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ BAD = (17, 150)
 
 
 def good() -> dict[str, list[Any]]:
-    """A small log with everything a log can have."""
+    """A small log with every kind of column."""
     rng = np.random.default_rng(0)
     logging = rng.dirichlet([2.0, 2.0, 2.0], ROWS)
     action = [int(rng.choice(3, p=row)) for row in logging]
@@ -34,7 +34,7 @@ def good() -> dict[str, list[Any]]:
 
 
 def ask(columns: dict[str, list[Any]], policy: Any = "p_new", **options: Any) -> str:
-    """The message of the refusal."""
+    """The error message."""
     with pytest.raises(sl.LogsError) as caught:
         sl.compare(sl.Logs(columns, **{"reward": "click", "propensity": "p", **options}), policy)
     return str(caught.value)
@@ -47,7 +47,7 @@ def spoil(column: str, value: Any) -> dict[str, list[Any]]:
     return columns
 
 
-def test_the_log_is_good_as_it_is() -> None:
+def test_the_unspoiled_log_is_accepted() -> None:
     logs = sl.Logs(good(), reward="click", propensity="p", action="a", logging="logging", time="when")
     assert sl.compare(logs, "new").rounds == ROWS
     assert sl.check(logs, "new").ok
@@ -78,7 +78,7 @@ def test_bad_numbers(column: str, value: Any, subject: str, says: str, shown: st
     assert "nothing was computed" in message
 
 
-def test_text_where_numbers_belong_is_refused() -> None:
+def test_text_instead_of_numbers_is_rejected() -> None:
     columns = good()
     columns["click"] = [str(value) for value in columns["click"]]
     assert "reward 'click': 200 of 200 values are not numbers; the first is '1.0' in row 0" in ask(columns)
@@ -105,7 +105,7 @@ def test_text_where_numbers_belong_is_refused() -> None:
             "new",
             [0.5, None, 0.5],
             "new",
-            "policy 'new': 2 of 200 values are vectors with an entry that is missing or no finite number",
+            "policy 'new': 2 of 200 values are vectors with an entry that is missing or not finite",
         ),
         ("new", [], "new", "policy 'new': 2 of 200 values are missing or empty vectors"),
         ("logging", [0.2, 0.2, 0.2], "p_new", "logging 'logging': 2 of 200 values do not sum to 1"),
@@ -114,13 +114,13 @@ def test_text_where_numbers_belong_is_refused() -> None:
             "a",
             3,
             "p_new",
-            "action 'a': 2 of 200 values are no position among that round's actions; the first is 3 in row 17",
+            "action 'a': 2 of 200 values are not a position among that round's actions; the first is 3 in row 17",
         ),
         (
             "a",
             -1,
             "p_new",
-            "action 'a': 2 of 200 values are no position among that round's actions; the first is -1 in row 17",
+            "action 'a': 2 of 200 values are not a position among that round's actions; the first is -1 in row 17",
         ),
         ("a", None, "p_new", "action 'a': 2 of 200 values are missing (null)"),
         ("when", None, "p_new", "time 'when': 2 of 200 values are missing (null)"),
@@ -140,7 +140,7 @@ def test_unknown_labels() -> None:
     assert "action 'item': 2 of 200 values are not among the declared actions; the first is 'sock' in row 17" in message
 
 
-def test_several_faults_are_all_told() -> None:
+def test_all_faults_are_reported() -> None:
     columns = spoil("click", 7.0)
     columns["p"][3] = 0.0
     message = ask(columns)
@@ -160,7 +160,7 @@ def test_bad_log_propensities(value: float) -> None:
         sl.compare(sl.Logs(columns, reward="click", log_propensity="log_p"), "p_new")
 
 
-def test_densities_may_exceed_one_but_not_be_negative() -> None:
+def test_densities_may_exceed_one_but_must_not_be_negative() -> None:
     columns = good()
     columns["p"] = [3.0 * p for p in columns["p"]]
     assert "lie outside (0, 1]" in ask(columns)
@@ -170,19 +170,19 @@ def test_densities_may_exceed_one_but_not_be_negative() -> None:
     assert "are negative" in ask(spoil("p_new", -1.0), density=True)
 
 
-def test_a_false_bound_on_the_weights_is_refused_not_clamped() -> None:
+def test_a_false_max_weight_is_rejected_not_clipped() -> None:
     message = ask(good(), {"new": sl.bounded("p_new", 1.5)})
     assert "give a weight above the declared max_weight" in message
     assert "policy 'new', declared at most 1.5" in message
 
 
-def test_an_empty_log_is_refused() -> None:
+def test_an_empty_log_is_rejected() -> None:
     with pytest.raises(sl.LogsError, match="empty"):
         sl.compare(sl.Logs({"click": [], "p": [], "new": []}, reward="click", propensity="p"), "new")
     assert not sl.check(sl.Logs({"click": [], "p": []}, reward="click", propensity="p")).ok
 
 
-def test_the_file_and_its_row_are_named(tmp_path: Path) -> None:
+def test_the_file_and_row_are_reported(tmp_path: Path) -> None:
     columns = spoil("p", 0.0)
     table = pa.table({name: columns[name] for name in ("click", "p", "p_new")})
     pq.write_table(table.slice(0, 100), tmp_path / "a.parquet")

@@ -35,7 +35,7 @@ def test_any_changed_number_matters(rounds: LoggedRounds, data: st.DataObject) -
         assert fingerprint(LoggedRounds(**columns)) != fingerprint(rounds)
 
 
-def test_signs_of_zero_and_precision_do_not_matter_but_swapped_columns_do() -> None:
+def test_zero_sign_and_precision_do_not_matter_but_swapped_columns_do() -> None:
     reward, p, new = np.array([0.0, 1.0]), np.array([0.5, 0.25]), np.array([0.25, 0.5])
     plain = fingerprint(LoggedRounds(reward, p, new, new))
     single = LoggedRounds(np.array([-0.0, 1.0]), p.astype(np.float32), new.astype(np.float32), new)
@@ -43,7 +43,7 @@ def test_signs_of_zero_and_precision_do_not_matter_but_swapped_columns_do() -> N
     assert fingerprint(LoggedRounds(reward, new, p, new)) != plain
 
 
-def test_vectors_count_with_their_positions() -> None:
+def test_vector_entries_are_hashed_with_their_positions() -> None:
     def of(vectors: list[list[float]]) -> Fingerprint:
         logs = sl.Logs({"r": [1.0], "p": [0.5], "a": [0], "v": vectors}, reward="r", propensity="p", action="a")
         return collect(logs, Plan(name_policies("v"))).fingerprint
@@ -53,7 +53,7 @@ def test_vectors_count_with_their_positions() -> None:
     assert of([[0.5, 0.5]]) == of([[0.5, 0.5]])
 
 
-def test_a_list_column_and_a_list_of_columns_are_the_same() -> None:
+def test_a_list_column_and_separate_columns_have_the_same_fingerprint() -> None:
     columns = {
         "r": [1.0, 0.0],
         "p": [0.5, 0.4],

@@ -28,19 +28,19 @@ COLUMNS = {"click": [0, 1], "p_logged": [0.5, 0.5], "a": [0, 1], "all": [[0.5, 0
             {"reward": "click", "propensity": "p_logged", "action": "a", "logging": "all", "density": True},
             "density=True",
         ),
-        ({"reward": [0, 1], "propensity": "p_logged"}, "arrays go without a source"),
+        ({"reward": [0, 1], "propensity": "p_logged"}, "to pass arrays, leave out the source"),
     ],
 )
-def test_a_wrong_question_is_told_at_once(arguments: dict[str, Any], says: str) -> None:
+def test_usage_errors_are_raised_at_construction(arguments: dict[str, Any], says: str) -> None:
     with pytest.raises(sl.UsageError) as caught:
         sl.Logs(COLUMNS, **arguments)
     assert says in str(caught.value)
 
 
-def test_without_a_propensity_the_error_says_how_to_log_one() -> None:
+def test_a_missing_propensity_error_explains_how_to_log_one() -> None:
     with pytest.raises(sl.UsageError) as caught:
         sl.Logs(COLUMNS, reward="click")
-    assert "logged when the decision is made" in str(caught.value)
+    assert "Log it at decision time" in str(caught.value)
     assert "propensity_is_estimated=True" in str(caught.value)
 
 
@@ -57,7 +57,7 @@ def test_arrays_need_no_source() -> None:
     rounds = Rounds(logs, batch)
     assert rounds.propensity.tolist() == [0.5, 0.25]
     assert rounds.usable.all()
-    with pytest.raises(sl.UsageError, match="no source was given"):
+    with pytest.raises(sl.UsageError, match="there is no source"):
         sl.Logs(reward="click", propensity=[0.5])
 
 
@@ -98,17 +98,17 @@ def test_an_improvement_is_positive_when_cost_falls() -> None:
 
 
 @pytest.mark.parametrize("source", ["nothing/*.parquet", "nothing.csv", Path("nothing.parquet"), ["a.parquet"]])
-def test_a_missing_file_is_a_wrong_question(source: Any) -> None:
+def test_a_missing_file_is_a_usage_error(source: Any) -> None:
     with pytest.raises(sl.UsageError, match="no file matches"):
         sl.Logs(source, reward="click", propensity="p")
 
 
-def test_what_cannot_be_read_from() -> None:
+def test_an_unsupported_source_is_rejected() -> None:
     with pytest.raises(sl.UsageError, match=r"cannot be read from a builtins\.int"):
         sl.Logs(3, reward="click", propensity="p")
 
 
-def test_description_holds_what_was_declared() -> None:
+def test_description_contains_the_declaration() -> None:
     logs = sl.Logs(COLUMNS, reward="click", propensity="p_logged", reward_range=(0, 2))
     assert logs.declaration.describe() == {"reward": "click", "propensity": "p_logged", "reward_range": [0.0, 2.0]}
     assert "reward_range" in repr(logs)

@@ -1,4 +1,4 @@
-"""The same rounds from every container give the same answer and the same fingerprint."""
+"""The same rounds give the same answer and fingerprint from every source."""
 
 import gzip
 import os
@@ -58,7 +58,7 @@ def write_parts(table: Any, folder: Path) -> Path:
     return folder
 
 
-def write_one(table: Any, path: Path) -> Path:
+def write_parquet(table: Any, path: Path) -> Path:
     pq.write_table(table, path)
     return path
 
@@ -77,7 +77,7 @@ CONTAINERS: dict[str, Callable[[Any, Path], Any]] = {
     "dict of arrays": lambda table, path: {
         name: table[name].to_pylist() if name == "item" else table[name].to_numpy() for name in table.column_names
     },
-    "parquet": lambda table, path: write_one(table, path / "logs.parquet"),
+    "parquet": lambda table, path: write_parquet(table, path / "logs.parquet"),
     "folder": lambda table, path: write_parts(table, path / "logs"),
     "glob": lambda table, path: str(write_parts(table, path / "logs") / "part-*.parquet"),
     "list": lambda table, path: sorted(write_parts(table, path / "logs").iterdir(), reverse=True),
@@ -94,7 +94,7 @@ def ask(source: Any, policy: Any) -> sl.Improvement:
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
-def test_the_container_does_not_matter(container: str, table: Any, tmp_path: Path) -> None:
+def test_every_container_gives_the_same_result(container: str, table: Any, tmp_path: Path) -> None:
     source = CONTAINERS[container](table, tmp_path)
     for policy in ("p_new", ["n0", "n1", "n2"]):
         expected, found = ask(table, policy), ask(source, policy)
@@ -135,7 +135,7 @@ def test_pandas_types(table: Any) -> None:
         ask(frame, "p_new")
 
 
-def test_a_broken_file_is_named_and_nothing_is_certified_from_the_rest(table: Any, tmp_path: Path) -> None:
+def test_a_broken_file_is_named_and_blocks_the_result(table: Any, tmp_path: Path) -> None:
     folder = write_parts(table, tmp_path / "logs")
     broken = folder / "part-02.parquet"
     whole = broken.read_bytes()
@@ -148,13 +148,13 @@ def test_a_broken_file_is_named_and_nothing_is_certified_from_the_rest(table: An
 
 
 def test_mixed_and_unknown_formats(table: Any, tmp_path: Path) -> None:
-    one, other = write_one(table, tmp_path / "a.parquet"), write_csv(table, tmp_path / "b.csv")
+    parquet, csv = write_parquet(table, tmp_path / "a.parquet"), write_csv(table, tmp_path / "b.csv")
     with pytest.raises(sl.UsageError, match="mix formats"):
-        ask([one, other], "p_new")
-    odd = tmp_path / "logs.xlsx"
-    odd.write_text("no table")
-    with pytest.raises(sl.UsageError, match="ends in none of"):
-        ask(odd, "p_new")
+        ask([parquet, csv], "p_new")
+    spreadsheet = tmp_path / "logs.xlsx"
+    spreadsheet.write_text("no table")
+    with pytest.raises(sl.UsageError, match="none of the extensions"):
+        ask(spreadsheet, "p_new")
 
 
 def test_columns_of_different_lengths() -> None:
@@ -162,8 +162,8 @@ def test_columns_of_different_lengths() -> None:
         sl.Logs({"click": [0, 1], "p": [0.5]}, reward="click", propensity="p")
 
 
-def test_a_file_named_in_two_ways_is_read_once(table: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rounds counted twice would square the evidence."""
+def test_a_file_given_twice_is_read_once(table: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Double-counted rounds would overstate the evidence."""
     folder = write_parts(table, tmp_path / "logs")
     (tmp_path / "link.parquet").symlink_to(folder / "part-00.parquet")
     monkeypatch.chdir(tmp_path)
@@ -171,16 +171,16 @@ def test_a_file_named_in_two_ways_is_read_once(table: Any, tmp_path: Path, monke
         assert ask(source, "p_new").rounds == ROWS
 
 
-def test_leftovers_of_other_tools_are_not_read(table: Any, tmp_path: Path) -> None:
+def test_temporary_folders_of_other_tools_are_ignored(table: Any, tmp_path: Path) -> None:
     folder = write_parts(table, tmp_path / "logs")
     (folder / "_temporary").mkdir()
     (folder / ".ipynb_checkpoints").mkdir()
-    for place in ("_temporary/part-00.parquet", ".ipynb_checkpoints/part-00.parquet", "_metadata.parquet"):
-        write_one(table.slice(0, 100), folder / place)
+    for name in ("_temporary/part-00.parquet", ".ipynb_checkpoints/part-00.parquet", "_metadata.parquet"):
+        write_parquet(table.slice(0, 100), folder / name)
     assert ask(folder, "p_new").rounds == ROWS
 
 
-def test_a_quote_that_swallows_rows_is_refused(tmp_path: Path) -> None:
+def test_an_unclosed_quote_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("r,p,pn,note\n" + "0,0.5,0.4,fine\n" * 50 + '0,0.5,0.4,"oops\n' + "1,0.5,0.6,fine\n" * 50)
     with pytest.raises(sl.LogsError, match="has 101 lines below its header, but 51 rows"):
@@ -204,7 +204,7 @@ def test_a_missing_time_in_a_csv(tmp_path: Path) -> None:
         sl.compare(sl.Logs(path, reward="r", propensity="p", time="when"), "pn")
 
 
-def test_mixed_python_types_are_told_with_their_row() -> None:
+def test_mixed_python_types_are_reported_with_their_row() -> None:
     frame = pd.DataFrame({"r": [0, 1, "abc", 1], "p": [0.5] * 4, "pn": [0.5] * 4}).astype({"r": object})
     for source in (frame, {name: frame[name].tolist() for name in frame}):
         with pytest.raises(
@@ -220,8 +220,8 @@ def test_decimals_are_read_exactly(tmp_path: Path) -> None:
     texts = [f"0.{i:03}" for i in range(1, 1_000)]
     plain = pa.table({"r": [0.5] * 999, "p": [float(text) for text in texts], "pn": [0.25] * 999})
     exact = plain.set_column(1, "p", pa.array(texts).cast(pa.decimal128(10, 3)))
-    found = [sl.check(sl.Logs(one, reward="r", propensity="p")) for one in (plain, exact)]
-    assert found[0].smallest_propensity == found[1].smallest_propensity
+    checks = [sl.check(sl.Logs(t, reward="r", propensity="p")) for t in (plain, exact)]
+    assert checks[0].smallest_propensity == checks[1].smallest_propensity
     prints = {
         sl.evaluate(sl.Logs(t, reward="r", propensity="p"), "pn", sides="upper").provenance.fingerprint
         for t in (plain, exact)
@@ -229,26 +229,26 @@ def test_decimals_are_read_exactly(tmp_path: Path) -> None:
     assert len(prints) == 1
 
 
-def test_a_query_that_fails_is_told(tmp_path: Path) -> None:
+def test_a_failing_query_raises_a_logs_error(tmp_path: Path) -> None:
     with pytest.raises(sl.LogsError, match="the query could not be read"):
         sl.Logs(pl.scan_parquet(tmp_path / "nothing.parquet"), reward="r", propensity="p")
 
 
 def test_tables_that_cannot_be_read() -> None:
-    with pytest.raises(sl.UsageError, match="column names must be text"):
+    with pytest.raises(sl.UsageError, match="column names must be strings"):
         sl.Logs(pd.DataFrame({0: [1.0], 1: [0.5]}), reward="0", propensity="1")
     with pytest.raises(sl.UsageError, match="cannot be read"):
         sl.Logs(pd.DataFrame([[1.0, 0.5]], columns=["r", "r"]), reward="r", propensity="r")
 
 
-def test_file_names_are_read_by_their_ending(table: Any, tmp_path: Path) -> None:
+def test_the_format_follows_the_file_extension(table: Any, tmp_path: Path) -> None:
     (tmp_path / "d.tsv").mkdir()
     assert ask(write_csv(table, tmp_path / "d.tsv" / "a.csv"), "p_new").rounds == ROWS
-    with pytest.raises(sl.UsageError, match="small letters"):
+    with pytest.raises(sl.UsageError, match="must be lowercase"):
         ask(write_gz(table, tmp_path / "a.CSV.GZ"), "p_new")
 
 
-def test_folders_that_stand_for_columns(tmp_path: Path) -> None:
+def test_partition_folders_become_columns(tmp_path: Path) -> None:
     """As Spark and Hive write them: day=2024-03-01/country=FR/part-0.parquet."""
     for day, country in (("2024-03-01", "FR"), ("2024-03-01", "DE"), ("2024-03-02", "FR")):
         folder = tmp_path / f"day={day}" / f"country={country}"
@@ -259,30 +259,30 @@ def test_folders_that_stand_for_columns(tmp_path: Path) -> None:
     logs = sl.Logs(tmp_path, reward="r", propensity="p", time="day")
     assert sl.compare(logs, "n").rounds == 300
     by = sl.evaluate(logs, "n", by="country")
-    assert {name: one.rounds for name, one in by.items()} == {"DE": 100, "FR": 200}
+    assert {name: evaluation.rounds for name, evaluation in by.items()} == {"DE": 100, "FR": 200}
     assert sl.check(logs, "n", by="country").ok
 
 
-def test_folders_that_bear_the_name_of_a_file(tmp_path: Path) -> None:
-    """Spark writes a folder x.parquet: however it is named, each of its files counts once."""
+def test_folders_with_a_file_extension(tmp_path: Path) -> None:
+    """Spark writes a folder x.parquet; each of its files counts once, however the folder is given."""
     table = pa.table({"r": [0.0, 1.0], "q": [0.5, 0.5]})
     for day in ("1", "2"):
         for part in ("a", "b"):
             (tmp_path / f"day{day}.parquet").mkdir(exist_ok=True)
             pq.write_table(table, tmp_path / f"day{day}.parquet" / f"{part}.parquet")
-    whole = str(tmp_path)
+    root = str(tmp_path)
     for source in (
-        whole,
-        f"{whole}/*.parquet",
-        f"{whole}/**/*.parquet",
-        [f"{whole}/*.parquet", f"{whole}/day1.parquet", f"{whole}/day1.parquet/a.parquet"],
+        root,
+        f"{root}/*.parquet",
+        f"{root}/**/*.parquet",
+        [f"{root}/*.parquet", f"{root}/day1.parquet", f"{root}/day1.parquet/a.parquet"],
     ):
         assert sl.Logs(source, reward="r", propensity="q").count() == 8
     os.link(tmp_path / "day1.parquet" / "a.parquet", tmp_path / "again.parquet")
-    assert sl.Logs(whole, reward="r", propensity="q").count() == 8
+    assert sl.Logs(root, reward="r", propensity="q").count() == 8
 
 
-def test_a_link_to_nowhere_is_told(tmp_path: Path) -> None:
+def test_a_broken_link_is_reported(tmp_path: Path) -> None:
     pq.write_table(pa.table({"r": [0.0], "q": [0.5]}), tmp_path / "a.parquet")
     (tmp_path / "b.parquet").symlink_to(tmp_path / "gone.parquet")
     with pytest.raises(sl.LogsError, match=r"b\.parquet cannot be read: No such file"):

@@ -14,14 +14,14 @@ def vectors_of(rows: list[list[float]]) -> Vectors:
 
 
 @given(rows=ragged)
-def test_folding_is_row_by_row(rows: list[list[float]]) -> None:
+def test_fold_reduces_each_row(rows: list[list[float]]) -> None:
     vectors = vectors_of(rows)
     assert vectors.sums() == pytest.approx([sum(row) for row in rows])
     assert vectors.fold(np.maximum, vectors.values, empty=-1.0).tolist() == [max(row, default=-1.0) for row in rows]
 
 
 @given(rows=ragged, position=st.integers(-1, 5))
-def test_an_entry_that_is_not_there_is_nan(rows: list[list[float]], position: int) -> None:
-    found = vectors_of(rows).at(np.full(len(rows), position))
-    for row, entry in zip(rows, found, strict=True):
+def test_a_missing_position_is_nan(rows: list[list[float]], position: int) -> None:
+    entries = vectors_of(rows).at(np.full(len(rows), position))
+    for row, entry in zip(rows, entries, strict=True):
         assert entry == row[position] if 0 <= position < len(row) else np.isnan(entry)

@@ -16,7 +16,7 @@ from surelift.policies.resolve import from_description
 
 
 def doses(rounds: int, seed: int = 0) -> dict[str, Any]:
-    """A clinic: a dose is drawn around a usual one, and helps the more the nearer it is to what the patient needs."""
+    """A clinic: doses are sampled around a usual one, and help more the closer they are to the patient's need."""
     rng = np.random.default_rng(seed)
     need = rng.uniform(3, 7, rounds)
     usual = np.full(rounds, 5.0)
@@ -30,7 +30,7 @@ def logs_of(table: dict[str, Any]) -> sl.Logs:
 
 
 def value(mean: str, deviation: float, low: float = -math.inf, high: float = math.inf) -> float:
-    """What a Gaussian policy around the need, or around the usual dose, is truly worth: an integral over both."""
+    """The true value of a Gaussian policy around the need, or around the usual dose, by integration over both."""
     need, dose = np.linspace(3, 7, 401)[:, None], np.linspace(-5, 15, 4_001)[None, :]
     centre = need if mean == "need" else np.full_like(need, 5.0)
     shares = stats.norm.pdf(dose, centre, deviation) * ((dose >= low) & (dose <= high))
@@ -38,7 +38,7 @@ def value(mean: str, deviation: float, low: float = -math.inf, high: float = mat
     return float(helped.mean())
 
 
-def test_densities_are_those_of_scipy() -> None:
+def test_densities_agree_with_scipy() -> None:
     table = doses(50)
 
     def read(name: str) -> Any:
@@ -57,7 +57,7 @@ def test_densities_are_those_of_scipy() -> None:
     np.testing.assert_allclose(blend.below(at, read), 0.9 * law.cdf(at) + 0.1 * np.clip(at / 10, 0, 1), rtol=1e-12)
 
 
-def test_a_density_is_the_column_of_its_values() -> None:
+def test_a_density_gives_the_same_bounds_as_a_column_of_its_values() -> None:
     table = doses(3_000)
     p = stats.norm(5.0, 1.5).pdf(table["dose"])
     q = stats.norm(table["need"], 1.0).pdf(table["dose"])
@@ -74,50 +74,50 @@ def test_a_density_is_the_column_of_its_values() -> None:
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "truncated", "blend"])
-def test_certificates_cover(kind: str) -> None:
-    """150 logs: a valid pair of bounds at delta 0.1 fails more than 33 times with a chance below one in a million."""
+def test_bounds_cover_the_truth(kind: str) -> None:
+    """150 logs: valid bounds at delta 0.1 miss more than 33 times with probability below one in a million."""
     forms = {
         "gaussian": densities.gaussian("need", 1.0),
         "truncated": densities.gaussian("need", 1.0, low=3.5, high=6.5),
         "blend": densities.blend([(0.5, densities.gaussian("need", 1.0)), (0.5, densities.gaussian(5.0, 1.5))]),
     }
-    own = value("need", 1.0)
+    around_need = value("need", 1.0)
     truth = {
-        "gaussian": own,
+        "gaussian": around_need,
         "truncated": value("need", 1.0, 3.5, 6.5),
-        "blend": 0.5 * own + 0.5 * value("usual", 1.5),
+        "blend": 0.5 * around_need + 0.5 * value("usual", 1.5),
     }[kind]
     misses = 0
     for seed in range(150):
-        found = sl.evaluate(logs_of(doses(200, seed)), {"new": forms[kind]}, delta=0.1)["new"]
-        assert found.lower is not None
-        assert found.upper is not None
-        misses += not found.lower <= truth <= found.upper
+        evaluation = sl.evaluate(logs_of(doses(200, seed)), {"new": forms[kind]}, delta=0.1)["new"]
+        assert evaluation.lower is not None
+        assert evaluation.upper is not None
+        misses += not evaluation.lower <= truth <= evaluation.upper
     assert misses <= 33
 
 
 def test_a_discretisation_is_exact_for_the_policy_it_declares() -> None:
-    """The policy that draws a bin as the candidate does and acts in it as production does: its weights by hand."""
+    """Sample a bin like the candidate, act within it like production: the importance weights by hand."""
     table, edges = doses(4_000), [3.0, 4.0, 5.0, 6.0, 7.0]
     answer = sl.compare(logs_of(table), {"new": densities.binned(densities.gaussian("need", 1.0), edges)})
     ends = np.array([-np.inf, *edges, np.inf])
-    place = np.searchsorted(edges, table["dose"], side="right")
+    bin_index = np.searchsorted(edges, table["dose"], side="right")
     law, production = stats.norm(table["need"], 1.0), stats.norm(5.0, 1.5)
-    mass = law.cdf(ends[place + 1]) - law.cdf(ends[place])
-    weight = mass / (production.cdf(ends[place + 1]) - production.cdf(ends[place]))
+    mass = law.cdf(ends[bin_index + 1]) - law.cdf(ends[bin_index])
+    weight = mass / (production.cdf(ends[bin_index + 1]) - production.cdf(ends[bin_index]))
     p = production.pdf(table["dose"])
     plain = sl.compare(sl.Logs(reward=table["well"], propensity=p, density=True), {"new": weight * p})
     assert (answer.lower, answer.upper) == pytest.approx((plain.lower, plain.upper), abs=1e-9)
-    assert any("6 bins fixed beforehand" in one for one in answer.assumptions)
+    assert any("6 bins fixed in advance" in assumption for assumption in answer.assumptions)
     assert weight.mean() == pytest.approx(1, abs=0.05)
-    one = sl.compare(logs_of(table), {"new": densities.binned("need", edges)})
-    own = np.searchsorted(edges, table["need"], side="right")
-    by_hand = np.where(own == place, weight / np.where(mass > 0, mass, 1), 0.0)
-    assert one.estimate == pytest.approx(np.mean((by_hand - 1) * table["well"]), abs=1e-9)
-    assert one.certified
+    deterministic = sl.compare(logs_of(table), {"new": densities.binned("need", edges)})
+    candidate_bin = np.searchsorted(edges, table["need"], side="right")
+    by_hand = np.where(candidate_bin == bin_index, weight / np.where(mass > 0, mass, 1), 0.0)
+    assert deterministic.estimate == pytest.approx(np.mean((by_hand - 1) * table["well"]), abs=1e-9)
+    assert deterministic.certified
 
 
-def test_a_kernel_is_an_estimate_and_says_its_bandwidth() -> None:
+def test_a_kernel_is_only_an_estimate_and_states_its_bandwidth() -> None:
     table = doses(4_000)
     kernel = densities.kernel("need", 0.5)
     estimate = sl.estimate(logs_of(table), {"new": kernel})["new"]
@@ -161,7 +161,7 @@ def test_a_certificate_of_densities_is_verified_from_the_file(tmp_path: Path) ->
     assert sl.check(logs, policies).ok
 
 
-def test_a_log_that_grows_and_numbers_of_numpy() -> None:
+def test_a_growing_log_and_numpy_numbers() -> None:
     table = doses(2_000)
     declared: dict[str, Any] = {
         "reward": "well",
@@ -182,7 +182,7 @@ def test_a_log_that_grows_and_numbers_of_numpy() -> None:
     assert question.answer(sl.partial_sums([table], question)).rounds == 2_000
 
 
-def test_a_monitor_of_densities_is_saved(tmp_path: Path) -> None:
+def test_a_monitor_of_densities_can_be_saved(tmp_path: Path) -> None:
     table = doses(500)
     watch = sl.Monitor(
         {"new": densities.gaussian("need", 1.0)}, reward="well", action="dose", density=True,
@@ -193,22 +193,22 @@ def test_a_monitor_of_densities_is_saved(tmp_path: Path) -> None:
     assert sl.Monitor.load(tmp_path / "state.json").answer() == watch.answer()
 
 
-def test_a_profile_of_a_kernel_carries_its_doubt() -> None:
-    found = sl.profile(logs_of(doses(300)), {"new": densities.kernel("need", 0.5)})
-    assert "bandwidth 0.5" in str(found)
-    assert "bandwidth 0.5" in (found.to_html() or "")
+def test_a_profile_of_a_kernel_states_its_bandwidth() -> None:
+    profile = sl.profile(logs_of(doses(300)), {"new": densities.kernel("need", 0.5)})
+    assert "bandwidth 0.5" in str(profile)
+    assert "bandwidth 0.5" in (profile.to_html() or "")
 
 
-def test_what_is_wrong_is_told() -> None:
+def test_invalid_densities_are_rejected() -> None:
     table = doses(50)
-    with pytest.raises(UsageError, match="say density=True"):
+    with pytest.raises(UsageError, match="set density=True"):
         sl.Logs(table, reward="well", action="dose", propensity=densities.gaussian("usual", 1.0))
     with pytest.raises(UsageError, match="no column 'usul'"):
         sl.Logs(table, reward="well", action="dose", propensity=densities.gaussian("usul", 1.0), density=True)
     with pytest.raises(UsageError, match="continuous actions"):
         sl.compare(sl.Logs(table, reward="well", propensity="spread", density=True), densities.gaussian("need", 1.0))
     logs = sl.Logs(table, reward="well", propensity="spread", action="dose", density=True)
-    with pytest.raises(UsageError, match="how likely production's bins are"):
+    with pytest.raises(UsageError, match="the probability of production's bins"):
         sl.compare(logs, densities.binned("need", [5.0]))
     with pytest.raises(LogsError, match="density of production"):
         sl.compare(

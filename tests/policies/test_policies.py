@@ -1,4 +1,4 @@
-"""Every form of a policy gives the probability of the logged action that it should."""
+"""Every form of a policy gives the right probability of the logged action."""
 
 from typing import Any
 
@@ -46,9 +46,9 @@ def read(policy: Any, **options: Any) -> Probabilities:
     logs = sl.Logs(columns(), **{"reward": "r", "propensity": "p", "action": "a", "logging": "logging", **options})
     (batch,) = logs.batches(as_policy(policy).needs(logs))
     rounds = Rounds(logs, batch)
-    found = as_policy(policy).probabilities(rounds, "policy")
+    probabilities = as_policy(policy).probabilities(rounds, "policy")
     assert not rounds.faults.tallies
-    return found
+    return probabilities
 
 
 def softmax(temperature: float) -> FloatArray:
@@ -64,8 +64,8 @@ FORMS: dict[str, tuple[Any, FloatArray]] = {
     "matrix": (NEW, NEW),
     "function of a matrix": (lambda table: np.column_stack([table[f"n{i}"].to_numpy() for i in range(ACTIONS)]), NEW),
     "production": ("production", LOGGING),
-    "mixture": (sl.blend("new", 0.3), 0.7 * LOGGING + 0.3 * NEW),
-    "mixture of a mixture": (sl.blend(sl.blend("new", 0.5), 0.2), 0.9 * LOGGING + 0.1 * NEW),
+    "blend": (sl.blend("new", 0.3), 0.7 * LOGGING + 0.3 * NEW),
+    "blend of a blend": (sl.blend(sl.blend("new", 0.5), 0.2), 0.9 * LOGGING + 0.1 * NEW),
     "softmax of a list column": (sl.softmax("scores", 0.5), softmax(0.5)),
     "softmax of a matrix": (sl.softmax(SCORES, 2.0), softmax(2.0)),
     "chosen": (sl.chosen("pick"), GREEDY),
@@ -79,36 +79,36 @@ FORMS: dict[str, tuple[Any, FloatArray]] = {
 @pytest.mark.parametrize("form", FORMS)
 def test_forms_with_vectors(form: str) -> None:
     policy, expected = FORMS[form]
-    found = read(policy)
-    assert found.logged == pytest.approx(expected[AT], rel=1e-12)
-    assert found.vectors is not None
-    assert found.vectors.values.reshape(ROWS, ACTIONS) == pytest.approx(expected, rel=1e-12)
+    probabilities = read(policy)
+    assert probabilities.logged == pytest.approx(expected[AT], rel=1e-12)
+    assert probabilities.vectors is not None
+    assert probabilities.vectors.values.reshape(ROWS, ACTIONS) == pytest.approx(expected, rel=1e-12)
 
 
 SINGLES: dict[str, tuple[Any, FloatArray]] = {
     "column": ("p_new", NEW[AT]),
     "array": (NEW[AT], NEW[AT]),
     "function": (lambda table: table["p_new"].to_numpy(), NEW[AT]),
-    "mixture": (sl.blend("p_new", 0.3), 0.7 * LOGGING[AT] + 0.3 * NEW[AT]),
+    "blend": (sl.blend("p_new", 0.3), 0.7 * LOGGING[AT] + 0.3 * NEW[AT]),
 }
 
 
 @pytest.mark.parametrize("form", SINGLES)
-def test_forms_with_one_number_a_round(form: str) -> None:
+def test_forms_with_one_number_per_round(form: str) -> None:
     policy, expected = SINGLES[form]
-    found = read(policy, action=None, logging=None)
-    assert found.logged == pytest.approx(expected, rel=1e-12)
-    assert found.vectors is None
+    probabilities = read(policy, action=None, logging=None)
+    assert probabilities.logged == pytest.approx(expected, rel=1e-12)
+    assert probabilities.vectors is None
 
 
 @pytest.mark.parametrize("options", [{"action_count": 4}, {"action_count": "k"}, {"actions": LABELS, "action": "item"}])
-def test_how_many_actions_there_were_can_be_declared(options: dict[str, Any]) -> None:
+def test_the_action_count_can_be_declared(options: dict[str, Any]) -> None:
     assert read(sl.uniform(), **{"logging": None, **options}).logged == pytest.approx(0.25)
     greedy = sl.epsilon_greedy(sl.chosen("pick_item" if "actions" in options else "pick"), 0.4)
     assert read(greedy, **{"logging": None, **options}).logged == pytest.approx((0.6 * GREEDY + 0.1)[AT])
 
 
-def test_labels_stand_for_positions() -> None:
+def test_labels_map_to_positions() -> None:
     assert read(sl.chosen("pick_item"), action="item", actions=LABELS).logged == pytest.approx(GREEDY[AT])
     assert read(sl.chosen("pick"), action="a", actions=LABELS).logged == pytest.approx(GREEDY[AT])
     numbers = [10, 20, 30, 40]
@@ -119,7 +119,7 @@ def test_labels_stand_for_positions() -> None:
     assert as_policy("new").probabilities(Rounds(logs, batch), "").logged == pytest.approx(NEW[AT])
 
 
-def test_a_function_sees_the_declared_contexts_or_everything() -> None:
+def test_a_function_gets_the_declared_contexts_or_all_columns() -> None:
     seen: list[list[str]] = []
 
     def spy(table: Any) -> Any:
@@ -133,17 +133,17 @@ def test_a_function_sees_the_declared_contexts_or_everything() -> None:
     assert set(seen[1]) == set(columns())
 
 
-def test_a_model_is_matched_to_the_actions_through_its_classes() -> None:
-    # Fitted without ever seeing "hat": that action gets probability 0.
+def test_model_classes_are_matched_to_actions() -> None:
+    # Fitted without "hat", so that action gets probability 0.
     labels = np.array(LABELS)[np.where(ACTION == 0, 1, ACTION)]
     model = LogisticRegression().fit(SCORES[:, :2], labels)
-    found = read(model, contexts=["x0", "x1"], action="item", actions=LABELS)
+    probabilities = read(model, contexts=["x0", "x1"], action="item", actions=LABELS)
     expected = np.zeros((ROWS, ACTIONS))
     expected[:, [LABELS.index(label) for label in model.classes_]] = model.predict_proba(SCORES[:, :2])
-    assert found.logged == pytest.approx(expected[AT])
+    assert probabilities.logged == pytest.approx(expected[AT])
 
 
-def test_a_model_fitted_on_a_frame_gets_its_names_back() -> None:
+def test_a_model_fitted_on_a_frame_gets_its_column_names() -> None:
     frame = pa.table({"x1": SCORES[:, 1], "x0": SCORES[:, 0]}).to_pandas()
     model = LogisticRegression().fit(frame, ACTION)
     assert read(model).logged == pytest.approx(model.predict_proba(frame)[AT])
@@ -152,22 +152,22 @@ def test_a_model_fitted_on_a_frame_gets_its_names_back() -> None:
 @pytest.mark.parametrize(
     "policy, options, says",
     [
-        ("new", {"logging": None, "action": None}, "which one was taken"),
-        (sl.softmax("scores", 1.0), {"logging": None, "action": None}, "which one was taken"),
-        (sl.softmax("p_new", 1.0), {}, "a score per action"),
-        (sl.epsilon_greedy("p_new", 0.1), {}, "a score per action"),
-        (sl.uniform(), {"logging": None}, "how many actions"),
+        ("new", {"logging": None, "action": None}, "which action was taken"),
+        (sl.softmax("scores", 1.0), {"logging": None, "action": None}, "which action was taken"),
+        (sl.softmax("p_new", 1.0), {}, "one score per action"),
+        (sl.epsilon_greedy("p_new", 0.1), {}, "one score per action"),
+        (sl.uniform(), {"logging": None}, "how many actions were available"),
         (sl.chosen("nothing"), {}, "no column 'nothing' for chosen"),
         ("p_nwe", {}, "Did you mean 'p_new'"),
         (np.full(ROWS + 1, 0.5), {}, "has 501 rows, but the logs have 500"),
-        (np.full((ROWS, 2, 2), 0.5), {}, "has shape"),
+        (np.full((ROWS, 2, 2), 0.5), {}, "must have shape"),
         (lambda table: np.full(3, 0.5), {}, r"shape \(3,\)"),
         (lambda table: ["x"] * ROWS, {}, "numbers of shape"),
         (object(), {}, "a policy cannot be a object"),
         (LogisticRegression(), {"contexts": ["x0"]}, "no classes_"),
     ],
 )
-def test_what_a_policy_cannot_be(policy: Any, options: dict[str, Any], says: str) -> None:
+def test_invalid_policies_are_rejected(policy: Any, options: dict[str, Any], says: str) -> None:
     with pytest.raises(sl.UsageError, match=says):
         read(policy, **options)
 
@@ -182,13 +182,13 @@ def test_what_a_policy_cannot_be(policy: Any, options: dict[str, Any], says: str
         lambda: sl.bounded("p", float("nan")),
     ],
 )
-def test_numbers_out_of_place(make: Any) -> None:
+def test_out_of_range_parameters_are_rejected(make: Any) -> None:
     with pytest.raises(sl.UsageError):
         make()
 
 
-def test_a_mixture_remembers_its_smallest_weight() -> None:
-    """Its weights are at least 1 - alpha: they drop below 1 by alpha at most."""
+def test_a_blend_knows_its_smallest_weight() -> None:
+    """Its weights are at least 1 - alpha."""
     assert sl.blend("p", 0.1).limits.drop == 0.1
     assert sl.blend(sl.blend("p", 0.5), 0.1).limits.drop == 0.05
     assert sl.bounded(sl.blend("p", 0.1), 5.0).limits.drop == 0.1
@@ -197,19 +197,19 @@ def test_a_mixture_remembers_its_smallest_weight() -> None:
 
 
 @pytest.mark.parametrize("form", [form for form in FORMS if "matrix" not in form])
-def test_a_policy_of_columns_survives_its_description(form: str) -> None:
+def test_a_policy_of_columns_round_trips_through_its_description(form: str) -> None:
     policy, expected = FORMS[form]
     assert read(from_description(as_policy(policy).describe())).logged == pytest.approx(expected[AT], rel=1e-12)
 
 
-def test_arrays_functions_and_models_have_to_be_given_again() -> None:
+def test_arrays_functions_and_models_must_be_passed_again() -> None:
     for policy in (NEW, lambda table: table, LogisticRegression()):
-        with pytest.raises(sl.UsageError, match="it was made of"):
+        with pytest.raises(sl.UsageError, match="it was built from"):
             from_description(as_policy(sl.blend(policy, 0.5)).describe())
-    with pytest.raises(ValueError, match="unknown kind"):
+    with pytest.raises(ValueError, match="unknown policy kind"):
         from_description({"kind": "oracle"})
     with pytest.raises(sl.UsageError, match="alpha must be"):
-        from_description({"kind": "mixture", "alpha": 5, "of": {"kind": "uniform"}})
+        from_description({"kind": "blend", "alpha": 5, "of": {"kind": "uniform"}})
 
 
 def test_names() -> None:
@@ -223,11 +223,11 @@ def test_names() -> None:
             name_policies(wrong)
 
 
-def test_slack_in_a_vector_is_taken_off_never_added() -> None:
-    """Vectors may miss a sum of 1 by 1e-6: what they overstate is taken off, what production understates too."""
+def test_vector_sums_are_corrected_conservatively() -> None:
+    """Vectors may miss a sum of 1 by 1e-6; the correction never raises an importance weight."""
     exact = read("new").logged
-    over = read(NEW * (1 + 5e-7)).logged
-    assert over == pytest.approx(exact, rel=1e-12)
+    overstated = read(NEW * (1 + 5e-7)).logged
+    assert overstated == pytest.approx(exact, rel=1e-12)
     assert read(NEW * (1 - 5e-7)).logged == pytest.approx(exact * (1 - 5e-7), rel=1e-12)
     logs = sl.Logs(
         {**columns(), "short": LOGGING * (1 - 5e-7), "q": LOGGING[AT] * (1 - 9e-7)},
@@ -239,7 +239,7 @@ def test_slack_in_a_vector_is_taken_off_never_added() -> None:
     (batch,) = logs.batches()
     rounds = Rounds(logs, batch)
     assert not rounds.faults.tallies
-    # Neither the smaller column nor the short vector makes a propensity, and so a weight, better than it is.
+    # Neither the smaller column nor the short vector understates the propensity.
     assert rounds.propensity == pytest.approx(LOGGING[AT], rel=1e-12)
 
 
@@ -260,7 +260,7 @@ def test_vectors_of_different_lengths_as_lists() -> None:
         sl.evaluate(logs, {"new": [[0.1, 0.9], [0.5, 0.5], [1.0]]})
 
 
-def test_a_masked_probability_is_missing_not_used() -> None:
+def test_a_masked_probability_is_missing() -> None:
     logs = sl.Logs(reward=[1.0, 1.0], propensity=[0.5, 0.5])
     masked = np.ma.array([0.5, 0.9], mask=[False, True])
     for policy in (masked, lambda table: masked):
@@ -269,12 +269,12 @@ def test_a_masked_probability_is_missing_not_used() -> None:
 
 
 @pytest.mark.parametrize("policy", ["new", sl.chosen("pick"), sl.uniform(), sl.softmax("scores", 1.0)])
-def test_densities_do_not_go_with_policies_over_actions(policy: Any) -> None:
+def test_discrete_policies_are_rejected_for_continuous_actions(policy: Any) -> None:
     with pytest.raises(sl.UsageError, match="density=True"):
         read(policy, density=True, logging=None, action_count=4)
 
 
-def test_names_that_would_hide_a_policy() -> None:
+def test_conflicting_names_are_rejected() -> None:
     for wrong in ({1: "p", "1": "q"}, [sl.blend("p", 0.1), "p"]):
         with pytest.raises(sl.UsageError, match="name"):
             name_policies(wrong)
@@ -289,7 +289,7 @@ def test_names_that_would_hide_a_policy() -> None:
             sl.compare(logs, policy, over=over)
 
 
-def test_a_single_probability_above_one_by_rounding_counts_as_one() -> None:
+def test_a_probability_slightly_above_one_counts_as_one() -> None:
     logs = sl.Logs(reward=[1.0, 0.0], propensity=[1 + 9e-7, 0.5])
     assert sl.evaluate(logs, {"new": [1 + 9e-7, 0.5]})["new"].estimate == pytest.approx(0.5 / (1 + 9e-7), rel=1e-12)
     for p, new in (([1 + 2e-6, 0.5], [0.5, 0.5]), ([0.5, 0.5], [1 + 2e-6, 0.5])):

@@ -1,4 +1,4 @@
-"""What is known about a round before its reward, and narrows a bound."""
+"""Control variates: what is known about a round before its reward, which narrows a bound."""
 
 from surelift.controls import models
 from surelift.controls.max_weight import MaxWeightControl

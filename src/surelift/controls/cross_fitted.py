@@ -1,4 +1,4 @@
-"""Cross-fitting: each fold is predicted by a model fitted on the others. For point estimates, never for a certificate."""
+"""Cross-fitting: each fold is predicted by a model fitted on the others. For point estimates only, never certificates."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -20,7 +20,7 @@ class CrossFitted:
     folds: int
     predictable: ClassVar[bool] = False
     in_order: ClassVar[bool] = True
-    assumes: ClassVar[str] = "nothing, as it certifies nothing"
+    assumes: ClassVar[str] = "nothing: it is never used in a certificate"
 
     def needs(self, logs: Logs) -> Needs:
         return training_needs(logs)
@@ -37,16 +37,16 @@ class _CrossFitting:
         self._features = ModelFeatures(logs.declaration.contexts or ())
         training, actions = whole_training(logs, self._features)
         fold = np.arange(len(training.reward)) % model.folds
-        self._models = [Fitted(model.estimator, training.only(fold != one), actions) for one in range(model.folds)]
+        self._models = [Fitted(model.estimator, training.only(fold != k), actions) for k in range(model.folds)]
         self._actions = actions
 
     def predictions(self, rounds: Rounds) -> Vectors:
         training = training_of(rounds, self._features)
-        found = np.empty((rounds.size, self._actions))
+        predicted = np.empty((rounds.size, self._actions))
         fold = rounds.rows % len(self._models)
-        for one, model in enumerate(self._models):
-            found[fold == one] = model.predict(training.features[fold == one])
-        return Vectors.from_matrix(found, tolerance=0.0)
+        for k, model in enumerate(self._models):
+            predicted[fold == k] = model.predict(training.features[fold == k])
+        return Vectors.from_matrix(predicted, tolerance=0.0)
 
     def finish(self) -> None:
         pass

@@ -1,4 +1,4 @@
-"""Contexts as numbers for a model: numbers as they are, text as codes in the order of first appearance."""
+"""Contexts as numbers for a model: numbers unchanged, text as codes in order of first appearance."""
 
 from collections.abc import Sequence
 
@@ -10,12 +10,12 @@ from surelift.logs import faults
 from surelift.logs.columns import decode, is_list, is_text, list_to_vectors
 from surelift.logs.rounds import Rounds
 
-# A text beyond these many of its column shares the last code with all others, as far as a model can tell them apart.
+# In each column, texts beyond this many share the last code: more categories than a model can tell apart.
 MOST_CATEGORIES = 254
 
 
 class ModelFeatures:
-    """Reads the same columns of one batch after the other, and remembers the codes it gave; what is missing is NaN."""
+    """Reads the same columns from successive batches and remembers its category codes; missing values are NaN."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = tuple(names)
@@ -29,14 +29,14 @@ class ModelFeatures:
         return tuple(name in self._codes for name in self._names for _ in range(self._widths.get(name, 1)))
 
     def read(self, rounds: Rounds) -> FloatArray:
-        """(rounds, columns); an entry that is no number in a column of numbers is counted as a fault."""
+        """Shape (rounds, columns); a non-numeric entry in a numeric column counts as a fault."""
         columns = [self._read(rounds, name) for name in self._names]
         if len(columns) == 1 and columns[0].ndim == 2:
             return columns[0]
         return np.column_stack(columns) if columns else np.zeros((rounds.size, 0))
 
     def _vectors(self, rounds: Rounds, name: str) -> FloatArray:
-        """A column for every entry of a list column, which has as many in every round."""
+        """One column per entry of a list column, whose length must not vary."""
         vectors, missing = list_to_vectors(rounds.table[name])
         width = self._widths.setdefault(name, int(vectors.lengths[0]))
         wrong = missing | (vectors.lengths != width)
@@ -44,16 +44,16 @@ class ModelFeatures:
         subject = f"context {name!r} of the reward model"
         if wrong.any():
             return np.full((rounds.size, width), np.nan)
-        found = vectors.values.reshape(-1, width)
-        rounds.refuse(subject, faults.VECTOR_ENTRIES, np.asarray(~np.isfinite(found).all(axis=1)), None)
-        return found
+        matrix = vectors.values.reshape(-1, width)
+        rounds.refuse(subject, faults.VECTOR_ENTRIES, np.asarray(~np.isfinite(matrix).all(axis=1)), None)
+        return matrix
 
     def _read(self, rounds: Rounds, name: str) -> FloatArray:
         if rounds.size and is_list(rounds.table[name]):
             return self._vectors(rounds, name)
         numbers = rounds.plain_numbers(name)
         if name not in self._codes and name not in self._numeric:
-            # By its first entry, which is known before any other: what comes later must not change what was said before.
+            # Decided by the first entry, which is known before any other: later rounds must not change earlier features.
             entries = np.flatnonzero(~numbers.null)
             if len(entries) and not numbers.not_numeric[entries[0]]:
                 self._numeric.add(name)
@@ -71,5 +71,5 @@ class ModelFeatures:
             codes.setdefault(text, min(len(codes), MOST_CATEGORIES - 1)) for text in encoded.dictionary.to_pylist()
         ]
         positions = np.asarray(pc.fill_null(encoded.indices, len(known)))
-        found: FloatArray = np.array([*known, np.nan])[positions]
-        return found
+        values: FloatArray = np.array([*known, np.nan])[positions]
+        return values

@@ -1,8 +1,8 @@
-"""Fitting an estimator on rounds, and asking it about every action.
+"""Fit an estimator on rounds, and predict the reward of every action.
 
 The estimator is "linear", or any object with ``fit(X, y)`` and ``predict(X)`` or ``predict_proba(X)``, as in scikit-learn.
-X holds the contexts (a column of text becomes one column per text, a list column one per entry) and then one column per
-action, 1 for the action taken and 0 for the others; y the rewards scaled to [0, 1].
+X holds the contexts (text is one-hot encoded, a list column becomes one column per entry), then the logged action, one-hot
+encoded; y holds the rewards scaled to [0, 1].
 """
 
 import copy
@@ -26,18 +26,18 @@ from surelift.policies.policy import action_counts, require_action, require_acti
 
 SUBJECT = "a reward model"
 LINEAR = "linear"
-"""A ridge regression for every action, in place of an estimator."""
+"""Selects one ridge regression per action instead of an estimator."""
 _ENTRIES_AT_ONCE = 1 << 22
 _WORTH_THREADS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingRounds:
-    """Rounds to learn from."""
+    """Rounds to train on."""
 
     features: FloatArray  # (rounds, contexts)
     categorical: tuple[bool, ...]
-    """Which contexts are codes."""
+    """Which contexts hold category codes."""
     action: IntArray
     reward: FloatArray
 
@@ -57,7 +57,7 @@ class TrainingRounds:
 
 
 class Fitted:
-    """An estimator fitted once, or a constant where there is nothing to fit."""
+    """A fitted estimator, or a constant if there is nothing to fit."""
 
     def __init__(self, estimator: Any, training: TrainingRounds | None, actions: int) -> None:
         self._actions = actions
@@ -70,7 +70,7 @@ class Fitted:
             return
         self._constant = None
         self._default, self._linear = estimator is None, isinstance(estimator, str)
-        # Counted in the rounds to learn from: a code that comes later is not known yet.
+        # Count codes in the training rounds only: a code that first appears later is not known yet.
         self._codes = [
             int(np.nanmax(column, initial=-1.0)) + 1 if codes else 0
             for column, codes in zip(training.features.T, training.categorical, strict=True)
@@ -81,31 +81,31 @@ class Fitted:
             contexts = self._contexts(training.features)
             self._estimator: Any = Linear.fitted(contexts, training.action, training.reward, actions)
             return
-        with self._blamed("copied and fitted"):
+        with self._attribute_errors("copied and fitted"):
             self._estimator = _default_estimator(training, actions) if estimator is None else copy.deepcopy(estimator)
             binary = np.isin(training.reward, (0.0, 1.0)).all()
             target = training.reward.astype(np.int64) if binary and self._classifies else training.reward
             self._estimator.fit(self._design(training.features, training.action), target)
 
     def predict(self, features: FloatArray) -> FloatArray:
-        """What every action is expected to earn, (rounds, actions), on [0, 1]."""
+        """The expected reward of every action, shape (rounds, actions), on [0, 1]."""
         rounds, actions = len(features), self._actions
         if self._constant is not None:
             return np.full((rounds, actions), self._constant)
         if self._linear:
             return within_range(self._estimator.predict(self._contexts(features)))
-        found = np.empty((rounds, actions))
+        predicted = np.empty((rounds, actions))
         step = max(1, _ENTRIES_AT_ONCE // (actions * (features.shape[1] + sum(self._codes) + actions)))
         for start in range(0, rounds, step):
             part = features[start : start + step]
             design = self._design(np.repeat(part, actions, axis=0), np.tile(np.arange(actions), len(part)))
-            with self._blamed("asked"):
-                found[start : start + step] = self._ask(design).reshape(len(part), actions)
-        return within_range(found)
+            with self._attribute_errors("evaluated"):
+                predicted[start : start + step] = self._predict_rewards(design).reshape(len(part), actions)
+        return within_range(predicted)
 
     @contextmanager
-    def _blamed(self, doing: str) -> Iterator[None]:
-        """Whatever goes wrong in an estimator is told as its fault; small ones are not worth several threads."""
+    def _attribute_errors(self, action: str) -> Iterator[None]:
+        """Report any exception as the estimator's; small fits use one thread, as more would not pay off."""
         try:
             with _one_thread() if self._default and self._rounds < _WORTH_THREADS else nullcontext():
                 yield
@@ -114,18 +114,18 @@ class Fitted:
         except Exception as error:
             name = name_of(None) if self._default else type(getattr(self, "_estimator", None)).__name__
             raise UsageError(
-                f"the reward model {name} could not be {doing}, after {self._rounds:,} rounds to learn from: {error}"
+                f"the reward model {name} could not be {action}, with {self._rounds:,} training rounds: {error}"
             ) from error
 
     def _design(self, features: FloatArray, action: IntArray) -> FloatArray:
-        # A context that was never known says nothing yet, and trips some estimators.
+        # A context that was never observed carries no information yet, and breaks some estimators.
         features = np.where(self._unknown, 0.0, features)
         if self._default:
             return np.column_stack([features, action])
         return np.column_stack([self._contexts(features), _indicators(action, self._actions)])
 
     def _contexts(self, features: FloatArray) -> FloatArray:
-        """With a column for every code in place of the codes."""
+        """The contexts, with category codes one-hot encoded."""
         if not any(self._codes):
             return features
         columns = [
@@ -138,7 +138,7 @@ class Fitted:
     def _classifies(self) -> bool:
         return hasattr(self._estimator, "predict_proba")
 
-    def _ask(self, design: FloatArray) -> FloatArray:
+    def _predict_rewards(self, design: FloatArray) -> FloatArray:
         if not self._classifies:
             return np.asarray(self._estimator.predict(design), dtype=np.float64)
         chances = np.asarray(self._estimator.predict_proba(design), dtype=np.float64)
@@ -154,7 +154,7 @@ def _default_estimator(training: TrainingRounds, actions: int) -> Any:
             "the default reward model needs scikit-learn: pip install 'surelift[sklearn]', or give an object with fit and "
             "predict."
         ) from error
-    # The action is the last column; too many of them can only be a number.
+    # The action is the last column; with too many categories it must be treated as a number.
     categorical = [*training.categorical, actions <= MOST_CATEGORIES]
     return HistGradientBoostingRegressor(categorical_features=categorical, random_state=0)
 
@@ -167,24 +167,24 @@ def _one_thread() -> AbstractContextManager[Any]:
 
 
 def _indicators(codes: FloatArray | IntArray, count: int) -> FloatArray:
-    """A column per code, 1 where it is the one; none is 1 for a code not seen when fitted."""
-    found: FloatArray = (codes[:, None] == np.arange(count)).astype(np.float64)
-    return found
+    """One-hot columns; all zero for a code not seen in training."""
+    indicators: FloatArray = (codes[:, None] == np.arange(count)).astype(np.float64)
+    return indicators
 
 
 def check_estimator(estimator: Any) -> Any:
-    """Refuse, before anything is read, what cannot be fitted and asked."""
+    """Reject, before reading anything, an object that cannot be fitted or cannot predict."""
     if isinstance(estimator, str):
         if estimator != LINEAR:
-            raise UsageError(f"no reward model {estimator!r}; say {LINEAR!r}, or give an object with fit and predict.")
+            raise UsageError(f"unknown reward model {estimator!r}; use {LINEAR!r} or an object with fit and predict.")
         return estimator
-    asks = any(callable(getattr(estimator, name, None)) for name in ("predict", "predict_proba"))
-    if estimator is not None and not (callable(getattr(estimator, "fit", None)) and asks):
+    predicts = any(callable(getattr(estimator, name, None)) for name in ("predict", "predict_proba"))
+    if estimator is not None and not (callable(getattr(estimator, "fit", None)) and predicts):
         raise UsageError(
-            f"a reward model needs fit and predict (or predict_proba), but a {type(estimator).__name__} has not both."
+            f"a reward model needs fit and predict (or predict_proba), but a {type(estimator).__name__} lacks one of them."
         )
     if isinstance(estimator, type):
-        raise UsageError(f"give the reward model as an object, {estimator.__name__}(), not as the class.")
+        raise UsageError(f"pass an instance of the reward model, {estimator.__name__}(), not the class.")
     return estimator
 
 
@@ -201,7 +201,7 @@ def training_needs(logs: Logs) -> Needs:
 
 
 def training_of(rounds: Rounds, features: ModelFeatures) -> TrainingRounds:
-    """The contexts, actions and rewards of a batch; contexts that are no numbers are counted as faults."""
+    """The contexts, actions and rewards of a batch; non-numeric entries in numeric contexts count as faults."""
     assert rounds.action is not None
     values = features.read(rounds)
     counts = action_counts(rounds)

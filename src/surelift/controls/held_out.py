@@ -18,8 +18,8 @@ from surelift.logs.sources.slice import Slice
 from surelift.logs.vectors import Vectors
 
 SAME_ROUNDS = (
-    "the reward model would be fitted on the rounds it judges, which voids a certificate; fit it on another log, or leave "
-    "it to be refitted along the way: control=models.refitted(estimator)."
+    "the reward model would be fitted on the rounds it predicts, which voids a certificate; fit it on another log, or refit "
+    "it as the log grows: control=models.refitted(estimator)."
 )
 
 
@@ -29,26 +29,26 @@ class FittedOn:
     estimator: Any
     predictable: ClassVar[bool] = True
     in_order: ClassVar[bool] = False
-    assumes: ClassVar[str] = "the reward model was fitted on other rounds than these"
+    assumes: ClassVar[str] = "the reward model was fitted on other rounds"
 
     def needs(self, logs: Logs) -> Needs:
         if _share_files(logs.source, self.logs.source):
             raise UsageError(SAME_ROUNDS)
         if logs.scale != self.logs.scale:
-            raise UsageError("the log of the reward model declares another reward range, or costs for rewards.")
+            raise UsageError("the reward model's log declares another reward range, or costs instead of rewards.")
         training_needs(logs)
         features = self.logs.declaration.contexts or ()
         logs.require_columns(features, role="a feature of the reward model")
         return Needs(read=features)
 
-    def start(self, logs: Logs) -> "_Apart":
-        return _Apart(self)
+    def start(self, logs: Logs) -> "_HeldOutModel":
+        return _HeldOutModel(self)
 
     def describe(self) -> dict[str, Any]:
         return {"model": "fitted on another log", "estimator": name_of(self.estimator)}
 
 
-class _Apart:
+class _HeldOutModel:
     def __init__(self, model: FittedOn) -> None:
         self._features = ModelFeatures(model.logs.declaration.contexts or ())
         training, self._actions = whole_training(model.logs, self._features)
@@ -72,7 +72,7 @@ class _Apart:
 
 
 def fingerprint_of(training: TrainingRounds) -> Fingerprint:
-    """Of the contexts, actions and rewards, in any order."""
+    """A fingerprint of the contexts, actions and rewards, in any order."""
     hashes = RoundHashes(len(training.reward))
     for column in (*training.features.T, training.action.astype(np.float64), training.reward):
         hashes.mix(np.ascontiguousarray(column))
@@ -90,7 +90,7 @@ def _share_files(first: Source, second: Source) -> bool:
 
 
 def whole_training(logs: Logs, features: ModelFeatures) -> tuple[TrainingRounds, int]:
-    """All rounds of a log to learn from, held in memory, and its number of actions."""
+    """All rounds of a log in memory, to train on, and the number of actions."""
     parts, rows, actions = [], 0, set()
     for batch in logs.batches(training_needs(logs)):
         rounds = Rounds(logs, batch)
@@ -100,7 +100,7 @@ def whole_training(logs: Logs, features: ModelFeatures) -> tuple[TrainingRounds,
         if rounds.size:
             actions.add(actions_of(rounds))
     if not actions:
-        raise LogsError("the log to fit a reward model on is empty.")
+        raise LogsError("the log to fit the reward model on is empty.")
     if len(actions) > 1:
-        raise LogsError(f"a reward model needs the same actions in every round, but their number varies: {actions}.")
+        raise LogsError(f"a reward model needs the same actions in every round, but the action counts vary: {actions}.")
     return TrainingRounds.joined(parts), actions.pop()

@@ -1,4 +1,4 @@
-"""A ridge regression for every action: a reward model that is fitted and asked in a moment, however many contexts."""
+"""One ridge regression per action: a reward model that is fast to fit and evaluate, however many contexts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,16 +8,16 @@ import numpy as np
 from surelift.arrays import FloatArray, IntArray
 from surelift.errors import UsageError
 
-# Rewards on [0, 1] with as much of their variance in the contexts as there is noise of about half its size.
+# A prior for rewards on [0, 1]: noise with about half the variance that the contexts explain.
 _PENALTY = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """Contexts brought to mean 0 and variance 1; one that is missing counts as the mean."""
+    """Contexts are standardised to mean 0 and variance 1; a missing one is replaced by the mean."""
 
     centre: FloatArray  # (contexts,)
-    scale: FloatArray  # (contexts,), 0 for those that did not vary
+    scale: FloatArray  # (contexts,), 0 for contexts that do not vary
     weights: FloatArray  # (actions, contexts)
     constants: FloatArray  # (actions,)
 
@@ -27,43 +27,43 @@ class Linear:
 
         width = contexts.shape[1]
         centre, scale = _moments(contexts)
-        found = cls(centre, scale, np.zeros((actions, width)), np.full(actions, float(reward.mean())))
+        model = cls(centre, scale, np.zeros((actions, width)), np.full(actions, float(reward.mean())))
         products, sums = np.zeros((actions, width, width)), np.zeros((actions, width))
         with_reward = np.zeros((actions, width))
         for rows in _pieces(len(contexts)):
-            design = found._standardised(contexts[rows])
-            for one in np.unique(action[rows]):
-                mine = design[action[rows] == one]
-                products[one] += mine.T @ mine
-                sums[one] += mine.sum(axis=0)
-                with_reward[one] += reward[rows][action[rows] == one] @ mine
+            design = model._standardise(contexts[rows])
+            for a in np.unique(action[rows]):
+                taken = design[action[rows] == a]
+                products[a] += taken.T @ taken
+                sums[a] += taken.sum(axis=0)
+                with_reward[a] += reward[rows][action[rows] == a] @ taken
         penalty = _PENALTY * max(float(np.trace(products, axis1=1, axis2=2).sum() / len(contexts)), 1e-300)
-        for one in np.unique(action):
-            count, mean = np.count_nonzero(action == one), reward[action == one].mean()
-            middle = sums[one] / count
-            around = products[one] - count * np.outer(middle, middle)
-            found.weights[one] = solve(
-                around + penalty * np.eye(width), with_reward[one] - count * mean * middle, assume_a="pos"
+        for a in np.unique(action):
+            count, mean = np.count_nonzero(action == a), reward[action == a].mean()
+            middle = sums[a] / count
+            covariance = products[a] - count * np.outer(middle, middle)
+            model.weights[a] = solve(
+                covariance + penalty * np.eye(width), with_reward[a] - count * mean * middle, assume_a="pos"
             )
-            found.constants[one] = mean - middle @ found.weights[one]
-        return found
+            model.constants[a] = mean - middle @ model.weights[a]
+        return model
 
     def predict(self, contexts: FloatArray) -> FloatArray:
-        """What every action is expected to earn, (rounds, actions)."""
-        parts = [self._standardised(contexts[rows]) @ self.weights.T for rows in _pieces(len(contexts))]
+        """The expected reward of every action, shape (rounds, actions)."""
+        parts = [self._standardise(contexts[rows]) @ self.weights.T for rows in _pieces(len(contexts))]
         return np.concatenate([np.zeros((0, len(self.weights))), *parts]) + self.constants
 
-    def _standardised(self, contexts: FloatArray) -> FloatArray:
+    def _standardise(self, contexts: FloatArray) -> FloatArray:
         return np.where(np.isnan(contexts), 0.0, (contexts - self.centre) * self.scale)
 
 
 def _pieces(rounds: int, size: int = 2048) -> Iterator[slice]:
-    """A few rounds at a time: copies of all of them would take longer than the work."""
+    """Slices of a few rounds: copying all rounds at once would take longer than the computation."""
     return (slice(start, start + size) for start in range(0, rounds, size))
 
 
 def _moments(contexts: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The means of what is known, and one over the standard deviation; 0 for a context that does not vary."""
+    """Means over known entries, and inverse standard deviations; 0 for a context that does not vary."""
     count = np.zeros(contexts.shape[1])
     total, squares = np.zeros_like(count), np.zeros_like(count)
     for rows in _pieces(len(contexts)):
@@ -78,7 +78,7 @@ def _moments(contexts: FloatArray) -> tuple[FloatArray, FloatArray]:
     spread = np.sqrt(squares / count)
     if not np.isfinite(spread).all():
         raise UsageError(
-            f"context number {int(np.argmin(np.isfinite(spread)))} of the reward model holds numbers too large to be "
-            "squared; scale it before."
+            f"context number {int(np.argmin(np.isfinite(spread)))} of the reward model holds numbers too large to "
+            "square; rescale it first."
         )
     return centre, np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 1e-12 * np.abs(centre))

@@ -1,8 +1,8 @@
-r"""Control by a known largest weight: weights average to 1, and none exceeds W.
+r"""Control by a known maximum weight: weights average to 1, and none exceeds W.
 
-Where production can take every action of the policy, w - 1 has mean zero, and phi = w r - rho (w - 1) the mean of w r; and
-phi >= -rho (W - 1). It needs the logged probabilities only, and a W that follows from how the policy is built. Without
-full support it would be false, not loose: a policy that gives no action more than W times its chance in production has it.
+If production supports every action of the policy, w - 1 has mean zero, so phi = w r - rho (w - 1) has the mean of w r, and
+phi >= -rho (W - 1). It needs only the logged probabilities, and a W that follows from how the policy is built. Without
+full support it would be false, not loose; giving no action more than W times production's probability ensures it.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from surelift.quantities import Weights
 
 @dataclass(frozen=True, slots=True)
 class MaxWeightControl:
-    """The share of each policy's weights minus 1 that is taken off."""
+    """The share of each policy's excess weight (the weight minus 1) that is subtracted."""
 
     shares: tuple[tuple[str, float], ...]
 

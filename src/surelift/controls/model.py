@@ -1,7 +1,7 @@
-"""What a reward model is: for each round a reward it expects of every action, on [0, 1].
+"""The reward-model protocol: for each round, the expected reward of every action, on [0, 1].
 
-In a certificate it stands beside the share in weight control (``controls/weights``), and may be as wrong as it likes: only
-*when* it is known matters. It is predictable if what it says of a round was fixed before that round's action and reward.
+In a certificate it complements the share in weight control (``controls/weights``) and may be arbitrarily wrong: only
+*when* it is known matters. It is predictable if a round's predictions were fixed before its action and reward.
 """
 
 from typing import Any, ClassVar, Protocol
@@ -16,47 +16,47 @@ from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
 
 CROSS_FITTED = (
-    "a cross-fitted reward model gives point estimates, never a certificate: rounds of different folds know of each other. "
-    "Use models.refitted, models.fitted_on or models.given."
+    "a cross-fitted reward model gives point estimates, never a certificate: rounds of different folds depend on each "
+    "other. Use models.refitted, models.fitted_on or models.given."
 )
 
 
 class Predictor(Protocol):
-    """A model on its way through a log, batch after batch in order."""
+    """A model passing through a log, one batch after another in order."""
 
     def predictions(self, rounds: Rounds) -> Vectors:
-        """What each action of each round is expected to earn, on [0, 1], laid out as production's vectors are."""
+        """The expected reward of each action in each round, on [0, 1], laid out like production's vectors."""
         ...
 
     def finish(self) -> None:
-        """Called after the last round; raises if the model had no right to speak of them."""
+        """Called after the last round; raises if the model was not allowed to predict these rounds."""
         ...
 
 
 class RewardModel(Protocol):
     predictable: ClassVar[bool]
-    """Whether it may enter a certificate."""
+    """Whether a certificate may use it."""
     in_order: ClassVar[bool]
-    """Whether it must meet the rounds in their order, in one process."""
+    """Whether it must see the rounds in order, in one process."""
     assumes: ClassVar[str]
-    """What has to be true of it, where it does."""
+    """What must be true for a certificate that uses it."""
 
     def needs(self, logs: Logs) -> Needs:
-        """The columns to read; raises if these logs cannot carry this model."""
+        """The columns to read; raises if these logs do not support this model."""
         ...
 
     def start(self, logs: Logs) -> Predictor: ...
 
     def describe(self) -> dict[str, Any]:
-        """What it is, as it is written into a certificate."""
+        """The model as it is stored in a certificate."""
         ...
 
 
 def within_range(predicted: FloatArray) -> FloatArray:
-    """Predictions brought into [0, 1], where rewards lie: a model may overshoot, a control may not."""
+    """Clip predictions to [0, 1], the range of rewards: a control must not overshoot."""
     if not np.isfinite(predicted).all():
         raise LogsError(
-            f"the reward model predicted {np.count_nonzero(~np.isfinite(predicted)):,} values that are no finite numbers; "
-            "check its features, or leave control= to weights."
+            f"the reward model predicted {np.count_nonzero(~np.isfinite(predicted)):,} values that are not finite; "
+            "check its features, or drop the model and use weight control."
         )
     return np.clip(predicted, 0.0, 1.0)

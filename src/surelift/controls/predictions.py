@@ -1,4 +1,4 @@
-"""A reward model's predictions that lie beside the log: a list column, a matrix, a function of the batch."""
+"""Precomputed predictions of a reward model: a list column, a matrix, or a function of the batch."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ SUBJECT = "the reward model"
 
 @dataclass(frozen=True, slots=True)
 class GivenPredictions:
-    """Expected rewards in the units of the reward (or cost) column, from a model that was not fitted on these rounds."""
+    """Expected rewards in the units of the reward (or cost) column, from a model not fitted on these rounds."""
 
     reader: Reader
     predictable: ClassVar[bool] = True
@@ -34,13 +34,13 @@ class GivenPredictions:
         return self
 
     def predictions(self, rounds: Rounds) -> Vectors:
-        found = self.reader.read(rounds, SUBJECT)
-        if not isinstance(found, Vectors):
+        predicted = self.reader.read(rounds, SUBJECT)
+        if not isinstance(predicted, Vectors):
             raise UsageError(f"{SUBJECT} must predict a reward for every action: a list column, columns, or a matrix.")
-        rounds.check_vector_layout(found, SUBJECT)
+        rounds.check_vector_layout(predicted, SUBJECT)
         if rounds.faults.tallies:
-            return found.replace_values(np.zeros(len(found.values)))
-        return found.replace_values(within_range(rounds.logs.scale.unit(found.values)))
+            return predicted.replace_values(np.zeros(len(predicted.values)))
+        return predicted.replace_values(within_range(rounds.logs.scale.unit(predicted.values)))
 
     def finish(self) -> None:
         pass

@@ -1,8 +1,8 @@
-"""A reward model that learns from the log it judges, and never from a round it has yet to judge.
+"""A reward model that learns online from the log it predicts, and never from a round it has yet to predict.
 
-It is fitted when 64, 128, 256, ... rounds have passed and a new moment begins, on the rounds before it, and speaks of the
-rounds after. So what it says of a round is known before its action, whatever the log, and the certificate holds.
-(K-fold cross-fitting does not: two rounds in two folds know of each other, and the product of their factors has a mean
+It is refitted when 64, 128, 256, ... rounds have passed and a new timestamp begins, on the rounds before it, and predicts
+the rounds after. So its prediction for a round is known before that round's action, and the certificate holds. (K-fold
+cross-fitting does not qualify: two rounds in two folds depend on each other, and the product of their factors has a mean
 above 1.)
 """
 
@@ -29,7 +29,7 @@ LAST = 1 << 20
 @dataclass(frozen=True, slots=True, eq=False)
 class Refitted:
     estimator: Any
-    """None for the default, gradient boosting; "linear" for a ridge regression of every action."""
+    """None for the default, gradient boosting; "linear" for one ridge regression per action."""
     predictable: ClassVar[bool] = True
     in_order: ClassVar[bool] = True
     assumes: ClassVar[str] = "the rounds are in the order of their decisions"
@@ -37,8 +37,8 @@ class Refitted:
     def needs(self, logs: Logs) -> Needs:
         if logs.declaration.time is None:
             raise UsageError(
-                "a reward model that is refitted along the way must know what came first: name the column of decision "
-                "times in time=, ascending; or give a model fitted apart, models.fitted_on(other_logs) or "
+                "a reward model that learns online needs the order of the decisions: name the column of decision times "
+                "in time=, ascending; or give a model fitted on other data, models.fitted_on(other_logs) or "
                 "models.given('column')."
             )
         return training_needs(logs)
@@ -71,7 +71,7 @@ class _Refitting:
         if actions != self._actions:
             raise LogsError(
                 f"the number of actions changes from {self._actions} to {actions} in row {rounds.start:,}; a reward model "
-                "fitted here needs the same actions in every round. Give its predictions in a list column instead."
+                "fitted here needs the same actions in every round. Otherwise give its predictions in a list column."
             )
         if self._due <= LAST:
             self._kept.append(training)
@@ -93,17 +93,17 @@ class _Refitting:
         pass
 
     def _refits(self, times: Any) -> Iterator[int]:
-        """Where in the batch a refit is due: at the first round of a moment, so that rounds of one moment share a model.
+        """Where in the batch a refit is due: at the first round of a timestamp, so that simultaneous rounds share a model.
 
-        How they lie within their moment may depend on their rewards.
+        Their order within a timestamp may depend on their rewards.
         """
         later = np.ones(len(times), dtype=np.bool_)
         later[1:] = times[1:] > times[:-1]
         later[0] = self._latest is not None and times[0] > self._latest
-        for place in np.flatnonzero(later):
-            if self._seen + int(place) >= self._due and self._due <= LAST:
-                yield int(place)
-                while self._due <= self._seen + place:
+        for index in np.flatnonzero(later):
+            if self._seen + int(index) >= self._due and self._due <= LAST:
+                yield int(index)
+                while self._due <= self._seen + index:
                     self._due *= 2
 
     def _check_order(self, rounds: Rounds, times: Any) -> None:
@@ -111,7 +111,7 @@ class _Refitting:
             return
         if self._latest is not None and np.asarray(self._latest).dtype.kind != times.dtype.kind:
             raise LogsError(
-                f"time {rounds.declaration.time!r} holds numbers in some rows and text in others; write it in one way."
+                f"time {rounds.declaration.time!r} holds numbers in some rows and text in others; use one format."
             )
         earlier = np.zeros(rounds.size, dtype=np.bool_)
         earlier[1:] = ~(times[1:] >= times[:-1])

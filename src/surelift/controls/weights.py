@@ -1,12 +1,12 @@
-r"""Weight control: how far a weight lies from its mean is known, since the whole distributions are.
+r"""Weight control: how far an importance weight lies from its mean is known if both distributions are.
 
 With g = min(rho w, k), the term phi = w r - g + sum_a pi0(a) min(rho w(a), k) has the mean of w r whatever the support of
-pi0, since g minus its exact conditional mean has mean zero; and phi >= -k, since g <= k. A large weight then no longer
-surprises by its size, only by its reward. The sum is taken as sum_a min(rho pi(a), k pi0(a)): no division, and right where
-pi0 is zero. A reward model q, known before the round, may stand beside rho: then only what it did not foresee surprises.
+pi0, since g minus its exact conditional mean has mean zero; and phi >= -k, since g <= k. A large weight then adds no
+variance by its size, only by its reward. The sum is computed as sum_a min(rho pi(a), k pi0(a)), which needs no division
+and is right where pi0 is zero. A reward model q, known before the round, can complement rho: then only its errors remain.
 
-Where two policies are compared, what is taken off is counted from the smallest weight up, min(rho (w - w_min), k): that
-shifts g and its mean alike for a constant, and keeps a cautious mixture's certificate in proportion with a model too.
+When two policies are compared, the control is measured from the smallest weight, min(rho (w - w_min), k): this shifts g
+and its mean by the same constant, and keeps the certificate of a blend proportional, with a model too.
 """
 
 from collections.abc import Mapping
@@ -27,49 +27,49 @@ CAP, GROWTH = 8.0 / 9.0, 9.0
 
 @dataclass(frozen=True, slots=True)
 class WeightControl:
-    """The share of the weight that is taken off (the rho above), and the cap on what is taken off (k)."""
+    """The controlled share of the weight (rho above), and the cap on the control (k)."""
 
     share: float
     cap: float
     by_model: bool = False
-    """Whether the share is of the weight times the predicted reward."""
+    """Whether the share applies to the weight times the predicted reward."""
 
 
 @dataclass(frozen=True, slots=True)
 class TakenOff:
-    """In every round, of the logged action; and of every action times its share, laid out as ``logging`` is."""
+    """The control before capping: of the logged action, and of every action times its share, laid out as ``logging``."""
 
     taken: FloatArray
     expected: FloatArray
     logging: Vectors
 
     def adjustment(self, cap: float) -> FloatArray:
-        """What is added to a term: minus what is taken off, capped, plus its mean over all actions."""
+        """What is added to a term: minus the capped control, plus its mean over all actions."""
         mean = self.logging.fold(np.add, np.minimum(self.expected, cap * self.logging.values), empty=0.0)
         adjustment: FloatArray = mean - np.minimum(self.taken, cap)
         return adjustment
 
 
 class KnownDistributions:
-    """The distributions of a batch: production's, made to sum to 1 exactly, and the policies'; and what a model predicts."""
+    """A batch's distributions: production's, normalised to sum to 1, and the policies'; and a model's predictions."""
 
     def __init__(self, rounds: Rounds, found: Mapping[str, Probabilities], predicted: Vectors | None) -> None:
         assert rounds.logging_shares is not None
         assert rounds.action is not None
         self._logging, self._action = rounds.logging_shares, rounds.action
-        self._vectors = {name: one.vectors for name, one in found.items()}
+        self._vectors = {name: probabilities.vectors for name, probabilities in found.items()}
         self._logged_chance = self._logging.at(self._action)
         self._predicted = predicted
-        # Where the propensity is larger than the vector says, the factor of the round is divided by as much: it is never
+        # If the propensity exceeds its entry in the vector, the round's factor is divided by the ratio: the factor is never
         # negative, so its mean stays at most 1.
         self.overstated = overstated(rounds)
 
     def weights(self, name: str) -> Weights:
-        """The weight of the logged action, from the vectors alone."""
-        entries = self._of(name).at(self._action)
+        """The importance weight of the logged action, from the vectors alone."""
+        entries = self._vectors_of(name).at(self._action)
         return Weights(entries / self._logged_chance, (entries - self._logged_chance) / self._logged_chance)
 
-    def _of(self, name: str) -> Vectors:
+    def _vectors_of(self, name: str) -> Vectors:
         vectors = self._vectors[name]
         if vectors is None:
             raise UsageError(
@@ -80,14 +80,14 @@ class KnownDistributions:
     def taken_off(
         self, quantity: Quantity, candidate: str, *, share: float, by_model: bool, smallest: Mapping[str, float]
     ) -> TakenOff:
-        """What a control takes off a term before it is capped."""
+        """The control of a term before capping."""
         everywhere, logged = (None, None) if not by_model else self._predictions()
         expected = np.zeros(len(self._logging.values))
         for name, part in quantity.taken_off(candidate, share, everywhere).items():
-            expected += part * (self._of(name).values - smallest[name] * self._logging.values)
+            expected += part * (self._vectors_of(name).values - smallest[name] * self._logging.values)
         taken = np.zeros(len(self._logging))
         for name, part in quantity.taken_off(candidate, share, logged).items():
-            # From the excess: a smallest weight near 1 would drown in the rounding of the weight.
+            # From the excess: a smallest weight near 1 would be lost in the rounding of the weight.
             taken += part * (self.weights(name).excess + (1.0 - smallest[name]))
         return TakenOff(taken, expected, self._logging)
 
@@ -97,7 +97,7 @@ class KnownDistributions:
 
 
 def overstated(rounds: Rounds) -> FloatArray:
-    """By how much, relatively, each propensity exceeds its entry in production's vector."""
+    """The relative excess of each propensity over its entry in production's vector."""
     assert rounds.logging_shares is not None
     assert rounds.action is not None
     with np.errstate(invalid="ignore", divide="ignore"):

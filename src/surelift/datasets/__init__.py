@@ -1,4 +1,4 @@
-"""Logs whose truth is known: the embedded shop, and any labelled data set turned into decisions."""
+"""Logs with known true values: an embedded shop, and any labelled data set turned into bandit feedback."""
 
 from surelift.datasets.shop import Shop, shop
 from surelift.datasets.supervised import (

@@ -1,4 +1,4 @@
-"""The embedded demo: a small web shop whose truth is known, so that every bound can be held against it."""
+"""The embedded demo: a small web shop with known true values, against which every bound can be checked."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -21,11 +21,11 @@ _SECONDS = 28 * 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class Shop:
-    """Four weeks of one item shown per visit, and what each policy is truly worth."""
+    """Four weeks of visits, one item shown per visit, and the true value of each policy."""
 
     table: ArrowTable
     true_values: dict[str, float]
-    """Expected clicks a visit, computed over all contexts and items: of ``logging`` and of each candidate."""
+    """Expected clicks per visit over all contexts and items, for ``logging`` and each candidate."""
 
     def logs(self) -> Logs:
         return Logs(self.table, **self.columns())
@@ -44,7 +44,7 @@ class Shop:
 
 
 def shop(rounds: int = 20_000, *, seed: int = SEED) -> Shop:
-    """Draw visits from the shop; the shop itself is always the same.
+    """Simulate visits to the shop, whose click rates and policies are fixed.
 
     >>> shop(rounds=2).table.column_names
     ['time', 'visitor', 'device', 'daypart', 'item', 'click', 'propensity', 'p_better', 'p_slight', 'p_worse']
@@ -77,7 +77,7 @@ def shop(rounds: int = 20_000, *, seed: int = SEED) -> Shop:
 
 
 def _click_rates(contexts: int) -> FloatArray:
-    """Between about 2% and 25%: a popularity of the item, and a taste of the visitor."""
+    """Between about 2% and 25%: item popularity plus visitor taste."""
     rng = np.random.default_rng(1)
     popularity = np.linspace(-3.4, -1.9, len(ITEMS))
     taste = 1.6 * (rng.random((contexts, len(ITEMS))) - 0.5)
@@ -86,7 +86,7 @@ def _click_rates(contexts: int) -> FloatArray:
 
 
 def _policies(clicks: FloatArray) -> dict[str, FloatArray]:
-    """Production knows popularity a little; the candidates know more, hardly more, and less."""
+    """Production knows item popularity roughly; the candidates know more, slightly more, and less."""
     popularity = np.broadcast_to(clicks.mean(axis=0), clicks.shape)
     hunch = np.random.default_rng(2).random(clicks.shape)
     return {
@@ -109,7 +109,7 @@ def _explore(policy: FloatArray, epsilon: float) -> FloatArray:
 
 
 def _draw(distributions: FloatArray, uniforms: FloatArray) -> IntArray:
-    """One position a row, by inversion: the stream of uniforms is the only randomness."""
+    """One position per row, by inversion: ``uniforms`` is the only randomness."""
     inner = np.cumsum(distributions, axis=1)[:, :-1]
     positions: IntArray = (uniforms[:, None] >= inner).sum(axis=1)
     return positions

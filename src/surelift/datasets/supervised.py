@@ -1,4 +1,4 @@
-"""From features and labels to logged decisions, as in Section 5 of the paper: actions are labels, the right one pays."""
+"""Turn features and labels into bandit feedback, as in Section 5 of the paper: actions are labels, the right one pays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from surelift.logs.logs import Logs
 
 @dataclass(frozen=True, slots=True)
 class BanditFeedback:
-    """What a logging policy would have logged on a labelled data set, and the truth behind it."""
+    """What a logging policy would have logged on a labelled data set, and the true expected rewards."""
 
     features: FloatArray
     actions: tuple[str, ...]
-    """The labels, in the order of their strings."""
+    """The labels, sorted as strings."""
     action: IntArray
     reward: FloatArray
     logging: FloatArray  # (rounds, actions)
@@ -32,7 +32,7 @@ class BanditFeedback:
         )  # fmt: skip
 
     def true_value(self, policy: FloatArray) -> float:
-        """The expected reward of a policy, (rounds, actions), over the contexts of this data set."""
+        """The expected reward of a policy, (rounds, actions), over this data set's contexts."""
         return float((policy * self.expected_rewards).sum(axis=1).mean())
 
 
@@ -52,13 +52,13 @@ def ideal_policy(codes: IntArray, actions: int, *, temperature: float) -> FloatA
     >>> ideal_policy(np.array([1]), 2, temperature=1.0).round(3).tolist()
     [[0.269, 0.731]]
     """
-    return _peaked(codes, actions, temperature)
+    return _peaked_policy(codes, actions, temperature)
 
 
 def faulty_policy(codes: IntArray, actions: int, *, temperature: float, faulty: Sequence[int] = (0, 1)) -> FloatArray:
-    """The same, but for the labels in ``faulty`` its peak sits on the next label, a wrong one."""
+    """The same, but for the labels in ``faulty`` the peak is on the next label, a wrong one."""
     shifted = np.where(np.isin(codes, list(faulty)), (codes + 1) % actions, codes)
-    return _peaked(shifted, actions, temperature)
+    return _peaked_policy(shifted, actions, temperature)
 
 
 def supervised_to_bandit(
@@ -69,7 +69,7 @@ def supervised_to_bandit(
     noise: float = 0.0,
     rng: np.random.Generator,
 ) -> BanditFeedback:
-    """Let a logging policy, (rounds, labels), choose a label for each row; the right one pays with probability 1 - noise.
+    """Let a logging policy, (rounds, labels), choose a label per row; the right one pays with probability 1 - noise.
 
     A wrong one pays with probability ``noise``. Columns of ``logging`` follow the sorted strings of the labels.
     """
@@ -78,7 +78,7 @@ def supervised_to_bandit(
         raise UsageError(f"noise must lie in [0, 0.5], but is {noise}.")
     if logging.shape != (len(codes), len(actions)):
         raise UsageError(
-            f"logging must have shape {(len(codes), len(actions))}, a column per label, not {logging.shape}."
+            f"logging must have shape {(len(codes), len(actions))}, one column per label, not {logging.shape}."
         )
     expected = np.full(logging.shape, noise)
     rows = np.arange(len(codes))
@@ -89,7 +89,7 @@ def supervised_to_bandit(
     return BanditFeedback(np.asarray(features), actions, action, reward, logging, expected)
 
 
-def _peaked(peaks: IntArray, actions: int, temperature: float) -> FloatArray:
+def _peaked_policy(peaks: IntArray, actions: int, temperature: float) -> FloatArray:
     if not temperature > 0:
         raise UsageError(f"temperature must be positive, but is {temperature}.")
     # Relative to the peak, so that a small temperature does not overflow.

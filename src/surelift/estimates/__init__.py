@@ -1,4 +1,4 @@
-"""Sums become a point estimate: one line each in ``ESTIMATES``."""
+"""Point estimates from sums: one line each in ``ESTIMATES``."""
 
 from surelift.estimates.doubly_robust import (
     DirectMethod,
@@ -35,7 +35,7 @@ __all__ = [
 
 ESTIMATES: dict[str, Estimate] = {
     "ips": Estimate(
-        says="The mean of w r: unbiased under full support, and wild where weights are large.",
+        says="The mean of w r: unbiased under full support, with high variance if weights are large.",
         seen="Horvitz and Thompson (1952); the paper, Equation 2",
     ),
     "clipped": Estimate(
@@ -44,22 +44,22 @@ ESTIMATES: dict[str, Estimate] = {
         parameter="clip", regularizer=Clipping,
     ),
     "exponential-smoothing": Estimate(
-        says="The mean of p r / q^alpha: between counting every round alike (0) and IPS (1).",
+        says="The mean of p r / q^alpha: between weighting every round equally (0) and IPS (1).",
         seen="Aouali et al. (2023); the paper, Equation 4",
         parameter="alpha", regularizer=ExponentialSmoothing,
     ),
     "implicit-exploration": Estimate(
-        says="The mean of p r / (q + smoothing/2): biased down, tame where propensities are small.",
+        says="The mean of p r / (q + smoothing/2): biased down, with low variance if propensities are small.",
         seen="Gabbianelli et al. (2024); the paper, Equation 17",
         parameter="smoothing", regularizer=ImplicitExploration,
     ),
     "shrinkage": Estimate(
-        says="The mean of w t/(w^2 + t) r with strength t: large weights shrink towards zero.",
+        says="The mean of w t/(w^2 + t) r with strength t: large weights are shrunk towards zero.",
         seen="Su et al. (2020)",
         parameter="strength", regularizer=Shrinkage,
     ),
     "harmonic": Estimate(
-        says="The mean of w/(1 - s + s w) r with strength s in (0, 1]: weights pulled towards 1 from both sides.",
+        says="The mean of w/(1 - s + s w) r with strength s in (0, 1]: weights are pulled towards 1 from both sides.",
         seen="Metelli et al. (2021)",
         parameter="strength", regularizer=Harmonic,
     ),
@@ -79,32 +79,32 @@ ESTIMATES: dict[str, Estimate] = {
         parameter="smoothing", regularizer=LinearSmoothing,
     ),
     "snips": Estimate(
-        says="The sum of w r over the sum of w: stays in the range, slightly biased, and steadier than IPS.",
+        says="The sum of w r over the sum of w: stays within the reward range, slightly biased, less variable than IPS.",
         seen="Swaminathan and Joachims (2015)",
         value=self_normalised,
     ),
     "dm": Estimate(
-        says="The direct method: what a reward model expects of the policy. As good or as biased as the model.",
+        says="The direct method: a reward model's expected reward under the policy. As good or as biased as the model.",
         seen="Beygelzimer and Langford (2009)",
         regularizer=DirectMethod,
     ),
     "dr": Estimate(
-        says="Doubly robust: what the model expects, and w (r - expected) for what it got wrong.",
+        says="Doubly robust: the model's expected reward, plus w (r - predicted) to correct its errors.",
         seen="Dudik, Langford and Li (2011)",
         regularizer=DoublyRobust,
     ),
     "sndr": Estimate(
-        says="Doubly robust, with the correction divided by the sum of the weights: steadier, slightly biased.",
+        says="Doubly robust, with the correction divided by the sum of the weights: less variable, slightly biased.",
         seen="Thomas and Brunskill (2016)",
         regularizer=DirectMethod, besides=(Surprise(),), value=self_normalised_doubly_robust,
     ),
     "switch-dr": Estimate(
-        says="Doubly robust where the weight is at most clip, the model alone where it is larger.",
+        says="Doubly robust if the weight is at most clip, else the model alone.",
         seen="Wang, Agarwal and Dudik (2017)",
         parameter="clip", regularizer=SwitchDoublyRobust,
     ),
     "dr-os": Estimate(
-        says="Doubly robust with optimistic shrinkage: w t/(w^2 + t) with strength t in the place of w.",
+        says="Doubly robust with optimistic shrinkage: w t/(w^2 + t) with strength t in place of w.",
         seen="Su et al. (2020)",
         parameter="strength", regularizer=OptimisticShrinkage,
     ),

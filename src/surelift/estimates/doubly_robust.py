@@ -1,6 +1,6 @@
-"""Point estimates that ask a reward model, alone or corrected by importance weighting.
+"""Point estimates that use a reward model, alone or corrected by importance weighting.
 
-They are sums of a number a round, as the regularizers are, but none may stand inside a bound.
+Like the regularizers they are sums of one number per round, but none is valid in a bound.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class _AsksModel:
 
 @dataclass(frozen=True, slots=True)
 class DirectMethod(_AsksModel):
-    """What the model expects of the policy."""
+    """The model's expected reward under the policy."""
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
         return _expected(rounds)
@@ -31,7 +31,7 @@ class DirectMethod(_AsksModel):
 
 @dataclass(frozen=True, slots=True)
 class DoublyRobust(_AsksModel):
-    """What the model expects of the policy, and w times what it got wrong."""
+    """The model's expected reward under the policy, plus w times its error."""
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
         return _expected(rounds) + rounds.weight * _surprise(rounds)
@@ -39,7 +39,7 @@ class DoublyRobust(_AsksModel):
 
 @dataclass(frozen=True, slots=True)
 class Surprise(_AsksModel):
-    """w times what the model got wrong."""
+    """w times the model's error."""
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
         return rounds.weight * _surprise(rounds)
@@ -47,7 +47,7 @@ class Surprise(_AsksModel):
 
 @dataclass(frozen=True, slots=True)
 class SwitchDoublyRobust(_AsksModel):
-    """Doubly robust where the weight is at most ``clip``, the model alone where it is larger."""
+    """Doubly robust if the weight is at most ``clip``, else the model alone."""
 
     clip: float
 
@@ -60,7 +60,7 @@ class SwitchDoublyRobust(_AsksModel):
 
 @dataclass(frozen=True, slots=True)
 class OptimisticShrinkage(_AsksModel):
-    """Doubly robust with w t/(w^2 + t) in the place of w, t the ``strength``."""
+    """Doubly robust with w t/(w^2 + t) in place of w; t is the ``strength``."""
 
     strength: float
 
@@ -74,7 +74,7 @@ class OptimisticShrinkage(_AsksModel):
 
 
 def self_normalised_doubly_robust(sums: TermSums, moment: Moment) -> float:
-    """What the model expects, and the weighted mean of what it got wrong, over the sum of the weights."""
+    """The model's expected reward, plus the weighted mean of its errors."""
     surprise = sums.moments[Moment(Surprise())] / sums.weights.total if sums.weights.total > 0.0 else 0.0
     return sums.mean(moment) + surprise
 

@@ -1,4 +1,4 @@
-"""What a point estimate is: a regularizer whose mean it takes, or another use of its sums."""
+"""A point estimate: the mean of a regularizer, or another function of its sums."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ def mean(sums: TermSums, moment: Moment) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A line of the table of estimates."""
+    """A row of the table of estimates."""
 
     says: str
-    """What it is, in a sentence."""
+    """A one-sentence description."""
     seen: str
-    """Where it comes from."""
+    """The reference."""
     regularizer: Callable[..., Regularizer] = Plain
     parameter: Literal["", "clip", "alpha", "strength", "smoothing"] = ""
-    """The hyper-parameter the regularizer takes."""
+    """The regularizer's hyperparameter."""
     besides: tuple[Regularizer, ...] = ()
-    """What else its value is made from."""
+    """Further regularizers its value needs."""
     value: Callable[[TermSums, Moment], float] = mean
 
     @property

@@ -1,4 +1,4 @@
-"""What the paper says of logarithmic smoothing in expectation, with sample means put in: plug-ins, not certificates."""
+"""The paper's expectations for logarithmic smoothing, with sample means plugged in: not certificates."""
 
 import math
 
@@ -25,7 +25,7 @@ def sub_gaussian_smoothing(second_moment: float, *, rounds: int, delta: float) -
 def selection_suboptimality(
     best_discrepancy: float, *, smoothing: float, candidates: int, rounds: int, delta: float
 ) -> float:
-    """How far the largest estimate may be from the best policy, with probability 1 - delta (the paper, Proposition 9)."""
+    """How far the selected policy may be from the best one, with probability 1 - delta (the paper, Proposition 9)."""
     return smoothing * best_discrepancy + 2.0 * math.log(2.0 * candidates / delta) / (smoothing * rounds)
 
 

@@ -1,4 +1,4 @@
-"""Other people's formats become Logs and policies."""
+"""Import other tools' formats as logs and policies."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +35,7 @@ _ENDINGS = {
 
 
 def format_of(path: str | Path) -> str | None:
-    """The format that the name of a file tells, if it is another's.
+    """The format implied by a file name, or None if it is not one of these.
 
     >>> format_of("events.dsjson.gz"), format_of("log.parquet")
     ('dsjson', None)
@@ -45,22 +45,22 @@ def format_of(path: str | Path) -> str | None:
 
 
 def read(kind: str, paths: Sequence[str | Path], **options: Any) -> Imported:
-    """By the name of a format."""
+    """Read files in a named format."""
     if kind not in FORMATS:
-        raise UsageError(f"no format {kind!r}; the formats are {', '.join(FORMATS)}.")
+        raise UsageError(f"unknown format {kind!r}; choose from {', '.join(FORMATS)}.")
     known = inspect.signature(FORMATS[kind]).parameters
     for option in options:
         if option not in known:
             raise UsageError(
-                f"the format {kind} tells its columns itself and takes no {option}=; it takes "
+                f"the format {kind} defines its own columns and takes no {option}=; it takes "
                 f"{', '.join(name for name in known if name != 'paths')}."
             )
     return FORMATS[kind](paths, **options)
 
 
 def read_declared(kind: str, paths: Sequence[str | Path], declared: Mapping[str, Any]) -> Logs:
-    """The logs of which a certificate speaks: what an importer was told is among what it declared."""
+    """The logs a certificate refers to, with the importer's options taken from its declaration."""
     names = {"items": "action_count"}
     known = inspect.signature(FORMATS[kind]).parameters if kind in FORMATS else {}
-    told = {name: declared[names.get(name, name)] for name in known if names.get(name, name) in declared}
-    return read(kind, paths, **{name: value for name, value in told.items() if not isinstance(value, str)}).logs
+    options = {name: declared[names.get(name, name)] for name in known if names.get(name, name) in declared}
+    return read(kind, paths, **{name: value for name, value in options.items() if not isinstance(value, str)}).logs

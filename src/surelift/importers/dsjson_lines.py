@@ -1,9 +1,9 @@
-"""Vowpal Wabbit's dsjson: one JSON object a line, as its reinforcement-learning library and Azure Personalizer log it.
+"""Vowpal Wabbit's dsjson: one JSON object per line, as logged by its RL client library and Azure Personalizer.
 
     {"_label_cost": -1, "_label_probability": 0.8, "_label_Action": 2, "Timestamp": "...", "EventId": "...",
      "a": [2, 1, 3], "p": [0.8, 0.1, 0.1], "c": {...}, "pdrop": 0.5, "_skipLearn": true}
 
-``a`` ranks the actions from 1, the taken one first, and ``p`` holds the probabilities of all of them in that order.
+``a`` ranks the actions, numbered from 1, with the logged one first; ``p`` holds their probabilities in the same order.
 """
 
 import json
@@ -26,8 +26,8 @@ SKIPPED = "events marked _skipLearn, whose action was never shown"
 DANGLING = "rewards without a decision (dangling observations)"
 
 
-def parse(lines: list[tuple[int, bytes]], place: str, found: Found, *, sampled: bool) -> ArrowTable:
-    """A table of the decisions; ``sampled`` says whether events are known to have been dropped."""
+def parse(lines: list[tuple[int, bytes]], path: str, report: Found, *, sampled: bool) -> ArrowTable:
+    """A table of the decisions; ``sampled`` says whether events may have been dropped."""
     columns: dict[str, list[Any]] = {name: [] for name in SCHEMA.names}
     for number, line in lines:
         text = line.strip()
@@ -36,13 +36,13 @@ def parse(lines: list[tuple[int, bytes]], place: str, found: Found, *, sampled: 
         try:
             event = json.loads(text)
         except (ValueError, RecursionError):
-            found.breaks("lines are not JSON", place, number, text.decode(errors="replace"))
+            report.breaks("lines are not JSON", path, number, text.decode(errors="replace"))
             continue
         read = _round(event, sampled)
         if isinstance(read, str):
-            found.breaks(read, place, number, text.decode(errors="replace"))
+            report.breaks(read, path, number, text.decode(errors="replace"))
         elif read is None:
-            found.left_out[SKIPPED if "_skipLearn" in event else DANGLING] += 1
+            report.left_out[SKIPPED if "_skipLearn" in event else DANGLING] += 1
         else:
             for name, value in zip(SCHEMA.names, read, strict=True):
                 columns[name].append(value)
@@ -50,11 +50,11 @@ def parse(lines: list[tuple[int, bytes]], place: str, found: Found, *, sampled: 
 
 
 def _round(event: Any, sampled: bool) -> tuple[Any, ...] | str | None:
-    """The values of a round, or what is wrong with it, or None where it is no decision."""
+    """The values of a round, a description of what is wrong with it, or None if it is not a decision."""
     if not isinstance(event, dict):
-        return "lines are no JSON objects"
+        return "lines are not JSON objects"
     if "_outcomes" in event or "_slates" in event or "_label_ca" in event:
-        return "events have several slots or a continuous action (CCB, slates, CATS), which is not read"
+        return "events have several slots or a continuous action (CCB, slates, CATS), which is not supported"
     skipped = event.get("_skipLearn", False)
     if not isinstance(skipped, bool):
         return "events have a _skipLearn that is neither true nor false"
@@ -66,12 +66,12 @@ def _round(event: Any, sampled: bool) -> tuple[Any, ...] | str | None:
     if not _number(cost):
         return "events have no number in _label_cost"
     if not _number(propensity):
-        return "events have no number in _label_probability, which is never defaulted"
+        return "events have no number in _label_probability, which has no default"
     ranked, shares = event.get("a"), event.get("p")
     if not isinstance(ranked, list) or not isinstance(shares, list) or len(ranked) != len(shares):
-        return "events have no lists a and p of one length"
+        return "events have no lists a and p of equal length"
     if not all(_number(share) for share in shares):
-        return "events have no numbers in p"
+        return "events have an entry in p that is not a number"
     whole = all(isinstance(action, int) and not isinstance(action, bool) for action in ranked)
     if not ranked or not whole or sorted(ranked) != list(range(1, len(ranked) + 1)):
         return "events do not rank the actions 1 to K in a"
@@ -82,7 +82,7 @@ def _round(event: Any, sampled: bool) -> tuple[Any, ...] | str | None:
     if not (_number(dropped) and 0.0 <= dropped < 1.0):
         return "events have a pdrop outside [0, 1)"
     if dropped and not sampled:
-        return "events have a pdrop that was not seen before the log was read; write it plainly"
+        return "events have a pdrop that the first scan of the file did not find; write it without escapes"
     logging = [0.0] * len(ranked)
     for action, share in zip(ranked, shares, strict=True):
         logging[action - 1] = float(share)
@@ -103,5 +103,5 @@ def _number(value: Any) -> TypeGuard[float]:
 
 
 def _text(value: Any) -> str:
-    """Without halves of characters, which no table can hold."""
+    """Replace unpaired surrogates, which Arrow cannot store."""
     return str(value).encode(errors="replace").decode()

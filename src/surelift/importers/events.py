@@ -1,4 +1,4 @@
-"""Rounds from files whose lines are events, read in pieces; lines that are none are counted and refused."""
+"""Rounds from files of one event per line (or several lines), read in pieces; invalid lines are counted and rejected."""
 
 import gzip
 import zlib
@@ -20,30 +20,29 @@ BYTES_PER_PIECE = 1 << 24
 
 @dataclass(slots=True)
 class Found:
-    """What lines turned out to be: broken ones by reason with the first of each, and those that are no decisions."""
+    """What was not read: invalid lines by reason, with the first of each, and lines that are not decisions."""
 
     broken: Counter[str] = field(default_factory=Counter)
     first: dict[str, tuple[str, int, str]] = field(default_factory=dict)
-    """By reason: the file, the number of the line from 1, and what is in it."""
+    """By reason: the file, the line number from 1, and the line."""
     left_out: Counter[str] = field(default_factory=Counter)
 
-    def breaks(self, reason: str, place: str, line: int, text: str) -> None:
+    def breaks(self, reason: str, path: str, line: int, text: str) -> None:
         self.broken[reason] += 1
         if reason not in self.first:
-            self.first[reason] = (place, line, text if len(text) <= 80 else f"{text[:77]}...")
+            self.first[reason] = (path, line, text if len(text) <= 80 else f"{text[:77]}...")
 
     def refuse(self, what: str) -> None:
         if not self.broken:
             return
-        told = [
+        lines = "\n".join(
             f"- {count:,} {reason}; the first is line {self.first[reason][1]:,} of {self.first[reason][0]}: "
             f"{self.first[reason][2]!r}"
             for reason, count in self.broken.most_common()
-        ]
-        lines = "\n".join(told)
+        )
         raise LogsError(
-            f"{self.broken.total():,} events cannot be read as {what}:\n{lines}\nMend them, or leave such events out by a "
-            "rule that is blind to what they earned; nothing was computed."
+            f"{self.broken.total():,} events cannot be read as {what}:\n{lines}\nFix them, or drop such events by a rule "
+            "that does not depend on their rewards; nothing was computed."
         )
 
 
@@ -53,8 +52,8 @@ Parse = Callable[[list[tuple[int, bytes]], str, Found], ArrowTable]
 class Events:
     """A source of rounds for ``Logs``.
 
-    ``parse`` makes a table of numbered lines, and tells what it could not read; ``ends`` says after which line a piece may
-    end, where an event has several.
+    ``parse`` turns numbered lines into a table and reports what it could not read; ``ends`` says after which lines a piece
+    may end, if an event has several lines.
     """
 
     ordered = True
@@ -71,7 +70,7 @@ class Events:
         self.paths = files_of(paths)
         self.what = what
         self.left_out: Counter[str] = Counter()
-        """Lines that are no decisions, by reason, as the last pass found them."""
+        """Lines that are not decisions, by reason, from the last complete pass."""
         self._schema, self._parse, self._ends = schema, parse, ends
         self._count: int | None = None
 
@@ -90,18 +89,18 @@ class Events:
         return self._count
 
     def batches(self, needs: Needs) -> Iterator[Batch]:
-        found, start = Found(), 0
+        report, start = Found(), 0
         for path in self.paths:
             place_start = start
             for lines in self._pieces(path):
-                table = self._parse(lines, path, found).cast(self._schema).select(needs.columns())
-                # Once a line is broken there will be no answer: only the counting goes on.
-                for first in range(0, 0 if found.broken else table.num_rows, ROWS_PER_BATCH):
+                table = self._parse(lines, path, report).cast(self._schema).select(needs.columns())
+                # After an invalid line there will be no result: only count the rest.
+                for first in range(0, 0 if report.broken else table.num_rows, ROWS_PER_BATCH):
                     part = table.slice(first, ROWS_PER_BATCH)
                     yield Batch(part, start, path if len(self.paths) > 1 else "", place_start)
                     start += part.num_rows
-        found.refuse(self.what)
-        self.left_out = found.left_out
+        report.refuse(self.what)
+        self.left_out = report.left_out
 
     def _pieces(self, path: str) -> Iterator[list[tuple[int, bytes]]]:
         lines: list[tuple[int, bytes]] = []
@@ -117,15 +116,15 @@ class Events:
 
 
 def files_of(paths: Any) -> list[str]:
-    """The files that paths, folders and globs stand for."""
-    named = [paths] if isinstance(paths, str | Path) else paths
-    if not isinstance(named, Sequence) or not named or not all(isinstance(path, str | Path) for path in named):
-        raise UsageError("no file was named; give a path, a glob or a list of paths.")
-    return sorted({file for path in named for file in ([str(path)] if Path(path).is_file() else expand(str(path)))})
+    """The files that paths, folders and globs expand to."""
+    listed = [paths] if isinstance(paths, str | Path) else paths
+    if not isinstance(listed, Sequence) or not listed or not all(isinstance(path, str | Path) for path in listed):
+        raise UsageError("no file was given; give a path, a glob or a list of paths.")
+    return sorted({file for path in listed for file in ([str(path)] if Path(path).is_file() else expand(str(path)))})
 
 
 def numbered(path: str) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file, gzipped or not, counted from 1."""
+    """The lines of a file, gzipped or not, numbered from 1."""
     try:
         with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
             yield from enumerate(file, start=1)

@@ -1,4 +1,4 @@
-"""What an importer hands over."""
+"""The result of an import."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,18 +14,18 @@ from surelift.saving import write_beside
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The logs, and the policies that the format brings."""
+    """The logs, and the policies that come with the format."""
 
     logs: Logs
     policies: Mapping[str, Policy] = field(default_factory=dict)
 
     @property
     def left_out(self) -> dict[str, int]:
-        """Lines that are no decisions, by reason, as the last reading of the whole file found them."""
+        """Lines that are not decisions, by reason, from the last complete pass."""
         return dict(self.logs.source.left_out) if isinstance(self.logs.source, Events) else {}
 
     def to_parquet(self, path: str | Path) -> None:
-        """Write the rounds as a table: what is read more than once is read faster from there."""
+        """Write the rounds as a Parquet table, which is faster to read again."""
         import io
 
         import pyarrow as pa

@@ -22,16 +22,16 @@ def obp(
     reward_range: tuple[float, float] = (0, 1),
     name: str = "new",
 ) -> Imported:
-    """A log as obp's datasets give it, and the policy whose ``action_dist`` (rounds, actions, positions) is given.
+    """A log from an obp dataset, and the policy given by ``action_dist`` with shape (rounds, actions, positions).
 
-    With a ``position``, the distribution at the logged position is taken; production's, ``pi_b``, likewise.
+    With a ``position``, the distribution at the logged position is used, also for production's ``pi_b``.
     """
     if not isinstance(bandit_feedback, Mapping):
-        raise UsageError(f"bandit_feedback is obp's dict, but is a {type(bandit_feedback).__name__}.")
+        raise UsageError(f"bandit_feedback must be obp's dict, but is a {type(bandit_feedback).__name__}.")
     for key in ("reward", "pscore", "action"):
         if bandit_feedback.get(key) is None:
-            never = "; a propensity is never defaulted" if key == "pscore" else ""
-            raise UsageError(f"bandit_feedback has no {key!r}{never}; it has {', '.join(map(str, bandit_feedback))}.")
+            hint = "; a propensity has no default" if key == "pscore" else ""
+            raise UsageError(f"bandit_feedback has no {key!r}{hint}; it has {', '.join(map(str, bandit_feedback))}.")
     action = np.atleast_1d(np.asarray(bandit_feedback["action"]))
     position = bandit_feedback.get("position")
     declared: dict[str, Any] = {
@@ -41,51 +41,51 @@ def obp(
     if bandit_feedback.get("context") is not None:
         declared["contexts"] = bandit_feedback["context"]
     if bandit_feedback.get("pi_b") is not None:
-        declared["logging"] = _at_position(bandit_feedback["pi_b"], position, len(action), "pi_b")
+        declared["logging"] = _select_position(bandit_feedback["pi_b"], position, len(action), "pi_b")
     elif bandit_feedback.get("n_actions") is not None:
         declared["action_count"] = bandit_feedback["n_actions"]
     policies: dict[str, Policy] = (
         {} if action_dist is None
-        else {name: as_policy(_at_position(action_dist, position, len(action), "action_dist"))}
+        else {name: as_policy(_select_position(action_dist, position, len(action), "action_dist"))}
     )  # fmt: skip
     return Imported(Logs(**declared), policies)
 
 
-def _at_position(shares: Any, position: Any, rounds: int, what: str) -> Any:
-    """(rounds, actions) from (rounds, actions, positions)."""
+def _select_position(shares: Any, position: Any, rounds: int, what: str) -> Any:
+    """Select (rounds, actions) from (rounds, actions, positions)."""
     try:
         array = np.asarray(shares, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"{what} is no array of probabilities: {error}") from error
+        raise UsageError(f"{what} is not an array of probabilities: {error}") from error
     if array.ndim == 2:
         array = array[:, :, None]
     if array.ndim != 3 or len(array) != rounds:
         raise UsageError(
-            f"{what} has shape {np.shape(shares)}; (rounds, actions, positions) with {rounds:,} rounds is needed."
+            f"{what} has shape {np.shape(shares)}; it must be (rounds, actions, positions) with {rounds:,} rounds."
         )
     if position is None:
         if array.shape[2] != 1:
             raise UsageError(
-                f"{what} has {array.shape[2]} positions, but bandit_feedback says no position for its rounds."
+                f"{what} has {array.shape[2]} positions, but bandit_feedback gives no position for its rounds."
             )
         return array[:, :, 0]
-    places = np.asarray(position)
-    if places.shape != (rounds,) or places.dtype.kind not in "iu":
+    positions = np.asarray(position)
+    if positions.shape != (rounds,) or positions.dtype.kind not in "iu":
         raise UsageError(
-            f"position is a whole number for each of {rounds:,} rounds, not {places.dtype} of shape {places.shape}."
+            f"position needs {rounds:,} whole numbers, one per round, not {positions.dtype} of shape {positions.shape}."
         )
-    if places.min(initial=0) < 0 or places.max(initial=0) >= array.shape[2]:
+    if positions.min(initial=0) < 0 or positions.max(initial=0) >= array.shape[2]:
         if array.shape[2] == 1:
             return array[:, :, 0]
-        raise UsageError(f"position goes up to {places.max()}, but {what} has {array.shape[2]} positions, from 0 on.")
-    return array[np.arange(rounds), :, places]
+        raise UsageError(f"position goes up to {positions.max()}, but {what} has {array.shape[2]} positions, from 0.")
+    return array[np.arange(rounds), :, positions]
 
 
 def open_bandit(paths: str | Path | Sequence[str | Path], *, items: int | None = None) -> Imported:
-    """The Open Bandit Dataset's log of a campaign: clicks, items, positions and propensities.
+    """A campaign log of the Open Bandit Dataset: clicks, items, positions and propensities.
 
-    ``items``, how many the campaign has, gives uniform choice among them as a candidate. Three rounds of one page share
-    its time; they are taken as rounds of their own, as the dataset's authors do.
+    ``items``, the number of items in the campaign, adds a uniform policy over them as a candidate. The three rounds of a
+    page share its time; they are treated as separate rounds, as the dataset's authors do.
     """
     logs = Logs(paths, reward="click", propensity="propensity_score", action="item_id", action_count=items)
     logs.require_columns(COLUMNS, role="the Open Bandit Dataset")

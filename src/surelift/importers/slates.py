@@ -1,8 +1,8 @@
-"""Slates and rankings: several positions decided at once, a row of the log for each.
+"""Slates and rankings: several positions decided at once, with one row of the log per position.
 
-Two ways to weigh a slate, each with its assumption. The product of its positions' weights is right whatever the reward
-depends on, and grows out of hand with their number. The weight of a position alone is right where a position earns by its
-own action, and a slate is then a cluster of rounds that share a factor.
+There are two ways to weight a slate, each with its assumption. The product of the positions' importance weights is always
+right, but explodes with their number. The weight of each position alone is right if a position's reward depends only on
+its own action; a slate is then a cluster of rounds.
 """
 
 import math
@@ -22,11 +22,11 @@ from surelift.policies.policy import Policy
 from surelift.policies.resolve import as_policy, name_policies
 
 PRODUCT = (
-    "the positions of a slate were drawn one after the other, each with its recorded probability given those before, so "
-    "that the chance of the slate is their product"
+    "the positions of a slate were sampled one after another, each with its logged probability given those before, so "
+    "that the probability of the slate is their product"
 )
 INDEPENDENT = (
-    "what a position earns depends on the context and on its own action, not on the other positions of the slate"
+    "the reward of a position depends on the context and its own action, not on the other positions of the slate"
 )
 _MANY = 1 << 20
 SMALLEST = math.log(1e-290)
@@ -44,12 +44,12 @@ def slates(
     most: int | None = None,
     reward_range: tuple[float, float] = (0, 1),
 ) -> Imported:
-    """A log with a row for each position of a slate, whose rows follow each other.
+    """A log with one row per position of a slate; the rows of a slate must be contiguous.
 
-    ``policies`` are columns of the probability of the action at its position, as ``propensity`` is. What a slate is worth is
-    the mean reward of its positions; a reward of the whole slate is written into each of its rows, and needs the product.
-    With ``weight="independent"``, ``size`` (a number or a column) says how many positions a slate has, known before it is
-    drawn, or ``most`` how many it can have.
+    ``policies`` are columns with the probability of the action at its position, like ``propensity``. The value of a slate
+    is the mean reward of its positions; a reward of the whole slate is repeated in each of its rows, and needs the product.
+    With ``weight="independent"``, ``size`` (a number or a column) is the number of positions of a slate, known before it
+    is drawn, or ``most`` an upper limit on it.
     """
     if weight not in ("product", "independent"):
         raise UsageError(f"weight must be 'product' or 'independent', but is {weight!r}.")
@@ -64,12 +64,12 @@ def slates(
         logs = Logs(source, **declared, cluster_size=size, cluster_max=most, assumes=[INDEPENDENT])
         return Imported(logs, named)
     if size is not None or most is not None:
-        raise UsageError("the product of weights needs neither size= nor most=: a slate is one round.")
-    return _multiplied(Logs(source, **declared, cluster_max=_MANY), named)
+        raise UsageError("the product of weights takes neither size= nor most=: a slate is one round.")
+    return _one_round_per_slate(Logs(source, **declared, cluster_max=_MANY), named)
 
 
-def _multiplied(rows: Logs, policies: Mapping[str, Policy]) -> Imported:
-    """One round for each slate."""
+def _one_round_per_slate(rows: Logs, policies: Mapping[str, Policy]) -> Imported:
+    """Multiply the probabilities of each slate's positions."""
     needs = Needs()
     for policy in policies.values():
         needs = needs + policy.needs(rows)
@@ -96,13 +96,13 @@ def _multiplied(rows: Logs, policies: Mapping[str, Policy]) -> Imported:
                 candidates[name].append(np.exp(np.add.reduceat(np.log(values), starts)))
     refuse_faults(invalid, rows=count)
     if not rewards:
-        raise LogsError("these logs are empty: there is no slate to learn from.")
+        raise LogsError("these logs are empty: they contain no slate.")
     log_propensity = np.concatenate(chances)
     if (log_propensity < SMALLEST).any():
-        few = int((log_propensity < SMALLEST).sum())
+        tiny = int((log_propensity < SMALLEST).sum())
         raise LogsError(
-            f"{few:,} of {len(log_propensity):,} slates had a chance below 1e-290, the product of their positions', which "
-            "cannot be told from others any more; weigh positions alone, weight='independent', if its assumption holds."
+            f"{tiny:,} of {len(log_propensity):,} slates have a probability below 1e-290, the product over their positions, "
+            "which is too small to compute with; use weight='independent' if its assumption holds."
         )
     logs = Logs(
         reward=np.concatenate(rewards), log_propensity=log_propensity, reward_range=(rows.scale.low, rows.scale.high),

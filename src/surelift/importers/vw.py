@@ -1,4 +1,4 @@
-"""Vowpal Wabbit's logs as ``Logs``: its costs are rewards with their sign turned."""
+"""Vowpal Wabbit's logs as ``Logs``: rewards are negative costs."""
 
 import re
 from collections.abc import Sequence
@@ -19,13 +19,13 @@ Paths = str | Path | Sequence[str | Path]
 def dsjson(
     paths: Paths, *, reward_range: tuple[float, float] = (0, 1), rounds_before_sampling: int | None = None
 ) -> Imported:
-    """A log in dsjson, gzipped or not, with the candidates that every such log has: the first action, and uniform choice.
+    """A log in dsjson, gzipped or not, with two candidates: always the first action, and uniform.
 
-    The reward is minus the cost, in ``reward_range``. Where events were dropped with the probability ``pdrop``, the log is
-    a sampled one: ``rounds_before_sampling`` says how many there were.
+    The reward is minus the cost, in ``reward_range``. If events were dropped with probability ``pdrop``, the log is
+    sampled: ``rounds_before_sampling`` gives the number of events before that.
     """
     files = files_of(paths)
-    sampled = rounds_before_sampling is not None or _sampled(files)
+    sampled = rounds_before_sampling is not None or _has_dropped_events(files)
     parse = partial(dsjson_lines.parse, sampled=sampled)
     source = Events(files, what="dsjson", schema=dsjson_lines.SCHEMA, parse=parse)
     declared: dict[str, Any] = {
@@ -37,13 +37,13 @@ def dsjson(
     return Imported(Logs(source, **declared), {"first": chosen("first_action"), "uniform": uniform()})
 
 
-def _sampled(files: Sequence[str]) -> bool:
-    """Whether any event says that others were dropped: a look for the word is quicker than a reading."""
+def _has_dropped_events(files: Sequence[str]) -> bool:
+    """Whether any event has a ``pdrop``; a text search is faster than parsing."""
     return any(DROPPED.search(line) for path in files for _, line in numbered(path))
 
 
 def cb(paths: Paths, *, reward_range: tuple[float, float] = (0, 1), action_count: int | None = None) -> Imported:
-    """A log in VW's ``cb`` text; with ``action_count``, uniform choice among so many actions is a candidate."""
+    """A log in VW's ``cb`` text; with ``action_count``, a uniform policy over that many actions is a candidate."""
     source = Events(paths, what="cb text", schema=vw_text.CB, parse=vw_text.parse_cb)
     logs = Logs(
         source, reward="reward", propensity="propensity", action="action", action_count=action_count,
@@ -53,7 +53,7 @@ def cb(paths: Paths, *, reward_range: tuple[float, float] = (0, 1), action_count
 
 
 def cb_adf(paths: Paths, *, reward_range: tuple[float, float] = (0, 1)) -> Imported:
-    """A log in VW's ``cb_adf`` text, with the candidates that every such log has: the first action, and uniform choice."""
+    """A log in VW's ``cb_adf`` text, with two candidates: always the first action, and uniform."""
     source = Events(
         paths, what="cb_adf text", schema=vw_text.ADF, parse=vw_text.parse_adf, ends=lambda line: not line.strip()
     )

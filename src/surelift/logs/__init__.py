@@ -1,4 +1,4 @@
-"""Rounds come in: logs, their columns and ranges, and what makes them unfit."""
+"""Logged rounds: their sources, columns and ranges, and the faults that disqualify them."""
 
 from surelift.logs.logs import Logs
 

@@ -1,4 +1,4 @@
-"""A run of rounds as a table, with the place it came from, and the shape of everything that yields them."""
+"""A batch of rounds as a table with its origin, and the protocol of every source of batches."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,22 +13,22 @@ ROWS_PER_BATCH = 1 << 16
 class Batch:
     table: ArrowTable
     start: int
-    """The number, in the whole source, of the first row."""
+    """Row number, in the whole source, of the first row."""
     place: str = ""
-    """The file, where there is one."""
+    """The file, if there are several."""
     place_start: int = 0
-    """The number, in the whole source, of the first row of that file."""
+    """Row number, in the whole source, of that file's first row."""
     as_text: frozenset[str] = frozenset()
-    """Columns whose numbers arrive as text, as they do from CSV."""
+    """Columns whose numbers arrive as text, as in CSV."""
     again: BoolArray | None = None
-    """Rows of a cluster that had ended before, where there are clusters."""
+    """For clustered logs, marks rows whose cluster had already ended."""
     part: int = 0
     """The number of the part it belongs to, where parts are read apart and each numbers its own rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """The columns a policy or a log asks for: those it reads itself, and those it hands to the user's own code."""
+    """The columns a policy or a log needs: those surelift reads, and those passed to the user's own code."""
 
     read: tuple[str, ...] = ()
     handed_on: tuple[str, ...] = ()
@@ -41,10 +41,10 @@ class Needs:
 
 
 class Source(Protocol):
-    """Where rounds come from: anything that can say its columns and yield them in batches, again and again."""
+    """A source of rounds: knows its columns and can be read in batches more than once."""
 
     ordered: bool
-    """Whether rows have an order that arrays beside them can follow."""
+    """Whether rows have a fixed order, so that arrays can be aligned with them."""
 
     def column_names(self) -> list[str]: ...
 

@@ -1,4 +1,4 @@
-"""Rounds that belong together: of one user, one session, one slate. They enter a bound as one."""
+"""Rounds that belong together (one user, one session, one slate) and enter a bound as a single unit."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,11 +15,11 @@ from surelift.logs.columns import decode
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """Cluster c of a batch is its rounds ``starts[c]`` to ``starts[c + 1]``, in the order of the log."""
+    """Cluster c of a batch is rounds ``starts[c]`` to ``starts[c + 1]``, in log order."""
 
     starts: IntArray
     divisor: FloatArray
-    """What the sum over a cluster is divided by: its size known beforehand, or the declared maximum."""
+    """Divides the sum over each cluster: its size, known in advance, or the declared maximum."""
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -30,12 +30,12 @@ class Clusters:
 
     @property
     def padding(self) -> FloatArray:
-        """How many rounds are missing to the size a cluster is divided by."""
+        """Number of rounds each cluster lacks to reach its divisor."""
         padding: FloatArray = self.divisor - self.sizes
         return padding
 
     def mean(self, values: FloatArray, *, padded_with: float) -> FloatArray:
-        """One number a cluster: the mean of its rounds, and of what stands for those it never had."""
+        """The mean over each cluster, with ``padded_with`` in place of each missing round."""
         if len(self) == 0:
             return np.zeros(0)
         sums: FloatArray = np.add.reduceat(values, self.starts[:-1]) + padded_with * self.padding
@@ -46,55 +46,55 @@ class Clusters:
 
 
 def cluster_starts(column: ArrowColumn) -> IntArray:
-    """Where each run of equal entries starts, and the end."""
+    """The start of each run of equal entries, followed by the total length."""
     if pa.types.is_nested(column.type):
-        raise UsageError(f"a cluster is named by text or a number, but its column holds {column.type}.")
+        raise UsageError(f"a cluster id must be text or a number, but its column holds {column.type}.")
     codes = np.asarray(decode(column).dictionary_encode().indices.fill_null(-1))
     changes = np.flatnonzero(codes[1:] != codes[:-1]) + 1
     return np.concatenate([[0], changes, [len(codes)]]).astype(np.int64) if len(codes) else np.zeros(1, dtype=np.int64)
 
 
 def whole_clusters(batches: Iterator[Batch], column: str) -> Iterator[Batch]:
-    """The same rounds, cut anew so that no cluster is torn apart; rounds of a cluster that had ended are marked."""
+    """The same rounds, re-batched so that no cluster is split; rounds of a cluster that had already ended are marked."""
     seen: set[Any] = set()
-    held: Batch | None = None
+    pending: Batch | None = None
     for batch in batches:
-        joined = batch if held is None else _joined(held, batch)
+        joined = batch if pending is None else _join(pending, batch)
         starts = cluster_starts(joined.table[column])
         last = int(starts[-2]) if len(starts) > 1 else 0
-        held = _part(joined, last, joined.table.num_rows)
+        pending = _slice(joined, last, joined.table.num_rows)
         if last:
-            yield _marked(_part(joined, 0, last), column, seen)
-    if held is not None and held.table.num_rows:
-        yield _marked(held, column, seen)
+            yield _mark_repeats(_slice(joined, 0, last), column, seen)
+    if pending is not None and pending.table.num_rows:
+        yield _mark_repeats(pending, column, seen)
 
 
-def _joined(first: Batch, second: Batch) -> Batch:
+def _join(first: Batch, second: Batch) -> Batch:
     if first.table.num_rows == 0:
         return second
     if first.place != second.place:
-        # Rows of two files: only their number in the whole log is told.
+        # The batch spans two files, so report only row numbers in the whole log.
         second = replace(second, place="", place_start=0)
-    return replace(second, table=_laid_together(first.table, second.table), start=first.start)
+    return replace(second, table=_concatenate(first.table, second.table), start=first.start)
 
 
-def _laid_together(first: ArrowTable, second: ArrowTable) -> ArrowTable:
-    """One table of two, whose columns may differ in type as files do: whole numbers beside others, codes beside text."""
+def _concatenate(first: ArrowTable, second: ArrowTable) -> ArrowTable:
+    """Concatenate tables whose column types may differ as files do: integers and floats, dictionary codes and text."""
     try:
-        return pa.concat_tables([_plain(first), _plain(second)], promote_options="permissive")
+        return pa.concat_tables([_decode_table(first), _decode_table(second)], promote_options="permissive")
     except pa.ArrowException as error:
-        raise LogsError(f"files that share a cluster differ in the type of a column: {error}") from error
+        raise LogsError(f"two files share a cluster but differ in the type of a column: {error}") from error
 
 
-def _plain(table: ArrowTable) -> ArrowTable:
+def _decode_table(table: ArrowTable) -> ArrowTable:
     return pa.table({name: decode(table[name]) for name in table.column_names})
 
 
-def _part(batch: Batch, start: int, stop: int) -> Batch:
+def _slice(batch: Batch, start: int, stop: int) -> Batch:
     return replace(batch, table=batch.table.slice(start, stop - start), start=batch.start + start)
 
 
-def _marked(batch: Batch, column: str, seen: set[Any]) -> Batch:
+def _mark_repeats(batch: Batch, column: str, seen: set[Any]) -> Batch:
     starts = cluster_starts(batch.table[column])
     names = decode(batch.table[column]).take(pa.array(starts[:-1])).to_pylist()
     again = np.zeros(batch.table.num_rows, dtype=np.bool_)

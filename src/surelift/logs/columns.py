@@ -1,4 +1,4 @@
-"""An Arrow column as float64 numbers, with a note of every entry that is none."""
+"""Arrow columns as float64 numbers, with a mask of entries that are not numbers."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 from surelift.arrays import ArrowColumn, BoolArray, FloatArray
 from surelift.logs.vectors import Vectors
 
-# How far a sum of probabilities may be from 1, and a probability above 1, before it is refused.
+# How far a probability vector's sum may be from 1, and a probability above 1, before it is rejected.
 TOLERANCE = 1e-6
 TOLERANCE_FLOAT32 = 1e-5
 
-# What tools write into a CSV for a value that is not there.
+# What tools write into a CSV for a missing value.
 _MISSING = ("", "na", "n/a", "#n/a", "null", "none")
 _NUMBER = r"^-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^-?inf(inity)?$|^nan$"
 
@@ -26,7 +26,7 @@ class Numbers:
     null: BoolArray
     not_numeric: BoolArray
     shown: ArrowColumn
-    """The column as it was, to show an entry that is no number."""
+    """The original column, to show an entry that is not a number."""
     tolerance: float
 
 
@@ -38,7 +38,7 @@ def decode(column: ArrowColumn) -> ArrowColumn:
             column = pa.concat_arrays(column.chunks)
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    # Arrow computes little on string views.
+    # Arrow implements few functions for string views.
     return column.cast(pa.string()) if pa.types.is_string_view(column.type) else column
 
 
@@ -53,13 +53,13 @@ def is_list(column: ArrowColumn) -> bool:
 
 
 def is_absent(column: ArrowColumn) -> BoolArray:
-    """Nothing at all: a null or an empty text. A label may be called "none"."""
+    """Null or an empty string. The text "none" may be a label."""
     null: BoolArray = np.asarray(column.is_null())
     return null | np.asarray(pc.fill_null(pc.equal(column, ""), False)) if is_text(column) else null
 
 
 def to_numbers(column: ArrowColumn, *, as_text: bool) -> Numbers:
-    """Numbers and truth values become float64; text does only where the format has no types (``as_text``)."""
+    """Convert numbers and booleans to float64, and text too if the format has no types (``as_text``)."""
     column = decode(column)
     null = np.asarray(column.is_null())
     kind = column.type
@@ -79,20 +79,20 @@ def to_numbers(column: ArrowColumn, *, as_text: bool) -> Numbers:
 
 
 def plain_numbers(column: ArrowColumn) -> npt.NDArray[Any] | None:
-    """A column of plain numbers, single or double precision; None where it is anything else, or anything is missing."""
+    """A complete column of numbers in single or double precision; None if any entry is missing or not a number."""
     column = decode(column)
     kind = column.type
     if column.null_count or not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
         return None
     if pa.types.is_float32(kind) or pa.types.is_float64(kind):
-        found: npt.NDArray[Any] = column.to_numpy()
-        return found
+        values: npt.NDArray[Any] = column.to_numpy()
+        return values
     return _as_float(column.cast(pa.uint8()) if pa.types.is_boolean(kind) else column)
 
 
 def _as_float(column: ArrowColumn) -> FloatArray:
     if pa.types.is_decimal(column.type):
-        # Through text, which is parsed exactly; Arrow's own cast of decimals is off by a bit now and then.
+        # Through text, which is parsed exactly: Arrow's own cast of decimals is sometimes off by one bit.
         column = column.cast(pa.string())
     # safe=False: a whole number beyond 2^53 is rounded, as in every float column.
     values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
@@ -109,7 +109,7 @@ def _parse(column: ArrowColumn) -> tuple[FloatArray, BoolArray, BoolArray]:
 
 
 def list_to_vectors(column: ArrowColumn) -> tuple[Vectors, BoolArray]:
-    """The vectors of a list column, and which rounds have none; entries that are no numbers become NaN."""
+    """The vectors of a list column, and which rounds have none; non-numeric entries become NaN."""
     column = decode(column)
     lengths = np.asarray(pc.fill_null(pc.list_value_length(column), 0), dtype=np.int64)
     missing = np.asarray(column.is_null()) | (lengths == 0)

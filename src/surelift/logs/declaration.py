@@ -13,10 +13,10 @@ from surelift.logs.scale import Scale
 
 NO_PROPENSITY = """\
 no propensity: name the column that holds production's probability of the logged action.
-It has to be logged when the decision is made: store, beside each action, the probability its policy gave it (for an
-epsilon-greedy choice among K: epsilon/K, plus 1 - epsilon for the greedy action). It cannot be recovered afterwards. If
-you fitted a model of it, pass propensity='your_column', propensity_is_estimated=True; every answer will then be
-conditional on that model and never certified."""
+Log it at decision time: next to each action, store the probability the logging policy gave it (for epsilon-greedy over
+K actions: epsilon/K, plus 1 - epsilon for the greedy action). It cannot be recovered afterwards. If you fitted a model
+of it, pass propensity='your_column', propensity_is_estimated=True; every answer is then conditional on that model and
+never certified."""
 # Roles that name one column each, or None.
 _COLUMNS = (
     "reward", "cost", "log_propensity", "action", "time", "cluster", "keep_probability",
@@ -25,7 +25,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """Column roles, the reward range, clusters and sampling: everything that can be said of a log before reading it."""
+    """Column roles, the reward range, clusters and sampling: everything known about a log before reading it."""
 
     reward: str | None = None
     cost: str | None = None
@@ -49,20 +49,20 @@ class Declaration:
     assumes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _exactly_one(self, "reward", "cost", "the column that holds what each decision earned")
+        _require_one_of(self, "reward", "cost", "the column that holds what each decision earned")
         if self.propensity is None and self.log_propensity is None:
             raise UsageError(NO_PROPENSITY)
-        _exactly_one(self, "propensity", "log_propensity", "the probability of the logged action")
+        _require_one_of(self, "propensity", "log_propensity", "the probability of the logged action")
         normalised = {
-            "propensity": _described(density_from, self.propensity, "propensity= describes no density"),
+            "propensity": _from_description(density_from, self.propensity, "propensity= is not a valid density"),
             "embedding": _embedding(self.embedding),
             "actions": _labels(self.actions),
-            "logging": _one_or_many(self.logging, "logging"),
+            "logging": _column_or_columns(self.logging, "logging"),
             "contexts": (self.contexts,) if isinstance(self.contexts, str) else _tuple(self.contexts),
             "action_count": _count(self.action_count, "action_count"),
             "cluster_size": _count(self.cluster_size, "cluster_size"),
-            "cluster_max": _whole(self.cluster_max, "cluster_max"),
-            "rounds_before_sampling": _whole(self.rounds_before_sampling, "rounds_before_sampling"),
+            "cluster_max": _whole_number(self.cluster_max, "cluster_max"),
+            "rounds_before_sampling": _whole_number(self.rounds_before_sampling, "rounds_before_sampling"),
             "reward_range": _two_numbers(self.reward_range),
             "assumes": _assumptions(self.assumes),
         }
@@ -78,14 +78,14 @@ class Declaration:
 
     @property
     def outcome(self) -> str:
-        """The column of rewards, or of costs."""
+        """The reward column, or the cost column."""
         name = self.reward if self.reward is not None else self.cost
         assert isinstance(name, str)
         return name
 
     @property
     def counted(self) -> Literal["rounds", "clusters"]:
-        """What a bound counts in these logs."""
+        """The unit a bound counts in these logs."""
         return "rounds" if self.cluster is None else "clusters"
 
     @property
@@ -93,7 +93,7 @@ class Declaration:
         return self.keep_probability is not None
 
     def columns(self) -> Iterator[tuple[str, str]]:
-        """Every column that has a role, with the role."""
+        """Every column with a role, as (role, column) pairs."""
         for role in _COLUMNS:
             if getattr(self, role) is not None:
                 yield role, getattr(self, role)
@@ -110,12 +110,12 @@ class Declaration:
             yield "the embedding", self.embedding.column
 
     def with_reward(self, column: str, reward_range: tuple[float, float], *, is_cost: bool) -> "Declaration":
-        """The same decisions, judged by another column."""
+        """The same decisions, judged by another outcome column."""
         role, other = ("cost", "reward") if is_cost else ("reward", "cost")
         return replace(self, **{role: column, other: None, "reward_range": reward_range})
 
     def describe(self) -> dict[str, Any]:
-        """What was declared, as JSON keeps it; ``from_description`` reads it back."""
+        """The declaration as JSON-ready values; ``from_description`` reads them back."""
         plain: dict[str, Any] = {}
         for field in fields(self):
             value = getattr(self, field.name)
@@ -129,26 +129,26 @@ class Declaration:
     def from_description(cls, description: Mapping[str, Any]) -> "Declaration":
         unknown = description.keys() - {field.name for field in fields(cls)}
         if unknown:
-            raise ValueError(f"logs cannot be described by {', '.join(sorted(unknown))}")
+            raise ValueError(f"unknown fields in a description of logs: {', '.join(sorted(unknown))}")
         return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in description.items()})
 
     def _check_actions(self) -> None:
         if self.logging is not None and self.action is None:
             raise UsageError(
-                "logging= gives a vector over actions, so action= must name the column that says which one was taken: "
-                "its position in the vector, counted from 0, or a label declared in actions=[...]."
+                "logging= gives a vector over actions, so action= must name the column of the logged action: its "
+                "position in the vector, counted from 0, or a label declared in actions=[...]."
             )
         if isinstance(self.propensity, DENSITIES) and not (self.density and self.action is not None):
             raise UsageError(
-                "a density in propensity= is evaluated at the action that was taken: set density=True, and name its "
+                "a density in propensity= is evaluated at the logged action: set density=True, and name the action "
                 "column in action=."
             )
         if self.embedding is not None and (self.logging is None or self.density):
-            raise UsageError("an embedding needs production's whole distribution over the actions, in logging=.")
+            raise UsageError("an embedding needs production's full distribution over the actions, in logging=.")
         if self.density and self.logging is not None:
-            raise UsageError("density=True is for single densities; a vector over actions holds probabilities.")
+            raise UsageError("density=True is for continuous actions; a vector over actions holds probabilities.")
         if self.actions is not None and self.action_count not in (None, len(self.actions)):
-            raise UsageError("give actions= or action_count=, not both: the labels say how many there are.")
+            raise UsageError("give actions= or action_count=, not both: the labels already determine the count.")
         if self.actions is not None and isinstance(self.logging, tuple) and len(self.logging) != len(self.actions):
             raise UsageError(
                 f"logging= names {len(self.logging)} columns, but actions= lists {len(self.actions)} labels."
@@ -157,45 +157,45 @@ class Declaration:
     def _check_clusters(self) -> None:
         if self.rounds_before_sampling is not None and self.keep_probability is None:
             raise UsageError(
-                "rounds_before_sampling= says that rounds were dropped, so keep_probability= must name the column of the "
-                "probability with which each one was kept."
+                "rounds_before_sampling= means that rounds were dropped, so keep_probability= must name the column with the "
+                "probability of keeping each round."
             )
         if self.cluster is None:
             if self.cluster_size is not None or self.cluster_max is not None:
-                raise UsageError("cluster_size= and cluster_max= need cluster=, the column that names the clusters.")
+                raise UsageError("cluster_size= and cluster_max= need cluster=, the column of cluster ids.")
         elif (self.cluster_size is None) == (self.cluster_max is None):
             raise UsageError(
-                "cluster= needs exactly one of cluster_size= (how many rounds each cluster has, known before its first "
-                "action: a number or a column) and cluster_max= (the most that any can have, declared). A size that came "
-                "about along the way, as when users retry until they succeed, would void the guarantee."
+                "cluster= needs exactly one of cluster_size= (the number of rounds in each cluster, known before its first "
+                "action: a number or a column) and cluster_max= (a declared upper limit on that number). A size that "
+                "depends on outcomes, as when users retry until they succeed, would void the guarantee."
             )
 
 
-def _exactly_one(declared: Declaration, first: str, second: str, meaning: str) -> None:
-    given = [getattr(declared, name) is not None for name in (first, second)]
-    if sum(given) != 1:
-        found = "both were given" if all(given) else "neither was given"
-        raise UsageError(f"give exactly one of {first}= and {second}=, {meaning}; {found}.")
+def _require_one_of(declared: Declaration, first: str, second: str, meaning: str) -> None:
+    is_set = [getattr(declared, name) is not None for name in (first, second)]
+    if sum(is_set) != 1:
+        problem = "both were given" if all(is_set) else "neither was given"
+        raise UsageError(f"give exactly one of {first}= and {second}=, {meaning}; {problem}.")
 
 
 def _labels(actions: Iterable[Any] | None) -> tuple[Any, ...] | None:
     if actions is None:
         return None
     if isinstance(actions, str):
-        raise UsageError(f"actions must list one label per action, but is the text {actions!r}.")
+        raise UsageError(f"actions must list one label per action, but is the string {actions!r}.")
     labels = tuple(label.item() if isinstance(label, np.generic) else label for label in actions)
     if not labels or not all(isinstance(label, str | int | float) for label in labels):
-        raise UsageError("actions must list one label per action, each a text or a number.")
+        raise UsageError("actions must list one label per action, each a string or a number.")
     if len({str(label) for label in labels}) != len(labels):
-        raise UsageError("actions= lists a label twice; every action has one position.")
+        raise UsageError("actions= lists a label twice; labels must be unique.")
     return labels
 
 
 def _count(number: Any, role: str) -> int | str | None:
-    return number if isinstance(number, str) else _whole(number, role, besides=", or a column")
+    return number if isinstance(number, str) else _whole_number(number, role, besides=", or a column")
 
 
-def _whole(number: Any, role: str, besides: str = "") -> int | None:
+def _whole_number(number: Any, role: str, besides: str = "") -> int | None:
     if number is None:
         return None
     if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
@@ -211,7 +211,7 @@ def _two_numbers(reward_range: Any) -> tuple[float, float]:
         raise UsageError(f"reward_range must be two numbers, (low, high), but is {reward_range!r}.") from error
 
 
-def _one_or_many(columns: Any, role: str) -> str | tuple[str, ...] | None:
+def _column_or_columns(columns: Any, role: str) -> str | tuple[str, ...] | None:
     if columns is None or isinstance(columns, str):
         return columns
     if isinstance(columns, Sequence) and columns:
@@ -227,24 +227,24 @@ def _tuple(values: Iterable[str] | None) -> tuple[str, ...] | None:
 
 def _assumptions(assumes: Any) -> tuple[str, ...]:
     if isinstance(assumes, str) or not all(isinstance(text, str) for text in assumes):
-        raise UsageError("assumes must list assumptions, each a text.")
+        raise UsageError("assumes must be a list of strings, one per assumption.")
     return tuple(assumes)
 
 
-def _embedding(given: Any) -> Embedding | None:
-    embedding: Embedding | None = _described(embedding_from, given, "embedding= describes no embedding")
+def _embedding(value: Any) -> Embedding | None:
+    embedding: Embedding | None = _from_description(embedding_from, value, "embedding= is not a valid embedding")
     if embedding is not None and not isinstance(embedding, ActionKinds | Known):
-        raise UsageError(f"embedding= is one of surelift.embeddings, not a {type(given).__name__}.")
+        raise UsageError(f"embedding= must come from surelift.embeddings, but is a {type(value).__name__}.")
     return embedding
 
 
-def _described(make: Callable[[Mapping[str, Any]], Any], given: Any, what: str) -> Any:
-    """What a description stands for; anything else as it is."""
-    if not isinstance(given, Mapping):
-        return given
+def _from_description(build: Callable[[Mapping[str, Any]], Any], value: Any, problem: str) -> Any:
+    """Build the object a mapping describes; return anything else unchanged."""
+    if not isinstance(value, Mapping):
+        return value
     try:
-        return make(given)
+        return build(value)
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, UsageError):
             raise
-        raise UsageError(f"{what} ({error}).") from error
+        raise UsageError(f"{problem} ({error}).") from error

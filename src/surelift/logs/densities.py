@@ -1,4 +1,4 @@
-"""Continuous actions: densities by which they were, or would be, drawn, with parameters from columns."""
+"""Continuous actions: the densities of production and candidates, with parameters from columns."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -11,18 +11,18 @@ from surelift.arrays import FloatArray
 from surelift.errors import UsageError, is_number, positive
 
 Columns = Callable[[str], FloatArray]
-"""How a density reads a column of the batch at hand."""
+"""Reads a column of the current batch."""
 
 
 class Density(Protocol):
-    """How likely actions are, a round: their density, and how much of it lies between two of them."""
+    """The distribution of a continuous action, per round: its density and its cumulative distribution function."""
 
     def columns(self) -> tuple[str, ...]: ...
 
     def at(self, action: FloatArray, read: Columns) -> FloatArray: ...
 
     def below(self, edge: FloatArray, read: Columns) -> FloatArray:
-        """The chance of an action below ``edge``."""
+        """The probability of an action below ``edge``."""
         ...
 
     def describe(self) -> dict[str, Any]: ...
@@ -30,7 +30,7 @@ class Density(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Gaussian:
-    """Around ``mean`` with a standard ``deviation``, each a column or a number; within ``low`` and ``high``, if given."""
+    """Normal density; ``mean`` and ``deviation`` are columns or numbers. Truncated to [``low``, ``high``] if given."""
 
     mean: str | float
     deviation: str | float
@@ -41,11 +41,11 @@ class Gaussian:
         for name in ("mean", "deviation"):
             value = getattr(self, name)
             if not isinstance(value, str) and not (is_number(value) and math.isfinite(value)):
-                raise UsageError(f"the {name} of a density is a column or a number, not {value!r}.")
+                raise UsageError(f"the {name} of a density must be a column or a number, but is {value!r}.")
         if not isinstance(self.deviation, str):
             positive("the deviation of a density", self.deviation)
         if not (is_number(self.low) and is_number(self.high) and self.low < self.high):
-            raise UsageError(f"a density lies between low and high, but they are {self.low!r} and {self.high!r}.")
+            raise UsageError(f"a density needs low < high, but they are {self.low!r} and {self.high!r}.")
 
     def columns(self) -> tuple[str, ...]:
         return tuple(name for name in (self.mean, self.deviation) if isinstance(name, str))
@@ -54,32 +54,31 @@ class Gaussian:
         mean, deviation = self._parameters(read)
         z = (action - mean) / deviation
         inside = (action >= self.low) & (action <= self.high)
-        found: FloatArray = np.where(inside, np.exp(-0.5 * z * z) / (math.sqrt(2.0 * math.pi) * deviation), 0.0)
-        return np.asarray(found / self._mass(mean, deviation))
+        density: FloatArray = np.where(inside, np.exp(-0.5 * z * z) / (math.sqrt(2.0 * math.pi) * deviation), 0.0)
+        return np.asarray(density / self._mass(mean, deviation))
 
     def below(self, edge: FloatArray, read: Columns) -> FloatArray:
         mean, deviation = self._parameters(read)
         within = np.clip(edge, self.low, self.high)
-        return np.asarray(_between(self.low, within, mean, deviation) / self._mass(mean, deviation))
+        return np.asarray(_normal_mass(self.low, within, mean, deviation) / self._mass(mean, deviation))
 
     def _parameters(self, read: Columns) -> tuple[Any, Any]:
-        mean, deviation = (read(one) if isinstance(one, str) else one for one in (self.mean, self.deviation))
-        # A deviation that is none makes a density that is none, and is refused as such.
+        mean, deviation = (read(value) if isinstance(value, str) else value for value in (self.mean, self.deviation))
+        # An invalid deviation gives a NaN density, which is rejected as a fault.
         return mean, np.where(np.asarray(deviation) > 0.0, deviation, np.nan)
 
     def _mass(self, mean: Any, deviation: Any) -> Any:
         if math.isinf(self.low) and math.isinf(self.high):
             return 1.0
-        return _between(self.low, self.high, mean, deviation)
+        return _normal_mass(self.low, self.high, mean, deviation)
 
     def describe(self) -> dict[str, Any]:
-        ends = {"low": self.low, "high": self.high}
-        given = {name: end for name, end in ends.items() if math.isfinite(end)}
-        return {"kind": "gaussian", "mean": self.mean, "deviation": self.deviation, **given}
+        bounds = {name: end for name, end in (("low", self.low), ("high", self.high)) if math.isfinite(end)}
+        return {"kind": "gaussian", "mean": self.mean, "deviation": self.deviation, **bounds}
 
 
-def _between(low: Any, high: Any, mean: Any, deviation: Any) -> Any:
-    """The chance of a normal number between two others, without loss in either tail."""
+def _normal_mass(low: Any, high: Any, mean: Any, deviation: Any) -> Any:
+    """The probability of a normal variable between two numbers, accurate in both tails."""
     from scipy.special import ndtr
 
     a, b = (low - mean) / deviation, (high - mean) / deviation
@@ -88,14 +87,14 @@ def _between(low: Any, high: Any, mean: Any, deviation: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class UniformDensity:
-    """Every action between ``low`` and ``high`` alike."""
+    """Uniform on [``low``, ``high``]."""
 
     low: float
     high: float
 
     def __post_init__(self) -> None:
         if not (is_number(self.low) and is_number(self.high) and -math.inf < self.low < self.high < math.inf):
-            raise UsageError(f"a uniform density lies between two finite numbers, not {self.low!r} and {self.high!r}.")
+            raise UsageError(f"a uniform density needs finite low < high, but they are {self.low!r} and {self.high!r}.")
 
     def columns(self) -> tuple[str, ...]:
         return ()
@@ -112,14 +111,14 @@ class UniformDensity:
 
 @dataclass(frozen=True, slots=True)
 class DensityBlend:
-    """One of several densities, each with its share: an exploring one beside a cautious one, say."""
+    """A weighted average of densities, such as an exploratory one and a cautious one."""
 
     parts: tuple[tuple[float, Density], ...]
 
     def __post_init__(self) -> None:
         shares = [share for share, _ in self.parts]
         if not shares or not all(is_number(share) and share >= 0.0 for share in shares) or abs(sum(shares) - 1) > 1e-9:
-            raise UsageError(f"the shares of a blend are numbers of at least 0 that sum to 1, not {shares}.")
+            raise UsageError(f"the shares of a blend must be non-negative numbers that sum to 1, but are {shares}.")
 
     def columns(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for _, part in self.parts for name in part.columns()))
@@ -138,39 +137,39 @@ DENSITIES = (Gaussian, UniformDensity, DensityBlend)
 
 
 def gaussian(mean: str | float, deviation: str | float, *, low: float = -math.inf, high: float = math.inf) -> Gaussian:
-    """A normal density around a column or a number; truncated where ``low`` or ``high`` are given."""
+    """A normal density, truncated if ``low`` or ``high`` is given. Parameters are columns or numbers."""
     return Gaussian(_plain(mean), _plain(deviation), _plain(low), _plain(high))
 
 
 def _plain(number: Any) -> Any:
-    """Python's own number, which a certificate can hold."""
+    """A Python number, which a certificate can store."""
     return number.item() if isinstance(number, np.generic) else number
 
 
 def uniform(low: float, high: float) -> UniformDensity:
-    """Every action between two numbers alike."""
+    """A uniform density on [``low``, ``high``]."""
     return UniformDensity(_plain(low), _plain(high))
 
 
 def blend(parts: Sequence[tuple[float, Density]]) -> DensityBlend:
-    """Several densities, each with its share: ``blend([(0.9, gaussian("mean", 1)), (0.1, uniform(0, 10))])``."""
+    """A weighted average of densities: ``blend([(0.9, gaussian("mean", 1)), (0.1, uniform(0, 10))])``."""
     try:
         pairs = tuple((_plain(share), part) for share, part in parts)
     except (TypeError, ValueError) as error:
-        raise UsageError("a blend is a list of pairs, a share and a density each.") from error
+        raise UsageError("a blend must be a list of (share, density) pairs.") from error
     if not all(isinstance(part, DENSITIES) for _, part in pairs):
-        raise UsageError("a blend is made of densities: gaussian, uniform, or another blend.")
+        raise UsageError("a blend can contain only densities: gaussian, uniform or another blend.")
     return DensityBlend(pairs)
 
 
 def density_from(description: Mapping[str, Any]) -> Density:
-    """What ``describe`` wrote into a certificate."""
-    given = dict(description)
-    kind = given.pop("kind")
+    """Rebuild a density from what ``describe`` wrote into a certificate."""
+    fields = dict(description)
+    kind = fields.pop("kind")
     if kind == "gaussian":
-        return Gaussian(**given)
+        return Gaussian(**fields)
     if kind == "uniform-density":
-        return UniformDensity(**given)
+        return UniformDensity(**fields)
     if kind == "density-blend":
-        return DensityBlend(tuple((share, density_from(part)) for share, part in given["parts"]))
-    raise ValueError(f"no density of kind {kind!r}")
+        return DensityBlend(tuple((share, density_from(part)) for share, part in fields["parts"]))
+    raise ValueError(f"unknown density kind {kind!r}")

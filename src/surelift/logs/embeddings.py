@@ -1,7 +1,7 @@
-"""Very many actions: what they have in common, so that weights are those of embeddings instead of actions (MIPS).
+"""Large action spaces: importance weights of action embeddings instead of actions (MIPS).
 
 With p(e|x, a) known, w(x, e) = sum_a p(e|x, a) pi(a|x) / sum_a p(e|x, a) pi0(a|x). Every certificate holds for these
-weights where the reward depends on the action through e alone.
+weights if the reward depends on the action only through e.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ _MOST_WRITTEN = 200_000
 
 @dataclass(frozen=True, slots=True)
 class ActionKinds:
-    """Each action has one embedding: the kind it belongs to, by position, counted from 0."""
+    """Each action has one embedding: its kind, numbered from 0."""
 
     codes: IntArray = field(repr=False, compare=False)
     column: None = None
@@ -33,7 +33,7 @@ class ActionKinds:
         return len(self.codes)
 
     def of(self, vectors: Vectors, chances: FloatArray | None = None) -> Vectors:
-        """From probabilities of actions to those of kinds."""
+        """Turn probabilities of actions into probabilities of kinds."""
         matrix = _matrix(vectors, self.actions)
         order = np.argsort(self.codes, kind="stable")
         starts = np.searchsorted(self.codes[order], np.arange(self.codes.max() + 1))
@@ -44,14 +44,14 @@ class ActionKinds:
         return self.codes[np.clip(action, 0, self.actions - 1)]
 
     def describe(self) -> dict[str, Any]:
-        return {"kind": "kinds", **_written("codes", self.codes)}
+        return {"kind": "kinds", **_numbers_or_hash("codes", self.codes)}
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """p(e|x, a), whatever the context as a matrix (actions, embeddings), or as a function of the batch.
+    """p(e|x, a): a matrix (actions, embeddings) if it does not depend on the context, else a function of the batch.
 
-    Which embedding came is in a column of the log.
+    The embedding that was drawn is a column of the log.
     """
 
     matrix: FloatArray | Callable[[Any], Any] = field(repr=False, compare=False)
@@ -63,76 +63,76 @@ class Known:
         return callable(self.matrix)
 
     def chances(self, batch: Any) -> FloatArray:
-        """(actions, embeddings), or with the rounds of a batch before them."""
+        """Shape (actions, embeddings), or (rounds, actions, embeddings) if it depends on the context."""
         if not callable(self.matrix):
             return self.matrix
-        return _probabilities(self.matrix(batch), (3,), "the function of an embedding gives p(e|x, a)")
+        return _probabilities(self.matrix(batch), (3,), "the embedding function must return p(e|x, a) as")
 
     def of(self, vectors: Vectors, chances: FloatArray | None = None) -> Vectors:
-        """From probabilities of actions to those of embeddings."""
+        """Turn probabilities of actions into probabilities of embeddings."""
         assert chances is not None
         matrix = _matrix(vectors, chances.shape[-2])
         if chances.ndim == 3 and len(chances) != len(matrix):
-            raise UsageError(f"the function of an embedding gave {len(chances):,} matrices for {len(matrix):,} rounds.")
+            raise UsageError(f"the embedding function returned {len(chances):,} matrices for {len(matrix):,} rounds.")
         summed: FloatArray = matrix @ chances if chances.ndim == 2 else np.einsum("nk,nke->ne", matrix, chances)
         return Vectors.from_matrix(summed, tolerance=vectors.tolerance)
 
     def describe(self) -> dict[str, Any]:
         if callable(self.matrix):
             return {"kind": "known", "column": self.column, "mark": getattr(self.matrix, "__name__", "a function")}
-        return {"kind": "known", "column": self.column, **_written("matrix", self.matrix)}
+        return {"kind": "known", "column": self.column, **_numbers_or_hash("matrix", self.matrix)}
 
 
 Embedding = ActionKinds | Known
 
 
 def kinds(codes: Sequence[int] | IntArray) -> ActionKinds:
-    """A kind for each action, as numbers from 0 on without a gap."""
+    """The kind of each action, numbered from 0 without gaps."""
     try:
-        found = np.asarray(codes)
+        numbers = np.asarray(codes)
     except ValueError as error:
-        raise UsageError("kinds are a list of whole numbers, one for each action.") from error
-    if found.ndim != 1 or not len(found) or found.dtype.kind not in "iu":
-        raise UsageError("kinds are a list of whole numbers, one for each action.")
-    if not np.array_equal(np.unique(found), np.arange(found.max() + 1)):
-        raise UsageError("kinds are numbered from 0 on, without a gap.")
-    return ActionKinds(found.astype(np.int64))
+        raise UsageError("kinds must be a list of whole numbers, one per action.") from error
+    if numbers.ndim != 1 or not len(numbers) or numbers.dtype.kind not in "iu":
+        raise UsageError("kinds must be a list of whole numbers, one per action.")
+    if not np.array_equal(np.unique(numbers), np.arange(numbers.max() + 1)):
+        raise UsageError("kinds must be numbered from 0 without gaps.")
+    return ActionKinds(numbers.astype(np.int64))
 
 
 def known(matrix: Any, *, column: str) -> Known:
-    """p(e|a), a row for each action, and the column that holds the position of the embedding that came.
+    """p(e|a) with one row per action, and the column with the position of the embedding that was drawn.
 
-    Where it depends on the context, ``matrix`` is a function of the batch that returns (rounds, actions, embeddings).
+    If p(e|x, a) depends on the context, ``matrix`` is a function of the batch returning (rounds, actions, embeddings).
     """
     if not isinstance(column, str):
-        raise UsageError("column= names the column that holds the position of the embedding that came.")
-    return Known(matrix if callable(matrix) else _probabilities(matrix, (2,), "p(e|a) is"), column)
+        raise UsageError("column= must name the column with the position of the embedding that was drawn.")
+    return Known(matrix if callable(matrix) else _probabilities(matrix, (2,), "p(e|a) must be"), column)
 
 
-def _probabilities(given: Any, dimensions: tuple[int, ...], what: str) -> FloatArray:
-    told = f"{what} an array of probabilities that sum to 1 over embeddings, with {dimensions[0]} dimensions"
+def _probabilities(values: Any, dimensions: tuple[int, ...], subject: str) -> FloatArray:
+    rule = f"{subject} a {dimensions[0]}-dimensional array of probabilities that sum to 1 over embeddings"
     try:
-        found = np.asarray(given, dtype=np.float64)
+        array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"{told}: {error}") from error
-    if found.ndim not in dimensions or not found.size:
-        raise UsageError(f"{told}, not of shape {found.shape}.")
-    if (found < 0.0).any() or not np.allclose(found.sum(axis=-1), 1.0, rtol=0.0, atol=1e-9):
-        raise UsageError(f"{told}; these do not.")
-    return found
+        raise UsageError(f"{rule}: {error}") from error
+    if array.ndim not in dimensions or not array.size:
+        raise UsageError(f"{rule}, but its shape is {array.shape}.")
+    if (array < 0.0).any() or not np.allclose(array.sum(axis=-1), 1.0, rtol=0.0, atol=1e-9):
+        raise UsageError(f"{rule}; some entries are negative or some sums are not 1.")
+    return array
 
 
 def embedding_from(description: Mapping[str, Any]) -> Embedding:
-    """What ``describe`` wrote into a certificate."""
+    """Rebuild an embedding from what ``describe`` wrote into a certificate."""
     if "mark" in description:
-        raise UsageError("this embedding cannot be kept in a certificate; give the logs with it, in Python.")
+        raise UsageError("a certificate cannot store this embedding; pass the logs with their embedding, in Python.")
     if description["kind"] == "kinds":
         return kinds(description["codes"])
     return known(description["matrix"], column=description["column"])
 
 
-def _written(name: str, values: Any) -> dict[str, Any]:
-    """The numbers themselves, or a mark of them where they are very many."""
+def _numbers_or_hash(name: str, values: Any) -> dict[str, Any]:
+    """The numbers themselves, or their hash if there are too many."""
     if values.size <= _MOST_WRITTEN:
         return {name: values.tolist()}
     return {"mark": hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()}
@@ -143,6 +143,6 @@ def _matrix(vectors: Vectors, actions: int) -> FloatArray:
     if (lengths != actions).any():
         first = int(lengths[lengths != actions][0])
         raise LogsError(
-            f"the embedding is of {actions:,} actions, but a vector has {first:,}; they must list the same."
+            f"the embedding covers {actions:,} actions, but a vector has {first:,}; both must list the same actions."
         )
     return vectors.values.reshape(len(lengths), actions)

@@ -1,4 +1,4 @@
-"""What makes a round unfit: counted by reason, shown with the first offending row and a remedy."""
+"""Reasons to reject a round: counted by reason, reported with the first offending row and a remedy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from surelift.errors import LogsError
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """What is wrong with a value, to be read after "3 values", and what to do about it."""
+    """What is wrong with a value, phrased to follow "3 values", and how to fix it."""
 
     says: str
     remedy: str
@@ -19,44 +19,44 @@ class Reason:
 
 NULL = Reason(
     "are missing (null)",
-    "Every round counts, whatever it earned: join the reward and the probabilities to all rounds, and fill nothing in.",
+    "Every round counts, whatever its reward: join rewards and probabilities to all rounds, and do not impute.",
 )
-NOT_A_NUMBER = Reason("are NaN", "Find where the NaN comes from; a round without a number cannot enter a guarantee.")
-INFINITE = Reason("are infinite", "Find where the infinity comes from, often a division by zero or an overflow.")
-NOT_NUMERIC = Reason("are not numbers", "Store plain numbers, 0.2 and not '20%', or name the column that holds them.")
+NOT_A_NUMBER = Reason("are NaN", "Find where the NaN comes from; a guarantee needs a number in every round.")
+INFINITE = Reason("are infinite", "Find where the infinity comes from: often a division by zero or an overflow.")
+NOT_NUMERIC = Reason("are not numbers", "Store plain numbers (0.2, not '20%'), or name the column that holds them.")
 PROPENSITY = Reason(
     "lie outside (0, 1]",
-    "Log the probability of the action really taken: a zero says that production could not have taken it, and a number "
-    "above 1 may be a percentage. For densities declare density.",
+    "Log the probability of the action actually taken: a zero means that production could not have taken it, and a "
+    "number above 1 may be a percentage. For densities, set density=True.",
 )
 LOG_PROPENSITY = Reason(
     "are not logarithms of a probability in (0, 1]",
-    "A log propensity is at most 0 and its exponential must not vanish. If the column holds probabilities, name it in "
-    "propensity= instead.",
+    "A log propensity is at most 0, and its exponential must not underflow to 0. If the column holds probabilities, name "
+    "it in propensity= instead.",
 )
-DENSITY = Reason("are not positive", "A density of the action taken must be positive and finite.")
+DENSITY = Reason("are not positive", "The density of the logged action must be positive and finite.")
 PROBABILITY = Reason(
     "lie outside [0, 1]",
-    "Give the probability with which the candidate would take the logged action, not a score and not a percentage.",
+    "Give the candidate's probability of the logged action, not a score or a percentage.",
 )
-NEGATIVE = Reason("are negative", "A density is never negative.")
+NEGATIVE = Reason("are negative", "A density cannot be negative.")
 REWARD = Reason(
     "lie outside the declared reward range",
-    "If such rewards are possible, declare their range in reward_range=(low, high) from what a reward can be, not "
-    "from the extremes seen: a guarantee needs a range that was known beforehand.",
+    "If such rewards are possible, declare reward_range=(low, high) from what a reward can be, not from the observed "
+    "extremes: a guarantee needs a range known in advance.",
 )
 NOT_VECTORS = Reason(
     "are not vectors",
-    "Give a list column with one probability per action, or name one column per action in a list.",
+    "Give a list column with one probability per action, or a list of columns, one per action.",
 )
 VECTOR_ENTRIES = Reason(
-    "are vectors with an entry that is missing or no finite number",
-    "Give every action of every round a number.",
+    "are vectors with an entry that is missing or not finite",
+    "Give a finite number for every action of every round.",
 )
 LIST_MISSING = Reason("are missing or empty vectors", "Log one probability per action in every round.")
 VECTOR_SUM = Reason(
     "do not sum to 1",
-    "A vector of probabilities covers every action that could be taken in that round. Include all of them.",
+    "A probability vector must cover every action available in that round.",
 )
 VECTOR_LENGTH = Reason(
     "differ in length from the vector in logging=",
@@ -64,81 +64,81 @@ VECTOR_LENGTH = Reason(
 )
 VECTOR_DECLARED = Reason(
     "differ in length from the declared actions",
-    "A vector has one entry for each label in actions=[...], or as many as action_count= says.",
+    "A vector needs one entry per label in actions=[...], or action_count= entries.",
 )
 VECTOR_PROPENSITY = Reason(
     "do not hold the logged propensity at the logged action",
-    "Check the position of the action (counted from 0), and that the propensity was logged by the same model version.",
+    "Check the action's position (counted from 0), and that the propensity was logged by the same model version.",
 )
 ACTION_POSITION = Reason(
-    "are no position among that round's actions",
-    "Positions are whole numbers counted from 0. If these are labels, the logs are fine and the question lacks their list: "
-    "declare actions=[...], in the order of the vectors.",
+    "are not a position among that round's actions",
+    "Positions are whole numbers counted from 0. If these are labels, the logs are fine: declare actions=[...], in the "
+    "order of the vectors.",
 )
 ACTION_LABEL = Reason("are not among the declared actions", "Declare every label in actions=[...], in vector order.")
-ACTION_COUNT = Reason("are not whole numbers of at least 1", "Count the actions that production could choose from.")
+ACTION_COUNT = Reason("are not whole numbers of at least 1", "Log the number of actions production could choose from.")
 EMBEDDING = Reason(
-    "could not have come from the action that was taken",
+    "are impossible given the logged action",
     "p(e|a) is zero there: check the column, and the order of the rows of p(e|a).",
 )
 WEIGHT_OVERFLOW = Reason(
     "give a weight above 1e150",
-    "No action was ever drawn with so small a propensity: it is a logging fault.",
+    "No action is ever sampled with so small a propensity: this is a logging fault.",
 )
 MAX_WEIGHT = Reason(
     "give a weight above the declared max_weight",
-    "The declared bound is false. Declare one that follows from how the policies are built, never the largest seen.",
+    "The declared bound is false. Derive it from how the policies are built, never from the largest weight observed.",
 )
 OTHER_ITEMS = Reason(
-    "are other numbers of actions than the policy has items",
-    "Judge it on logs with the items it was learned for, in their order; a new item needs an embedding and a new policy.",
+    "are action counts that differ from the policy's number of items",
+    "Evaluate it on logs with the items it was trained on, in that order; a new item needs an embedding and a new policy.",
 )
 CONTEXT_LENGTH = Reason(
-    "are missing, or vectors of another length than the first",
-    "Give every round a vector with as many entries as the first one has.",
+    "are missing, or are vectors that differ in length from the first",
+    "Give every round a vector of the same length.",
 )
 ACTIONS_VARY = Reason(
-    "are other numbers of actions than in the first round",
-    "A reward model fitted here needs the same actions in every round; give its predictions in a list column instead.",
+    "are action counts that differ from the first round's",
+    "A reward model fitted here needs the same actions in every round; otherwise give its predictions in a list column.",
 )
 CLUSTER_AGAIN = Reason(
-    "belong to a cluster that had ended before",
-    "The rounds of a cluster must follow each other, in one shard: sort the log by cluster.",
+    "belong to a cluster that had already ended",
+    "The rounds of a cluster must be contiguous and in one shard: sort the log by cluster.",
 )
 CLUSTER_SIZE = Reason(
-    "belong to a cluster of another size than was declared",
-    "Every round of a cluster must be in the log, and its size known before its first action.",
+    "belong to a cluster whose size differs from the declared one",
+    "Every round of a cluster must be in the log, and its size must be known before its first action.",
 )
 CLUSTER_MAX = Reason(
-    "belong to a cluster of more rounds than cluster_max",
-    "Declare a maximum that no cluster can exceed, from how they come about, never the largest seen.",
+    "belong to a cluster with more than cluster_max rounds",
+    "Declare a maximum that no cluster can exceed by design, never the largest observed.",
 )
 CLUSTER_VARIES = Reason(
     "differ within their cluster",
-    "What is said of a cluster must be the same in all of its rounds: clusters are kept or dropped whole.",
+    "This value must be the same in all rounds of a cluster: clusters are kept or dropped whole.",
 )
 KEEP_PROBABILITY = Reason(
     "lie outside (0, 1]",
-    "Give the probability with which a round of its kind was kept, 1 where all were.",
+    "Give the probability of keeping each round, 1 if it is always kept.",
 )
 SEGMENT = Reason(
-    "belong to no segment (null)",
-    "Every round belongs to a segment that was known before its action; give those without one a name of their own.",
+    "have no segment (null)",
+    "Every round needs a segment known before its action; give rounds without one a segment of their own.",
 )
 SEGMENT_UNDECLARED = Reason(
     "belong to a segment that was not declared",
     "List every segment in segments=[...] before looking, or leave it out for an answer that is good for one look.",
 )
 TIME_ORDER = Reason(
-    "are earlier than the round before",
-    "A reward model that learns along the way needs the rounds in the order of their decisions: sort the log by time, or "
-    "give a model fitted apart. Times that are text are compared letter by letter.",
+    "are earlier than the previous round",
+    "A reward model that learns online needs the rounds in decision order: sort the log by time, or give a model fitted on "
+    "other data. Times stored as text are compared as text.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One reason in one place, such as "propensity 'p'": the key under which rows are counted."""
+    """A reason and its subject, such as "propensity 'p'": the key by which rows are counted."""
 
     subject: str
     reason: Reason
@@ -146,7 +146,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many rows have a fault, and the first of them."""
+    """How many rows have a fault, and the first such row."""
 
     count: int
     row: int
@@ -159,7 +159,7 @@ class Tally:
 
 
 class FaultCounter:
-    """The faults found in one batch, and which of its rows are free of them."""
+    """The faults of one batch, and which rows have none."""
 
     def __init__(self, rows: int, *, start: int, place: str, place_start: int) -> None:
         self.usable: BoolArray = np.ones(rows, dtype=np.bool_)
@@ -167,7 +167,7 @@ class FaultCounter:
         self._start, self._place, self._place_start = start, place, place_start
 
     def count(self, subject: str, reason: Reason, bad: BoolArray, shown: object) -> None:
-        """Count the rows marked in ``bad``; ``shown`` is an array of the values to show, or the first of them."""
+        """Count the rows marked in ``bad``; ``shown`` is an array of values to show, or the first of them."""
         rows = np.flatnonzero(bad)
         if rows.size == 0:
             return
@@ -197,7 +197,7 @@ def merge_tallies(left: Mapping[Fault, Tally], right: Mapping[Fault, Tally]) -> 
 
 
 def describe_faults(tallies: Mapping[Fault, Tally], *, rows: int) -> list[str]:
-    """One sentence for each fault, the most frequent first."""
+    """One sentence per fault, most frequent first."""
     ordered = sorted(tallies.items(), key=lambda item: -item[1].count)
     return [
         f"{fault.subject}: {tally.count:,} of {rows:,} values {fault.reason.says}; "
@@ -211,11 +211,11 @@ def describe_faults(tallies: Mapping[Fault, Tally], *, rows: int) -> list[str]:
 
 
 def refuse_faults(tallies: Mapping[Fault, Tally], *, rows: int) -> None:
-    """Raise if any row is unfit: a guarantee computed from the rest would be a guarantee of something else."""
+    """Raise if any row has a fault: a guarantee for the remaining rows would be about something else."""
     if not tallies:
         return
     ordered = sorted(tallies.items(), key=lambda item: -item[1].count)
     lines = describe_faults(tallies, rows=rows)
     remedies = [fault.reason.remedy for fault, _ in ordered]
     body = "\n".join(f"- {line}\n  {remedy}" for line, remedy in zip(lines, remedies, strict=True))
-    raise LogsError(f"these logs cannot carry a guarantee, so nothing was computed:\n{body}")
+    raise LogsError(f"these logs cannot support a guarantee, so nothing was computed:\n{body}")

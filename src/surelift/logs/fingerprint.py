@@ -1,8 +1,8 @@
-"""A fingerprint of the rounds that were read: the same for any order, any shards, any file format.
+"""A fingerprint of the rounds that were read, independent of row order, sharding and file format.
 
-Each round is hashed to 128 bits over the float64 bits of what was read from it, and the hashes are added modulo 2^128.
-Addition is what lets shards be read apart and in any order. It tells logs apart that differ by accident; it is not a
-defence against somebody who forges them.
+Each round is hashed to 128 bits over the float64 bits of the values read from it, and the hashes are added modulo 2^128,
+so shards can be read separately and in any order. It detects accidental differences between logs; it does not protect
+against deliberate forgery.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _UNKNOWN = -1
 LANES = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03))
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
-# For fewer entries it is not worth loading the compiler.
+# Below this many entries, loading the compiler costs more than it saves.
 WORTH_COMPILING = 200_000
 _loop: Any = None
 
@@ -38,7 +38,7 @@ class Fingerprint:
 
     @classmethod
     def of_halves(cls, rounds: int, halves: Sequence[int]) -> "Fingerprint":
-        """From sums of the lower and the upper 32 bits of both words of every hash."""
+        """From sums of the lower and upper 32 bits of both words of every hash."""
         low, high = halves[0] + (halves[1] << 32), halves[2] + (halves[3] << 32)
         return cls(rounds, (low + (high << 64)) % _MODULUS)
 
@@ -49,7 +49,7 @@ class Fingerprint:
 
     @classmethod
     def unknown(cls, rounds: int) -> "Fingerprint":
-        """Of rounds that were added up where their bits were not seen."""
+        """For rounds summed in an engine that does not expose their bits."""
         return cls(rounds, _UNKNOWN)
 
     @property
@@ -61,25 +61,25 @@ class Fingerprint:
 
 
 def _bits(values: FloatArray) -> _WordArray:
-    # Adding 0.0 turns -0.0 into 0.0, which are the same number with other bits.
+    # Adding 0.0 turns -0.0 into 0.0: equal numbers, different bits.
     return (values + 0.0).view(np.uint64)
 
 
 def scramble(words: _WordArray) -> _WordArray:
-    """The finaliser of splitmix64: every bit of the input moves about half the bits of the output."""
+    """The finaliser of splitmix64: each input bit flips about half of the output bits."""
     words = (words ^ (words >> np.uint64(30))) * _FIRST
     words = (words ^ (words >> np.uint64(27))) * _SECOND
     return words ^ (words >> np.uint64(31))
 
 
 def _stir(lane: _WordArray, words: _WordArray, seed: np.uint64) -> _WordArray:
-    """One multiplication a column, and none of its bits lost; the sum needs more, at the end."""
+    """One invertible multiplication per column; ``scramble`` does the rest at the end."""
     stirred = (lane ^ words) * seed
     return stirred ^ (stirred >> np.uint64(29))
 
 
 def _hash_entries(values: FloatArray, starts: IntArray, seed: np.uint64) -> _WordArray:
-    """For every vector the sum of the hashes of its entries with their positions."""
+    """For every vector, the sum of the hashes of its entries and positions."""
     lengths = np.diff(starts)
     positions = (np.arange(len(values)) - np.repeat(starts[:-1], lengths)).astype(np.uint64)
     entries = scramble(scramble(_bits(values) + seed) + positions * seed)
@@ -106,8 +106,8 @@ def _hash_entries_in_a_loop(values: FloatArray, starts: IntArray, seed: np.uint6
     return out
 
 
-def _compiled() -> Any:
-    """At first use, and kept on disk: numba takes half a second to import."""
+def _compile_loop() -> Any:
+    """Compiled at first use and cached on disk: numba takes half a second to import."""
     global _loop
     if _loop is None:
         from numba import njit
@@ -117,7 +117,7 @@ def _compiled() -> Any:
 
 
 class RoundHashes:
-    """The hashes of the rounds of one batch, built up as their columns are read."""
+    """The hashes of the rounds of one batch, updated as columns are read."""
 
     def __init__(self, rounds: int) -> None:
         self.lanes = [np.full(rounds, seed, dtype=np.uint64) for seed in LANES]
@@ -128,7 +128,7 @@ class RoundHashes:
 
     def mix_vectors(self, vectors: Vectors) -> None:
         """Mix in one vector per round: each entry is hashed with its position, and the hashes are added."""
-        hash_entries = _hash_entries if len(vectors.values) < WORTH_COMPILING else _compiled()
+        hash_entries = _hash_entries if len(vectors.values) < WORTH_COMPILING else _compile_loop()
         for lane, seed in enumerate(LANES):
             folded = hash_entries(vectors.values, vectors.starts, seed)
             self.lanes[lane] = _stir(self.lanes[lane], folded + vectors.lengths.astype(np.uint64), seed)
@@ -142,7 +142,7 @@ class RoundHashes:
 
 
 def _sum_words(words: _WordArray) -> int:
-    """An exact sum of 64-bit words: halves of 32 bits cannot overflow before 2^32 rounds."""
+    """An exact sum of 64-bit words: sums of 32-bit halves cannot overflow before 2^32 rounds."""
     low = int((words & np.uint64(0xFFFFFFFF)).sum(dtype=np.uint64))
     high = int((words >> np.uint64(32)).sum(dtype=np.uint64))
     return low + (high << 32)

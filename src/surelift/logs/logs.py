@@ -1,4 +1,4 @@
-"""``Logs``: a source of rounds and a ``Declaration`` of what its columns mean."""
+"""``Logs``: a source of rounds, and a ``Declaration`` of what its columns mean."""
 
 import difflib
 import sys
@@ -23,7 +23,7 @@ _NUMBERS = ("action_count", "cluster_size")
 
 
 class Logs:
-    """Logged decisions: what was shown, with what probability, what it earned.
+    """Logged decisions of a contextual bandit: the action shown, its propensity, and the reward.
 
     ``source`` is a path, a glob, a list of paths, a dict of arrays, a data frame, a DuckDB relation, an Ibis table or a
     Spark data frame; the other arguments name its columns. Without a source they are the arrays themselves. Nothing is
@@ -32,13 +32,13 @@ class Logs:
     >>> Logs(reward=[0, 1, 1], propensity=[0.5, 0.25, 0.5])
     Logs(reward='reward', propensity='propensity')
 
-    ``reward_range`` is the range a reward (or cost) can have, in its own units, known beforehand: never the extremes
-    seen. ``logging`` names production's whole distribution, as a list column or one column per action; then ``action`` is
-    the position (or the label, declared in ``actions``) of the action taken.
+    ``reward_range`` is the range a reward (or cost) can have, in its own units, known in advance; never the observed
+    extremes. ``logging`` names production's full distribution, as a list column or one column per action; ``action`` is
+    then the position of the logged action, or its label declared in ``actions``.
 
-    With ``density=True`` actions are continuous: ``action`` is the number that was taken, and ``propensity`` a column of its
-    density, or one of ``surelift.densities``. ``embedding``, one of ``surelift.embeddings``, weights groups of actions
-    instead of single ones. ``assumes`` lists assumptions of your own, which every bound then names.
+    With ``density=True`` actions are continuous: ``action`` is the number that was chosen, and ``propensity`` a column of
+    its density, or one of ``surelift.densities``. ``embedding``, one of ``surelift.embeddings``, weights kinds of actions
+    instead of single ones. ``assumes`` lists your own assumptions, which every bound then states.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Logs:
 
     @classmethod
     def of(cls, source: Any, declaration: Declaration) -> "Logs":
-        """The rounds of a source under a declaration made elsewhere."""
+        """The rounds of a source under an existing declaration."""
         logs = cls.__new__(cls)
         logs._open(open_source(source), declaration)
         return logs
@@ -105,18 +105,18 @@ class Logs:
         return list(self._names)
 
     def declared_as(self, declaration: Declaration) -> "Logs":
-        """The same rounds, under another declaration."""
+        """The same rounds under another declaration."""
         return Logs.of(self.source, declaration)
 
     def without_embedding(self) -> "Logs":
-        """The same decisions, judged action by action."""
+        """The same decisions, with importance weights of actions."""
         return self.declared_as(replace(self.declaration, embedding=None))
 
     def part(self, first: int, last: int) -> "Logs":
-        """The rounds from number ``first`` up to, not including, ``last``: a log in its own right."""
+        """The rounds ``first`` to ``last`` (exclusive), as a log of their own."""
         if not self.source.ordered:
             raise UsageError(
-                "rows of a query or a Spark frame have no order, so no part can be set aside; save a file."
+                "rows of a query or a Spark data frame have no order, so they cannot be sliced; save them to a file first."
             )
         return Logs.of(Slice(self.source, first, last), self.declaration)
 
@@ -149,28 +149,28 @@ class Logs:
         return Needs(read=read, handed_on=self.handed_on() if by_context else ())
 
     def handed_on(self) -> tuple[str, ...]:
-        """The columns that a function of the batch is given: the contexts, or all of them."""
+        """The columns passed to a function of the batch: the contexts, or all columns."""
         contexts = self.declaration.contexts
         return contexts if contexts is not None else tuple(self._names)
 
     def require_columns(self, names: Any, *, role: str, single: bool = False) -> None:
-        """Raise, with the nearest names, for a column that is not there."""
+        """Raise, suggesting similar names, if a column does not exist."""
         if single and not isinstance(names, str):
             raise UsageError(
                 f"{role} must name a column of the source, but is a {type(names).__name__}; "
-                "arrays go without a source: Logs(reward=..., propensity=...)."
+                "to pass arrays, leave out the source: Logs(reward=..., propensity=...)."
             )
         for name in [names] if isinstance(names, str) else names:
             if not isinstance(name, str):
                 raise UsageError(f"{role} must name columns of the source, but one is a {type(name).__name__}.")
             if name not in self._names:
-                raise UsageError(self._no_column(name, role))
+                raise UsageError(self._missing_column_message(name, role))
 
-    def _no_column(self, name: str, role: str) -> str:
+    def _missing_column_message(self, name: str, role: str) -> str:
         near = difflib.get_close_matches(name, self._names, n=3, cutoff=0.5)
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         if len(self._names) == 1 and any(mark in self._names[0] for mark in ";\t|"):
-            hint = " The file has one column, so its separator is not a comma: save it with commas, or tabs as .tsv."
+            hint = " The file has one column, so its separator is not a comma: use commas, or tabs in a .tsv file."
         shown = ", ".join(self._names[:30]) + (", ..." if len(self._names) > 30 else "")
         return f"no column {name!r} for {role}.{hint} The columns are: {shown}."
 
@@ -180,13 +180,13 @@ class Logs:
         return f"Logs({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
 
-def _name_arrays(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Arrays given without a source become a source whose columns are named for their arguments."""
+def _name_arrays(arrays: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Turn arrays passed without a source into a source whose columns are named after the arguments."""
     columns: dict[str, Any] = {}
     names: dict[str, Any] = {}
-    for role, array in given.items():
+    for role, array in arrays.items():
         if isinstance(array, str):
-            raise UsageError(f"{role}={array!r} names a column, but no source was given; start with Logs(source, ...).")
+            raise UsageError(f"{role}={array!r} names a column, but there is no source; use Logs(source, ...).")
         if role in _NUMBERS and np.ndim(array) == 0:
             names[role] = array
         elif role == "contexts":

@@ -1,4 +1,4 @@
-"""The rounds of one batch as checked numbers: rewards in [0, 1], propensities, actions, logging vectors."""
+"""The rounds of one batch as validated numbers: rewards in [0, 1], propensities, actions, logging vectors."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Rounds:
-    """What a policy sees of a batch, and the only way to read more of it: whatever is read is checked and hashed."""
+    """What a policy sees of a batch. Every column read through it is validated and hashed."""
 
     def __init__(self, logs: "Logs", batch: Batch) -> None:
         self.logs = logs
@@ -42,12 +42,12 @@ class Rounds:
         self.logging: Vectors | None = None
         self.action: IntArray | None = None
         self.continuous: FloatArray | None = None
-        """The action that was taken, where it is a number of its own kind."""
+        """The logged action, if actions are continuous."""
         if declared.action is not None and declared.density:
             self.continuous, _ = self.numbers(declared.action, f"action {declared.action!r}")
         elif declared.action is not None:
             self.action = self.positions(declared.action, f"action {declared.action!r}")
-        # The vector first: it may show that the propensity is a little larger than the column says.
+        # Read the vector first: it may show that the propensity is slightly larger than its column says.
         if declared.logging is not None:
             subject = f"logging {declared.logging!r}" if isinstance(declared.logging, str) else "logging"
             self.logging = self.check_probability_vectors(self.vectors(declared.logging, subject), subject)
@@ -71,7 +71,7 @@ class Rounds:
         self.faults.count(subject, reason, bad, shown)
 
     def numbers(self, name: str, subject: str) -> tuple[FloatArray, float]:
-        """A column of finite numbers and the tolerance of its type."""
+        """A column of finite numbers, and the tolerance of its type."""
         values, tolerance = self._checked_numbers(name, subject)
         self.hashes.mix(values)
         return values, tolerance
@@ -91,7 +91,7 @@ class Rounds:
         self.refuse(subject, faults.INFINITE, np.isinf(values), values)
 
     def vectors(self, columns: str | Sequence[str], subject: str) -> Vectors:
-        """A vector of finite numbers a round, from a list column or from one column per action."""
+        """One vector of finite numbers per round, from a list column or one column per action."""
         if not isinstance(columns, str):
             parts = [self._checked_numbers(name, f"{subject}, column {name!r}") for name in columns]
             matrix = np.column_stack([values for values, _ in parts])
@@ -109,7 +109,7 @@ class Rounds:
         return vectors
 
     def keep_vectors(self, vectors: Vectors, subject: str) -> None:
-        """Check that vectors from anywhere are finite, and hash them."""
+        """Check that vectors are finite, and hash them."""
         entries = ~np.isfinite(vectors.values)
         if entries.any():
             bad = vectors.fold(np.add, entries.astype(np.float64), empty=0.0) > 0
@@ -119,7 +119,7 @@ class Rounds:
         self.hashes.mix_vectors(vectors)
 
     def check_probability_vectors(self, vectors: Vectors, subject: str) -> Vectors:
-        """Check that each vector is a distribution, over the actions that production had."""
+        """Check that each vector is a probability distribution over production's actions."""
         usable = self.usable.copy()
         if (vectors.values < 0).any():
             smallest = vectors.fold(np.minimum, vectors.values, empty=0.0)
@@ -130,7 +130,7 @@ class Rounds:
         return vectors
 
     def check_vector_layout(self, vectors: Vectors, subject: str) -> None:
-        """Check that the logged action has a place in each vector, and that it is as long as production's."""
+        """Check that each vector is as long as production's, and contains the logged action."""
         if self.logging is not None:
             differ = self.logging.lengths != vectors.lengths
             self.refuse(subject, faults.VECTOR_LENGTH, self.usable & differ, vectors.lengths)
@@ -141,51 +141,51 @@ class Rounds:
             self.check_positions(self.action, f"action {self.declaration.action!r}", limit=vectors.lengths)
 
     def positions(self, name: str, subject: str) -> IntArray:
-        """A column of actions as positions counted from 0."""
+        """A column of actions, as positions counted from 0."""
         labels = self.declaration.actions
-        found, null, column = find_positions(self.table[name], labels, as_text=name in self._as_text)
+        positions, null, column = find_positions(self.table[name], labels, as_text=name in self._as_text)
         self.refuse(subject, faults.NULL, null, None)
-        nowhere = (found == NOWHERE) & ~null
+        nowhere = (positions == NOWHERE) & ~null
         if nowhere.any():
             reason = faults.ACTION_POSITION if labels is None else faults.ACTION_LABEL
             self.refuse(subject, reason, nowhere, column[int(np.argmax(nowhere))].as_py())
-        self.hashes.mix(found.astype(np.float64))
+        self.hashes.mix(positions.astype(np.float64))
         if self.logging is not None:
-            self.check_positions(found, subject, limit=self.logging.lengths)
+            self.check_positions(positions, subject, limit=self.logging.lengths)
         elif self.action_counts is not None:
-            self.check_positions(found, subject, limit=self.action_counts)
-        return found
+            self.check_positions(positions, subject, limit=self.action_counts)
+        return positions
 
     def check_positions(self, positions: IntArray, subject: str, *, limit: FloatArray | IntArray) -> None:
         outside = (positions < 0) | (positions >= limit)
         self.refuse(subject, faults.ACTION_POSITION, self.usable & outside, positions)
 
     def plain_numbers(self, name: str) -> Numbers:
-        """A column as numbers where it holds any, neither checked nor hashed: for models, which a bound need not trust."""
+        """A column as numbers, neither validated nor hashed: for reward models, which a bound does not have to trust."""
         return to_numbers(self.table[name], as_text=name in self._as_text)
 
     def times(self) -> npt.NDArray[Any]:
-        """The times of the decisions, in a form that can be put in order."""
+        """The decision times, in a sortable form."""
         assert self.declaration.time is not None
         column = decode(self.table[self.declaration.time])
         if pa.types.is_nested(column.type):
             raise UsageError(
-                f"time {self.declaration.time!r} holds {column.type}; a time is a timestamp, a date or a number."
+                f"time {self.declaration.time!r} holds {column.type}; it must hold timestamps, dates or numbers."
             )
         if is_text(column):
             numbers = self.plain_numbers(self.declaration.time)
             return numbers.values if not numbers.not_numeric.any() else np.asarray(column.to_pylist(), dtype=np.str_)
-        found: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
-        return found
+        times: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
+        return times
 
     def handed_on(self, columns: Sequence[str]) -> pa.Table:
-        """Columns for the user's own code: those read as text become numbers where all of their entries are."""
+        """Columns for the user's own code; text columns become numbers if every entry is a number."""
         table = self.table.select(list(columns))
-        for place, name in enumerate(columns):
+        for index, name in enumerate(columns):
             if name in self._as_text:
                 numbers = to_numbers(table[name], as_text=True)
                 if not numbers.not_numeric.any():
-                    table = table.set_column(place, name, pa.array(numbers.values, mask=numbers.null))
+                    table = table.set_column(index, name, pa.array(numbers.values, mask=numbers.null))
         return table
 
     def read_outcome(self, name: str, scale: Scale) -> FloatArray:
@@ -219,7 +219,7 @@ class Rounds:
         return values if self.logging is None else self._reconcile(values, tolerance, subject)
 
     def density_at(self, density: Density, subject: str) -> FloatArray:
-        """A density at the actions that were taken."""
+        """A density at the logged actions."""
         assert self.continuous is not None
         with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
             values = density.at(self.continuous, lambda name: self.numbers(name, f"{subject}, column {name!r}")[0])
@@ -227,21 +227,21 @@ class Rounds:
         return values
 
     def chance_below(self, density: Density, edge: FloatArray) -> FloatArray:
-        """How likely an action below ``edge`` is; its columns were checked where the density was read."""
+        """The probability of an action below ``edge``; its columns were validated when the density was read."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return density.below(edge, lambda name: self.plain_numbers(name).values)
 
     def _reconcile(self, propensity: FloatArray, tolerance: float, subject: str) -> FloatArray:
-        """Check column against vector, and keep the larger: a weight that is too small never breaks a lower bound."""
+        """Check the column against the vector and keep the larger: too small a weight never breaks a lower bound."""
         assert self.logging is not None
         assert self.action is not None
-        held = self.logging.at(self.action)
+        in_vector = self.logging.at(self.action)
         tolerance = max(tolerance, self.logging.tolerance)
         with np.errstate(invalid="ignore"):
-            differs = ~(np.abs(held - propensity) <= tolerance * np.maximum(held, propensity))
+            differs = ~(np.abs(in_vector - propensity) <= tolerance * np.maximum(in_vector, propensity))
         self.refuse(subject, faults.VECTOR_PROPENSITY, self.usable & differs, propensity)
-        # A vector that sums to less than 1 may understate its entries by as much.
-        return np.fmax(propensity, held) / np.clip(self.logging.sums(), 0.5, 1.0)
+        # A vector that sums to less than 1 may understate its entries by that much.
+        return np.fmax(propensity, in_vector) / np.clip(self.logging.sums(), 0.5, 1.0)
 
     def _read_clusters(self, again: BoolArray | None) -> Clusters:
         declared = self.declaration
@@ -298,5 +298,5 @@ class Rounds:
 
 
 def _as_floats(column: ArrowColumn) -> FloatArray:
-    found: FloatArray = column.to_numpy(zero_copy_only=False).astype(np.float64)
-    return found
+    values: FloatArray = column.to_numpy(zero_copy_only=False).astype(np.float64)
+    return values

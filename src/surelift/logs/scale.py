@@ -1,4 +1,4 @@
-"""Rewards in the user's units, turned into [0, 1] once, and answers turned back."""
+"""Convert rewards from the user's units to [0, 1] once, and answers back."""
 
 import math
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from surelift.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A declared range of rewards, or of costs, where less is better.
+    """A declared range of rewards, or of costs (lower is better).
 
     >>> Scale(low=0.0, high=5.0, is_cost=False).unit(np.array([0.0, 2.5, 5.0])).tolist()
     [0.0, 0.5, 1.0]
@@ -27,7 +27,7 @@ class Scale:
         if not (self.low < self.high and np.isfinite(self.high - self.low)):
             raise UsageError(
                 f"reward_range must be two finite numbers, the smaller first, but is ({self.low}, {self.high}).\n"
-                "Declare the range a reward can have by its nature, such as (0, 1) for a click; never the extremes seen."
+                "Declare the range of possible rewards, such as (0, 1) for a click, not the observed extremes."
             )
 
     @property
@@ -43,29 +43,29 @@ class Scale:
 
     @property
     def affine(self) -> tuple[float, float]:
-        """A zero and a divisor: (reward - zero) / divisor is the reward on [0, 1]."""
+        """(zero, divisor) such that (reward - zero) / divisor lies in [0, 1]."""
         return (self.high, -self.width) if self.is_cost else (self.low, self.width)
 
     def value(self, unit: float) -> float:
-        """A value on [0, 1] in the units of the column: an expected reward, or an expected cost."""
-        # Written so that 0 and 1 give the ends of the range exactly.
+        """Convert a value on [0, 1] to an expected reward or cost in the column's units."""
+        # Map 0 and 1 to the ends of the range exactly.
         share = 1.0 - unit if self.is_cost else unit
         return self.high if share == 1.0 else self.low + self.width * share
 
     def lower(self, unit: float) -> float:
-        """A bound from below, in the units of the column, rounded down."""
-        return self._outward(unit, -math.inf)
+        """A lower bound in the column's units, rounded down."""
+        return self._round_outward(unit, -math.inf)
 
     def upper(self, unit: float) -> float:
-        """A bound from above, in the units of the column, rounded up."""
-        return self._outward(unit, math.inf)
+        """An upper bound in the column's units, rounded up."""
+        return self._round_outward(unit, math.inf)
 
-    def _outward(self, unit: float, towards: float) -> float:
+    def _round_outward(self, unit: float, towards: float) -> float:
         exact = unit in (0.0, 1.0) or (self.low == 0.0 and self.high == 1.0 and not self.is_cost)
         return self.value(unit) if exact else math.nextafter(self.value(unit), towards)
 
     def improvement(self, unit: float) -> float:
-        """A difference on [-1, 1] in the units of the column; positive is better, also for costs."""
+        """A difference on [-1, 1] in the column's units; positive is better, also for costs."""
         return self.width * unit
 
     def unit_margin(self, margin: float) -> float:

@@ -1,4 +1,4 @@
-"""One vector over actions per round, of any lengths, laid end to end."""
+"""One vector over actions per round, of varying length, stored contiguously."""
 
 from dataclasses import dataclass
 from typing import TypeVar
@@ -36,14 +36,14 @@ class Vectors:
         return np.diff(self.starts)
 
     def at(self, positions: IntArray) -> FloatArray:
-        """The entry of each vector at its position; NaN where the vector has no such position."""
+        """Each vector's entry at the given position; NaN if the position does not exist."""
         inside = (positions >= 0) & (positions < self.lengths)
         entries = np.full(len(self), np.nan)
         entries[inside] = self.values[self.starts[:-1][inside] + positions[inside]]
         return entries
 
     def fold(self, ufunc: np.ufunc, values: npt.NDArray[Number], *, empty: float) -> npt.NDArray[Number]:
-        """Fold ``values``, laid out as these vectors are, to one number per round with a ufunc such as ``np.add``."""
+        """Reduce ``values``, laid out like these vectors, to one number per round with a ufunc such as ``np.add``."""
         lengths = self.lengths
         if len(lengths) and lengths[0] > 0 and (lengths == lengths[0]).all():
             folded: npt.NDArray[Number] = ufunc.reduce(values.reshape(len(lengths), lengths[0]), axis=1)
@@ -58,11 +58,11 @@ class Vectors:
         return self.fold(np.add, self.values, empty=0.0)
 
     def spread(self, per_round: FloatArray) -> FloatArray:
-        """Repeat one number per round along its vector."""
+        """Repeat each round's number along its vector."""
         return np.repeat(per_round, self.lengths)
 
     def normalised(self, *, only_down: bool) -> "Vectors":
-        """Made to sum to 1, or only made smaller where they sum to more."""
+        """Rescaled to sum to 1, or only rescaled down where the sum exceeds 1."""
         sums = self.sums()
         safe = np.where(sums > 0.0, np.maximum(sums, 1.0) if only_down else sums, 1.0)
         return self.replace_values(self.values / self.spread(safe))

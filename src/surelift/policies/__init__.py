@@ -1,4 +1,4 @@
-"""Where probabilities come from: columns, matrices, functions, models, and what is made from them."""
+"""Policies: probabilities from columns, matrices, functions and models, and combinations of them."""
 
 from surelift.policies.policy import Policy
 from surelift.policies.resolve import blend, bounded, chosen, epsilon_greedy, softmax, uniform

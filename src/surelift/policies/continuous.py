@@ -1,4 +1,4 @@
-"""Candidates over continuous actions: a density, a declared discretisation of one, a kernel around one action."""
+"""Candidates over continuous actions: a density, a declared discretisation of one, or a kernel around one action."""
 
 import math
 from dataclasses import dataclass
@@ -21,14 +21,13 @@ from surelift.policies.readers import Singles
 def require_continuous(logs: Logs, subject: str) -> None:
     if not logs.declaration.density or logs.declaration.action is None:
         raise UsageError(
-            f"{subject} is about continuous actions: say density=True, and name the column of the action that was taken in "
-            "action=."
+            f"{subject} needs continuous actions: set density=True, and name the column of the logged action in action=."
         )
 
 
 @dataclass(frozen=True, slots=True)
 class DensityReader:
-    """The density of a candidate at the actions that were taken: its weights are exact."""
+    """A candidate's density at the logged actions; its importance weights are exact."""
 
     density: Density
 
@@ -48,9 +47,9 @@ class DensityReader:
 
 @dataclass(frozen=True, slots=True)
 class Binned:
-    """A candidate that draws a bin as ``of`` does, and inside it acts as production does: its weights are those of bins.
+    """A candidate that samples a bin like ``of``, then an action within the bin like production: weights of bins.
 
-    ``of`` is a density, or the column of the action that a deterministic candidate would take.
+    ``of`` is a density, or the column of a deterministic candidate's action.
     """
 
     of: Density | str
@@ -59,15 +58,13 @@ class Binned:
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        return (
-            f"it chooses among {len(self.edges) + 1} bins fixed beforehand, and inside a bin acts as production does",
-        )
+        return (f"it chooses among {len(self.edges) + 1} bins fixed in advance, and acts like production within a bin",)
 
     def needs(self, logs: Logs) -> Needs:
         require_continuous(logs, "a discretisation")
         if not isinstance(logs.declaration.propensity, DENSITIES):
             raise UsageError(
-                "a discretisation must know how likely production's bins are: give its density in propensity=, one of "
+                "a discretisation needs the probability of production's bins: give its density in propensity=, one of "
                 "surelift.densities, instead of a column."
             )
         columns = (self.of,) if isinstance(self.of, str) else self.of.columns()
@@ -79,8 +76,8 @@ class Binned:
         assert action is not None
         assert isinstance(production, DENSITIES)
         ends = np.array([-math.inf, *self.edges, math.inf])
-        place = np.searchsorted(self.edges, action, side="right")
-        low, high = ends[place], ends[place + 1]
+        bin_index = np.searchsorted(self.edges, action, side="right")
+        low, high = ends[bin_index], ends[bin_index + 1]
         if isinstance(self.of, str):
             column, _ = rounds.numbers(self.of, f"{subject}, column {self.of!r}")
             chosen: FloatArray = ((column >= low) & (column < high)).astype(np.float64)
@@ -105,7 +102,7 @@ class Binned:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A deterministic candidate, smeared over the actions near its own: an estimate of its value, with a bias."""
+    """A deterministic candidate, smoothed over nearby actions: an estimate of its value, with a bias."""
 
     column: str
     bandwidth: float
@@ -114,7 +111,7 @@ class Kernel:
     @property
     def doubts(self) -> tuple[str, ...]:
         return (
-            f"smoothed by a Gaussian kernel of bandwidth {self.bandwidth:g}, whose bias is not known: an estimate of the "
+            f"smoothed by a Gaussian kernel of bandwidth {self.bandwidth:g}, whose bias is unknown: an estimate of the "
             "deterministic policy, never certified",
         )
 
@@ -136,27 +133,27 @@ class Kernel:
 
 
 def binned(of: Any, edges: Any) -> Binned:
-    """A density, or the column of a deterministic candidate's action, over bins between ``edges`` fixed beforehand."""
+    """A density, or the column of a deterministic candidate's action, over bins between ``edges`` fixed in advance."""
     if not isinstance(of, (str, *DENSITIES)):
-        raise UsageError(f"a discretisation is of a density or of a column, not of a {type(of).__name__}.")
+        raise UsageError(f"binned takes a density or a column, not a {type(of).__name__}.")
     try:
-        found = tuple(float(edge) for edge in edges)
+        ends = tuple(float(edge) for edge in edges)
     except (TypeError, ValueError) as error:
-        raise UsageError("the edges of bins are numbers that ascend, one or more.") from error
-    if not found or not all(map(math.isfinite, found)) or any(not low < high for low, high in pairwise(found)):
-        raise UsageError("the edges of bins are numbers that ascend, one or more.")
-    return Binned(of, found)
+        raise UsageError("the edges of bins must be one or more ascending numbers.") from error
+    if not ends or not all(map(math.isfinite, ends)) or any(not low < high for low, high in pairwise(ends)):
+        raise UsageError("the edges of bins must be one or more ascending numbers.")
+    return Binned(of, ends)
 
 
 def kernel(column: str, bandwidth: float) -> Kernel:
-    """A deterministic candidate by the column of its action, to be estimated with a kernel; it is never certified."""
+    """A deterministic candidate, estimated with a kernel around the action in ``column``; it is never certified."""
     if not isinstance(column, str):
-        raise UsageError("a kernel lies around the action in a column; name it.")
+        raise UsageError("a kernel is centred on the action in a column; name that column.")
     return Kernel(column, positive("bandwidth", bandwidth))
 
 
 def binned_from(description: dict[str, Any]) -> Binned:
     of = description["binned"]
     if not all(is_number(edge) for edge in description["edges"]):
-        raise ValueError("edges that are no numbers")
+        raise ValueError("edges must be numbers")
     return binned(of if isinstance(of, str) else density_from(of), description["edges"])

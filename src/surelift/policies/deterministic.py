@@ -1,4 +1,4 @@
-"""Policies that pick: one action for sure, the best score with some exploration, any action alike."""
+"""Deterministic, epsilon-greedy and uniform policies."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ from surelift.policies.readers import Reader
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A deterministic candidate: it takes the action its column names, and no other."""
+    """A deterministic candidate: it always takes the action in its column."""
 
     column: str
     limits: Limits = Limits()
@@ -39,7 +39,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class EpsilonGreedy:
-    """With probability ``epsilon`` any action alike, else the greedy one: a chosen column, or the first best score."""
+    """A uniformly random action with probability ``epsilon``, else a chosen column or the first best score."""
 
     greedy: Chosen | Reader
     epsilon: float
@@ -56,11 +56,11 @@ class EpsilonGreedy:
             return peaked(rounds, self.greedy.positions(rounds, subject), exploration=self.epsilon)
         scores = self.greedy.read(rounds, subject)
         if not isinstance(scores, Vectors):
-            raise UsageError(f"{subject}: epsilon_greedy needs a score per action, or chosen('column').")
+            raise UsageError(f"{subject}: epsilon_greedy needs one score per action, or chosen('column').")
         best = scores.spread(scores.fold(np.maximum, scores.values, empty=0.0))
         lengths = scores.lengths
-        places = np.where(scores.values == best, np.arange(len(best)), len(best))
-        first = scores.fold(np.minimum, places.astype(np.float64), empty=0.0).astype(np.int64) - scores.starts[:-1]
+        indices = np.where(scores.values == best, np.arange(len(best)), len(best))
+        first = scores.fold(np.minimum, indices.astype(np.float64), empty=0.0).astype(np.int64) - scores.starts[:-1]
         assert rounds.action is not None
         rounds.check_vector_layout(scores, subject)
         vectors = scores.replace_values(_peaks(scores, first, self.epsilon))
@@ -73,7 +73,7 @@ class EpsilonGreedy:
 
 @dataclass(frozen=True, slots=True)
 class UniformPolicy:
-    """Every action alike."""
+    """Every action with the same probability."""
 
     limits: Limits = Limits()
 
@@ -93,7 +93,7 @@ class UniformPolicy:
 
 
 def peaked(rounds: Rounds, positions: IntArray, *, exploration: float) -> Probabilities:
-    """All but ``exploration`` on one action, the rest spread over all."""
+    """Put 1 - ``exploration`` on one action, and spread the rest over all."""
     assert rounds.action is not None
     logged: FloatArray = (1.0 - exploration) * (positions == rounds.action)
     if exploration:

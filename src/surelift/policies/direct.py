@@ -1,4 +1,4 @@
-"""A policy whose weights stay those of actions where those of others are of embeddings: to hold one against the other."""
+"""A policy weighted by actions where others are weighted by embeddings, to compare the two."""
 
 from dataclasses import dataclass
 from typing import Any

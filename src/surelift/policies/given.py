@@ -1,4 +1,4 @@
-"""Policies whose probabilities are given: production itself, and whatever a reader reads."""
+"""Policies with known probabilities: production itself, and anything a reader reads."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from surelift.policies.readers import Reader
 
 @dataclass(frozen=True, slots=True)
 class Production:
-    """The policy that made the log; every weight is 1."""
+    """The logging policy; every importance weight is 1."""
 
     limits: Limits = Limits(0.0, 0.0)
 
@@ -31,7 +31,7 @@ class Production:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Probabilities as they were read."""
+    """Probabilities as read."""
 
     reader: Reader
     limits: Limits = Limits()
@@ -40,10 +40,10 @@ class Given:
         return self.reader.needs(logs)
 
     def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
-        found = self.reader.read(rounds, subject)
-        if isinstance(found, Vectors):
-            return vector_probabilities(rounds, found, subject)
-        return single_probabilities(rounds, found.values, found.tolerance, subject)
+        probabilities = self.reader.read(rounds, subject)
+        if isinstance(probabilities, Vectors):
+            return vector_probabilities(rounds, probabilities, subject)
+        return single_probabilities(rounds, probabilities.values, probabilities.tolerance, subject)
 
     def describe(self) -> dict[str, Any]:
         return self.reader.describe()

@@ -1,4 +1,4 @@
-"""What a policy is: for each round the probability of the logged action, and where known of every action."""
+"""The policy protocol: the probability of each round's logged action and, if known, of every action."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -18,16 +18,16 @@ from surelift.logs.vectors import Vectors
 @dataclass(frozen=True, slots=True)
 class Probabilities:
     logged: FloatArray
-    """Of the logged action, one a round; never overstated by the tolerance that was granted."""
+    """Of the logged action; never overstated within the tolerance for rounding."""
     vectors: Vectors | None = None
-    """Of every action, likewise never overstated."""
+    """Of every action; never overstated either."""
     known_excess: FloatArray | None = None
-    """The weights minus 1, where they are known more exactly than by division."""
+    """The importance weights minus 1, if known more accurately than by division."""
     short_of_one: float = 0.0
-    """By how much, at most, its vectors fall short of summing to 1."""
+    """The most by which its vectors fall short of a sum of 1."""
 
     def excess(self, propensity: FloatArray) -> FloatArray:
-        """The weights minus 1."""
+        """The importance weights minus 1."""
         if self.known_excess is not None:
             return self.known_excess
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -36,7 +36,7 @@ class Probabilities:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How far weights can fall below 1 and rise above it, whatever the context and the action production takes."""
+    """How far importance weights can fall below 1 and rise above it, for any context and action."""
 
     drop: float = 1.0
     rise: float = float("inf")
@@ -47,26 +47,26 @@ class Policy(Protocol):
 
     @property
     def limits(self) -> Limits:
-        """What is known of its weights from how it is built."""
+        """The limits that follow from how the policy is built."""
         ...
 
     def needs(self, logs: Logs) -> Needs:
-        """The columns to read; raises if these logs cannot carry this policy."""
+        """The columns to read; raises if these logs do not support this policy."""
         ...
 
     def probabilities(self, rounds: Rounds, subject: str) -> Probabilities: ...
 
     def describe(self) -> dict[str, Any]:
-        """What it is, as it is written into a certificate."""
+        """The policy as it is stored in a certificate."""
         ...
 
 
 def notes_of(policy: Policy, kind: Literal["assumes", "doubts"]) -> tuple[str, ...]:
-    """What a policy, or the one it is made of, says of itself: what it assumes, or what keeps it from a certificate."""
+    """Notes of a policy, or of the one it wraps: what it assumes, or why it cannot be certified."""
     while hasattr(policy, "policy"):
         policy = policy.policy
-    found: tuple[str, ...] = getattr(policy, kind, ())
-    return found
+    notes: tuple[str, ...] = getattr(policy, kind, ())
+    return notes
 
 
 def trained_on(policy: Policy) -> tuple[Fingerprint, ...]:
@@ -89,7 +89,7 @@ def single_probabilities(rounds: Rounds, values: FloatArray, tolerance: float, s
 def vector_probabilities(rounds: Rounds, vectors: Vectors, subject: str) -> Probabilities:
     require_action(rounds.logs, subject)
     assert rounds.action is not None
-    # A vector that sums to a little more than 1 overstates its entries by as much.
+    # A vector that sums to slightly more than 1 overstates its entries by that much.
     shares = rounds.check_probability_vectors(vectors, subject).normalised(only_down=True)
     short = float(np.maximum(1.0 - shares.sums(), 0.0).max(initial=0.0))
     return Probabilities(shares.at(rounds.action), shares, short_of_one=short)
@@ -99,7 +99,7 @@ def require_action(logs: Logs, subject: str) -> None:
     require_discrete(logs, subject)
     if logs.declaration.action is None:
         raise UsageError(
-            f"{subject} speaks of every action, so the logs must say which one was taken: name it in action=, as a "
+            f"{subject} covers every action, so the logs must say which action was taken: name it in action=, as a "
             "position counted from 0 or as a label declared in actions=[...]."
         )
 
@@ -107,7 +107,7 @@ def require_action(logs: Logs, subject: str) -> None:
 def require_discrete(logs: Logs, subject: str) -> None:
     if logs.declaration.density:
         raise UsageError(
-            f"{subject} speaks of probabilities over actions, but density=True says that actions are continuous."
+            f"{subject} needs probabilities over discrete actions, but density=True declares continuous actions."
         )
 
 
@@ -115,13 +115,13 @@ def require_action_count(logs: Logs, subject: str) -> None:
     require_discrete(logs, subject)
     if logs.declaration.logging is None and logs.declaration.actions is None and logs.declaration.action_count is None:
         raise UsageError(
-            f"{subject} must know how many actions there were to choose from: declare actions=[...], logging= or "
-            "action_count= (a number, or a column where it varies)."
+            f"{subject} needs to know how many actions were available: declare actions=[...], logging= or action_count= "
+            "(a number, or a column if it varies)."
         )
 
 
 def action_counts(rounds: Rounds) -> FloatArray:
-    """How many actions there were to choose from in each round."""
+    """The number of available actions in each round."""
     if rounds.logging is not None:
         return rounds.logging.lengths.astype(np.float64)
     assert rounds.action_counts is not None

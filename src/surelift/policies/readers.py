@@ -1,6 +1,6 @@
-"""Where numbers about actions come from: a column, columns, an array, a function, a model.
+"""Read numbers about actions from a column, several columns, an array, a function or a model.
 
-A reader yields one number a round, or a vector a round; what they mean, probabilities or scores, is the policy's affair.
+A reader yields one number or one vector per round; the policy decides whether they are probabilities or scores.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from surelift.logs.vectors import Vectors
 
 @dataclass(frozen=True, slots=True)
 class Singles:
-    """One number a round."""
+    """One number per round."""
 
     values: FloatArray
     tolerance: float
@@ -58,7 +58,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """One column per action, standing for a vector."""
+    """One column per action, read as a vector."""
 
     names: tuple[str, ...]
 
@@ -75,20 +75,20 @@ class Columns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Array:
-    """Numbers beside the source, in its order: (rounds,), (rounds, actions), or vectors of different lengths."""
+    """Numbers in the order of the source: (rounds,), (rounds, actions), or vectors of different lengths."""
 
     array: Any
 
     def needs(self, logs: Logs) -> Needs:
         if not logs.source.ordered:
             raise UsageError(
-                "an array cannot stand beside a query, whose rows have no order; put the probabilities into a column."
+                "an array cannot be aligned with a query, whose rows have no order; put the probabilities in a column."
             )
         if isinstance(self.array, np.ndarray) and self.array.ndim not in (1, 2):
             raise UsageError(
-                f"a policy given as an array has shape (rounds,) or (rounds, actions), not {self.array.shape}."
+                f"a policy given as an array must have shape (rounds,) or (rounds, actions), not {self.array.shape}."
             )
-        # Of a part of a log, the array stands beside the whole.
+        # For a slice of a log, the array covers the whole log.
         rounds = (logs.source.source if isinstance(logs.source, Slice) else logs.source).count()
         if len(self.array) != rounds:
             raise UsageError(f"a policy's array has {len(self.array):,} rows, but the logs have {rounds:,} rounds.")
@@ -103,7 +103,7 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of the batch, a pyarrow Table of the declared contexts or of all columns."""
+    """A function of the batch: a pyarrow Table of the declared contexts, or of all columns."""
 
     function: Callable[[Any], Any]
 
@@ -120,7 +120,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A fitted classifier: ``predict_proba`` over ``classes_``, laid out in the order of the declared actions."""
+    """A fitted classifier: ``predict_proba`` over ``classes_``, reordered to the declared actions."""
 
     model: Any
 
@@ -133,7 +133,7 @@ class Model:
     def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
         features = rounds.handed_on(self._features(rounds.logs))
         if hasattr(self.model, "feature_names_in_"):
-            # A model fitted on a data frame wants its column names back.
+            # A model fitted on a data frame expects its column names.
             inputs = features.to_pandas()
         else:
             inputs = np.column_stack([column.to_numpy() for column in features.columns])
@@ -150,22 +150,22 @@ class Model:
             return tuple(str(name) for name in self.model.feature_names_in_)
         if logs.declaration.contexts is None:
             raise UsageError(
-                "a model needs its features: name their columns, in the order it was fitted on, in contexts=."
+                "a model needs its features: name their columns in contexts=, in the order the model was fitted on."
             )
         return logs.declaration.contexts
 
     def _order(self, logs: Logs) -> tuple[list[int], int]:
-        """For each class of the model, its position among the actions; and how many actions there are."""
+        """The position of each class of the model among the actions, and the number of actions."""
         if not hasattr(self.model, "classes_"):
             raise UsageError(
                 f"{type(self.model).__name__} has predict_proba but no classes_, so its columns cannot be matched to "
-                "actions; fit it first, or pass a function that returns one probability per action in their order."
+                "actions; fit it first, or pass a function that returns one probability per action, in order."
             )
         classes = [label.item() if isinstance(label, np.generic) else label for label in self.model.classes_]
         if logs.declaration.actions is None:
             if classes != list(range(len(classes))):
                 raise UsageError(
-                    f"the model's classes are {classes[:5]}...; declare the order of actions in actions=[...]."
+                    f"the model's classes are {classes[:5]}...; declare the order of the actions in actions=[...]."
                 )
             return list(range(len(classes))), len(classes)
         unknown = [label for label in classes if label not in logs.declaration.actions]
@@ -177,7 +177,7 @@ class Model:
 
 
 def as_numbers(values: Any) -> Any:
-    """An array of numbers, or an Arrow list array where vectors differ in length; a masked entry is NaN."""
+    """An array of numbers, or an Arrow list array if vectors differ in length; masked entries become NaN."""
     if isinstance(values, np.ma.MaskedArray):
         return np.ma.filled(values.astype(np.float64), np.nan)
     try:
@@ -186,11 +186,11 @@ def as_numbers(values: Any) -> Any:
         try:
             return pa.array(values)
         except (pa.ArrowException, TypeError, ValueError) as error:
-            raise UsageError(f"these are not numbers, one or one vector a round: {error}") from error
+            raise UsageError(f"these are not numbers, or vectors of numbers, one per round: {error}") from error
 
 
 def kept(rounds: Rounds, values: Any, subject: str) -> Singles | Vectors:
-    """Numbers from outside the table, checked and hashed as those from inside are."""
+    """Numbers from outside the table, checked and hashed like its columns."""
     if isinstance(values, pa.Array) and is_list(values) and len(values) == rounds.size:
         ragged, missing = list_to_vectors(values)
         rounds.refuse(subject, faults.LIST_MISSING, missing, [])
@@ -204,7 +204,7 @@ def kept(rounds: Rounds, values: Any, subject: str) -> Singles | Vectors:
     ):
         raise UsageError(
             f"{subject} gave {_shape(values)} for {rounds.size:,} rounds; "
-            "numbers of shape (rounds,) or (rounds, actions) are needed."
+            "it must give numbers of shape (rounds,) or (rounds, actions)."
         )
     tolerance = TOLERANCE_FLOAT32 if values.dtype in (np.float32, np.float16) else TOLERANCE
     numbers = np.ascontiguousarray(values, dtype=np.float64)

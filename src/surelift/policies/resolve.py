@@ -1,4 +1,4 @@
-"""From what a user writes to a policy, and from a certificate's description back to one."""
+"""Turn what a user passes, or a description from a certificate, into a policy."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,35 +21,35 @@ _POLICIES = (Given, Production, Chosen, EpsilonGreedy, UniformPolicy, Softmax, B
 
 
 def chosen(column: str) -> Policy:
-    """The deterministic policy that takes, in each round, the action named in ``column``."""
+    """The deterministic policy that takes the action in ``column``."""
     return Chosen(column)
 
 
 def uniform() -> Policy:
-    """The policy that takes every action alike."""
+    """The policy that takes every action with the same probability."""
     return UniformPolicy()
 
 
 def softmax(scores: Any, temperature: float) -> Policy:
-    """The policy with probabilities proportional to exp(score / temperature), a temperature fixed beforehand."""
+    """The policy with probabilities proportional to exp(score / temperature); fix the temperature in advance."""
     return Softmax(as_reader(scores), positive("temperature", temperature))
 
 
 def epsilon_greedy(greedy: Any, epsilon: float) -> Policy:
-    """The policy that takes the best score (or ``chosen("column")``), and with probability ``epsilon`` any action alike."""
+    """Take the best score (or ``chosen("column")``), and with probability ``epsilon`` a uniformly random action."""
     return EpsilonGreedy(greedy if isinstance(greedy, Chosen) else as_reader(greedy), share("epsilon", epsilon))
 
 
 def blend(policy: Any, alpha: float) -> Policy:
-    """Production, and with probability ``alpha`` the other policy instead: its weights are at least 1 - alpha."""
+    """Follow the policy with probability ``alpha``, else production: importance weights are at least 1 - alpha."""
     return Blend(as_policy(policy), share("alpha", alpha))
 
 
 def bounded(policy: Any, max_weight: float) -> Policy:
-    """A policy that gives no action more than ``max_weight`` times the chance production gives it, by how it was built.
+    """A policy that, by construction, gives no action more than ``max_weight`` times production's probability of it.
 
-    So production can take every action it takes. A round that breaks the promise is refused; the largest weight seen is
-    no such promise.
+    So production supports every action the policy takes. A round with a larger weight is rejected; the largest observed
+    weight is no guarantee.
     """
     if positive("max_weight", max_weight) < 1.0:
         raise UsageError(f"max_weight must be at least 1, since weights average to 1, but is {max_weight}.")
@@ -72,8 +72,8 @@ def as_reader(form: Any) -> Reader:
     if isinstance(form, Sequence) and form and all(isinstance(name, str) for name in form):
         return Columns(tuple(form))
     if hasattr(form, "as_reader"):
-        own: Reader = form.as_reader()
-        return own
+        reader: Reader = form.as_reader()
+        return reader
     if hasattr(form, "predict_proba"):
         return Model(form)
     if isinstance(form, np.ndarray | list | tuple) or hasattr(form, "__array__"):
@@ -87,21 +87,21 @@ def as_reader(form: Any) -> Reader:
 
 
 def name_policies(policies: Any) -> dict[str, Policy]:
-    """A dict of named policies, or a column, or a list of columns, each under its own name."""
+    """Name policies: a dict keeps its names; a column or a list of columns is named after itself."""
     if isinstance(policies, str):
         policies = [policies]
     if isinstance(policies, Mapping):
         pairs = [(str(name), form) for name, form in policies.items()]
     elif isinstance(policies, list | tuple) and any(isinstance(form, (str, *_POLICIES)) for form in policies):
         if not all(isinstance(column, str) for column in policies):
-            raise UsageError("several policies that are not all columns need names: give a dict, {'new': policy, ...}.")
+            raise UsageError("policies that are not all columns need names: give a dict, {'new': policy, ...}.")
         pairs = [(column, column) for column in policies]
     else:
         pairs = [(name_of(policies), policies)]
     if not pairs:
-        raise UsageError("no policy was given; name at least one, such as {'new': 'p_new'}.")
+        raise UsageError("no policy was given; give at least one, such as {'new': 'p_new'}.")
     if len({name for name, _ in pairs}) != len(pairs):
-        raise UsageError("two policies have the same name; give each one a name of its own, in a dict.")
+        raise UsageError("two policies have the same name; give them different names, in a dict.")
     return {name: check_name(name, as_policy(form)) for name, form in pairs}
 
 
@@ -121,14 +121,14 @@ def one_policy(policy: Any, logs: Logs | None = None) -> tuple[str, Policy]:
 
 def check_name(name: str, policy: Policy) -> Policy:
     if name == PRODUCTION and not isinstance(policy, Production):
-        raise UsageError(f"{PRODUCTION!r} is the name of production; give this policy another, in a dict.")
+        raise UsageError(f"{PRODUCTION!r} is the name of production; give this policy another name, in a dict.")
     if not name or (not name.isascii() and name.encode(errors="replace").decode() != name):
-        raise UsageError(f"a policy cannot be called {name!r}; give it a name of whole characters, in a dict.")
+        raise UsageError(f"a policy cannot be named {name!r}; give it a non-empty, valid Unicode name, in a dict.")
     return policy
 
 
 def name_of(form: Any) -> str:
-    """A name for one policy given without one."""
+    """A default name for one policy."""
     if isinstance(form, str):
         return form
     if isinstance(getattr(form, "name", None), str) and hasattr(form, "__array__"):
@@ -142,10 +142,10 @@ def name_of(form: Any) -> str:
 
 
 def from_description(description: Mapping[str, Any]) -> Policy:
-    """Rebuild a policy made of columns; an array, a function or a model has to be given again."""
+    """Rebuild a policy made of columns; an array, a function or a model must be passed again."""
     kind = description["kind"]
     if kind in ("array", "function", "model", "learned"):
-        raise UsageError(f"it was made of {kind} {description.get('name', '')}".rstrip())
+        raise UsageError(f"it was built from {kind} {description.get('name', '')}".rstrip())
     match kind:
         case "production":
             return Production()
@@ -173,15 +173,15 @@ def from_description(description: Mapping[str, Any]) -> Policy:
             return kernel(str(description["column"]), description["bandwidth"])
         case "bounded":
             return bounded(from_description(description["of"]), description["max_weight"])
-    raise ValueError(f"unknown kind of policy {kind!r}")
+    raise ValueError(f"unknown policy kind {kind!r}")
 
 
 def rebuild(name: str, description: Mapping[str, Any], *, kept_in: str) -> Policy:
-    """The policy of a file; one that a file cannot hold has to be given again."""
+    """Rebuild a saved policy, or say that it must be passed again."""
     try:
         return from_description(description)
     except UsageError as error:
-        raise UsageError(f"policy {name!r} cannot be read from {kept_in} ({error}); give it in policies=.") from error
+        raise UsageError(f"policy {name!r} cannot be read from {kept_in} ({error}); pass it in policies=.") from error
 
 
 def reader_from(description: Mapping[str, Any]) -> Reader:

@@ -1,4 +1,4 @@
-"""Policies made from others: softmax of scores, a cautious mixture with production, a declared bound on the weights."""
+"""Policies built from others: softmax of scores, a blend with production, a declared maximum weight."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +31,7 @@ class Softmax:
         scores = self.scores.read(rounds, subject)
         if not isinstance(scores, Vectors):
             raise UsageError(
-                f"{subject}: softmax needs a score per action: a list column, a list of columns, or a matrix."
+                f"{subject}: softmax needs one score per action: a list column, a list of columns, or a matrix."
             )
         with np.errstate(invalid="ignore"):
             top = scores.spread(scores.fold(np.maximum, scores.values, empty=0.0))
@@ -46,7 +46,7 @@ class Softmax:
 
 @dataclass(frozen=True, slots=True)
 class Blend:
-    """(1 - alpha) of production and alpha of another: caution that the certificate knows of."""
+    """Production with probability 1 - alpha, the other policy with probability alpha: weights of at least 1 - alpha."""
 
     policy: Policy
     alpha: float
@@ -62,12 +62,12 @@ class Blend:
     def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
         other = self.policy.probabilities(rounds, subject)
         logged = (1.0 - self.alpha) * rounds.propensity + self.alpha * other.logged
-        # Not from ``logged``: a small alpha would drown in the rounding of a number near 1.
+        # Not from ``logged``: a small alpha would be lost in the rounding of a number near 1.
         excess = self.alpha * other.excess(rounds.propensity)
         shares = rounds.logging_shares
         if shares is None or other.vectors is None or len(shares.values) != len(other.vectors.values):
             return Probabilities(logged, None, excess, self.alpha * other.short_of_one)
-        # From production's shares as control sees them, so that no weight falls below 1 - alpha by rounding.
+        # Use production's shares as weight control sees them, so that rounding pushes no weight below 1 - alpha.
         values = (1.0 - self.alpha) * shares.values + self.alpha * other.vectors.values
         return Probabilities(logged, shares.replace_values(values), excess, self.alpha * other.short_of_one)
 
@@ -77,7 +77,7 @@ class Blend:
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    """A policy that, by how it was built, gives no action more than ``max_weight`` times its chance in production."""
+    """A policy that, by construction, gives no action more than ``max_weight`` times production's probability."""
 
     policy: Policy
     max_weight: float
@@ -97,7 +97,7 @@ class Bounded:
         above = largest > self.max_weight * (1.0 + 1e-9)
         shares, vectors = rounds.logging_shares, probabilities.vectors
         if shares is not None and vectors is not None and len(shares.values) == len(vectors.values):
-            # Also the actions that were not taken: one out of production's reach would make a controlled bound false.
+            # Check the other actions too: one without support in production would invalidate a controlled bound.
             with np.errstate(divide="ignore", invalid="ignore"):
                 weights = np.where(vectors.values > 0.0, vectors.values / shares.values, 0.0)
             largest = np.fmax(largest, vectors.fold(np.fmax, weights, empty=0.0))

@@ -1,4 +1,4 @@
-"""Rounds become the numbers whose mean is bounded: value, shortfall, improvement, difference."""
+"""Per-round quantities whose mean is bounded: value, shortfall, improvement, difference."""
 
 from surelift.quantities.difference import Difference
 from surelift.quantities.improvement import Decline, Gain

@@ -1,4 +1,4 @@
-"""The difference of any two policies, on the same rounds."""
+"""The difference between two policies, on the same rounds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from surelift.quantities.quantity import Predicted, Weights
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """w r + w' (1 - r) - 1, whose mean is at most V(candidate) - V(over); swap the two to bound it from above."""
+    """w r + w' (1 - r) - 1, whose mean is at most V(candidate) - V(over); swap the two for an upper bound."""
 
     paired: ClassVar[bool] = True
     padding: ClassVar[float] = 0.0
@@ -25,7 +25,7 @@ class Difference:
         return reward
 
     def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
-        # A share r of one excess and 1 - r of the other is never below the lower of the two.
+        # A weighted average of two excesses is never below the smaller one.
         return max(limits[candidate].drop, limits[self.over].drop)
 
     def taken_off(self, candidate: str, share: float, predicted: Predicted) -> Mapping[str, float | FloatArray]:
@@ -40,7 +40,7 @@ class Difference:
         return cap, offset + cap
 
     def offset_without(self, candidate: str, taken_off: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
-        # At r = 1 the candidate's smallest weight with the other's largest is worst, at r = 0 the other way round.
-        own, other = limits[candidate], limits[self.over]
+        # At r = 1 the worst case is the candidate's smallest weight with the other's largest, at r = 0 the reverse.
+        new, over = limits[candidate], limits[self.over]
         share, rest = taken_off[candidate], taken_off[self.over]
-        return max((1.0 - share) * own.drop + rest * other.rise, share * own.rise + (1.0 - rest) * other.drop)
+        return max((1.0 - share) * new.drop + rest * over.rise, share * new.rise + (1.0 - rest) * over.drop)

@@ -1,4 +1,4 @@
-"""The improvement over production, on the same rounds, and the decline that bounds it from above."""
+"""The improvement over production on the same rounds, and the decline that bounds it from above."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,13 +33,13 @@ class Gain:
         return 1.0 - limits.drop
 
     def control_caps(self, cap: float, offset: float) -> tuple[float, float]:
-        # With t at most w - w_min taken off, (w - 1) r - t is at least -(1 - w_min) at r = 1, and at least -t at r = 0.
+        # If t is at most w - w_min, (w - 1) r - t is at least -(1 - w_min) at r = 1, and at least -t at r = 0.
         return max(cap, offset), max(cap, offset)
 
     def offset_without(self, candidate: str, taken_off: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
-        # (w - 1)(r - share): the smallest weight is worst at r = 1, the largest at r = 0.
-        share, own = taken_off[candidate], limits[candidate]
-        return max((1.0 - share) * own.drop, share * own.rise)
+        # (w - 1)(r - share): the worst case is the smallest weight at r = 1, and the largest at r = 0.
+        share, candidate_limits = taken_off[candidate], limits[candidate]
+        return max((1.0 - share) * candidate_limits.drop, share * candidate_limits.rise)
 
 
 @dataclass(frozen=True, slots=True)

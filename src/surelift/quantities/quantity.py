@@ -1,4 +1,4 @@
-"""What every quantity is: a number a round, and the offset that makes it nonnegative."""
+"""The quantity protocol: one number per round, and the offset that makes it nonnegative."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,36 +8,36 @@ from surelift.arrays import FloatArray
 from surelift.policies.policy import Limits
 
 Predicted = FloatArray | None
-"""What a reward model says of some actions, on [0, 1]; None where there is no model."""
+"""A reward model's predictions for some actions, on [0, 1]; None without a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much more often than production one policy takes the logged actions."""
+    """A policy's importance weights of the logged actions."""
 
     weight: FloatArray
     excess: FloatArray
-    """The weight minus 1, without the rounding of that subtraction."""
+    """The weight minus 1, computed without the rounding of that subtraction."""
 
 
 class Quantity(Protocol):
-    """Frozen and hashable: a quantity is part of the key under which its sums are kept."""
+    """Frozen and hashable: a quantity is part of the key of its sums."""
 
     paired: ClassVar[bool]
-    """Whether two policies are compared round by round, which asks for another grid."""
+    """Whether two policies are compared round by round, which needs another grid."""
 
     control_shares: ClassVar[tuple[float, ...]]
-    """The shares of the weight that control may take off."""
+    """The shares of the weight that control may subtract."""
 
     padding: ClassVar[float]
-    """Its number for a round that a cluster never had: there every policy does as production does, and nothing is earned."""
+    """Its value for a padded round of a cluster, where every policy acts like production and the reward is 0."""
 
     def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
-        """The number of each round; given the past, its mean is at most what is to be bounded."""
+        """The number of each round; given the past, its mean is at most the target of the bound."""
         ...
 
     def earned(self, reward: FloatArray) -> FloatArray:
-        """What of the reward the quantity is about: the reward, or what it falls short of 1."""
+        """The part of the reward the quantity is about: the reward, or 1 minus the reward."""
         ...
 
     def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
@@ -45,17 +45,17 @@ class Quantity(Protocol):
         ...
 
     def taken_off(self, candidate: str, share: float, predicted: Predicted) -> Mapping[str, float | FloatArray]:
-        """Whose weights a control takes off, and how much of each: a share, or a share of the predicted reward."""
+        """The share of each policy's weight that control subtracts, possibly times the predicted reward."""
         ...
 
     def counted_from(self, limits: Limits) -> float:
-        """From where up a control takes off a weight: from 0, or from the smallest it can be."""
+        """The origin from which control measures a weight: 0, or the smallest possible weight."""
         ...
 
     def control_caps(self, cap: float, offset: float) -> tuple[float, float]:
-        """From a wanted cap to the cap used, and the offset that a controlled term then needs."""
+        """Turn a desired cap into the cap used and the offset a controlled term then needs."""
         ...
 
     def offset_without(self, candidate: str, taken_off: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
-        """How far below zero a term can be once these shares of the weights minus 1 are taken off."""
+        """How far below zero a term can be after subtracting these shares of the excess weights."""
         ...

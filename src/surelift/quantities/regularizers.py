@@ -1,6 +1,6 @@
-"""Importance weights tamed: what the paper and its rivals put in the place of w r.
+"""Regularized importance weights: what the paper and its rivals use in place of w r.
 
-A regularizer fit for a bound never exceeds w r and is never negative: the paper's condition C1, in reward form.
+A regularizer is valid in a bound if it is never negative and never exceeds w r: the paper's condition C1, in reward form.
 """
 
 from collections.abc import Callable
@@ -15,19 +15,19 @@ from surelift.errors import UsageError, positive, share
 
 @dataclass(frozen=True, slots=True)
 class PolicyRounds:
-    """One policy's rounds, seen by one quantity."""
+    """One policy's rounds, for one quantity."""
 
     weight: FloatArray
     probability: FloatArray
     propensity: FloatArray
     earned: FloatArray
-    """The reward, or what it falls short of 1."""
+    """The reward, or 1 minus the reward."""
     terms: FloatArray
     """The quantity itself: w r for a value."""
     predicted: FloatArray | None = None
-    """What a reward model expects of the logged action."""
+    """A reward model's prediction for the logged action."""
     expected: FloatArray | None = None
-    """What it expects of the policy's own choice."""
+    """Its expected prediction under the policy."""
 
     def terms_per(self, divisor: FloatArray) -> FloatArray:
         quotient: FloatArray = self.terms / divisor
@@ -35,14 +35,14 @@ class PolicyRounds:
 
 
 class Regularizer(Protocol):
-    """Frozen and hashable: part of the key under which its sums are kept."""
+    """Frozen and hashable: part of the key of its sums."""
 
     shrinks: ClassVar[bool]
-    """Whether it has the paper's condition C1: between 0 and w r for every round."""
+    """Whether it satisfies the paper's condition C1: between 0 and w r in every round."""
     for_densities: ClassVar[bool]
-    """Whether it makes sense where a propensity may exceed 1."""
+    """Whether it is meaningful if a propensity can exceed 1."""
     asks_model: ClassVar[bool]
-    """Whether it needs what a reward model expects."""
+    """Whether it needs a reward model's predictions."""
 
     def values(self, rounds: PolicyRounds) -> FloatArray: ...
 
@@ -126,7 +126,7 @@ class Shrinkage:
 
 @dataclass(frozen=True, slots=True)
 class Harmonic:
-    """w / (1 - strength + strength w) r (Metelli et al. 2021); it exceeds w r where w < 1, so it is for estimates only."""
+    """w / (1 - strength + strength w) r (Metelli et al. 2021); it exceeds w r if w < 1, so it is for estimates only."""
 
     strength: float
     shrinks: ClassVar[bool] = False
@@ -142,7 +142,7 @@ class Harmonic:
 
 @dataclass(frozen=True, slots=True)
 class RepairedHarmonic:
-    """w / max(1, 1 - strength + strength w) r: the harmonic one, made fit for a bound."""
+    """w / max(1, 1 - strength + strength w) r: the harmonic regularizer, made valid for a bound."""
 
     strength: float
     shrinks: ClassVar[bool] = True
@@ -174,7 +174,7 @@ class GlobalClipping:
 
 @dataclass(frozen=True, slots=True)
 class Custom:
-    """A fixed function of one round's weight, probability, propensity and reward, held to condition C1 in every round."""
+    """A fixed function of a round's weight, probability, propensity and reward, checked against condition C1."""
 
     function: Callable[[FloatArray, FloatArray, FloatArray, FloatArray], Any]
     shrinks: ClassVar[bool] = True
@@ -182,24 +182,24 @@ class Custom:
     asks_model: ClassVar[bool] = False
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
-        given = self.function(rounds.weight, rounds.probability, rounds.propensity, rounds.earned)
-        values = np.asarray(given, dtype=np.float64)
+        result = self.function(rounds.weight, rounds.probability, rounds.propensity, rounds.earned)
+        values = np.asarray(result, dtype=np.float64)
         if values.shape != rounds.terms.shape:
             raise UsageError(
-                f"this regularizer gave shape {values.shape} for {len(rounds.terms):,} rounds; give one number each."
+                f"a regularizer must return one number for each of {len(rounds.terms):,} rounds, not shape {values.shape}."
             )
-        room = 1e-9 * (1.0 + rounds.terms)
-        bad = ~((values >= -room) & (values <= rounds.terms + room))
+        tolerance = 1e-9 * (1.0 + rounds.terms)
+        bad = ~((values >= -tolerance) & (values <= rounds.terms + tolerance))
         if bad.any():
             first = int(np.argmax(bad))
             raise UsageError(
-                f"this regularizer breaks condition C1 in {int(bad.sum()):,} rounds: it must lie between 0 and w r = "
-                f"{rounds.terms[first]:.6g}, but gave {values[first]:.6g}.\nNo bound holds for it; shrink it to at most w r."
+                f"this regularizer violates condition C1 in {int(bad.sum()):,} rounds: it must lie between 0 and "
+                f"w r = {rounds.terms[first]:.6g}, but returned {values[first]:.6g}.\nNo bound holds for it; shrink it."
             )
         return np.clip(values, 0.0, rounds.terms)
 
 
-# By name, with the parameter each takes.
+# By name, with its parameter.
 REGULARIZERS: dict[str, tuple[type, str]] = {
     "none": (Plain, ""),
     "clipping": (Clipping, "clip"),
@@ -230,7 +230,7 @@ def regularizer_named(text: str) -> Regularizer:
     """
     name, _, parameter = text.partition(":")
     if name not in REGULARIZERS:
-        raise UsageError(f"no regularizer {name!r}; they are {', '.join(REGULARIZERS)}.")
+        raise UsageError(f"unknown regularizer {name!r}; choose from {', '.join(REGULARIZERS)}.")
     kind, meaning = REGULARIZERS[name]
     if not meaning:
         plain: Regularizer = kind()
@@ -238,13 +238,13 @@ def regularizer_named(text: str) -> Regularizer:
     try:
         number = float(parameter)
     except ValueError as error:
-        raise UsageError(f"regularizer {name!r} takes its {meaning}: say '{name}:NUMBER', not {text!r}.") from error
-    made: Regularizer = kind(number)
-    return made
+        raise UsageError(f"regularizer {name!r} needs its {meaning}: use '{name}:NUMBER', not {text!r}.") from error
+    regularizer: Regularizer = kind(number)
+    return regularizer
 
 
 def describe_regularizer(regularizer: Any) -> str:
-    """The name that gives it back, where there is one.
+    """The name that ``regularizer_named`` accepts, or the function's name.
 
     >>> describe_regularizer(Clipping(10.0))
     'clipping:10.0'

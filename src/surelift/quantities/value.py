@@ -1,4 +1,4 @@
-"""The value of a policy, and its shortfall from the best possible: what bounds it from below and from above."""
+"""The value of a policy, bounded from below, and its shortfall from 1, which bounds it from above."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from surelift.quantities.quantity import Predicted, Weights
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """w r, whose mean is at most the value V, and equal to it where production could play every action."""
+    """w r, whose mean is at most the value V, and equal to it if production supports every action."""
 
     paired: ClassVar[bool] = False
     control_shares: ClassVar[tuple[float, ...]] = (0.5, 1.0)

@@ -1,1 +1,1 @@
-"""The paper's tables and figures on real data, beside the published numbers; and what surelift's own methods add."""
+"""The paper's tables and figures on real data, next to the published numbers, and what surelift's own methods add."""

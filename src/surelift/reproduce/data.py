@@ -1,4 +1,4 @@
-"""Labelled data sets by name: from the folder in SURELIFT_DATA, else from OpenML, else a word that they are missing."""
+"""Labelled data sets by name: from the SURELIFT_DATA folder, or from OpenML."""
 
 import hashlib
 import os
@@ -14,7 +14,7 @@ from surelift.errors import UsageError
 
 
 class Facts(NamedTuple):
-    """What the paper says of a set, and its number on OpenML."""
+    """The paper's facts about a set, and its OpenML id."""
 
     rows: int
     classes: int
@@ -28,11 +28,11 @@ TABULAR = {
     "yeast": Facts(1484, 10, 8, 181), "page-blocks": Facts(5473, 5, 10, 30), "optdigits": Facts(5620, 10, 64, 28),
     "satimage": Facts(6430, 6, 36, 182), "kropt": Facts(28056, 18, 6, 184),
 }  # fmt: skip
-IMPUTED = "missing values, which arrhythmia has in five columns, are replaced by the mean of their column"
+IMPUTED = "missing values, found in five columns of arrhythmia, are replaced by the column mean"
 
 
 class MissingDataError(UsageError):
-    """A set that is not to be had here; it is named in what is written, and never replaced."""
+    """A data set is not available; the summary names it, and it is never replaced by another."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,35 +44,36 @@ class Labelled:
 
 def labelled(name: str) -> Labelled:
     if name not in TABULAR:
-        raise UsageError(f"no data set {name!r}; the sets are {', '.join(TABULAR)}.")
+        raise UsageError(f"unknown data set {name!r}; choose from {', '.join(TABULAR)}.")
     folder = os.environ.get("SURELIFT_DATA")
     path = None if folder is None else Path(folder) / f"{name}.parquet"
-    found = _from_file(name, path) if path is not None and path.exists() else _from_openml(name)
-    shape = (*found.features.shape, len(set(found.labels)))
-    wanted = TABULAR[name]
-    if shape != (wanted.rows, wanted.features, wanted.classes):
+    dataset = _from_file(name, path) if path is not None and path.exists() else _from_openml(name)
+    shape = (*dataset.features.shape, len(set(dataset.labels)))
+    facts = TABULAR[name]
+    if shape != (facts.rows, facts.features, facts.classes):
         raise MissingDataError(
-            f"{name} should have {wanted.rows:,} rows, {wanted.features} features and {wanted.classes} classes, but has "
+            f"{name} should have {facts.rows:,} rows, {facts.features} features and {facts.classes} classes, but has "
             f"{shape[0]:,}, {shape[1]} and {shape[2]}: it is another version of the set."
         )
-    return found
+    return dataset
 
 
 def available() -> tuple[dict[str, str], list[str]]:
-    """The sets to be had, each with a digest of its contents, and a word on each that is missing."""
-    found: dict[str, str] = {}
+    """The available sets, each with a digest of its contents, and the reason why each other one is missing."""
+    digests: dict[str, str] = {}
     missing = []
     for name in TABULAR:
         try:
-            one = labelled(name)
-            found[name] = hashlib.sha256(one.features.tobytes() + "\n".join(one.labels).encode()).hexdigest()[:16]
+            dataset = labelled(name)
+            content = dataset.features.tobytes() + "\n".join(dataset.labels).encode()
+            digests[name] = hashlib.sha256(content).hexdigest()[:16]
         except MissingDataError as error:
             missing.append(str(error))
-    if not found:
+    if not digests:
         raise MissingDataError(
-            f"no data set is to be had. {missing[0]}\nName the folder that holds them in SURELIFT_DATA."
+            f"no data set is available. {missing[0]}\nSet SURELIFT_DATA to the folder that holds them."
         )
-    return found, missing
+    return digests, missing
 
 
 def _from_file(name: str, path: Path) -> Labelled:
@@ -93,7 +94,7 @@ def _from_openml(name: str) -> Labelled:
         from sklearn.datasets import fetch_openml
     except ModuleNotFoundError as error:
         raise MissingDataError(
-            f"{name} is not in the folder that SURELIFT_DATA names, and OpenML needs scikit-learn: pip install "
+            f"{name} is not in the SURELIFT_DATA folder, and OpenML needs scikit-learn: pip install "
             "'surelift[sklearn]'."
         ) from error
     try:
@@ -104,7 +105,7 @@ def _from_openml(name: str) -> Labelled:
             )
     except Exception as error:
         raise MissingDataError(
-            f"{name} is not in the folder that SURELIFT_DATA names, and could not be fetched from OpenML ({error})."
+            f"{name} is not in the SURELIFT_DATA folder, and could not be fetched from OpenML ({error})."
         ) from error
     frame = fetched.data
     columns = [
@@ -115,7 +116,7 @@ def _from_openml(name: str) -> Labelled:
 
 
 def imputed(features: FloatArray) -> FloatArray:
-    """A missing value becomes the mean of its column."""
+    """Replace missing values by the column mean."""
     missing = np.isnan(features)
     if not missing.any():
         return features

@@ -1,4 +1,4 @@
-"""The paper's figures, drawn with matplotlib (extra ``report``); each returns its file and what it shows."""
+"""The paper's figures, drawn with matplotlib (extra ``report``); each function returns the file and its caption."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,12 +19,12 @@ def _axes(width: float = 6.0, height: float = 3.8) -> tuple[Any, Any]:
     return figure, axes
 
 
-def _legend_beside(axes: Any) -> None:
-    """Where it hides no line."""
+def _legend_outside(axes: Any) -> None:
+    """Outside the axes, where it covers no line."""
     axes.legend(fontsize="small", frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
-def _saved(figure: Any, folder: Path, name: str) -> str:
+def _save(figure: Any, folder: Path, name: str) -> str:
     from matplotlib import pyplot
 
     figure.savefig(folder / f".{name}", format="png", dpi=150)
@@ -36,46 +36,45 @@ def _saved(figure: Any, folder: Path, name: str) -> str:
 def distribution(folder: Path, radius: FloatArray, methods: Sequence[str]) -> tuple[str, str]:
     figure, axes = _axes(width=7.5)
     share = np.arange(1, len(radius) + 1) / len(radius)
-    for place, method in enumerate(methods):
-        axes.plot(np.sort(radius[:, place]), share, label=method, color=COLOURS[place])
+    for index, method in enumerate(methods):
+        axes.plot(np.sort(radius[:, index]), share, label=method, color=COLOURS[index])
     axes.set(xlabel="relative radius", ylabel="share of scenarios", xlim=(0, 1.02), ylim=(0, 1))
-    _legend_beside(axes)
-    return _saved(figure, folder, "radii.png"), "Share of scenarios in which a bound has at most this relative radius."
+    _legend_outside(axes)
+    return _save(figure, folder, "radii.png"), "Share of scenarios in which a bound has at most this relative radius."
 
 
 def smoothing(folder: Path, smoothings: Sequence[float]) -> tuple[str, str]:
     figure, axes = _axes()
     x = np.linspace(0.0, 100.0, 400)
-    axes.plot(x, x, color=COLOURS[0], label="as it is")
-    for place, one in enumerate(smoothings):
-        axes.plot(x, np.log1p(one * x) / one, label=f"smoothing {one:g}", color=COLOURS[place + 1])
+    axes.plot(x, x, color=COLOURS[0], label="no smoothing")
+    for index, strength in enumerate(smoothings):
+        axes.plot(x, np.log1p(strength * x) / strength, label=f"smoothing {strength:g}", color=COLOURS[index + 1])
     axes.set(xlabel="w r", ylabel="log(1 + smoothing w r)/smoothing")
     axes.legend(fontsize="small", frameon=False)
-    return _saved(figure, folder, "smoothings.png"), "Logarithmic smoothing for several smoothings."
+    return _save(figure, folder, "smoothings.png"), "Logarithmic smoothing for several smoothings."
 
 
 def clipping(folder: Path) -> tuple[str, str]:
     figure, axes = _axes()
     x = np.linspace(0.0, 50.0, 400)
-    for place, one in enumerate((0.02, 0.1, 0.5)):
-        axes.plot(x, np.log1p(one * x) / one, color=COLOURS[place + 3], label=f"smoothing {one:g}")
-        axes.plot(
-            x, np.minimum(x, 1.0 / one), color=COLOURS[place + 3], linestyle="--", label=f"clipping at {1 / one:g}"
-        )
-    axes.set(xlabel="w r", ylabel="what is counted")
+    for index, strength in enumerate((0.02, 0.1, 0.5)):
+        colour, clip = COLOURS[index + 3], 1 / strength
+        axes.plot(x, np.log1p(strength * x) / strength, color=colour, label=f"smoothing {strength:g}")
+        axes.plot(x, np.minimum(x, clip), color=colour, linestyle="--", label=f"clipping at {clip:g}")
+    axes.set(xlabel="w r", ylabel="regularized w r")
     axes.legend(fontsize="small", frameon=False)
-    return _saved(figure, folder, "clipping.png"), "Logarithmic smoothing beside clipping at one over the smoothing."
+    return _save(figure, folder, "clipping.png"), "Logarithmic smoothing beside clipping at one over the smoothing."
 
 
-def orders(folder: Path, names: Sequence[Any], found: Mapping[str, Sequence[float]]) -> tuple[str, str]:
+def orders(folder: Path, names: Sequence[Any], bounds_by_name: Mapping[str, Sequence[float]]) -> tuple[str, str]:
     figure, axes = _axes()
-    for place, (name, bounds) in enumerate((name, bounds) for name, bounds in found.items() if name != "truth"):
-        axes.plot(range(len(names)), bounds, marker="o", label=name, color=COLOURS[place + 1])
-    axes.axhline(found["truth"][0], color="black", linewidth=0.8, label="true value")
+    for index, name in enumerate(name for name in bounds_by_name if name != "truth"):
+        axes.plot(range(len(names)), bounds_by_name[name], marker="o", label=name, color=COLOURS[index + 1])
+    axes.axhline(bounds_by_name["truth"][0], color="black", linewidth=0.8, label="true value")
     axes.set_xticks(range(len(names)), [str(name) for name in names])
     axes.set(xlabel="order L", ylabel="lower bound on the value")
     axes.legend(fontsize="small", frameon=False)
-    return _saved(figure, folder, "orders.png"), "The bound of order L for four regularizers, on balance-scale."
+    return _save(figure, folder, "orders.png"), "The bound of order L for four regularizers, on balance-scale."
 
 
 def outcomes(folder: Path, counts: Mapping[str, Sequence[int]]) -> tuple[str, str]:
@@ -84,25 +83,25 @@ def outcomes(folder: Path, counts: Mapping[str, Sequence[int]]) -> tuple[str, st
     names = list(counts)
     shares = np.array([counts[name] for name in names], dtype=float)
     shares /= shares.sum(axis=1, keepdims=True)
-    for place, (kind, colour) in enumerate((("worse", "#d55e00"), ("better", "#56b4e9"), ("best", "#009e73"))):
-        axes.barh(names, shares[:, place], left=left, color=colour, label=kind)
-        left += shares[:, place]
+    for index, (kind, colour) in enumerate((("worse", "#d55e00"), ("better", "#56b4e9"), ("best", "#009e73"))):
+        axes.barh(names, shares[:, index], left=left, color=colour, label=kind)
+        left += shares[:, index]
     axes.invert_yaxis()
     axes.set(xlabel="share of scenarios", xlim=(0, 1))
     axes.legend(fontsize="small", frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-    return _saved(figure, folder, "outcomes.png"), "How often each method chose a worse, a better or the best policy."
+    return _save(figure, folder, "outcomes.png"), "How often each method chose a worse, a better or the best policy."
 
 
 def learning(
-    folder: Path, name: str, temperatures: Sequence[float], found: Mapping[str, FloatArray]
+    folder: Path, name: str, temperatures: Sequence[float], improvements: Mapping[str, FloatArray]
 ) -> tuple[str, str]:
-    """``found`` holds (temperatures, 2) for each objective: guaranteed and true relative improvement."""
+    """``improvements`` holds (temperatures, 2) for each objective: guaranteed and true relative improvement."""
     figure, axes = _axes(width=7.5)
-    for place, (objective, pairs) in enumerate(found.items()):
-        axes.plot(temperatures, pairs[:, 0], marker="o", color=COLOURS[place], label=objective)
-        axes.plot(temperatures, pairs[:, 1], linestyle=":", color=COLOURS[place])
+    for index, (objective, pairs) in enumerate(improvements.items()):
+        axes.plot(temperatures, pairs[:, 0], marker="o", color=COLOURS[index], label=objective)
+        axes.plot(temperatures, pairs[:, 1], linestyle=":", color=COLOURS[index])
     axes.set(xlabel="inverse temperature of the logging policy", ylabel="relative improvement")
-    _legend_beside(axes)
-    return _saved(
+    _legend_outside(axes)
+    return _save(
         figure, folder, f"learning-{name}.png"
     ), f"{name}: guaranteed (lines) and true (dotted) relative improvement."

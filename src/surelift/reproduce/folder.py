@@ -1,4 +1,4 @@
-"""A folder of results: pieces that survive a kill, tables as Markdown and CSV, a summary page."""
+"""A results folder: pieces that survive an interrupted run, tables as Markdown and CSV, and a summary page."""
 
 import csv
 import io
@@ -17,24 +17,24 @@ from surelift.version import __version__
 from surelift.views.plots import require_matplotlib
 
 Tell = Callable[[int, int, str], None]
-"""Called when a piece is done: how many are, of how many, and which it was."""
+"""Called after each piece: how many are done, how many there are, and which one it was."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReproducedTable:
     name: str
-    """Of its files."""
+    """The stem of its file names."""
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
     notes: Sequence[str] = ()
     page: tuple[Sequence[str], Sequence[Sequence[Any]]] | None = None
-    """Columns and rows as they are put on a page, where those of the file would be too wide."""
+    """Columns and rows for the summary page, if the file's would be too wide."""
 
     def markdown(self) -> str:
         columns, rows = self.page or (self.columns, self.rows)
         lines = [f"### {self.title}", "", "| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-        lines += ["| " + " | ".join(_shown(cell) for cell in row) + " |" for row in rows]
+        lines += ["| " + " | ".join(_format_cell(cell) for cell in row) + " |" for row in rows]
         return "\n".join([*lines, *(f"\n{note}" for note in self.notes)]) + "\n"
 
     def csv(self) -> str:
@@ -45,15 +45,15 @@ class ReproducedTable:
         return out.getvalue()
 
 
-def _found(path: Path) -> Any:
-    """What a file holds; None where there is none, or where it was damaged and has to be made again."""
+def _load(path: Path) -> Any:
+    """The content of a JSON file, or None if it is missing or damaged and must be recomputed."""
     try:
         return json.loads(path.read_text())
     except (OSError, ValueError):
         return None
 
 
-def _shown(cell: Any) -> str:
+def _format_cell(cell: Any) -> str:
     return f"{cell:.3f}" if isinstance(cell, float) else "" if cell is None else str(cell)
 
 
@@ -65,54 +65,54 @@ class Folder:
         try:
             self._pieces.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"the folder {self.path} cannot be made: {error.strerror}.") from error
-        stated = self.path / "settings.json"
-        mine = {**settings, "surelift": __version__}
-        begun = stated.exists() or any(self._pieces.iterdir())
-        if begun and _found(stated) != json.loads(json.dumps(mine)):
+            raise UsageError(f"the folder {self.path} cannot be created: {error.strerror}.") from error
+        settings_file = self.path / "settings.json"
+        expected = {**settings, "surelift": __version__}
+        started = settings_file.exists() or any(self._pieces.iterdir())
+        if started and _load(settings_file) != json.loads(json.dumps(expected)):
             raise UsageError(
-                f"{self.path} holds another run, of other methods, data or options; name another folder in --output, or "
+                f"{self.path} holds a run with other methods, data or options; name another folder in --output, or "
                 "delete that one."
             )
-        write_beside(stated, json.dumps(mine), what="the settings")
+        write_beside(settings_file, json.dumps(expected), what="the settings")
 
     def pieces(self, work: Callable[..., Any], asked: Iterable[tuple[Any, ...]], tell: Tell | None) -> list[Any]:
-        """The results of ``work`` for each of its arguments, in their order: those found are not computed again."""
-        wanted = list(asked)
-        found: dict[int, Any] = {}
-        for place, arguments in enumerate(wanted):
-            kept = _found(self._place(work, arguments))
-            if kept is not None:
-                found[place] = kept
-        left = [place for place in range(len(wanted)) if place not in found]
-        if not left:
-            return [found[place] for place in range(len(wanted))]
-        # Started afresh: a process that was forked may inherit locks of threads that it does not have.
-        with ProcessPoolExecutor(min(cpu_count() or 1, len(left)), mp_context=get_context("spawn")) as pool:
-            running = {pool.submit(work, *wanted[place]): place for place in left}
+        """The results of ``work`` for each tuple of arguments, in order; stored results are not computed again."""
+        tasks = list(asked)
+        results: dict[int, Any] = {}
+        for index, arguments in enumerate(tasks):
+            stored = _load(self._piece_file(work, arguments))
+            if stored is not None:
+                results[index] = stored
+        remaining = [index for index in range(len(tasks)) if index not in results]
+        if not remaining:
+            return [results[index] for index in range(len(tasks))]
+        # Spawned, not forked: a fork may inherit locks held by threads it does not have.
+        with ProcessPoolExecutor(min(cpu_count() or 1, len(remaining)), mp_context=get_context("spawn")) as pool:
+            running = {pool.submit(work, *tasks[index]): index for index in remaining}
             for done in as_completed(running):
-                place = running[done]
-                found[place] = done.result()
-                write_beside(self._place(work, wanted[place]), json.dumps(found[place]), what="a piece")
+                index = running[done]
+                results[index] = done.result()
+                write_beside(self._piece_file(work, tasks[index]), json.dumps(results[index]), what="a piece")
                 if tell is not None:
-                    tell(len(found), len(wanted), " ".join(str(part) for part in wanted[place]))
-        return [found[place] for place in range(len(wanted))]
+                    tell(len(results), len(tasks), " ".join(str(part) for part in tasks[index]))
+        return [results[index] for index in range(len(tasks))]
 
     def kept(self, name: str, work: Callable[[], Any]) -> Any:
-        """The result of ``work``, computed here, or the one that was kept under this name."""
+        """The result stored under this name, or else of ``work``, computed in this process."""
         path = self._pieces / f"{name}.json"
-        if _found(path) is None:
+        if _load(path) is None:
             write_beside(path, json.dumps(work()), what="a piece")
-        return _found(path)
+        return _load(path)
 
-    def _place(self, work: Callable[..., Any], arguments: tuple[Any, ...]) -> Path:
+    def _piece_file(self, work: Callable[..., Any], arguments: tuple[Any, ...]) -> Path:
         name = "-".join([work.__name__, *(str(part) for part in arguments)])
         return self._pieces / f"{name}.json"
 
     def write(
         self, title: str, intro: Sequence[str], tables: Sequence[ReproducedTable], figures: Sequence[tuple[str, str]]
     ) -> Path:
-        """Every table as Markdown and CSV, and one page with all of them; figures are (file, what it shows)."""
+        """Write every table as Markdown and CSV, and one page with all of them; figures are (file, caption)."""
         for table in tables:
             write_beside(self.path / f"{table.name}.csv", table.csv(), what="a table")
             write_beside(self.path / f"{table.name}.md", table.markdown(), what="a table")

@@ -1,4 +1,4 @@
-"""Evaluation: how near each bound comes to the truth, as the relative radius |1 - bound/value| (Tables 1, 4, 5, figures)."""
+"""Evaluation: how close each bound is to the truth, as the relative radius |1 - bound/value| (Tables 1, 4, 5, figures)."""
 
 import itertools
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from surelift.reproduce.data import TABULAR, MissingDataError, available, labell
 from surelift.reproduce.folder import Folder, ReproducedTable, Tell
 
 DELTA = 0.05
-# One number of redraws for all; the bound by Efron and Stein changes in the third digit with more.
+# The same number of redraws everywhere; more of them change the Efron-Stein bound in the third digit.
 METHODS: dict[str, dict[str, Any]] = {
     "SN-ES": {"method": "efron-stein", "draws": 200},
     "cIPS-EB": {"method": "empirical-bernstein"},
@@ -37,36 +37,36 @@ SMOOTHINGS = (0.001, 0.01, 0.1, 1.0)
 def radii(feedback: BanditFeedback, policy: FloatArray) -> list[float]:
     truth = feedback.true_value(policy)
     logs = feedback.logs()
-    found = []
+    values = []
     for options in METHODS.values():
         lower = evaluate(logs, {"new": policy}, delta=DELTA, sides="lower", **options)["new"].lower
         assert lower is not None
-        found.append(abs(1.0 - lower / truth))
-    return found
+        values.append(abs(1.0 - lower / truth))
+    return values
 
 
 def scenarios(name: str, repetition: int) -> list[list[float]]:
-    """The radii of all methods in the 45 scenarios of a set: nine logs, and five targets on each, which change fastest."""
+    """The radii of all methods in the 45 scenarios of a set: nine logs, and five targets on each (varying fastest)."""
     labels = labelled(name).labels
     codes, classes = encode_labels(labels)
     rng = np.random.default_rng((repetition, list(TABULAR).index(name)))
-    found = []
+    values = []
     for temperature, noise in itertools.product(BEHAVIOURS, NOISES):
         logging = faulty_policy(codes, len(classes), temperature=temperature)
         feedback = supervised_to_bandit(np.zeros((len(codes), 1)), labels, logging, noise=noise, rng=rng)
         policies = [ideal_policy(codes, len(classes), temperature=target) for target in TARGETS]
-        found += [radii(feedback, policy) for policy in policies]
-    return found
+        values += [radii(feedback, policy) for policy in policies]
+    return values
 
 
 def sizes(rounds: int, repetition: int) -> list[float]:
-    """The radii of all methods on so many rounds of kropt."""
+    """The radii of all methods on this many rounds of kropt."""
     rng = np.random.default_rng((repetition, rounds))
     labels = np.array(labelled("kropt").labels)
     codes, classes = encode_labels(labels)
     chosen = rng.permutation(len(codes))[:rounds]
     logging = faulty_policy(codes, len(classes), temperature=0.25)
-    # Rewards are drawn for all rows, in which every label occurs; the log is the rows that were chosen.
+    # Draw rewards for all rows, in which every label occurs; the log is the selected rows.
     whole = supervised_to_bandit(np.zeros((len(codes), 1)), labels, logging, noise=0.2, rng=rng)
     feedback = BanditFeedback(
         whole.features[chosen], whole.actions, whole.action[chosen], whole.reward[chosen], whole.logging[chosen],
@@ -76,7 +76,7 @@ def sizes(rounds: int, repetition: int) -> list[float]:
 
 
 def orders(repetition: int) -> dict[str, list[float]]:
-    """The bound of order L on balance-scale for four regularizers, L = infinity last; and the true value."""
+    """The bound of order L on balance-scale for four regularizers, L = infinity last, and the true value."""
     labels = labelled("balance-scale").labels
     codes, classes = encode_labels(labels)
     logging = faulty_policy(codes, len(classes), temperature=0.3)
@@ -89,24 +89,24 @@ def orders(repetition: int) -> dict[str, list[float]]:
         "IPS": "none", "clipping": f"clipping:{1 / rate}", "implicit exploration": f"implicit-exploration:{2 * rate}",
         "exponential smoothing": f"exponential-smoothing:{1 - rate}",
     }  # fmt: skip
-    found: dict[str, list[float]] = {"truth": [feedback.true_value(policy)]}
+    bounds_by_name: dict[str, list[float]] = {"truth": [feedback.true_value(policy)]}
     for name, regularizer in regularizers.items():
         bounds = [
             evaluate(logs, {"new": policy}, delta=DELTA, sides="lower", method="moments", order=order,
                      regularizer=regularizer, smoothing=rate)["new"].lower
             for order in ORDERS
         ]  # fmt: skip
-        found[name] = [float(bound or 0.0) for bound in bounds]
-        found[name].append(_of_infinite_order(feedback, policy, regularizer, rate))
-    return found
+        bounds_by_name[name] = [float(bound or 0.0) for bound in bounds]
+        bounds_by_name[name].append(_infinite_order_bound(feedback, policy, regularizer, rate))
+    return bounds_by_name
 
 
-def _of_infinite_order(feedback: BanditFeedback, policy: FloatArray, regularizer: str, rate: float) -> float:
+def _infinite_order_bound(feedback: BanditFeedback, policy: FloatArray, regularizer: str, rate: float) -> float:
     """The bound with log(1 + smoothing h) in place of its Taylor sum."""
     rows = np.arange(len(feedback.action))
     p, q = policy[rows, feedback.action], feedback.logging[rows, feedback.action]
-    given = PolicyRounds(p / q, p, q, feedback.reward, p / q * feedback.reward)
-    h = regularizer_named(regularizer).values(given)
+    rounds = PolicyRounds(p / q, p, q, feedback.reward, p / q * feedback.reward)
+    h = regularizer_named(regularizer).values(rounds)
     bound = np.expm1((np.log1p(rate * h).sum() - np.log(1.0 / DELTA)) / len(rows)) / rate
     return max(0.0, float(bound))
 
@@ -115,12 +115,12 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
     digests, missing = available()
     sets = [name for name in digests if not (quick and name == "kropt")]
     if not sets:
-        raise MissingDataError("a quick run leaves kropt out, and no other data set is to be had.")
+        raise MissingDataError("a quick run skips kropt, and no other data set is available.")
     repetitions, counts = (2, tuple(published.TABLE_1)[:5]) if quick else (10, tuple(published.TABLE_1))
     folder = Folder(output, {"what": "ope", "quick": quick, "data": digests, "methods": METHODS, "delta": DELTA})
     asked = list(itertools.product(sets, range(repetitions)))
-    # The largest first: two processes then end at about the same time.
-    asked.sort(key=lambda one: -TABULAR[one[0]].rows)
+    # The largest first, so that two processes finish at about the same time.
+    asked.sort(key=lambda task: -TABULAR[task[0]].rows)
     by_set = dict(zip(asked, folder.pieces(scenarios, asked, tell), strict=True))
     radius = np.array([[by_set[name, run] for run in range(repetitions)] for name in sets])  # (sets, runs, 45, methods)
     tables = [by_dataset(sets, radius), by_target(sets, radius)]
@@ -140,21 +140,21 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
         drawn.append(figures.orders(folder.path, (*ORDERS, "infinity"), of_order))
     intro = [
         f"{'A quick run' if quick else 'The full run'}: {len(sets)} data sets, 45 scenarios each, {repetitions} logs of "
-        f"every scenario, delta {DELTA}. A relative radius is |1 - bound/value|: 0 is the truth, 1 says nothing.",
-        *(f"Not to be had: {told}" for told in missing),
+        f"every scenario, delta {DELTA}. The relative radius is |1 - bound/value|: 0 is exact, 1 is vacuous.",
+        *(f"Not available: {reason}" for reason in missing),
     ]
     return folder.write("Evaluation: the tightness of the bounds", intro, tables, drawn)
 
 
 def compared(runs: FloatArray, printed: float) -> list[Any]:
-    """Mean, its standard error, what was printed, and how many standard deviations of one run that is away."""
+    """The mean, its standard error, the printed number, and their distance in standard deviations of one run."""
     mean, spread = float(runs.mean()), float(runs.std(ddof=1))
     away = (mean - printed) / spread if spread > 0.0 else (0.0 if abs(mean - printed) < 5e-4 else None)
     return [mean, spread / len(runs) ** 0.5, printed, away]
 
 
 LEGEND = (
-    "Mean ± its standard error (the paper's number, and how many standard deviations of one run ours is above it); then "
+    "Mean ± its standard error (the paper's number, and by how many standard deviations of one run ours exceeds it); then "
     "surelift's own methods."
 )
 
@@ -162,8 +162,8 @@ LEGEND = (
 def by_dataset(sets: Sequence[str], radius: FloatArray) -> ReproducedTable:
     """Table 4: the mean over 45 scenarios, for each set."""
     means = radius.mean(axis=2)  # (sets, runs, methods)
-    columns = ["set", *_heads(), *OURS]
-    rows = [_row(name, means[place], published.TABLE_4[name]) for place, name in enumerate(sets)]
+    columns = ["set", *_header(), *OURS]
+    rows = [_row(name, means[index], published.TABLE_4[name]) for index, name in enumerate(sets)]
     over = np.mean([published.TABLE_4[name] for name in sets], axis=0)
     rows.append(_row("mean of these sets", means.mean(axis=0), tuple(over.tolist())))
     note = "The last row averages the paper's numbers over the same sets."
@@ -179,58 +179,58 @@ def by_dataset(sets: Sequence[str], radius: FloatArray) -> ReproducedTable:
 
 def by_target(sets: Sequence[str], radius: FloatArray) -> ReproducedTable:
     """Table 5: the mean over sets, behaviours and noises, for each target policy."""
-    apart = radius.reshape(*radius.shape[:2], -1, len(TARGETS), radius.shape[-1])
-    apart = apart.mean(axis=(0, 2))  # (runs, targets, methods)
+    by_temperature = radius.reshape(*radius.shape[:2], -1, len(TARGETS), radius.shape[-1])
+    by_temperature = by_temperature.mean(axis=(0, 2))  # (runs, targets, methods)
     columns, rows, names = ["target"], [], list(METHODS)
     for method in published.METHODS:
         columns += [method, f"{method}, paper"]
-    for place, target in enumerate(TARGETS):
+    for index, target in enumerate(TARGETS):
         cells: list[Any] = [str(target)]
         for method, printed in zip(published.METHODS, published.TABLE_5[target], strict=True):
-            cells += [float(apart[:, place, names.index(method)].mean()), printed]
-        rows.append(cells + [float(apart[:, place, names.index(method)].mean()) for method in OURS])
-    note = f"The paper averages over 11 sets, of which {len(sets)} are here: its numbers are of other sets too."
+            cells += [float(by_temperature[:, index, names.index(method)].mean()), printed]
+        rows.append(cells + [float(by_temperature[:, index, names.index(method)].mean()) for method in OURS])
+    note = f"The paper averages over 11 sets, {len(sets)} of which are here: its numbers include other sets."
     title = "Table 5: mean relative radius by temperature of the target"
     return ReproducedTable("table-5", title, [*columns, *OURS], rows, [note])
 
 
 def by_size(counts: Sequence[int], radius: FloatArray) -> ReproducedTable:
-    rows = [_row(str(rounds), radius[place], published.TABLE_1[rounds]) for place, rounds in enumerate(counts)]
+    rows = [_row(str(rounds), radius[index], published.TABLE_1[rounds]) for index, rounds in enumerate(counts)]
     note = "The paper shows one log of each size."
     title = "Table 1: relative radius on kropt by number of rounds"
-    return ReproducedTable("table-1", title, ["rounds", *_heads(), *OURS], rows, [LEGEND, note], _page("rounds", rows))
+    return ReproducedTable("table-1", title, ["rounds", *_header(), *OURS], rows, [LEGEND, note], _page("rounds", rows))
 
 
-def by_order(found: dict[str, list[float]]) -> ReproducedTable:
-    rows = [[name, *bounds] for name, bounds in found.items() if name != "truth"]
+def by_order(bounds_by_name: dict[str, list[float]]) -> ReproducedTable:
+    rows = [[name, *bounds] for name, bounds in bounds_by_name.items() if name != "truth"]
     note = (
-        f"One log of 625 rounds without noise, behaviour and target of temperature 0.3; the true value is "
-        f"{found['truth'][0]:.3f}. The paper has 612 rounds and 0.93, and does not say which policy logged. Clipping at "
-        "sqrt(n), implicit exploration p/(q + 1/sqrt(n)), exponential smoothing with alpha 1 - 1/sqrt(n). 0 says nothing; "
-        "of infinite order is the bound with the logarithm itself."
+        f"One log of 625 rounds without noise, logging and target policy with temperature 0.3; the true value is "
+        f"{bounds_by_name['truth'][0]:.3f}. The paper has 612 rounds and 0.93, and does not name the logging policy. "
+        "Clipping at sqrt(n), implicit exploration p/(q + 1/sqrt(n)), exponential smoothing with alpha 1 - 1/sqrt(n). "
+        "0 is vacuous; infinite order is the bound with the logarithm itself."
     )
     columns = ["regularizer", *(f"L = {order}" for order in ORDERS), "L = infinity"]
     return ReproducedTable("orders", "Bounds of order L on balance-scale, smoothing 1/sqrt(n)", columns, rows, [note])
 
 
-def _heads() -> list[str]:
+def _header() -> list[str]:
     return [part for name in published.METHODS for part in (name, "error", "paper", "deviations")]
 
 
 def _page(head: str, rows: Sequence[Sequence[Any]]) -> tuple[list[str], list[list[Any]]]:
-    """The same, with what belongs to a method in one cell."""
+    """The same rows, with one cell per method."""
     shown = []
     for row in rows:
         cells = [row[0]]
-        for place in range(1, 1 + 4 * len(published.METHODS), 4):
-            mean, error, printed, away = row[place : place + 4]
+        for index in range(1, 1 + 4 * len(published.METHODS), 4):
+            mean, error, printed, away = row[index : index + 4]
             cells.append(f"{mean:.3f} ± {error:.3f} ({printed:.3f}{'' if away is None else f', {away:+.1f}'})")
         shown.append([*cells, *row[1 + 4 * len(published.METHODS) :]])
     return [head, *published.METHODS, *OURS], shown
 
 
 def _row(head: str, runs: FloatArray, printed: Sequence[float]) -> list[Any]:
-    """``runs`` is (runs, methods): the paper's beside what it printed, then ours."""
+    """``runs`` is (runs, methods): the paper's methods next to the printed numbers, then ours."""
     names = list(METHODS)
     cells = [head]
     for method, value in zip(published.METHODS, printed, strict=True):

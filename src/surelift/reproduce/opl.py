@@ -1,8 +1,8 @@
-"""Learning: how much improvement each objective guarantees and brings, on images (Table 2 and the two figures).
+"""Learning: how much improvement each objective guarantees and achieves, on images (Table 2 and the two figures).
 
 A logging policy is fitted on 5% of the images and tempered by five factors; each objective learns a random linear rule from
-the other 95%, from the tempered weights as prior. Improvements are relative to the best possible one: guaranteed ones over
-production on the images that were logged, of which the guarantee speaks; true ones on the test images.
+the other 95%, with the tempered weights as prior. Improvements are relative to the largest possible one: guaranteed ones
+over production on the logged images, which the guarantee is about; true ones on the test images.
 """
 
 import os
@@ -26,8 +26,8 @@ from surelift.reproduce.ops import softmax
 
 SETS = ("mnist", "fashion-mnist", "emnist-bymerge47")
 MISSING = (
-    "NUS-WIDE-128 and the whole of EMNIST-Balanced are not to be had; emnist-bymerge47 has the same 47 classes, and other "
-    "images, of which the paper says nothing."
+    "NUS-WIDE-128 and the complete EMNIST-Balanced are not available; emnist-bymerge47 has the same 47 classes but other "
+    "images, for which the paper has no numbers."
 )
 TEMPERATURES = (0.1, 0.3, 0.5, 0.7, 1.0)
 OBJECTIVES: dict[str, dict[str, Any]] = {
@@ -45,7 +45,7 @@ BATCH, RATE = 128, 1e-3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Images:
-    """Scaled to length 1, and their labels: for logs, and for the truth."""
+    """Images scaled to length 1, and their labels: for logs, and for the true values."""
 
     train: Any  # (images, pixels), float32
     labels: IntArray
@@ -58,7 +58,7 @@ def load(name: str, *, most: int | None = None) -> Images:
     folder = os.environ.get("SURELIFT_DATA")
     path = None if folder is None else Path(folder) / f"{name}.npz"
     if path is None or not path.exists():
-        raise MissingDataError(f"{name} is not in the folder that SURELIFT_DATA names.")
+        raise MissingDataError(f"{name} is not in the SURELIFT_DATA folder.")
     try:
         data = dict(np.load(path))
     except (OSError, ValueError, zipfile.BadZipFile) as error:
@@ -75,7 +75,7 @@ def load(name: str, *, most: int | None = None) -> Images:
 
 
 def logging_weights(images: Any, labels: IntArray, classes: int, seed: int) -> FloatArray:
-    """Of a linear softmax: Adam 0.1, L2 1e-4, 10 epochs, as in the paper."""
+    """The weights of a linear softmax: Adam 0.1, L2 1e-4, 10 epochs, as in the paper."""
     import torch
 
     torch.manual_seed(seed)
@@ -87,25 +87,25 @@ def logging_weights(images: Any, labels: IntArray, classes: int, seed: int) -> F
             optimizer.zero_grad()
             torch.nn.functional.cross_entropy(layer(x[rows]), y[rows]).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
-    found: FloatArray = layer.weight.detach().numpy()
-    return found
+    weights: FloatArray = layer.weight.detach().numpy()
+    return weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LearningTask:
-    """One split and temperature: the log, the prior, and what only an experiment knows."""
+    """One split and temperature: the log, the prior, and the true values."""
 
     logs: Logs
     prior: FloatArray
     seed: int
     temperature: float
     value: float
-    """Of production, on the images that were logged."""
+    """The value of production on the logged images."""
     test_value: float
     images: Images
 
     def improvements(self, learner: Any) -> tuple[float, float]:
-        """Guaranteed and true, relative to the best possible."""
+        """The guaranteed and the true improvement, relative to the largest possible one."""
         answer = learner.answer_
         lower = answer.lower - (self.value if answer.about == "value" else 0.0)
         rows = np.arange(len(self.images.truth))
@@ -115,7 +115,7 @@ class LearningTask:
 
 def problems(images: Images, seeds: Sequence[int], temperatures: Sequence[float] = TEMPERATURES) -> list[LearningTask]:
     classes = int(max(images.labels.max(), images.truth.max())) + 1
-    found = []
+    tasks = []
     for seed in seeds:
         rng = np.random.default_rng(seed)
         few, many = np.split(rng.permutation(len(images.train)), [len(images.train) // 20])
@@ -134,68 +134,67 @@ def problems(images: Images, seeds: Sequence[int], temperatures: Sequence[float]
                 time="t",
             )  # fmt: skip
             on_test = softmax((temperature * images.test @ weights.T).astype(np.float64))
-            found.append(
+            tasks.append(
                 LearningTask(
                     logs, temperature * weights, seed, temperature, float(logging[rows, right].mean()),
                     float(on_test[np.arange(len(images.truth)), images.truth].mean()), images,
                 )
             )  # fmt: skip
-    return found
+    return tasks
 
 
 def learned(
-    given: Sequence[LearningTask], options: dict[str, Any], *, passes: int, device: str, progress: Any = None
+    tasks: Sequence[LearningTask], options: dict[str, Any], *, passes: int, device: str, progress: Any = None
 ) -> list[Any]:
-    """All problems with one call."""
+    """Fit all tasks in one call."""
     from surelift.learning import PolicyLearner, fit_many
 
     learners = [
         PolicyLearner(
-            **options, prior=one.prior, intercept=False, epochs=passes, batch_size=BATCH, learning_rate=RATE, patience=None,
-            device=device, seed=one.seed,
+            **options, prior=task.prior, intercept=False, epochs=passes, batch_size=BATCH, learning_rate=RATE, patience=None,
+            device=device, seed=task.seed,
         )
-        for one in given
+        for task in tasks
     ]  # fmt: skip
-    fit_many(learners, [one.logs for one in given], progress=progress)
+    fit_many(learners, [task.logs for task in tasks], progress=progress)
     return learners
 
 
 def measured(
-    given: Sequence[LearningTask], options: dict[str, Any], *, passes: int, device: str
+    tasks: Sequence[LearningTask], options: dict[str, Any], *, passes: int, device: str
 ) -> list[tuple[float, float]]:
-    learners = learned(given, options, passes=passes, device=device)
-    return [one.improvements(learner) for one, learner in zip(given, learners, strict=True)]
+    learners = learned(tasks, options, passes=passes, device=device)
+    return [task.improvements(learner) for task, learner in zip(tasks, learners, strict=True)]
 
 
 def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = None) -> Path:
-    """On a GPU the whole of it; on a processor fewer images, passes and splits, and it says so."""
+    """The full experiment on a GPU; on a CPU fewer images, passes and splits, as the summary states."""
     try:
         import torch
     except ModuleNotFoundError as error:
-        raise UsageError("learning needs torch, which is not installed; say: pip install 'surelift[learn]'.") from error
+        raise UsageError("learning needs torch, which is not installed: pip install 'surelift[learn]'.") from error
     device = "cuda" if torch.cuda.is_available() else "cpu"
     whole = device == "cuda" and not quick
     passes, seeds = (100, range(10)) if whole else (3, range(1)) if quick else (10, range(2))
     most = None if whole else 3_000 if quick else 12_000
     sets = SETS if whole else SETS[:2]
-    given_sets = {name: load(name, most=most) for name in sets}
+    images = {name: load(name, most=most) for name in sets}
     asked = {"passes": passes, "most": most, "seeds": len(seeds), "device": device, "objectives": [*OBJECTIVES]}
     folder = Folder(output, {"what": "opl", "quick": quick, **asked})
-    found: dict[str, dict[str, Any]] = {}
+    improvements: dict[str, dict[str, Any]] = {}
     for name in sets:
-        given = problems(given_sets[name], seeds)
-        found[name] = {}
+        tasks = problems(images[name], seeds)
+        improvements[name] = {}
         for number, (objective, options) in enumerate(OBJECTIVES.items()):
-            work = partial(measured, given, options, passes=passes, device=device)
+            work = partial(measured, tasks, options, passes=passes, device=device)
             pairs = folder.kept(f"{name}-{objective}", work)
-            found[name][objective] = np.array(pairs).reshape(len(seeds), len(TEMPERATURES), 2)
+            improvements[name][objective] = np.array(pairs).reshape(len(seeds), len(TEMPERATURES), 2)
             if tell is not None:
-                tell(
-                    number + 1 + len(OBJECTIVES) * (len(found) - 1), len(sets) * len(OBJECTIVES), f"{name}, {objective}"
-                )
+                done = number + 1 + len(OBJECTIVES) * (len(improvements) - 1)
+                tell(done, len(sets) * len(OBJECTIVES), f"{name}, {objective}")
     drawn = [
         figures.learning(
-            folder.path, name, TEMPERATURES, {one: pairs.mean(axis=0) for one, pairs in found[name].items()}
+            folder.path, name, TEMPERATURES, {method: p.mean(axis=0) for method, p in improvements[name].items()}
         )
         for name in sets
     ]
@@ -203,17 +202,17 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
     reduced = "" if whole else "This run is reduced: "
     intro = [
         f"{reduced}{size}, {passes} passes, {len(seeds)} split(s), five inverse temperatures, on {device}.",
-        "A guaranteed improvement is over production on the images that were logged, of which the guarantee speaks, and a "
-        "true one over production on the test images; both relative to the best possible one.",
-        f"Not to be had: {MISSING}",
+        "Guaranteed improvements are over production on the logged images, which the guarantee is about, and true ones over "
+        "production on the test images; both are relative to the largest possible improvement.",
+        f"Not available: {MISSING}",
     ]
     return folder.write(
-        "Learning: guaranteed and true improvement", intro, [table(found), by_temperature(found)], drawn
+        "Learning: guaranteed and true improvement", intro, [table(improvements), by_temperature(improvements)], drawn
     )
 
 
 def table(found: dict[str, dict[str, Any]]) -> ReproducedTable:
-    """Table 2, by set: the paper's is an average over four sets, of which two are here."""
+    """Table 2, by set: the paper averages over four sets, two of which are here."""
     columns = ["objective", *(f"{name}: {kind}" for name in found for kind in ("guaranteed", "true")), "paper: guaranteed",
                "paper: true"]  # fmt: skip
     rows = []
@@ -230,10 +229,10 @@ def by_temperature(found: dict[str, dict[str, Any]]) -> ReproducedTable:
     rows = []
     for name, of_set in found.items():
         for objective, pairs in of_set.items():
-            for place, temperature in enumerate(TEMPERATURES):
-                one = pairs[:, place]
-                error = one.std(axis=0, ddof=1) / len(one) ** 0.5 if len(one) > 1 else (None, None)
-                mean = one.mean(axis=0)
+            for index, temperature in enumerate(TEMPERATURES):
+                runs = pairs[:, index]
+                error = runs.std(axis=0, ddof=1) / len(runs) ** 0.5 if len(runs) > 1 else (None, None)
+                mean = runs.mean(axis=0)
                 rows.append([name, objective, temperature, float(mean[0]), error[0], float(mean[1]), error[1]])
     columns = ["set", "objective", "inverse temperature", "guaranteed", "error", "true", "error of true"]
     return ReproducedTable("learning", "By inverse temperature of the logging policy", columns, rows)

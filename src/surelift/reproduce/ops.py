@@ -1,4 +1,4 @@
-"""Selection: which of four policies each method chooses, and whether that is worse than production (Table 6)."""
+"""Selection: which of four policies each method chooses, and whether it is worse than production (Table 6)."""
 
 import itertools
 from collections.abc import Sequence
@@ -39,19 +39,20 @@ def trained(features: FloatArray, action: IntArray, reward: FloatArray, propensi
 
     def loss(flat: FloatArray) -> tuple[float, FloatArray]:
         p = softmax(features @ flat.reshape(classes, -1).T)
-        own = p[rows, action]
-        weight = own * ratio
+        p_logged = p[rows, action]
+        weight = p_logged * ratio
         if self_normalised:
             value = (weight * reward).sum() / weight.sum()
-            worth = ratio * (reward - value) / weight.sum()
+            slope = ratio * (reward - value) / weight.sum()
         else:
-            value, worth = (weight * reward).mean(), ratio * reward / len(action)
-        pull = -p * (worth * own)[:, None]
-        pull[rows, action] += worth * own
-        return -float(value), -(pull.T @ features).ravel()
+            value, slope = (weight * reward).mean(), ratio * reward / len(action)
+        gradient = -p * (slope * p_logged)[:, None]
+        gradient[rows, action] += slope * p_logged
+        return -float(value), -(gradient.T @ features).ravel()
 
-    found = minimize(loss, np.zeros(classes * features.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 200})
-    weights: FloatArray = found.x.reshape(classes, -1)
+    start = np.zeros(classes * features.shape[1])
+    solution = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 200})
+    weights: FloatArray = solution.x.reshape(classes, -1)
     return weights
 
 
@@ -62,7 +63,7 @@ def softmax(scores: FloatArray) -> FloatArray:
 
 
 def chosen(name: str, seed: int) -> dict[str, str]:
-    """What each method chooses, and how that turned out."""
+    """The outcome of each method's choice."""
     data = labelled(name)
     codes, classes = encode_labels(data.labels)
     rng = np.random.default_rng((seed, list(TABULAR).index(name), 1))
@@ -81,37 +82,37 @@ def chosen(name: str, seed: int) -> dict[str, str]:
             self_normalised=kind == "SNIPS",
         )  # fmt: skip
         policies[kind] = softmax(features @ weights.T)
-    values = {one: float((p * feedback.expected_rewards)[truth].sum(axis=1).mean()) for one, p in policies.items()}
+    values = {label: float((p * feedback.expected_rewards)[truth].sum(axis=1).mean()) for label, p in policies.items()}
     logs = Logs(
         reward=feedback.reward[judge],
         propensity=propensity[judge],
         action=feedback.action[judge],
         logging=logging[judge],
     )
-    judged = {one: p[judge] for one, p in policies.items()}
-    return {method: outcome(values, one) for method, one in choices(logs, judged).items()}
+    judged = {label: p[judge] for label, p in policies.items()}
+    return {method: outcome(values, choice) for method, choice in choices(logs, judged).items()}
 
 
 def choices(logs: Logs, policies: dict[str, FloatArray]) -> dict[str, str]:
-    found = {}
+    chosen_by = {}
     for method, kind in ESTIMATES.items():
-        scores = {one: float(estimate(logs, {one: p}, estimator=kind)[one].estimate) for one, p in policies.items()}
-        found[method] = best_of(scores)
+        scores = {name: float(estimate(logs, {name: p}, estimator=kind)[name].estimate) for name, p in policies.items()}
+        chosen_by[method] = best_of(scores)
     for method, options in BOUNDS.items():
         scores = {}
-        for one, p in policies.items():
-            lower = evaluate(logs, {one: p}, delta=DELTA, sides="lower", **options)[one].lower
+        for name, p in policies.items():
+            lower = evaluate(logs, {name: p}, delta=DELTA, sides="lower", **options)[name].lower
             assert lower is not None
-            scores[one] = lower
-        found[method] = best_of(scores)
-    candidates = {one: p for one, p in policies.items() if one != PRODUCTION}
-    found["select"] = select(logs, candidates, delta=DELTA).chosen or PRODUCTION
-    return found
+            scores[name] = lower
+        chosen_by[method] = best_of(scores)
+    candidates = {name: p for name, p in policies.items() if name != PRODUCTION}
+    chosen_by["select"] = select(logs, candidates, delta=DELTA).chosen or PRODUCTION
+    return chosen_by
 
 
 def best_of(scores: dict[str, float]) -> str:
-    """Production where no other scores more."""
-    best = max(scores, key=lambda one: scores[one])
+    """The policy with the highest score, or production if none scores higher than it."""
+    best = max(scores, key=lambda name: scores[name])
     return best if scores[best] > scores[PRODUCTION] else PRODUCTION
 
 
@@ -125,15 +126,15 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
     digests, missing = available()
     sets = [name for name in digests if not quick or TABULAR[name].rows < 2_000]
     if not sets:
-        raise MissingDataError("a quick run takes the smaller data sets, and none of them is to be had.")
+        raise MissingDataError("a quick run uses the smaller data sets, and none of them is available.")
     seeds = range(3) if quick else SEEDS
     folder = Folder(
         output, {"what": "ops", "quick": quick, "data": digests, "methods": [*METHODS, BOUNDS], "delta": DELTA}
     )
-    asked = sorted(itertools.product(sets, seeds), key=lambda one: -TABULAR[one[0]].rows * TABULAR[one[0]].features)
-    found = dict(zip(asked, folder.pieces(chosen, asked, tell), strict=True))
+    asked = sorted(itertools.product(sets, seeds), key=lambda task: -TABULAR[task[0]].rows * TABULAR[task[0]].features)
+    results = dict(zip(asked, folder.pieces(chosen, asked, tell), strict=True))
     counts = {
-        name: {method: counted([found[name, seed][method] for seed in seeds]) for method in METHODS} for name in sets
+        name: {method: counted([results[name, seed][method] for seed in seeds]) for method in METHODS} for name in sets
     }
     totals = {method: [sum(counts[name][method][k] for name in sets) for k in range(3)] for method in METHODS}
     drawn = [figures.outcomes(folder.path, totals)]
@@ -141,16 +142,16 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
     worst = max(totals[method][0] for method in PESSIMISTIC)
     intro = [
         f"{'A quick run' if quick else 'The full run'}: {len(sets)} data sets, seeds 0 to {len(seeds) - 1}; 20% of each set "
-        "trains two softmax policies, 50% judges, 30% is the truth. Production's peak is on a wrong label for two labels "
-        "(temperature 0.2), rewards are noisy (0.2), the ideal policy has temperature 0.1, as in Table 1: the paper does "
-        "not say which it has here.",
+        "trains two softmax policies, 50% evaluates, 30% gives the true values. Production peaks on a wrong label for two "
+        "labels (temperature 0.2), rewards are noisy (0.2), and the ideal policy has temperature 0.1, as in Table 1: the "
+        "paper does not say which it uses here.",
         f"Features are standardised; {IMPUTED}. Choosing production itself counts as better, as in the paper.",
-        f"`select` promises a worse policy than production with probability at most {DELTA:g}: it chose one in "
-        f"{totals['select'][0]} of {scenarios} scenarios. The other methods that rest on a bound take the largest lower "
+        f"`select` chooses a policy worse than production with probability at most {DELTA:g}: it did so in "
+        f"{totals['select'][0]} of {scenarios} scenarios. The other methods based on a bound choose the largest lower "
         f"bound on a value, which promises nothing about production; they chose a worse policy in at most {worst} of "
-        f"{scenarios}. SN-ES is computed by Monte-Carlo, and the estimates rest on nothing.",
+        f"{scenarios}. SN-ES is computed by Monte Carlo, and the estimates come with no guarantee.",
         *paired(totals),
-        *(f"Not to be had: {told}" for told in missing),
+        *(f"Not available: {reason}" for reason in missing),
     ]
     return folder.write(
         "Selection: find the best, avoid the worst", intro, [by_set(sets, counts), overall(sets, totals)], drawn
@@ -158,21 +159,21 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
 
 
 def paired(totals: dict[str, list[int]]) -> list[str]:
-    """Why certified selection finds the best less often, where it does."""
+    """Why certified selection finds the best policy less often, if it does."""
     ours, theirs = totals["select"], totals["LS"]
     if ours[2] >= theirs[2]:
         return []
     return [
-        f"`select` found the best {ours[2]} times, LS {theirs[2]} times; `select` chose a worse one {ours[0]} times, LS "
-        f"{theirs[0]}. They promise different things: LS takes the policy whose value has the largest lower bound, which "
-        "may beat production's bound by luck; `select` names a policy only if its improvement over production is certified, "
-        "with delta shared by three candidates, and keeps production otherwise. On a few hundred rounds that is seldom "
-        "possible.",
+        f"`select` found the best policy {ours[2]} times, LS {theirs[2]} times; `select` chose a worse one {ours[0]} times, "
+        f"LS {theirs[0]}. They promise different things: LS chooses the policy whose value has the largest lower bound, "
+        "which may beat production's bound by luck; `select` chooses a policy only if its improvement over production is "
+        "certified, with delta shared by three candidates, and keeps production otherwise. On a few hundred rounds that "
+        "is rarely possible.",
     ]
 
 
-def counted(found: Sequence[str]) -> list[int]:
-    return [found.count(kind) for kind in OUTCOMES]
+def counted(results: Sequence[str]) -> list[int]:
+    return [results.count(kind) for kind in OUTCOMES]
 
 
 def by_set(sets: Sequence[str], counts: dict[str, dict[str, list[int]]]) -> ReproducedTable:
@@ -181,13 +182,13 @@ def by_set(sets: Sequence[str], counts: dict[str, dict[str, list[int]]]) -> Repr
     for name in sets:
         cells: list[Any] = [name]
         for method in METHODS:
-            mine = "/".join(str(count) for count in counts[name][method])
+            cell = "/".join(str(count) for count in counts[name][method])
             if method in published.SELECTING:
                 printed = published.TABLE_6[name][published.SELECTING.index(method)]
-                mine += f" ({'/'.join(str(count) for count in printed)})"
-            cells.append(mine)
+                cell += f" ({'/'.join(str(count) for count in printed)})"
+            cells.append(cell)
         rows.append(cells)
-    note = "Worse/better/best, and in brackets the paper's, of ten."
+    note = "Worse/better/best of ten; the paper's counts in brackets."
     return ReproducedTable("table-6", "Table 6: what was chosen, by data set", ["set", *METHODS], rows, [note])
 
 
@@ -196,8 +197,8 @@ def overall(sets: Sequence[str], totals: dict[str, list[int]]) -> ReproducedTabl
     for method in METHODS:
         printed: list[Any] = [None] * 3
         if method in published.SELECTING:
-            place = published.SELECTING.index(method)
-            printed = [sum(published.TABLE_6[name][place][k] for name in sets) for k in range(3)]
+            column = published.SELECTING.index(method)
+            printed = [sum(published.TABLE_6[name][column][k] for name in sets) for k in range(3)]
         rows.append([method, *totals[method], *printed])
     columns = ["method", *OUTCOMES, *(f"paper: {kind}" for kind in OUTCOMES)]
     return ReproducedTable(

@@ -1,4 +1,4 @@
-"""The numbers that the paper printed, to be held against ours."""
+"""The paper's printed numbers, for comparison."""
 
 METHODS = ("SN-ES", "cIPS-EB", "IX", "cIPS-L=1", "LS")
 
@@ -22,7 +22,7 @@ TABLE_5 = {
     0.5: (0.810, 0.735, 0.432, 0.397, 0.323),
 }  # fmt: skip
 SELECTING = ("IPS", "SNIPS", "SN-ES", "cIPS-EB", "IX", "cIPS-L=1", "LS")
-# For each set and method, how often of ten a worse, a better and the best policy were chosen.
+# For each set and method, how often in ten runs a worse, a better and the best policy was chosen.
 TABLE_6 = {
     "ecoli": ((2, 6, 2), (4, 1, 5), (0, 10, 0), (0, 10, 0), (0, 7, 3), (0, 10, 0), (0, 6, 4)),
     "arrhythmia": ((0, 10, 0), (0, 10, 0), (0, 10, 0), (0, 10, 0), (0, 7, 3), (0, 10, 0), (0, 5, 5)),

@@ -1,1 +1,1 @@
-"""Where rounds come from: files, frames, streams, other engines."""
+"""Sources of rounds: files, data frames, streams and other engines."""

@@ -1,4 +1,4 @@
-"""Rounds from what is already in memory or behind a query: arrays, data frames, DuckDB and polars queries."""
+"""Rounds in memory or behind a query: arrays, data frames, DuckDB and polars queries."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ NUMBERS_PER_BATCH = 1 << 23
 
 
 class Arrays:
-    """A dict of columns: NumPy arrays, lists, Series; two dimensions stand for a vector per round."""
+    """A dict of columns: NumPy arrays, lists, Series. A two-dimensional array holds one vector per round."""
 
     ordered = True
 
@@ -37,9 +37,9 @@ class Arrays:
         return self._rows
 
     def batches(self, needs: Needs) -> Iterator[Batch]:
-        found = [self._columns[name] for name in needs.columns()]
-        widest = max((one.shape[1] for one in found if isinstance(one, np.ndarray) and one.ndim == 2), default=1)
-        # Long batches of numbers, short ones of long vectors: about the same memory.
+        arrays = [self._columns[name] for name in needs.columns()]
+        widest = max((a.shape[1] for a in arrays if isinstance(a, np.ndarray) and a.ndim == 2), default=1)
+        # Long batches of numbers, short batches of long vectors: about the same memory.
         size = min(ROWS_PER_BATCH, max(1, NUMBERS_PER_BATCH // max(widest, 1)))
         for start in range(0, self._rows, size):
             stop = start + size
@@ -48,7 +48,7 @@ class Arrays:
 
 
 class Frame:
-    """A data frame in memory that narwhals knows: pandas, polars, pyarrow."""
+    """An in-memory data frame that narwhals supports: pandas, polars, pyarrow."""
 
     ordered = True
 
@@ -73,7 +73,7 @@ class Frame:
 
 
 class LazyQuery:
-    """A lazy query, read as it runs: a DuckDB relation or a polars LazyFrame. Its rows have no order to rely on."""
+    """A lazy query, streamed: a DuckDB relation or a polars LazyFrame. Its rows have no guaranteed order."""
 
     ordered = False
 
@@ -81,16 +81,16 @@ class LazyQuery:
         self._frame = frame
 
     def column_names(self) -> list[str]:
-        return list(self._ask(lambda: self._frame.collect_schema().names()))
+        return list(self._run(lambda: self._frame.collect_schema().names()))
 
     def count(self) -> int:
         import narwhals as nw
 
-        return int(self._ask(lambda: self._frame.select(nw.len()).collect("pyarrow").item()))
+        return int(self._run(lambda: self._frame.select(nw.len()).collect("pyarrow").item()))
 
     def batches(self, needs: Needs) -> Iterator[Batch]:
-        tables, start = self._ask(lambda: self._tables(needs.columns())), 0
-        while (table := self._ask(lambda: next(tables, None))) is not None:
+        tables, start = self._run(lambda: self._tables(needs.columns())), 0
+        while (table := self._run(lambda: next(tables, None))) is not None:
             if table.num_rows:
                 yield Batch(table, start)
                 start += table.num_rows
@@ -101,24 +101,24 @@ class LazyQuery:
             return (pa.Table.from_batches([batch]) for batch in native.to_arrow_reader(ROWS_PER_BATCH))
         return (part.to_arrow() for part in native.collect_batches(chunk_size=ROWS_PER_BATCH))
 
-    def _ask(self, question: Any) -> Any:
+    def _run(self, question: Any) -> Any:
         try:
             return question()
         except Exception as error:
-            # Each engine has its own exceptions; whatever it says, its query could not be read.
+            # Each engine raises its own exceptions.
             raise LogsError(f"the query could not be read: {error}\nNothing was computed.") from error
 
 
 def _sliceable(name: str, column: Any) -> Any:
     if isinstance(column, np.ndarray | pa.Array | pa.ChunkedArray):
         if isinstance(column, np.ndarray) and column.ndim not in (1, 2):
-            raise UsageError(f"column {name!r} has {column.ndim} dimensions; give one number, or one vector, a round.")
+            raise UsageError(f"column {name!r} has {column.ndim} dimensions; give one number or one vector per round.")
         return column
     if hasattr(column, "to_numpy"):
         return column.to_numpy()
     if isinstance(column, Sequence) and not isinstance(column, str | bytes):
         return column
-    raise UsageError(f"column {name!r} is a {type(column).__name__}; give an array or a list with one entry a round.")
+    raise UsageError(f"column {name!r} is a {type(column).__name__}; give an array or a list with one entry per round.")
 
 
 def _to_arrow(name: str, values: Any, start: int) -> ArrowColumn:
@@ -134,14 +134,14 @@ def _to_arrow(name: str, values: Any, start: int) -> ArrowColumn:
 
 
 def _mixed_numbers(name: str, values: list[Any], start: int) -> ArrowColumn:
-    """A column of several Python types, if all of them are numbers."""
+    """A column of several Python types, if all are numeric."""
     numbers = bool | int | float | np.number
     bad = [i for i, value in enumerate(values) if not (value is None or isinstance(value, numbers))]
     if bad:
         first = values[bad[0]]
         raise LogsError(
-            f"column {name!r} mixes types: {len(bad):,} of the {len(values):,} values from row {start:,} on are no numbers; "
-            f"the first is {first!r}, a {type(first).__name__}, in row {start + bad[0]:,}, counting from 0.\n"
-            "Give the column one type; text among numbers is often a failed export."
+            f"column {name!r} mixes types: {len(bad):,} of the {len(values):,} values from row {start:,} on are not "
+            f"numbers; the first is {first!r}, a {type(first).__name__}, in row {start + bad[0]:,}, counting from 0.\n"
+            "Give the column one type; text among numbers is often an export error."
         )
     return pa.array([None if value is None else float(value) for value in values])

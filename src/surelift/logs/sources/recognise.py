@@ -1,4 +1,4 @@
-"""What the user hands over as ``source``, recognised."""
+"""Choose the reader for whatever the user passes as ``source``."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -38,7 +38,7 @@ def open_source(source: Any) -> Source:
         odd = [name for name in frame.columns if not isinstance(name, str)]
         if odd:
             raise UsageError(
-                f"column names must be text, but one is {odd[0]!r}, a {type(odd[0]).__name__}; rename them."
+                f"column names must be strings, but one is {odd[0]!r}, a {type(odd[0]).__name__}; rename it."
             )
         return Frame(frame)
     if isinstance(frame, nw.LazyFrame) and frame.implementation.value in STREAMED_QUERIES:

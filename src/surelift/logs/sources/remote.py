@@ -1,4 +1,4 @@
-"""Rounds that lie in another engine: a Spark data frame, a table of a database through Ibis.
+"""Rounds stored in another engine: a Spark data frame, or a database table through Ibis.
 
 Their engines add up where the rounds are. Rows come to this process only by ``Logs.here()``.
 """
@@ -13,7 +13,7 @@ from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
 
 
 class SqlTable:
-    """A table or a query of Ibis. Its rows have no order to rely on."""
+    """An Ibis table or query. Its rows have no guaranteed order."""
 
     ordered = False
 
@@ -24,19 +24,19 @@ class SqlTable:
         return list(self.table.columns)
 
     def count(self) -> int:
-        return int(_asked(lambda: self.table.count().execute()))
+        return int(_run(lambda: self.table.count().execute()))
 
     def batches(self, needs: Needs) -> Iterator[Batch]:
         selected, start = self.table.select(needs.columns()), 0
-        reader = _asked(lambda: _reader(selected))
-        while (batch := _asked(lambda: next(reader, None))) is not None:
+        reader = _run(lambda: _reader(selected))
+        while (batch := _run(lambda: next(reader, None))) is not None:
             if batch.num_rows:
                 yield Batch(pa.Table.from_batches([batch]), start)
                 start += batch.num_rows
 
 
 def _reader(query: Any) -> Any:
-    """Record batches of a query. Ibis 12 asks DuckDB 2 for them in a way that is no more, so DuckDB is asked directly."""
+    """Record batches of a query. Ibis 12 calls a method that DuckDB 2 removed, so DuckDB is called directly."""
     backend = query.get_backend()
     if backend.name != "duckdb":
         return query.to_pyarrow_batches(chunk_size=ROWS_PER_BATCH)
@@ -44,7 +44,7 @@ def _reader(query: Any) -> Any:
 
 
 class SparkFrame:
-    """A Spark data frame. Its rows have no order to rely on."""
+    """A Spark data frame. Its rows have no guaranteed order."""
 
     ordered = False
 
@@ -55,21 +55,21 @@ class SparkFrame:
         return list(self.frame.columns)
 
     def count(self) -> int:
-        return int(_asked(self.frame.count))
+        return int(_run(self.frame.count))
 
     def batches(self, needs: Needs) -> Iterator[Batch]:
-        """Partition by partition to this process."""
+        """Stream the rows to this process, one partition at a time."""
         selected, start = self.frame.select(*needs.columns()), 0
-        rows = _asked(lambda: selected.mapInArrow(_serialised, "batch binary").toLocalIterator())
-        while (row := _asked(lambda: next(rows, None))) is not None:
+        rows = _run(lambda: selected.mapInArrow(_serialise, "batch binary").toLocalIterator())
+        while (row := _run(lambda: next(rows, None))) is not None:
             table = pa.ipc.open_stream(row["batch"]).read_all()
             if table.num_rows:
                 yield Batch(table, start)
                 start += table.num_rows
 
 
-def _serialised(batches: Iterator[Any]) -> Iterator[Any]:
-    """Runs in Spark's workers: a batch as one binary value."""
+def _serialise(batches: Iterator[Any]) -> Iterator[Any]:
+    """Runs in Spark's workers: each batch becomes one binary value."""
     for batch in batches:
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, batch.schema) as writer:
@@ -77,9 +77,9 @@ def _serialised(batches: Iterator[Any]) -> Iterator[Any]:
         yield pa.record_batch({"batch": pa.array([bytes(sink.getvalue())], pa.binary())})
 
 
-def _asked(question: Any) -> Any:
+def _run(query: Any) -> Any:
     try:
-        return question()
+        return query()
     except LogsError:
         raise
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Some of the rounds of a source, by their numbers: the first so many, or those after."""
+"""A slice of the rounds of a source, by row number."""
 
 import sys
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from surelift.logs.batch import Batch, Needs, Source
 
 @dataclass(slots=True)
 class Slice:
-    """The rows from ``first`` on, up to ``last``, which is not among them."""
+    """The rows from ``first`` to ``last`` (exclusive)."""
 
     source: Source
     first: int
@@ -20,9 +20,9 @@ class Slice:
         return self.source.column_names()
 
     def overlaps(self, other: Source) -> bool:
-        """Whether some rows are also among those of the other, as far as they come from the same source."""
-        theirs = other if isinstance(other, Slice) else Slice(other, 0, sys.maxsize)
-        return theirs.source is self.source and self.first < theirs.last and theirs.first < self.last
+        """Whether the two share rows of the same source."""
+        other_slice = other if isinstance(other, Slice) else Slice(other, 0, sys.maxsize)
+        return other_slice.source is self.source and self.first < other_slice.last and other_slice.first < self.last
 
     def count(self) -> int:
         return max(0, min(self.last, self.source.count()) - self.first)

@@ -1,4 +1,4 @@
-"""Rounds from a stream that can be read once: CSV, JSON lines or Arrow, in chunks that are sources of their own."""
+"""Rounds from a stream that can be read only once (CSV, JSON lines or Arrow), in chunks that are sources themselves."""
 
 import io
 import itertools
@@ -15,7 +15,7 @@ StreamKind = Literal["csv", "jsonl", "arrow"]
 
 
 class Chunk:
-    """A table that was read from a stream."""
+    """A table read from a stream."""
 
     ordered = True
 
@@ -36,16 +36,16 @@ class Chunk:
 def read_stream(
     file: IO[bytes], kind: StreamKind, *, skip: int = 0, cluster: str | None = None, rows: int = ROWS_PER_BATCH
 ) -> Iterator[Chunk]:
-    """The rows of a stream in chunks, without the first ``skip``; row numbers count from the start of the stream.
+    """Read a stream in chunks, skipping the first ``skip`` rows; row numbers count from the start of the stream.
 
-    With the column of clusters, none of these is torn apart: the last one of a chunk waits for the next.
+    With a ``cluster`` column no cluster is split: the last cluster of a chunk waits for the next chunk.
     """
     if kind not in get_args(StreamKind):
-        raise UsageError(f"no stream of kind {kind!r}; the kinds are {', '.join(get_args(StreamKind))}.")
+        raise UsageError(f"unknown stream kind {kind!r}; choose from {', '.join(get_args(StreamKind))}.")
     start = 0
     try:
         tables = {"csv": _csv, "jsonl": _json_lines, "arrow": _arrow}[kind](file, rows)
-        for table in tables if cluster is None else _whole(tables, cluster):
+        for table in tables if cluster is None else _whole_clusters(tables, cluster):
             dropped = min(max(skip - start, 0), table.num_rows)
             kept = table.slice(dropped)
             if kept.num_rows:
@@ -59,14 +59,14 @@ def read_stream(
         raise LogsError(f"the stream has {start:,} rows, but {skip:,} were counted before: it is not the same stream.")
 
 
-def _whole(tables: Iterator[Any], cluster: str) -> Iterator[Any]:
+def _whole_clusters(tables: Iterator[Any], cluster: str) -> Iterator[Any]:
     start = 0
 
     def numbered() -> Iterator[Batch]:
         nonlocal start
         for table in tables:
             if cluster not in table.column_names:
-                raise UsageError(f"no column {cluster!r} for cluster in the stream.")
+                raise UsageError(f"the stream has no column {cluster!r} for cluster.")
             yield Batch(table, start)
             start += table.num_rows
 
@@ -90,8 +90,8 @@ def _csv(file: IO[bytes], rows: int) -> Iterator[Any]:
         lines = sum(1 for line in chunk.splitlines() if line.strip())
         if table.num_rows != lines:
             raise LogsError(
-                f"{lines:,} lines of the stream make {table.num_rows:,} rows: a quote that is never closed, or a cell with "
-                "a line break, joins lines. Nothing was counted of them."
+                f"{lines:,} lines of the stream make {table.num_rows:,} rows: an unclosed quote, or a line break inside "
+                "a cell, joins lines. None of them were counted."
             )
         yield table
 
