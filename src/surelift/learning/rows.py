@@ -150,7 +150,7 @@ def require_learnable(logs: Logs) -> None:
     if not logs.declaration.contexts:
         raise UsageError(f"{SUBJECT} needs to know the contexts it decides by: name their columns in contexts=.")
     for name in ("cluster", "keep_probability", "embedding"):
-        if getattr(logs, name) is not None:
+        if getattr(logs.declaration, name) is not None:
             raise UsageError(f"policies are not learned from logs with {name}=; learn from rounds as they were logged.")
 
 
