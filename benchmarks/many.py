@@ -14,16 +14,17 @@ from typing import Any
 import numpy as np
 import torch
 
-from surelift.learning.examples import Examples
-from surelift.learning.objective import sums_of
-from surelift.learning.options import Choice
-from surelift.learning.policies import LinearGaussian
-from surelift.learning.rows import Rows, survey
+from surelift.learning.data.dataset import Dataset
+from surelift.learning.data.examples import Examples
+from surelift.learning.data.survey import survey
+from surelift.learning.objectives.objective import sums_of
+from surelift.learning.objectives.options import ObjectiveOptions
+from surelift.learning.policies.modules import LinearGaussian
 from surelift.reproduce import opl
 
 
 def at_once(
-    given: Sequence[opl.Problem], options: dict[str, Any], device: str, passes: int
+    given: Sequence[opl.LearningTask], options: dict[str, Any], device: str, passes: int
 ) -> tuple[float, float, Any]:
     """Seconds in all, seconds of the passes, and guaranteed and true relative improvements."""
     ends: list[float] = []
@@ -37,13 +38,13 @@ def at_once(
     return seconds, between, np.array(pairs)
 
 
-def plain_step(one: opl.Problem, options: dict[str, Any], device: str, steps: int = 300) -> float:
+def plain_step(one: opl.LearningTask, options: dict[str, Any], device: str, steps: int = 300) -> float:
     """Seconds a step of one problem, as one would write it down in PyTorch."""
-    found = survey(one.logs, intercept=False)
-    choice = Choice(**options)
-    rows = Rows(one.logs, found.features, found.actions, choice.model)
-    objective = choice.build(rounds=rows.rounds, actions=found.actions, distributions=True)
-    examples, rounds = Examples.joined(list(rows)).tensors(device), rows.rounds
+    surveyed = survey(one.logs, intercept=False)
+    chosen = ObjectiveOptions(**options)
+    dataset = Dataset(one.logs, surveyed.layout, surveyed.actions, chosen.model)
+    objective = chosen.build(rounds=dataset.rounds, actions=surveyed.actions, distributions=True)
+    examples, rounds = Examples.concatenate(list(dataset)).tensors(device), dataset.rounds
     policy = LinearGaussian(torch.from_numpy(one.prior)).to(device)
     optimizer = torch.optim.Adam(policy.parameters(), lr=opl.RATE)
     start = 0.0
