@@ -29,11 +29,14 @@ from surelift.policies.readers import Singles, kept
 from surelift.results.guarantee import Guarantee
 
 NO_CERTIFICATE = (
-    "predict returns the most likely action of every context. That is a different policy from the certified one, which samples "
-    "its actions: use sample."
+    "predict returns the most likely action of every context; the certificate covers sample, which draws actions at random. "
+    "Use sample."
 )
 _ENTRIES_AT_ONCE = 1 << 24
-LEARNED_FROM = "this policy was learned from these rounds, so they cannot evaluate it: use its own certificate, or rounds it has not seen."
+LEARNED_FROM = (
+    "this policy was learned from these rounds, so they cannot evaluate it. Rely on its own certificate, or use rounds it "
+    "has not seen."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -51,8 +51,8 @@ class PolicyLearner:
 
     A "gaussian" policy draws the weights of a linear policy at random. It is certified on the rounds it was learned from,
     since its bound holds for all such policies at once, at the price of the KL divergence from a prior (PAC-Bayes). The
-    prior is "fitted" on the first ``prior_share`` of the rounds, which then certify nothing, or "zero", or means of your own,
-    (actions, features), fixed before seeing these rounds.
+    prior is "fitted" on the first ``prior_share`` of the rounds, which then certify nothing, or "zero", or an array of
+    means, (actions, features), fixed before seeing these rounds.
 
     "softmax", a torch module from features to one score per action, or ``ItemSoftmax`` (for many items) maximises a plain
     estimate (``objective="logarithmic-smoothing"``, "ips", "snips", "doubly-robust"), stops early on validation rounds, and
@@ -182,8 +182,8 @@ class PolicyLearner:
             raise UsageError(f"policy must be 'gaussian', 'softmax', a torch module or ItemSoftmax, but is {policy!r}.")
         if gaussian != options.certifies:
             raise UsageError(
-                f"objective {options.objective!r} does not support this policy: certified bounds need policy 'gaussian', plain "
-                "estimates need 'softmax', a torch module or ItemSoftmax."
+                f"objective {options.objective!r} does not support this policy: certified bounds need policy 'gaussian', "
+                "plain estimates need 'softmax', a torch module or ItemSoftmax."
             )
         return options
 

@@ -145,7 +145,7 @@ class ObjectiveOptions:
         """The estimate to maximise; ``linear`` asks for one that is linear in the policy."""
         if linear and self.objective not in LINEAR:
             raise UsageError(
-                f"objective {self.objective!r} is not linear in the policy, so sampled gradients of a softmax over items would be "
+                f"objective {self.objective!r} is not linear in the policy, so gradients of a softmax over items would be "
                 f"biased; use {' or '.join(LINEAR)}."
             )
         if self.objective == "doubly-robust" and self.model is None:

@@ -38,8 +38,8 @@ class ItemSoftmax:
     """A policy for ``PolicyLearner(policy=...)`` with probabilities proportional to exp(embedding . weights context).
 
     ``embeddings`` has one row per item, in the order of the actions; ``start`` holds the initial weights, (columns of the
-    embeddings, features), by default zero. Each round uses ``retrieved`` items from the index and ``draws`` random ones; with
-    no more items than both together, the sums are exact.
+    embeddings, features), by default zero. Each round uses ``retrieved`` items from the index and ``draws`` random ones;
+    with no more items than both together, the sums are exact.
     """
 
     embeddings: Any
@@ -69,8 +69,8 @@ class ItemSoftmax:
             return np.zeros((columns, features), dtype=np.float32)
         if self.start.shape != (columns, features):
             raise UsageError(
-                f"start must have shape ({columns}, {features}): the columns of the embeddings by the features, intercept last; "
-                f"its shape is {self.start.shape}."
+                f"start must have shape ({columns}, {features}), for the columns of the embeddings and the features "
+                f"(intercept last), but has shape {self.start.shape}."
             )
         weights: Single = self.start
         return weights
