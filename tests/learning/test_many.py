@@ -117,9 +117,9 @@ def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(sl.UsageError, match="the same learner appears twice"):
         fit_many([learner, learner], logs)
     with pytest.raises(sl.UsageError, match="not str"):
-        fit_many(["a"], logs)
+        fit_many(["a"], logs)  # type: ignore[list-item]
     with pytest.raises(sl.UsageError, match="not ndarray"):
-        fit_many([learner], [np.ones(3)])
+        fit_many([learner], [np.ones(3)])  # type: ignore[list-item]
     with pytest.raises(sl.UsageError, match="unknown objective"):
         fit_many([PolicyLearner(objective="nothing")], logs)
 

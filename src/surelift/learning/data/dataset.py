@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate, groupby
+from operator import itemgetter
 
 from surelift.arrays import FloatArray
 from surelift.controls.model import RewardModel
@@ -10,7 +12,7 @@ from surelift.learning.data.examples import Examples, examples_of, index_among
 from surelift.learning.data.features import FeatureLayout
 from surelift.learning.data.rounds import split_batches
 from surelift.learning.data.survey import SUBJECT
-from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
+from surelift.logs.batch import ROWS_PER_BATCH, Needs
 from surelift.logs.faults import refuse_faults
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
@@ -72,44 +74,26 @@ class Dataset:
         return self.rounds * (4 * (self.layout.size + vectors * self.actions + 3) + 8)
 
 
-class ExampleReader:
-    """One pass over the rounds of a data set, batch by batch, with the predictions of its reward model."""
-
-    def __init__(self, dataset: Dataset) -> None:
-        self._dataset, self._rows = dataset, 0
-        self._predictor = None if dataset.model is None else dataset.model.start(dataset.logs)
-
-    def read(self, batch: Batch) -> Examples:
-        dataset, rounds = self._dataset, Rounds(self._dataset.logs, batch)
-        self._rows += rounds.size
-        refuse_faults(rounds.faults.tallies, rows=self._rows)
-        if (action_counts(rounds) != dataset.actions).any():
-            raise LogsError(
-                f"{SUBJECT} needs the same actions in every round, but their number varies from {dataset.actions}."
-            )
-        features = dataset.layout.encode(rounds.handed_on(dataset.layout.names))
-        return examples_of(rounds, features, dataset.actions, self._predictor)
-
-    def finish(self) -> None:
-        if self._predictor is not None:
-            self._predictor.finish()
-
-
 def _read(logs: Logs, datasets: Sequence[Dataset]) -> Iterator[tuple[int, Examples]]:
     """Data sets that follow each other in the logs, in one pass: examples with the number of their data set."""
-    needs = Needs(handed_on=datasets[0].layout.names)
+    layout, actions, model = datasets[0].layout, datasets[0].actions, datasets[0].model
+    needs, cuts = Needs(handed_on=layout.names), list(accumulate(dataset.rounds for dataset in datasets))
     for dataset in datasets:
-        needs = needs if dataset.model is None else needs + dataset.model.needs(dataset.logs)
-    cuts = [sum(dataset.rounds for dataset in datasets[: number + 1]) for number in range(len(datasets))]
-    number, reader = 0, ExampleReader(datasets[0])
-    for part, batch in split_batches(logs.batches(needs), cuts):
-        if part == len(datasets):
+        needs = needs if model is None else needs + model.needs(dataset.logs)
+    for number, batches in groupby(split_batches(logs.batches(needs), cuts), itemgetter(0)):
+        if number == len(datasets):
             break
-        if part > number:
-            reader.finish()
-            number, reader = part, ExampleReader(datasets[part])
-        yield part, reader.read(batch)
-    reader.finish()
+        part, rows = datasets[number].logs, 0
+        predictor = None if model is None else model.start(part)
+        for _, batch in batches:
+            rounds = Rounds(part, batch)
+            rows += rounds.size
+            refuse_faults(rounds.faults.tallies, rows=rows)
+            if (action_counts(rounds) != actions).any():
+                raise LogsError(f"{SUBJECT} needs the same {actions} actions in every round, but their number varies.")
+            yield number, examples_of(rounds, layout.encode(rounds.handed_on(layout.names)), actions, predictor)
+        if predictor is not None:
+            predictor.finish()
 
 
 def regrouped(parts: Iterator[Examples], size: int) -> Iterator[Examples]:

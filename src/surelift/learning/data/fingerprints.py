@@ -1,12 +1,13 @@
 """Fingerprints of the rounds a policy was learned from, to recognise them later."""
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from surelift.learning.data.rounds import checked_rounds
+from surelift.logs.batch import Needs
 from surelift.logs.columns import decode, is_list, is_text, list_to_vectors
+from surelift.logs.faults import refuse_faults
 from surelift.logs.fingerprint import Fingerprint, RoundHashes
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
@@ -14,12 +15,22 @@ from surelift.logs.rounds import Rounds
 
 def decision_fingerprint(logs: Logs) -> Fingerprint:
     """Of rewards, propensities and actions, in one pass over the logs."""
-    return sum((fingerprint_of_decisions(rounds) for rounds in checked_rounds(logs)), Fingerprint())
+    return sum((fingerprint_of_decisions(rounds) for rounds in _checked_rounds(logs)), Fingerprint())
 
 
 def full_fingerprint(logs: Logs, contexts: Sequence[str]) -> Fingerprint:
     """Of the declared columns and the contexts, in one pass over the logs."""
-    return sum((fingerprint_of_all(rounds, contexts) for rounds in checked_rounds(logs, contexts)), Fingerprint())
+    return sum((fingerprint_of_all(rounds, contexts) for rounds in _checked_rounds(logs, contexts)), Fingerprint())
+
+
+def _checked_rounds(logs: Logs, contexts: Sequence[str] = ()) -> Iterator[Rounds]:
+    rows = 0
+    for batch in logs.batches(Needs(handed_on=tuple(contexts))):
+        rounds = Rounds(logs, batch)
+        rows += rounds.size
+        refuse_faults(rounds.faults.tallies, rows=rows)
+        if rounds.size:
+            yield rounds
 
 
 def fingerprint_of_decisions(rounds: Rounds) -> Fingerprint:

@@ -1,25 +1,11 @@
-"""The rounds of a log in checked batches, whole or split into parts."""
+"""The parts of a log: rounds to learn from, to stop early on, to certify on."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from surelift.logs.batch import Batch, Needs
-from surelift.logs.faults import refuse_faults
-from surelift.logs.logs import Logs
-from surelift.logs.rounds import Rounds
-
-
-def checked_rounds(logs: Logs, contexts: Sequence[str] = ()) -> Iterator[Rounds]:
-    """The rounds in batches; a batch with an invalid round is refused."""
-    rows = 0
-    for batch in logs.batches(Needs(handed_on=tuple(contexts))):
-        rounds = Rounds(logs, batch)
-        rows += rounds.size
-        refuse_faults(rounds.faults.tallies, rows=rows)
-        if rounds.size:
-            yield rounds
+from surelift.logs.batch import Batch
 
 
 def split_batches(batches: Iterable[Batch], cuts: Sequence[int]) -> Iterator[tuple[int, Batch]]:

@@ -10,21 +10,11 @@ from surelift.controls import models
 from surelift.controls.model import CROSS_FITTED, RewardModel
 from surelift.errors import UsageError, positive, share
 from surelift.grids import Grid
-from surelift.learning.objectives.logarithmic_smoothing import (
-    ControlledObjective,
-    ImprovementObjective,
-    MomentsObjective,
-    ValueObjective,
-    controlled_parts,
-    plain_parts,
-)
+from surelift.learning.objectives import logarithmic_smoothing as smoothed
+from surelift.learning.objectives import rivals
+from surelift.learning.objectives.logarithmic_smoothing import controlled_parts, plain_parts
 from surelift.learning.objectives.objective import Objective
 from surelift.learning.objectives.plain import PlainEstimate
-from surelift.learning.objectives.rivals import (
-    ClippingObjective,
-    ExponentialSmoothingObjective,
-    ImplicitExplorationObjective,
-)
 
 # The paper's "discretised space of size 100", fixed before any data was seen.
 PAPER = tuple(np.geomspace(1e-4, 10.0, 100).tolist())
@@ -93,22 +83,22 @@ class ObjectiveOptions:
             )
         match self.objective:
             case "ls-lin":
-                return ValueObjective(plain_parts(union, offset=0.0), union=True)
+                return smoothed.ValueObjective(plain_parts(union, offset=0.0), union=True)
             case "moments":
                 order = 1 if self.order is None else self.order
                 if not isinstance(order, int) or order < 1:
                     raise UsageError(f"order must be a whole number of at least 1, but is {order!r}.")
-                return MomentsObjective(plain_parts(union, offset=0.0), order, clip)
+                return smoothed.MomentsObjective(plain_parts(union, offset=0.0), order, clip)
             case "implicit-exploration":
-                return ImplicitExplorationObjective(lambdas)
+                return rivals.ImplicitExplorationObjective(lambdas)
             case "clipping":
-                return ClippingObjective(lambdas, clip)
+                return rivals.ClippingObjective(lambdas, clip)
             case "clipping-with-baseline":
                 baseline = share("baseline", 0.5 if self.baseline is None else self.baseline)
-                return ClippingObjective(lambdas, clip, baseline)
+                return rivals.ClippingObjective(lambdas, clip, baseline)
             case "exponential-smoothing":
                 alpha = 1.0 - 1.0 / actions if self.alpha is None else share("alpha", self.alpha)
-                return ExponentialSmoothingObjective(lambdas, alpha)
+                return rivals.ExponentialSmoothingObjective(lambdas, alpha)
         return self._mixture(rounds, distributions)
 
     def _mixture(self, rounds: int, distributions: bool) -> Objective:
@@ -119,18 +109,18 @@ class ObjectiveOptions:
             raise UsageError(f"unknown control {control!r}; use {_CONTROLS}.")
         if control == "none" or (control == "auto" and not distributions):
             parts = plain_parts(grid, offset=offset)
-            objective = ImprovementObjective if paired else ValueObjective
+            objective = smoothed.ImprovementObjective if paired else smoothed.ValueObjective
             return objective(parts, any_looks=grid.any_looks)
         if not distributions:
             raise UsageError("control= needs production's distribution over all actions: name it in logging=.")
         plain = plain_parts(grid, offset=offset, mass=0.5)
         if isinstance(control, str):
-            return ControlledObjective(plain + controlled_parts(grid, paired=paired), paired, grid.any_looks)
+            return smoothed.ControlledObjective(plain + controlled_parts(grid, paired=paired), paired, grid.any_looks)
         if not control.predictable:
             raise UsageError(CROSS_FITTED)
         by_model = controlled_parts(grid, paired=paired, by_model=True, mass=0.25)
         by_share = controlled_parts(grid, paired=paired, mass=0.25)
-        return ControlledObjective(plain + by_model + by_share, paired, grid.any_looks)
+        return smoothed.ControlledObjective(plain + by_model + by_share, paired, grid.any_looks)
 
     def _grid(self, rounds: int, paired: bool) -> Grid:
         if isinstance(self.grid, Grid):

@@ -11,8 +11,7 @@ from surelift.errors import UsageError
 from surelift.learning.policies.item_rule import ItemRule
 from surelift.learning.policies.items import ItemSoftmax, SampledSoftmax
 from surelift.learning.policies.modules import SoftmaxOfScores
-from surelift.learning.policies.rules import Rule
-from surelift.learning.policies.softmax import ModuleRule, SoftmaxRule
+from surelift.learning.policies.rules import ModuleRule, Rule, SoftmaxRule
 
 Parameters = dict[str, torch.Tensor]
 
