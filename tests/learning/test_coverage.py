@@ -56,14 +56,14 @@ def test_certificates_hold(options: dict[str, Any]) -> None:
     missed = 0
     for seed in range(LOGS):
         data, _ = some_signal(400, seed)
-        found = learner(**options).fit(sl.Logs(**data))
+        fitted = learner(**options).fit(sl.Logs(**data))
         fresh, expected = some_signal(20_000, 10_000 + seed)
-        p = found.predict_proba(fresh["contexts"])
+        p = fitted.predict_proba(fresh["contexts"])
         truth = float((p * expected).sum(axis=1).mean())
-        if found.answer_.about == "improvement":  # type: ignore[union-attr]
+        if fitted.answer_.about == "improvement":  # type: ignore[union-attr]
             truth -= float((fresh["logging"] * expected).sum(axis=1).mean())
         # The true value is itself an average over contexts: allow five of its standard errors.
-        missed += bool(found.answer_.lower > truth + 5 * 0.3 / np.sqrt(20_000))
+        missed += bool(fitted.answer_.lower > truth + 5 * 0.3 / np.sqrt(20_000))
     assert missed <= allowed(LOGS, DELTA)
 
 
@@ -95,10 +95,10 @@ def test_a_held_out_certificate_on_training_rounds_would_fail(monkeypatch: pytes
     cheated = honest = 0
     for seed in range(20):
         data = noise(300, seed)
-        found = learner(policy="softmax", epochs=60).fit(sl.Logs(**data))
-        honest += found.answer_.certified
+        fitted = learner(policy="softmax", epochs=60).fit(sl.Logs(**data))
+        honest += fitted.answer_.certified
         training = sl.Logs(**{name: column[:210] for name, column in data.items()})
-        p = found.predict_proba(data["contexts"][:210])
+        p = fitted.predict_proba(data["contexts"][:210])
         try:
             value: Any = sl.evaluate(training, {"new": p}, delta=DELTA, sides="lower")["new"].lower
             cheated += value > 0.5

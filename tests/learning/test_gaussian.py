@@ -18,30 +18,30 @@ from surelift.learning.policies.quadrature import EXACT, TRAINING
 def integral(scores: FloatArray, nodes: int = 1001) -> FloatArray:
     """The definition, action by action, on a wide and fine grid."""
     e = np.linspace(-14.0, 14.0, nodes)
-    found = np.empty(scores.shape)
+    probabilities = np.empty(scores.shape)
     for a in range(scores.shape[1]):
         others = np.delete(scores, a, axis=1)
         logs = log_ndtr(e[None, None, :] + (scores[:, [a], None] - others[:, :, None])).sum(axis=1)
-        found[:, a] = np.exp(logs - 0.5 * e * e).sum(axis=1) * (e[1] - e[0]) / math.sqrt(2.0 * math.pi)
-    return found
+        probabilities[:, a] = np.exp(logs - 0.5 * e * e).sum(axis=1) * (e[1] - e[0]) / math.sqrt(2.0 * math.pi)
+    return probabilities
 
 
 @pytest.mark.parametrize("actions, spread", [(2, 1.0), (3, 0.0), (10, 3.0), (10, 12.0), (47, 1.0), (120, 0.5)])
 def test_probabilities_equal_the_integral(actions: int, spread: float) -> None:
     scores = spread * np.random.default_rng(actions).normal(size=(4, actions))
     expected = integral(scores)
-    found = quadrature.argmax_probabilities(scores)
-    assert np.abs(found - expected).max() < quadrature.TOLERANCE / 5
-    assert np.abs(found.sum(axis=1) - 1.0).max() < quadrature.TOLERANCE
+    probabilities = quadrature.argmax_probabilities(scores)
+    assert np.abs(probabilities - expected).max() < quadrature.TOLERANCE / 5
+    assert np.abs(probabilities.sum(axis=1) - 1.0).max() < quadrature.TOLERANCE
     assert np.abs(quadrature.argmax_probabilities(scores, TRAINING) - expected).max() < 5e-6
 
 
 @given(st.floats(-30.0, 30.0), st.floats(-1e3, 1e3))
 def test_two_actions_in_closed_form(gap: float, level: float) -> None:
     """The difference of two draws is N(gap, 2), whatever their level."""
-    found = quadrature.argmax_probabilities(np.array([[level + gap, level]]))[0]
+    probabilities = quadrature.argmax_probabilities(np.array([[level + gap, level]]))[0]
     gap = (level + gap) - level
-    assert found == pytest.approx([ndtr(gap / math.sqrt(2.0)), ndtr(-gap / math.sqrt(2.0))], abs=1e-12)
+    assert probabilities == pytest.approx([ndtr(gap / math.sqrt(2.0)), ndtr(-gap / math.sqrt(2.0))], abs=1e-12)
 
 
 def test_equal_scores_are_equally_likely() -> None:

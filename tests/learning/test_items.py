@@ -79,13 +79,13 @@ def test_probabilities_and_gradients_are_unbiased(
     p, slopes = exact(policy, features, action)
     torch.manual_seed(0)
     runs = 3_000
-    found: list[FloatArray] = []
+    estimates: list[FloatArray] = []
     with torch.no_grad():
         wanted = (features @ policy.weights.T).double()
         for _ in range(runs):
             likely, slope = policy._estimated(wanted, action)
-            found.append(np.column_stack([likely.numpy(), slope.numpy()]))
-    drawn = np.stack(found)  # (runs, rows, 1 + columns)
+            estimates.append(np.column_stack([likely.numpy(), slope.numpy()]))
+    drawn = np.stack(estimates)  # (runs, rows, 1 + columns)
     away = (drawn.mean(axis=0) - np.column_stack([p, slopes])) / (drawn.std(axis=0) / np.sqrt(runs))
     assert np.abs(away).max() < 5.0
     assert drawn.std(axis=0).max() > 0.0
@@ -97,9 +97,9 @@ def test_few_items_are_summed_exactly_with_gradients() -> None:
     features, action = torch.from_numpy(rng.normal(size=(6, 4))).float(), torch.arange(6)
     policy = SampledSoftmax(ItemSoftmax(embeddings, retrieved=8, draws=12), weights)
     p, slopes = exact(policy, features, action)
-    found = policy.logged(features, action)
-    assert found.detach().numpy() == pytest.approx(p, rel=1e-5)
-    (gradient,) = torch.autograd.grad(found.sum(), policy.weights)
+    probability = policy.logged(features, action)
+    assert probability.detach().numpy() == pytest.approx(p, rel=1e-5)
+    (gradient,) = torch.autograd.grad(probability.sum(), policy.weights)
     assert gradient.numpy() == pytest.approx(slopes.T @ features.numpy(), abs=1e-5)
 
 
@@ -239,9 +239,9 @@ def test_the_logged_item_is_summed_exactly_whatever_the_index_returns(monkeypatc
     features, action = torch.tensor([[1.0, 0.0]]), torch.tensor([7])
     p, _ = exact(policy, features, action)
     torch.manual_seed(0)
-    found = [float(policy._estimated(features.double(), action)[0]) for _ in range(500)]
-    assert np.mean(found) == pytest.approx(p[0], rel=0.01)
-    assert max(found) < 1.1
+    estimates = [float(policy._estimated(features.double(), action)[0]) for _ in range(500)]
+    assert np.mean(estimates) == pytest.approx(p[0], rel=0.01)
+    assert max(estimates) < 1.1
 
 
 def test_results_depend_on_the_seed_alone_with_fit_many_too() -> None:
@@ -258,7 +258,7 @@ def test_results_depend_on_the_seed_alone_with_fit_many_too() -> None:
     from surelift.learning import fit_many
 
     several = fit_many([learner(0), learner(1), learner(0)], logs)
-    weights = [arrays_of(one.policy_.rule)["weights"] for one in (*alone, several[0], several[2])]
+    weights = [arrays_of(learner.policy_.rule)["weights"] for learner in (*alone, several[0], several[2])]
     for other in weights[1:]:
         np.testing.assert_array_equal(other, weights[0])
 

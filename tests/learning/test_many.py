@@ -38,8 +38,8 @@ def test_fit_many_gives_the_results_of_separate_fits() -> None:
         ({"covariance": "diagonal"}, first), ({"objective": "clipping"}, second), ({"epochs": 2}, first),
         ({"policy": "softmax"}, first),
     ]  # fmt: skip
-    found = together([options for options, _ in asked], [logs for _, logs in asked])
-    for learner, (options, logs) in zip(found, asked, strict=True):
+    learners = together([options for options, _ in asked], [logs for _, logs in asked])
+    for learner, (options, logs) in zip(learners, asked, strict=True):
         expected: Any = alone(options, logs)
         assert learner.answer_.lower == pytest.approx(expected.answer_.lower, abs=1e-6), options
         assert learner.certificate_.content["options"] == expected.certificate_.content["options"]
@@ -49,8 +49,8 @@ def test_fit_many_gives_the_results_of_separate_fits() -> None:
 def test_a_stopped_problem_does_not_change_while_others_continue() -> None:
     logs = logs_of(problem(600, 3))
     asked = [{"epochs": 12, "patience": 1, "learning_rate": 0.3, "seed": seed} for seed in range(4)]
-    found = together(asked, logs)
-    for learner, options in zip(found, asked, strict=True):
+    learners = together(asked, logs)
+    for learner, options in zip(learners, asked, strict=True):
         np.testing.assert_allclose(means(learner), means(alone(options, logs)), atol=1e-5)
 
 
@@ -80,12 +80,12 @@ def test_the_stacked_bound_equals_the_single_bound() -> None:
         x = rng.exponential(rng.uniform(0.01, 3.0, (40, 1)), (40, 200))
         sums = np.log1p(x[:, :, None] * rates).mean(1) * rounds
         divergence = rng.uniform(0.0, 200.0, 40)
-        found = objective.bound(torch.from_numpy(sums), torch.from_numpy(divergence), rounds=rounds, delta=0.05)
+        bounds = objective.bound(torch.from_numpy(sums), torch.from_numpy(divergence), rounds=rounds, delta=0.05)
         expected = [
             objective.bound(row, np.float64(kl), rounds=rounds, delta=0.05)
             for row, kl in zip(sums, divergence, strict=True)
         ]
-        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(bounds.numpy(), expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("options", [{}, {"objective": "ls-lin"}, {"objective": "exponential-smoothing"}])
@@ -94,9 +94,9 @@ def test_a_certificate_by_torch_equals_the_one_by_numpy(options: dict[str, Any])
     logs = logs_of(problem(500))
     learner = alone(options, logs)
     asked, learned = learner.policy_.asked, learner.policy_
-    found, expected = (guarantee_of(learned, logs, asked, device=device) for device in ("cpu", None))
-    assert found.lower == pytest.approx(expected.lower, abs=1e-12)
-    assert found.estimate == pytest.approx(expected.estimate, abs=1e-12)
+    by_device, expected = (guarantee_of(learned, logs, asked, device=device) for device in ("cpu", None))
+    assert by_device.lower == pytest.approx(expected.lower, abs=1e-12)
+    assert by_device.estimate == pytest.approx(expected.estimate, abs=1e-12)
     rule, features = learned.rule, np.random.default_rng(0).normal(size=(200, 4)).astype(np.float32)
     assert isinstance(rule, GaussianRule)
     by_torch = rule.probabilities_on_device(torch.from_numpy(features).double()).numpy()

@@ -112,7 +112,7 @@ def written_out(objective: Any, examples: Examples, p: FloatArray) -> Any:
             for lam in LAMBDAS
         )
     if isinstance(objective, ClippingObjective | ExponentialSmoothingObjective):
-        found = []
+        bounds = []
         for lam in LAMBDAS:
             terms = math.sqrt((KL + math.log(4 * math.sqrt(n) / (DELTA / 2))) / (2 * n))
             terms += (KL + math.log(2 / (DELTA / 2))) / (lam * n)
@@ -122,7 +122,7 @@ def written_out(objective: Any, examples: Examples, p: FloatArray) -> Any:
                     sum(pi0[i, k] * p[i, k] / pi0[i, k] ** (2 * al) for i in range(n) for k in range(actions)) / n
                     + sum(pi * ri**2 / qi ** (2 * al) for pi, ri, qi in pq) / n
                 )
-                found.append(-(-sum(pi * ri / qi**al for pi, ri, qi in pq) / n + terms + lam / 2 * spread))
+                bounds.append(-(-sum(pi * ri / qi**al for pi, ri, qi in pq) / n + terms + lam / 2 * spread))
                 continue
             tau, xi = objective.clip, -objective.baseline
             second = sum(pi0[i, k] * p[i, k] / max(pi0[i, k], tau) ** 2 for i in range(n) for k in range(actions)) / n
@@ -131,8 +131,8 @@ def written_out(objective: Any, examples: Examples, p: FloatArray) -> Any:
                 xi * sum(p[i, k] * (1 - pi0[i, k] / max(pi0[i, k], tau)) for i in range(n) for k in range(actions)) / n
             )
             factor = max(xi**2, (1 + xi) ** 2) * lam * g(lam * ((1 + xi) / tau - xi))
-            found.append(-(risk + terms + factor * second))
-        return max(found)
+            bounds.append(-(risk + terms + factor * second))
+        return max(bounds)
     sums = []
     for part in objective.parts:
         total, lam, k = 0.0, part.smoothing, part.offset
@@ -177,12 +177,12 @@ def test_golden_values(golden: dict[str, Any]) -> None:
     single = bound(ValueObjective(plain_parts(grids.single(0.2), offset=0.0)), examples, first)
     mixed = bound(ValueObjective(plain_parts(anytime, offset=0.0)), examples, first)
     improved = bound(ImprovementObjective(plain_parts(anytime, offset=1.0)), examples, first)
-    found = {
+    bounds = {
         "pac-bayes ls-lin lower, first as pi_Q, KL 3, smoothing 0.2, unfloored": single,
         "pac-bayes mixture lower, anytime, KL 3": max(0.0, mixed),
         "pac-bayes improvement lower, anytime, KL 3, unfloored": improved,
     }
-    for name, value in found.items():
+    for name, value in bounds.items():
         assert value == pytest.approx(expected[name], rel=1e-11, abs=1e-12)
 
 
@@ -194,8 +194,8 @@ def test_by_hand() -> None:
     assert value.bound(sums, np.float64(0.0), rounds=1, delta=0.5) == pytest.approx(0.0, abs=1e-15)
     # IX: 1/(1/2 + 1/4) - log 2/(1/2).
     sums = sums_of(ImplicitExplorationObjective((0.5,)).coefficients(examples), np.array([1.0]))
-    found = ImplicitExplorationObjective((0.5,)).bound(sums, np.float64(0.0), rounds=1, delta=0.5)
-    assert found == pytest.approx(4.0 / 3.0 - 2.0 * math.log(2.0))
+    result = ImplicitExplorationObjective((0.5,)).bound(sums, np.float64(0.0), rounds=1, delta=0.5)
+    assert result == pytest.approx(4.0 / 3.0 - 2.0 * math.log(2.0))
     # Improvement at smoothing 1: the logged action has 1 + (0 + 2) = 3, and 3/2 = 1 + (1 + 1/2) - 1 leaves -1/2.
     paired = ImprovementObjective(plain_parts(grids.single(1.0), offset=1.0))
     sums = sums_of(paired.coefficients(examples), np.array([1.0]))
@@ -208,9 +208,9 @@ def test_torch_gives_the_same_value_and_the_gradient(name: str) -> None:
     examples, p = some_examples()
     tensors = Examples(*(None if part is None else torch.from_numpy(part) for part in examples.arrays()))
     shares, divergence = torch.from_numpy(p).requires_grad_(), torch.tensor(KL, dtype=torch.float64, requires_grad=True)
-    found = bound(objective, tensors, shares, divergence)
-    assert float(found.detach()) == pytest.approx(float(bound(objective, examples, p)), rel=1e-12)
-    by_share, by_divergence = torch.autograd.grad(found, (shares, divergence))
+    result = bound(objective, tensors, shares, divergence)
+    assert float(result.detach()) == pytest.approx(float(bound(objective, examples, p)), rel=1e-12)
+    by_share, by_divergence = torch.autograd.grad(result, (shares, divergence))
     step = 1e-6
     ahead, behind = (bound(objective, examples, p, KL + sign * step) for sign in (1.0, -1.0))
     assert float(by_divergence) == pytest.approx((ahead - behind) / (2 * step), rel=1e-5)
@@ -291,9 +291,9 @@ def test_plain_estimates_by_hand_and_in_torch() -> None:
         shares = every if kind == "doubly-robust" else p
         assert whole_estimate(estimate, examples, shares) == pytest.approx(value)
         tensor = torch.from_numpy(shares).requires_grad_()
-        found = whole_estimate(estimate, tensors, tensor)
-        assert float(found.detach()) == pytest.approx(value)
-        (gradient,) = torch.autograd.grad(found, tensor)
+        result = whole_estimate(estimate, tensors, tensor)
+        assert float(result.detach()) == pytest.approx(value)
+        (gradient,) = torch.autograd.grad(result, tensor)
         moved = np.zeros_like(shares)
         moved.flat[0] = 1e-6
         change = (

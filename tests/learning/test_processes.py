@@ -31,23 +31,23 @@ written = []
 save = checkpoint.Checkpoint.save
 checkpoint.Checkpoint.save = lambda *a, **k: (written.append(1), save(*a, **k))
 logs = logs_of(problem(1003))
-found = {}
+results = {}
 for name, options in ASKED.items():
     reports = []
     learner = PolicyLearner(**options, checkpoint=f"{folder}/{name}.safetensors")
     learner.fit(logs, progress=lambda *report: reports.append(report))
-    found[name] = {"lower": learner.answer_.lower, "reports": len(reports), "written": len(written)}
+    results[name] = {"lower": learner.answer_.lower, "reports": len(reports), "written": len(written)}
     written.clear()
     if options.get("policy") != "softmax":
-        found[name]["means"] = means(learner).tolist()
+        results[name]["means"] = means(learner).tolist()
 several = fit_many([PolicyLearner(**ASKED["improvement"], seed=seed) for seed in (1, 2)], logs)
-found["several"] = [one.answer_.lower for one in several]
+results["several"] = [learner.answer_.lower for learner in several]
 try:
     PolicyLearner(epochs=1).fit(logs_of(problem(500, seed=rank)))
 except UsageError as error:
-    found["refused"] = str(error)
+    results["refused"] = str(error)
 with open(f"{folder}/{rank}.json", "w") as file:
-    json.dump(found, file)
+    json.dump(results, file)
 dist.barrier()  # the other process may still be working
 os._exit(0)  # without waiting for torch's threads, which abort the exit now and then
 """
@@ -66,7 +66,7 @@ def launched(*command: str, processes: int = 2) -> subprocess.CompletedProcess[s
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+def results(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     folder = tmp_path_factory.mktemp("processes")
     (folder / "script.py").write_text(SCRIPT)
     done = launched(str(folder / "script.py"), str(ROOT), str(folder))
@@ -75,32 +75,32 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_two_processes_learn_the_policy_of_one(found: list[dict[str, Any]], name: str) -> None:
+def test_two_processes_learn_the_policy_of_one(results: list[dict[str, Any]], name: str) -> None:
     """1,003 rounds, so that the last batch of an epoch cannot be split evenly."""
     alone: Any = PolicyLearner(**ASKED[name]).fit(logs_of(problem(1003)))
-    first, second = (one[name] for one in found)
+    first, second = (result[name] for result in results)
     assert first["lower"] == second["lower"] == pytest.approx(alone.answer_.lower, abs=1e-6)
     if "means" in first:
         np.testing.assert_allclose(first["means"], means(alone), atol=1e-4)
         assert first["means"] == second["means"]
 
 
-def test_one_process_writes_checkpoints_and_reports(found: list[dict[str, Any]]) -> None:
+def test_one_process_writes_checkpoints_and_reports(results: list[dict[str, Any]]) -> None:
     for name in ASKED:
-        assert [one[name]["written"] for one in found] == [2, 0]
-        assert [one[name]["reports"] for one in found] == [2, 0]
+        assert [result[name]["written"] for result in results] == [2, 0]
+        assert [result[name]["reports"] for result in results] == [2, 0]
 
 
-def test_many_problems_in_two_processes(found: list[dict[str, Any]]) -> None:
+def test_many_problems_in_two_processes(results: list[dict[str, Any]]) -> None:
     logs = logs_of(problem(1003))
-    for lower, seed in zip(found[0]["several"], (1, 2), strict=True):
+    for lower, seed in zip(results[0]["several"], (1, 2), strict=True):
         alone: Any = Learner(**ASKED["improvement"], seed=seed).fit(logs)
         assert lower == pytest.approx(alone.answer_.lower, abs=1e-6)
 
 
-def test_processes_with_different_rounds_are_refused(found: list[dict[str, Any]]) -> None:
-    for one in found:
-        assert "do not have the same rounds and options" in one["refused"]
+def test_processes_with_different_rounds_are_refused(results: list[dict[str, Any]]) -> None:
+    for result in results:
+        assert "do not have the same rounds and options" in result["refused"]
 
 
 def test_the_command_writes_and_prints_once(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ class Blocks:
             yield BlockRange(block, 0, block.rounds)
 
     def pieces(self, rows: int, share: Share) -> Iterator[Examples]:
-        """This process's share of all rounds in order, so many rows at a time."""
+        """This process's share of all rounds in order, in pieces of ``rows`` rows."""
         if self.whole is not None:
             yield from self.whole.pieces(rows, share)
             return
@@ -107,9 +107,9 @@ def _keep(datasets: Sequence[Dataset], room: float) -> list[Examples] | None:
     at_once = os.cpu_count() or 1
     with ThreadPoolExecutor(at_once) as pool:
         for start in range(0, len(datasets), at_once):
-            some = datasets[start : start + at_once]
-            list(pool.map(Dataset.keep, some))
-            kept += [dataset.kept(distinct) for dataset in some]
+            group = datasets[start : start + at_once]
+            list(pool.map(Dataset.keep, group))
+            kept += [dataset.kept(distinct) for dataset in group]
             size = sum(features.nbytes for features in distinct)
             size += sum(array.nbytes for examples in kept for array in examples.arrays()[1:] if array is not None)
             if size > room:

@@ -29,7 +29,7 @@ class ProcessGroup:
         return self.rank == 0
 
     def share(self, size: int) -> slice:
-        """This process's share of so many rounds."""
+        """This process's share of ``size`` rounds."""
         return slice(size * self.rank // self.count, size * (self.rank + 1) // self.count)
 
     def sum(self, part: Tensor) -> Tensor:
