@@ -16,7 +16,7 @@ import torch
 
 import surelift as sl
 from surelift.learning import ItemSoftmax, PolicyLearner
-from surelift.learning.items import SampledSoftmax
+from surelift.learning.policies.items import SampledSoftmax
 
 COLUMNS, BATCH = 32, 128
 

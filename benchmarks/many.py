@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from surelift.learning.examples import Examples
-from surelift.learning.objective import sums_of
-from surelift.learning.options import Choice
-from surelift.learning.policies import LinearGaussian
-from surelift.learning.rows import Rows, survey
+from surelift.learning.data.dataset import Dataset
+from surelift.learning.data.examples import Examples
+from surelift.learning.data.survey import survey
+from surelift.learning.objectives.objective import sums_of
+from surelift.learning.objectives.options import ObjectiveOptions
+from surelift.learning.policies.modules import LinearGaussian
 from surelift.reproduce import opl
 
 
@@ -38,12 +39,12 @@ def at_once(
 
 
 def plain_step(task: opl.LearningTask, options: dict[str, Any], device: str, steps: int = 300) -> float:
-    """Seconds per step for one problem, in straightforward PyTorch."""
+    """Seconds a step of one problem, as one would write it down in PyTorch."""
     surveyed = survey(task.logs, intercept=False)
-    choice = Choice(**options)
-    rows = Rows(task.logs, surveyed.features, surveyed.actions, choice.model)
-    objective = choice.build(rounds=rows.rounds, actions=surveyed.actions, distributions=True)
-    examples, rounds = Examples.joined(list(rows)).tensors(device), rows.rounds
+    chosen = ObjectiveOptions(**options)
+    dataset = Dataset(task.logs, surveyed.layout, surveyed.actions, chosen.model)
+    objective = chosen.build(rounds=dataset.rounds, actions=surveyed.actions, distributions=True)
+    examples, rounds = Examples.concatenate(list(dataset)).tensors(device), dataset.rounds
     policy = LinearGaussian(torch.from_numpy(task.prior)).to(device)
     optimizer = torch.optim.Adam(policy.parameters(), lr=opl.RATE)
     start = 0.0

@@ -1,4 +1,4 @@
-"""Seeded simulations: certificates of learned policies hold as often as they say, and the ways to cheat would not."""
+"""Seeded simulations: certificates of learned policies hold as often as stated, and known ways to cheat would fail."""
 
 import itertools
 from typing import Any
@@ -10,8 +10,8 @@ import torch
 import surelift as sl
 from surelift.arrays import FloatArray
 from surelift.learning.learner import PolicyLearner
-from surelift.learning.rule import GaussianRule
-from surelift.learning.team import Team
+from surelift.learning.policies.gaussian import GaussianRule
+from surelift.learning.training.stacked import StackedProblems
 from tests.bounds.test_coverage import allowed
 
 LOGS, DELTA = 60, 0.1
@@ -19,7 +19,7 @@ ACTIONS, FEATURES = 4, 12
 
 
 def noise(rounds: int, seed: int) -> dict[str, Any]:
-    """Rewards that have nothing to do with the action: whatever seems better has only been fitted to noise."""
+    """Rewards that do not depend on the action: any apparent improvement is overfitting."""
     rng = np.random.default_rng(seed)
     logging = np.full((rounds, ACTIONS), 1.0 / ACTIONS)
     action = rng.integers(0, ACTIONS, rounds)
@@ -30,7 +30,7 @@ def noise(rounds: int, seed: int) -> dict[str, Any]:
 
 
 def some_signal(rounds: int, seed: int) -> tuple[dict[str, Any], FloatArray]:
-    """Expected rewards that depend on context and action, and what was logged of them."""
+    """Logged rounds, and expected rewards that depend on context and action."""
     rng = np.random.default_rng(seed)
     contexts = rng.normal(size=(rounds, 3))
     expected = 1.0 / (1.0 + np.exp(-2.0 * contexts))
@@ -56,20 +56,20 @@ def test_certificates_hold(options: dict[str, Any]) -> None:
     missed = 0
     for seed in range(LOGS):
         data, _ = some_signal(400, seed)
-        found = learner(**options).fit(sl.Logs(**data))
+        fitted = learner(**options).fit(sl.Logs(**data))
         fresh, expected = some_signal(20_000, 10_000 + seed)
-        p = found.predict_proba(fresh["contexts"])
+        p = fitted.predict_proba(fresh["contexts"])
         truth = float((p * expected).sum(axis=1).mean())
-        if found.answer_.about == "improvement":  # type: ignore[union-attr]
+        if fitted.answer_.about == "improvement":  # type: ignore[union-attr]
             truth -= float((fresh["logging"] * expected).sum(axis=1).mean())
-        # The truth itself is an average over contexts: five of its standard errors are granted.
-        missed += bool(found.answer_.lower > truth + 5 * 0.3 / np.sqrt(20_000))
+        # The true value is itself an average over contexts: allow five of its standard errors.
+        missed += bool(fitted.answer_.lower > truth + 5 * 0.3 / np.sqrt(20_000))
     assert missed <= allowed(LOGS, DELTA)
 
 
 @pytest.mark.slow
 def test_a_prior_fitted_on_the_certified_rounds_would_fail() -> None:
-    """Nothing is better than anything; a prior given as numbers may hide that it was fitted on these very rounds."""
+    """No policy is better than another; a prior given as an array can hide that it was fitted on these rounds."""
     torch.set_num_threads(1)
     cheated = honest = 0
     for seed in range(20):
@@ -87,18 +87,18 @@ def test_a_prior_fitted_on_the_certified_rounds_would_fail() -> None:
 
 @pytest.mark.slow
 def test_a_held_out_certificate_on_training_rounds_would_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The probabilities of a learned policy, handed over as an array, do not say where they come from."""
+    """Probabilities passed as an array do not reveal that they were learned from these rounds."""
     torch.set_num_threads(1)
-    passes = itertools.count()
-    # The last pass is taken, however much it has learned by heart.
-    monkeypatch.setattr(Team, "whole", lambda _: [float(next(passes))])
+    epochs = itertools.count()
+    # Always take the last epoch, however much it overfits.
+    monkeypatch.setattr(StackedProblems, "epoch_scores", lambda _: [float(next(epochs))])
     cheated = honest = 0
     for seed in range(20):
         data = noise(300, seed)
-        found = learner(policy="softmax", epochs=60).fit(sl.Logs(**data))
-        honest += found.answer_.certified
+        fitted = learner(policy="softmax", epochs=60).fit(sl.Logs(**data))
+        honest += fitted.answer_.certified
         training = sl.Logs(**{name: column[:210] for name, column in data.items()})
-        p = found.predict_proba(data["contexts"][:210])
+        p = fitted.predict_proba(data["contexts"][:210])
         try:
             value: Any = sl.evaluate(training, {"new": p}, delta=DELTA, sides="lower")["new"].lower
             cheated += value > 0.5

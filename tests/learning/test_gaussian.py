@@ -1,4 +1,4 @@
-"""The probabilities of a Gaussian argmax, against their integral, their closed form, and each other."""
+"""The probabilities of a Gaussian argmax, against the integral, the closed form, and each other."""
 
 import math
 
@@ -10,78 +10,78 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr, ndtr
 
 from surelift.arrays import FloatArray
-from surelift.learning import gaussian, gaussian_torch
-from surelift.learning.gaussian import EXACT, TRAINING
-from surelift.learning.rule import GaussianRule
+from surelift.learning.policies import quadrature, quadrature_torch
+from surelift.learning.policies.gaussian import GaussianRule
+from surelift.learning.policies.quadrature import EXACT, TRAINING
 
 
 def integral(scores: FloatArray, nodes: int = 1001) -> FloatArray:
-    """The definition, action by action: each in its own coordinate, on a wide and fine grid."""
+    """The definition, action by action, on a wide and fine grid."""
     e = np.linspace(-14.0, 14.0, nodes)
-    found = np.empty(scores.shape)
+    probabilities = np.empty(scores.shape)
     for a in range(scores.shape[1]):
         others = np.delete(scores, a, axis=1)
         logs = log_ndtr(e[None, None, :] + (scores[:, [a], None] - others[:, :, None])).sum(axis=1)
-        found[:, a] = np.exp(logs - 0.5 * e * e).sum(axis=1) * (e[1] - e[0]) / math.sqrt(2.0 * math.pi)
-    return found
+        probabilities[:, a] = np.exp(logs - 0.5 * e * e).sum(axis=1) * (e[1] - e[0]) / math.sqrt(2.0 * math.pi)
+    return probabilities
 
 
 @pytest.mark.parametrize("actions, spread", [(2, 1.0), (3, 0.0), (10, 3.0), (10, 12.0), (47, 1.0), (120, 0.5)])
-def test_the_integral(actions: int, spread: float) -> None:
+def test_probabilities_equal_the_integral(actions: int, spread: float) -> None:
     scores = spread * np.random.default_rng(actions).normal(size=(4, actions))
     expected = integral(scores)
-    found = gaussian.argmax_probabilities(scores)
-    assert np.abs(found - expected).max() < gaussian.TOLERANCE / 5
-    assert np.abs(found.sum(axis=1) - 1.0).max() < gaussian.TOLERANCE
-    assert np.abs(gaussian.argmax_probabilities(scores, TRAINING) - expected).max() < 5e-6
+    probabilities = quadrature.argmax_probabilities(scores)
+    assert np.abs(probabilities - expected).max() < quadrature.TOLERANCE / 5
+    assert np.abs(probabilities.sum(axis=1) - 1.0).max() < quadrature.TOLERANCE
+    assert np.abs(quadrature.argmax_probabilities(scores, TRAINING) - expected).max() < 5e-6
 
 
 @given(st.floats(-30.0, 30.0), st.floats(-1e3, 1e3))
 def test_two_actions_in_closed_form(gap: float, level: float) -> None:
-    """The difference of two draws is N(gap, 2), wherever they lie."""
-    found = gaussian.argmax_probabilities(np.array([[level + gap, level]]))[0]
+    """The difference of two draws is N(gap, 2), whatever their level."""
+    probabilities = quadrature.argmax_probabilities(np.array([[level + gap, level]]))[0]
     gap = (level + gap) - level
-    assert found == pytest.approx([ndtr(gap / math.sqrt(2.0)), ndtr(-gap / math.sqrt(2.0))], abs=1e-12)
+    assert probabilities == pytest.approx([ndtr(gap / math.sqrt(2.0)), ndtr(-gap / math.sqrt(2.0))], abs=1e-12)
 
 
 def test_equal_scores_are_equally_likely() -> None:
     for actions in (2, 5, 1000):
-        assert gaussian.argmax_probabilities(np.full((1, actions), 7.0)) == pytest.approx(1.0 / actions, abs=1e-13)
+        assert quadrature.argmax_probabilities(np.full((1, actions), 7.0)) == pytest.approx(1.0 / actions, abs=1e-13)
 
 
 @pytest.mark.parametrize("rule", [EXACT, TRAINING], ids=["exact", "training"])
-def test_gradients_are_those_of_finite_differences(rule: gaussian.Rule) -> None:
+def test_gradients_equal_finite_differences(rule: quadrature.Quadrature) -> None:
     rng = np.random.default_rng(1)
     scores, worth, action = 2.0 * rng.normal(size=(6, 7)), rng.random((6, 7)), rng.integers(0, 7, 6)
     rows, close = np.arange(6), 1e-8 if rule is EXACT else 1e-5
-    p, slopes = gaussian.logged_probability(scores, action, rule)
-    assert p == pytest.approx(gaussian.argmax_probabilities(scores)[rows, action], abs=1e-6)
-    whole = gaussian.slopes(scores, worth, rule)
+    p, slopes = quadrature.logged_probability(scores, action, rule)
+    assert p == pytest.approx(quadrature.argmax_probabilities(scores)[rows, action], abs=1e-6)
+    whole = quadrature.slopes(scores, worth, rule)
     for b in range(7):
         step = np.zeros(7)
         step[b] = 1e-5
-        ahead, behind = (gaussian.argmax_probabilities(scores + sign * step) for sign in (1.0, -1.0))
+        ahead, behind = (quadrature.argmax_probabilities(scores + sign * step) for sign in (1.0, -1.0))
         change = (ahead - behind) / 2e-5
         assert slopes[:, b] == pytest.approx(change[rows, action], abs=close)
         assert whole[:, b] == pytest.approx((worth * change).sum(axis=1), abs=close)
 
 
-def test_the_compiled_functions_of_tensors_and_those_of_torch_agree() -> None:
+def test_compiled_and_torch_functions_agree() -> None:
     scores = torch.randn(9, 12, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).requires_grad_()
     action, worth = torch.arange(9) % 12, torch.rand(9, 12, generator=torch.Generator().manual_seed(1))
-    ours, theirs = gaussian_torch.all_probabilities(scores), gaussian_torch.by_log_ndtr(scores)
+    ours, theirs = quadrature_torch.all_probabilities(scores), quadrature_torch.by_log_ndtr(scores)
     assert torch.allclose(ours, theirs, atol=2e-6)
     (first,), (second,) = (torch.autograd.grad((worth * p).sum(), scores) for p in (ours, theirs))
     assert torch.allclose(first, second, atol=1e-5)
-    single = gaussian_torch.logged_probability(scores, action)
+    single = quadrature_torch.logged_probability(scores, action)
     assert torch.allclose(single, theirs.gather(1, action[:, None])[:, 0], atol=2e-6)
     (third,) = torch.autograd.grad(single.sum(), scores)
-    (fourth,) = torch.autograd.grad(gaussian_torch.by_log_ndtr(scores).gather(1, action[:, None]).sum(), scores)
+    (fourth,) = torch.autograd.grad(quadrature_torch.by_log_ndtr(scores).gather(1, action[:, None]).sum(), scores)
     assert torch.allclose(third, fourth, atol=1e-5)
 
 
-def test_a_rule_draws_its_weights() -> None:
-    """Simulated: weights drawn, scores compared; one deviation a feature, and a prior of deviation 1."""
+def test_probabilities_equal_a_simulation() -> None:
+    """Weights are drawn and scores compared, with one deviation per feature."""
     rng = np.random.default_rng(2)
     means = rng.normal(size=(4, 3)).astype(np.float32)
     rule = GaussianRule(means, np.array([0.3, 1.0, 2.0], np.float32), np.zeros((4, 3), np.float32))

@@ -1,4 +1,4 @@
-"""A softmax over very many items: right in the mean though it never adds over all, and certified by logged items alone."""
+"""A softmax over many items: unbiased in training, and certified from the logged items alone."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 import surelift as sl
 from surelift.arrays import FloatArray
 from surelift.learning import ItemSoftmax, LearnedPolicy, PolicyLearner
-from surelift.learning.item_rule import ItemRule
-from surelift.learning.items import SampledSoftmax
-from surelift.learning.learned import SoftmaxRule
-from surelift.learning.plain import PlainEstimate
+from surelift.learning.objectives.plain import PlainEstimate
+from surelift.learning.policies.item_rule import ItemRule
+from surelift.learning.policies.items import SampledSoftmax
+from surelift.learning.policies.rules import SoftmaxRule, arrays_of
 
 
 @pytest.fixture(autouse=True, scope="module")
 def one_thread() -> Iterator[None]:
-    """Products as small as these are too short to be shared, and other tests run beside them."""
+    """Such small matrix products do not gain from threads, and other tests run at the same time."""
     threads, of_index = torch.get_num_threads(), faiss.omp_get_max_threads()
     torch.set_num_threads(1)
     faiss.omp_set_num_threads(1)
@@ -32,7 +32,7 @@ def one_thread() -> Iterator[None]:
 
 
 def market(rounds: int, items: int, seed: int = 0, columns: int = 6) -> tuple[dict[str, Any], Any, FloatArray]:
-    """Visitors want what is like them; production follows it half-heartedly. The log, the embeddings, and chances."""
+    """Visitors like similar items, and production follows that weakly. Returns the log, the embeddings, and click rates."""
     rng = np.random.default_rng(seed)
     embeddings = np.random.default_rng(99).normal(size=(items, columns)).astype(np.float32)
     contexts = rng.normal(size=(rounds, columns))
@@ -50,7 +50,7 @@ def market(rounds: int, items: int, seed: int = 0, columns: int = 6) -> tuple[di
 
 
 def exact(policy: SampledSoftmax, features: torch.Tensor, action: torch.Tensor) -> tuple[Any, Any]:
-    """Probabilities and the gradient of each in W features, over all items."""
+    """Exact probabilities, and the gradient of each with respect to the query."""
     items: Any = policy.items
     wanted = (features @ policy.weights.T).detach().double().requires_grad_()
     p = torch.softmax(wanted @ items.double().T, dim=1).gather(1, action[:, None])[:, 0]
@@ -58,54 +58,54 @@ def exact(policy: SampledSoftmax, features: torch.Tensor, action: torch.Tensor) 
     return p.detach().numpy(), slopes.numpy()
 
 
-class Blind:
-    """An index that finds whatever it likes, and sometimes less than was asked for."""
+class ArbitraryIndex:
+    """An index that returns arbitrary items, and fewer than requested."""
 
     def nearest(self, queries: torch.Tensor, count: int) -> torch.Tensor:
         return torch.tensor([-1, 3, 17]).expand(len(queries), -1).contiguous()
 
 
-@pytest.mark.parametrize("index", ["faiss", "blind"])
+@pytest.mark.parametrize("index", ["faiss", "arbitrary"])
 @pytest.mark.parametrize("sharpness", [0.3, 1.0])
-def test_probabilities_and_gradients_are_right_in_the_mean(
+def test_probabilities_and_gradients_are_unbiased(
     index: str, sharpness: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(1)
     embeddings, weights = rng.normal(size=(50, 3)), sharpness * rng.normal(size=(3, 4))
     policy = SampledSoftmax(ItemSoftmax(embeddings, retrieved=6, draws=12), weights.astype(np.float32))
-    if index == "blind":
-        monkeypatch.setattr(policy, "_index", Blind())
+    if index == "arbitrary":
+        monkeypatch.setattr(policy, "_index", ArbitraryIndex())
     features, action = torch.from_numpy(rng.normal(size=(5, 4))).float(), torch.tensor([0, 3, 17, 30, 49])
     p, slopes = exact(policy, features, action)
     torch.manual_seed(0)
     runs = 3_000
-    found: list[FloatArray] = []
+    estimates: list[FloatArray] = []
     with torch.no_grad():
         wanted = (features @ policy.weights.T).double()
         for _ in range(runs):
             likely, slope = policy._estimated(wanted, action)
-            found.append(np.column_stack([likely.numpy(), slope.numpy()]))
-    drawn = np.stack(found)  # (runs, rows, 1 + columns)
+            estimates.append(np.column_stack([likely.numpy(), slope.numpy()]))
+    drawn = np.stack(estimates)  # (runs, rows, 1 + columns)
     away = (drawn.mean(axis=0) - np.column_stack([p, slopes])) / (drawn.std(axis=0) / np.sqrt(runs))
     assert np.abs(away).max() < 5.0
     assert drawn.std(axis=0).max() > 0.0
 
 
-def test_the_gradient_reaches_the_weights_and_few_items_are_added_exactly() -> None:
+def test_few_items_are_summed_exactly_with_gradients() -> None:
     rng = np.random.default_rng(2)
     embeddings, weights = rng.normal(size=(20, 3)), rng.normal(size=(3, 4)).astype(np.float32)
     features, action = torch.from_numpy(rng.normal(size=(6, 4))).float(), torch.arange(6)
     policy = SampledSoftmax(ItemSoftmax(embeddings, retrieved=8, draws=12), weights)
     p, slopes = exact(policy, features, action)
-    found = policy.logged(features, action)
-    assert found.detach().numpy() == pytest.approx(p, rel=1e-5)
-    (gradient,) = torch.autograd.grad(found.sum(), policy.weights)
+    probability = policy.logged(features, action)
+    assert probability.detach().numpy() == pytest.approx(p, rel=1e-5)
+    (gradient,) = torch.autograd.grad(probability.sum(), policy.weights)
     assert gradient.numpy() == pytest.approx(slopes.T @ features.numpy(), abs=1e-5)
 
 
 @settings(max_examples=20)
 @given(items=st.integers(1, 40), rows=st.integers(0, 9), seed=st.integers(0, 1000))
-def test_the_probability_of_one_item_is_that_of_the_whole_softmax(items: int, rows: int, seed: int) -> None:
+def test_the_probability_of_one_item_equals_that_of_the_whole_softmax(items: int, rows: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     weights, embeddings = rng.normal(size=(3, 2)).astype(np.float32), rng.normal(size=(items, 3)).astype(np.float32)
     features, action = 30.0 * rng.normal(size=(rows, 2)).astype(np.float32), rng.integers(0, items, rows)
@@ -117,7 +117,7 @@ def test_the_probability_of_one_item_is_that_of_the_whole_softmax(items: int, ro
 
 
 def test_the_linear_estimate_by_hand() -> None:
-    from surelift.learning.examples import Examples
+    from surelift.learning.data.examples import Examples
 
     examples = Examples(None, np.array([0, 1]), np.array([1.0, 0.5]), np.array([0.5, 0.25]))
     estimate = PlainEstimate("logarithmic-smoothing", 0.5, linear=True)
@@ -135,7 +135,7 @@ def learned() -> tuple[PolicyLearner, sl.Logs]:
     return learner.fit(logs), logs
 
 
-def test_it_is_certified_better_and_truly_is(learned: tuple[PolicyLearner, sl.Logs]) -> None:
+def test_the_learned_policy_is_certified_and_truly_better(learned: tuple[PolicyLearner, sl.Logs]) -> None:
     learner, logs = learned
     answer: Any = learner.answer_
     assert answer.certified
@@ -147,7 +147,7 @@ def test_it_is_certified_better_and_truly_is(learned: tuple[PolicyLearner, sl.Lo
     assert sl.verify(learner.certificate_, logs, learner.policy_).same
 
 
-def test_it_is_judged_by_the_logged_items_alone_kept_and_drawn_from(
+def test_it_is_saved_evaluated_from_logged_items_and_sampled(
     learned: tuple[PolicyLearner, sl.Logs], tmp_path: Path
 ) -> None:
     learner, _ = learned
@@ -162,22 +162,22 @@ def test_it_is_judged_by_the_logged_items_alone_kept_and_drawn_from(
     assert sl.evaluate(fresh, {"new": again})["new"].lower is not None
     chosen = again.sample(data["contexts"], seed=0)
     assert chosen.tolist() == again.sample(data["contexts"], seed=0).tolist()
-    # The share of the items that a draw gives a mean log probability of is that of the policy.
+    # Sampled items have the mean log probability that the policy implies.
     shares = again.predict_proba(data["contexts"])
     drawn, expected = np.log(shares[np.arange(3_000), chosen]), (shares * np.log(shares)).sum(axis=1)
     assert drawn.mean() == pytest.approx(expected.mean(), abs=6 * drawn.std() / np.sqrt(3_000))
 
 
-def test_what_is_refused() -> None:
+def test_wrong_arguments_are_refused() -> None:
     data, embeddings, _ = market(200, 1_000)
     logs = sl.Logs(**data)
     with pytest.raises(sl.UsageError, match="999 embeddings, but 1,000 actions"):
         PolicyLearner(ItemSoftmax(embeddings[:-1])).fit(logs)
-    with pytest.raises(sl.UsageError, match=r"start must be of shape \(6, 7\)"):
+    with pytest.raises(sl.UsageError, match=r"start must have shape \(6, 7\)"):
         PolicyLearner(ItemSoftmax(embeddings, start=np.eye(6))).fit(logs)
     with pytest.raises(sl.UsageError, match="not linear in the policy"):
         PolicyLearner(ItemSoftmax(embeddings), objective="snips").fit(logs)
-    with pytest.raises(sl.UsageError, match="does not go with this policy"):
+    with pytest.raises(sl.UsageError, match="does not support this policy"):
         PolicyLearner(ItemSoftmax(embeddings), objective="improvement").fit(logs)
     with pytest.raises(sl.UsageError, match="embeddings must be finite numbers of shape"):
         ItemSoftmax([1.0, 2.0])
@@ -185,20 +185,20 @@ def test_what_is_refused() -> None:
         ItemSoftmax(embeddings, draws=0)
 
 
-def test_rounds_of_their_own_choose_the_pass() -> None:
-    """Nothing is to be learned: the more passes, the larger the weights, and the rounds that choose say so."""
+def test_validation_rounds_choose_the_epoch() -> None:
+    """There is nothing to learn: more epochs only give larger weights, and the validation rounds show it."""
     rng = np.random.default_rng(0)
     contexts, action = rng.normal(size=(900, 5)), rng.integers(0, 4, 900)
     logs = sl.Logs(
         contexts=contexts, action=action, reward=(rng.random(900) < 0.5).astype(float), propensity=np.full(900, 0.25),
         action_count=4,
     )  # fmt: skip
-    told: list[float] = []
+    scores: list[float] = []
     learner = PolicyLearner("softmax", objective="ips", epochs=30, learning_rate=0.1, patience=None)
-    learner.fit(logs, progress=lambda _, __, bound: told.append(bound))
-    assert max(told) < 0.1
-    assert told[-1] < told[0]
-    # Weights stay near those of the start, where every action has a chance of 1/4.
+    learner.fit(logs, progress=lambda _, __, bound: scores.append(bound))
+    assert max(scores) < 0.1
+    assert scores[-1] < scores[0]
+    # Weights stay near their start, where every action has probability 1/4.
     assert learner.predict_proba(contexts).max() < 0.6
 
 
@@ -211,7 +211,7 @@ def of_items(items: int, rounds: int, seed: int, **options: Any) -> sl.Logs:
 
 
 def test_a_log_with_other_items_is_refused() -> None:
-    """An item that the policy does not know must not be given the probability of another."""
+    """An unknown item must not get the probability of another."""
     policy = PolicyLearner(ItemSoftmax(np.eye(40)), epochs=1).fit(of_items(40, 400, 1, action_count=40)).policy_
     for items in (39, 41):
         with pytest.raises(sl.LogsError, match="are action counts that differ from the policy's number of items"):
@@ -220,8 +220,8 @@ def test_a_log_with_other_items_is_refused() -> None:
         sl.compare(of_items(40, 300, 2), {"new": policy})
 
 
-def test_items_with_the_same_embedding_are_found_together() -> None:
-    """Three thousand items nobody knows anything of do not hide the few that matter."""
+def test_items_with_equal_embeddings_are_retrieved_together() -> None:
+    """Three thousand uninformative items do not hide the few that matter."""
     embeddings = np.vstack([np.zeros((3_000, 8)), np.eye(8)])
     policy = SampledSoftmax(ItemSoftmax(embeddings), np.eye(8, dtype=np.float32))
     features, action = 10.0 * torch.eye(8)[:4], torch.tensor([3_000, 3_001, 0, 3_007])
@@ -231,20 +231,20 @@ def test_items_with_the_same_embedding_are_found_together() -> None:
     assert slope.numpy() == pytest.approx(slopes, abs=1e-9)
 
 
-def test_the_logged_item_is_added_exactly_whatever_the_index_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_logged_item_is_summed_exactly_whatever_the_index_returns(monkeypatch: pytest.MonkeyPatch) -> None:
     embeddings = 0.01 * np.random.default_rng(0).normal(size=(400, 2))
     embeddings[7] = [8.0, 0.0]
     policy = SampledSoftmax(ItemSoftmax(embeddings, retrieved=4, draws=16), np.eye(2, dtype=np.float32))
-    monkeypatch.setattr(policy, "_index", Blind())
+    monkeypatch.setattr(policy, "_index", ArbitraryIndex())
     features, action = torch.tensor([[1.0, 0.0]]), torch.tensor([7])
     p, _ = exact(policy, features, action)
     torch.manual_seed(0)
-    found = [float(policy._estimated(features.double(), action)[0]) for _ in range(500)]
-    assert np.mean(found) == pytest.approx(p[0], rel=0.01)
-    assert max(found) < 1.1
+    estimates = [float(policy._estimated(features.double(), action)[0]) for _ in range(500)]
+    assert np.mean(estimates) == pytest.approx(p[0], rel=0.01)
+    assert max(estimates) < 1.1
 
 
-def test_seeds_alone_decide_and_fit_many_changes_nothing() -> None:
+def test_results_depend_on_the_seed_alone_with_fit_many_too() -> None:
     logs = of_items(600, 1_500, 3, action_count=600)
     embeddings = np.random.default_rng(4).normal(size=(600, 3))
 
@@ -258,9 +258,9 @@ def test_seeds_alone_decide_and_fit_many_changes_nothing() -> None:
     from surelift.learning import fit_many
 
     several = fit_many([learner(0), learner(1), learner(0)], logs)
-    weights = [one.policy_.tensors()["weights"] for one in (*alone, several[0], several[2])]
-    for one in weights[1:]:
-        np.testing.assert_array_equal(one, weights[0])
+    weights = [arrays_of(learner.policy_.rule)["weights"] for learner in (*alone, several[0], several[2])]
+    for other in weights[1:]:
+        np.testing.assert_array_equal(other, weights[0])
 
 
 def test_embeddings_of_a_torch_layer() -> None:

@@ -1,4 +1,4 @@
-"""From a log to a policy with its certificate: every way in, every way out, and the ways to cheat."""
+"""Learn a policy with its certificate: input formats, objectives, files, checkpoints."""
 
 import json
 import subprocess
@@ -16,17 +16,18 @@ import torch
 
 import surelift as sl
 from surelift.arrays import FloatArray
-from surelift.learning import blocks
-from surelift.learning.features import Features, standardised
+from surelift.learning.data.feature_survey import FeatureSurvey, Standardizer
+from surelift.learning.data.features import FeatureLayout
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
-from surelift.learning.rule import GaussianRule
+from surelift.learning.policies.gaussian import GaussianRule
+from surelift.learning.training import blocks
 
 FEW: dict[str, Any] = {"epochs": 3, "learning_rate": 0.05}
 
 
 def problem(rounds: int = 2_000, seed: int = 0) -> dict[str, Any]:
-    """Three actions, the best of which shows in the context."""
+    """Three actions; the context shows which one is best."""
     rng = np.random.default_rng(seed)
     contexts = rng.normal(size=(rounds, 3))
     logging = 0.7 * rng.dirichlet(np.ones(3), rounds) + 0.1
@@ -57,7 +58,7 @@ def learned() -> PolicyLearner:
     return fit(problem())
 
 
-def test_it_learns_and_certifies(learned: PolicyLearner) -> None:
+def test_fit_learns_and_certifies(learned: PolicyLearner) -> None:
     answer: Any = learned.answer_
     assert answer.certified
     assert answer.about == "improvement"
@@ -76,7 +77,7 @@ def test_it_learns_and_certifies(learned: PolicyLearner) -> None:
 
 
 @pytest.mark.parametrize("kind", ["arrays", "pandas", "polars", "parquet", "csv"])
-def test_every_way_in(kind: str, learned: PolicyLearner, tmp_path: Path) -> None:
+def test_every_input_format_gives_the_same_policy(kind: str, learned: PolicyLearner, tmp_path: Path) -> None:
     data = problem()
     columns = {f"x{k}": data["contexts"][:, k] for k in range(3)}
     beside: dict[str, Any] = {name: data[name] for name in ("reward", "propensity", "logging")}
@@ -104,7 +105,7 @@ def test_every_way_in(kind: str, learned: PolicyLearner, tmp_path: Path) -> None
     np.testing.assert_array_equal(means(learner), means(learned))
 
 
-def test_rounds_that_do_not_fit_in_memory_are_read_anew(
+def test_rounds_that_do_not_fit_in_memory_are_read_again(
     learned: PolicyLearner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blocks, "MEMORY", 1)
@@ -112,8 +113,8 @@ def test_rounds_that_do_not_fit_in_memory_are_read_anew(
     np.testing.assert_array_equal(means(again), means(learned))
 
 
-def test_the_bound_that_is_learned_by_is_the_one_that_is_certified() -> None:
-    """In single precision too, however large the offsets of a control are: what is chosen by it is chosen rightly."""
+def test_the_training_bound_is_the_certified_bound() -> None:
+    """In single precision too, however large the offsets of a control are: it selects the best epoch."""
     scores: list[float] = []
     learner = PolicyLearner(epochs=1, batch_size=2048, learning_rate=0.02, prior="zero")
     learner.fit(logs_of(problem(40_000)), progress=lambda _, __, score: scores.append(score))
@@ -122,14 +123,14 @@ def test_the_bound_that_is_learned_by_is_the_one_that_is_certified() -> None:
     assert answer.lower > 0.1
 
 
-def test_seeds_repeat(learned: PolicyLearner) -> None:
+def test_seeds_are_reproducible(learned: PolicyLearner) -> None:
     assert fit(problem()).answer_.lower == learned.answer_.lower
     before = torch.get_rng_state()
     assert fit(problem(), seed=1).answer_.lower != learned.answer_.lower
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_a_killed_run_goes_on_to_the_same_result(tmp_path: Path) -> None:
+def test_a_killed_run_resumes_to_the_same_result(tmp_path: Path) -> None:
     path = str(tmp_path / "state.safetensors")
     whole = fit(problem(), checkpoint=str(tmp_path / "whole.safetensors"), epochs=4)
 
@@ -145,13 +146,13 @@ def test_a_killed_run_goes_on_to_the_same_result(tmp_path: Path) -> None:
     assert passes == [3, 4]
     np.testing.assert_array_equal(means(half), means(whole))
     assert half.answer_.lower == whole.answer_.lower
-    with pytest.raises(sl.UsageError, match="checkpoint of another training"):
+    with pytest.raises(sl.UsageError, match="checkpoint of another training run"):
         fit(problem(), checkpoint=path, delta=0.01)
-    with pytest.raises(sl.UsageError, match="checkpoint of another training"):
+    with pytest.raises(sl.UsageError, match="checkpoint of another training run"):
         fit(problem(seed=3), checkpoint=path, epochs=4)
 
 
-def test_a_policy_in_a_file(learned: PolicyLearner, tmp_path: Path) -> None:
+def test_save_and_load(learned: PolicyLearner, tmp_path: Path) -> None:
     path = tmp_path / "policy.safetensors"
     learned.save(str(path))
     again = LearnedPolicy.load(path)
@@ -168,22 +169,22 @@ def test_a_policy_in_a_file(learned: PolicyLearner, tmp_path: Path) -> None:
         LearnedPolicy.load(tmp_path / "x.safetensors")
 
 
-def test_acting(learned: PolicyLearner) -> None:
+def test_sample_and_predict(learned: PolicyLearner) -> None:
     contexts = problem(seed=5)["contexts"]
     shares = learned.predict_proba(contexts[:1])
     drawn = learned.sample(np.repeat(contexts[:1], 20_000, axis=0), seed=0)
     assert np.bincount(drawn, minlength=3) / 20_000 == pytest.approx(shares[0], abs=0.02)
     assert (learned.sample(contexts, seed=1) == learned.sample(contexts, seed=1)).all()
-    with pytest.warns(UserWarning, match="Act with sample"):
+    with pytest.warns(UserWarning, match="Use sample"):
         assert (learned.predict(contexts) == learned.predict_proba(contexts).argmax(axis=1)).all()
 
 
-def test_labels_and_texts(tmp_path: Path) -> None:
+def test_labels_and_categorical_contexts(tmp_path: Path) -> None:
     shop = sl.datasets.shop(4_000)
     learner = PolicyLearner(**FEW).fit(shop.logs())
     table = shop.table.select(["visitor", "device", "daypart"])
     assert set(learner.sample(table, seed=0)) <= set(sl.datasets.shop(10).columns()["actions"])
-    unseen = pa.table({"visitor": ["stranger", None], "device": ["phone", "phone"], "daypart": ["day", "day"]})
+    unseen = pa.table({"visitor": ["unseen", None], "device": ["phone", "phone"], "daypart": ["day", "day"]})
     assert learner.predict_proba(unseen).sum(axis=1) == pytest.approx(1.0)
     assert learner.certificate_ is not None
 
@@ -218,7 +219,7 @@ def rewards(data: dict[str, Any]) -> FloatArray:
     return expected
 
 
-def test_a_reward_model_narrows() -> None:
+def test_a_given_reward_model_certifies() -> None:
     data = problem()
     with_model = PolicyLearner(**FEW, control=sl.models.given(_predicted(data))).fit(logs_of(data))
     assert with_model.answer_.certified
@@ -229,16 +230,16 @@ def test_a_reward_model_narrows() -> None:
 
 
 @pytest.mark.parametrize("prior", ["zero", "fitted"])
-def test_a_reward_model_refitted_along_the_way_narrows_and_verifies(prior: str) -> None:
-    """Of the rounds before each round alone; it is in the certificate, so that anyone can compute it again."""
+def test_a_refitted_reward_model_tightens_the_bound_and_verifies(prior: str) -> None:
+    """It is fitted on earlier rounds only, and described in the certificate, so that anyone can recompute it."""
     data = problem(3_000)
     data["reward"] = np.clip(0.5 + 0.2 * data["contexts"][np.arange(3_000), data["action"]], 0.0, 1.0)
     logs = sl.Logs(**data, time=np.arange(3_000))
-    found: dict[str, Any] = {
+    lower: dict[str, Any] = {
         name: PolicyLearner(**FEW, prior=prior, control=control).fit(logs).answer_.lower
         for name, control in {"weights": "weights", "linear": sl.models.refitted("linear")}.items()
     }
-    assert found["linear"] > found["weights"] + 0.001
+    assert lower["linear"] > lower["weights"] + 0.001
     learner = PolicyLearner(**FEW, prior=prior, control=sl.models.refitted("linear")).fit(logs)
     assert sl.verify(learner.certificate_, logs, learner.policy_).same
     with pytest.raises(sl.UsageError, match="name the column of decision times"):
@@ -252,7 +253,7 @@ def _predicted(data: dict[str, Any]) -> Any:
     )
 
 
-def test_costs_and_ranges() -> None:
+def test_costs_and_reward_ranges() -> None:
     data = problem()
     plain = fit(data)
     cents = {**data, "cost": 100.0 * (1.0 - data["reward"])}
@@ -266,7 +267,7 @@ def test_costs_and_ranges() -> None:
     assert "upper bound" in str(value)
 
 
-def test_other_policies_are_certified_on_rounds_held_out() -> None:
+def test_other_policies_are_certified_on_held_out_rounds() -> None:
     data = problem(4_000)
     for policy in ("softmax", torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))):
         learner = PolicyLearner(policy, **FEW).fit(logs_of(data))
@@ -274,7 +275,7 @@ def test_other_policies_are_certified_on_rounds_held_out() -> None:
         assert learner.answer_.rounds == 1_200
         judged = logs_of(data).part(2_800, 4_000)
         assert sl.verify(learner.certificate_, judged, learner.policy_).same
-        with pytest.raises(sl.UsageError, match="learned from these very rounds"):
+        with pytest.raises(sl.UsageError, match="learned from these rounds"):
             sl.compare(logs_of(data).part(0, 2_800), {"new": learner})
     for objective in ("ips", "snips"):
         assert PolicyLearner("softmax", objective=objective, **FEW).fit(logs_of(data)).answer_.certified
@@ -282,8 +283,8 @@ def test_other_policies_are_certified_on_rounds_held_out() -> None:
     assert robust.fit(logs_of(data)).answer_.certified
 
 
-def test_rounds_held_out_say_nothing_of_the_layout() -> None:
-    """Not even that there is a text which only they have: it is met as any other that was never seen."""
+def test_held_out_rounds_do_not_affect_the_feature_layout() -> None:
+    """A category that occurs only in held-out rounds is treated as unseen."""
     data = problem(1_000)
     table = {"x": data["contexts"][:, 0], "t": np.where(np.arange(1_000) < 700, "a", "late")}
     beside: dict[str, Any] = {name: data[name] for name in ("reward", "propensity", "logging")}
@@ -293,7 +294,7 @@ def test_rounds_held_out_say_nothing_of_the_layout() -> None:
     np.testing.assert_array_equal(late, other)
 
 
-def test_a_module_in_a_file(tmp_path: Path) -> None:
+def test_save_and_load_a_torch_module(tmp_path: Path) -> None:
     def network() -> torch.nn.Module:
         return torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 3))
 
@@ -306,7 +307,7 @@ def test_a_module_in_a_file(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.predict_proba(contexts), learner.predict_proba(contexts))
 
 
-def test_in_the_words_of_scikit_learn() -> None:
+def test_scikit_learn_interface() -> None:
     from sklearn.base import clone
 
     learner = PolicyLearner(epochs=2, delta=0.1)
@@ -318,29 +319,42 @@ def test_in_the_words_of_scikit_learn() -> None:
         learner.set_params(detla=0.1)
 
 
-def test_features_of_lists_and_scales() -> None:
+def test_features_of_lists_texts_and_scaled_numbers() -> None:
     table = pa.table({"v": pa.array([[1.0, 2.0], [3.0, 4.0]]), "t": ["a", "b"], "n": [10.0, 30.0]})
-    layout = Features(("v", "t", "n"), {"t": ("a", "c")}, {"v": 2}, True, (2.0, 3.0, 20.0), (1.0, 1.0, 10.0))
+    layout = FeatureLayout(("v", "t", "n"), {"t": ("a", "c")}, {"v": 2}, True, (2.0, 3.0, 20.0), (1.0, 1.0, 10.0))
     assert layout.encode(table).tolist() == [
         [-1.0, -1.0, 1.0, 0.0, 0.0, -1.0, 1.0],
         [1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0],
     ]
-    assert Features.from_description(json.loads(json.dumps(layout.describe()))) == layout
+    assert FeatureLayout.from_description(json.loads(json.dumps(layout.describe()))) == layout
 
 
-def test_a_standardisation_is_that_of_the_whole_however_it_is_read() -> None:
+def test_standardisation_does_not_depend_on_the_batches() -> None:
     values = np.random.default_rng(0).normal(1e3, 1e-2, size=1_000)
     table = pa.table({"n": values, "t": ["a"] * 1_000})
-    layout = Features(("n", "t"), {"t": ("a",)})
-    parts = [table.slice(0, 1), table.slice(1, 600), table.slice(601, 399)]
-    found = standardised(layout, iter(parts))
-    assert found.centre == pytest.approx((np.float32(values).astype(float).mean(),), rel=1e-12)
-    assert found.scale == pytest.approx((np.float32(values).astype(float).std(),), rel=1e-9)
-    assert found.texts == layout.texts
+    survey, standardizer = FeatureSurvey(("n", "t"), intercept=True), Standardizer()
+    for part in (table.slice(0, 1), table.slice(1, 600), table.slice(601, 399)):
+        survey.update(part)
+        standardizer.update(part, survey.numeric())
+    layout = standardizer.standardised(survey)
+    assert layout.centre == pytest.approx((np.float32(values).astype(float).mean(),), rel=1e-12)
+    assert layout.scale == pytest.approx((np.float32(values).astype(float).std(),), rel=1e-9)
+    assert layout.texts == {"t": ("a",)}
 
 
-def test_a_file_is_used_without_torch(learned: PolicyLearner, tmp_path: Path) -> None:
-    """Where a policy only acts, torch is not loaded."""
+def test_a_context_that_turns_out_to_be_text_is_not_standardised() -> None:
+    """A column of a CSV file may look numeric in its first batch."""
+    survey, standardizer = FeatureSurvey(("code", "n"), intercept=True), Standardizer()
+    for code in ([1.0, 2.0], ["1", "x"]):
+        table = pa.table({"code": code, "n": [3.0, 5.0]})
+        survey.update(table)
+        standardizer.update(table, survey.numeric())
+    layout = standardizer.standardised(survey)
+    assert (layout.centre, layout.scale) == ((4.0,), (1.0,))
+    assert layout.texts == {"code": ("1", "x")}
+
+
+def test_a_saved_policy_is_used_without_torch(learned: PolicyLearner, tmp_path: Path) -> None:
     learned.save(str(tmp_path / "p.safetensors"))
     script = (
         "import sys, numpy as np, surelift as sl\n"
@@ -351,8 +365,8 @@ def test_a_file_is_used_without_torch(learned: PolicyLearner, tmp_path: Path) ->
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-def test_a_text_never_seen_is_met_as_the_prior_would() -> None:
-    """Its weights are N(prior, 1), whatever the deviation of the others: that is the policy the bound speaks of."""
+def test_weights_of_unseen_texts_keep_the_prior() -> None:
+    """They are N(prior, 1), whatever the deviation of the others: that is the policy the bound covers."""
     rng = np.random.default_rng(0)
     data = problem(1_000)
     table = {"x": data["contexts"][:, 0], "t": rng.choice(["a", "b"], 1_000)}
@@ -375,7 +389,7 @@ def test_a_text_never_seen_is_met_as_the_prior_would() -> None:
 
 
 def test_clipping_learns_with_many_actions() -> None:
-    """Smoothings that are far too large for a clip of 1/K must not end in what is no number."""
+    """Smoothings far too large for a clip of 1/K must not give infinities."""
     rng, actions = np.random.default_rng(1), 20
     contexts, logging = rng.normal(size=(1_000, actions)), np.full((1_000, actions), 1.0 / actions)
     action = rng.integers(0, actions, 1_000)
@@ -391,7 +405,7 @@ def test_clipping_learns_with_many_actions() -> None:
         assert len(set(scores)) == len(scores)
 
 
-def test_what_was_certified_does_not_change_with_the_module() -> None:
+def test_a_certified_policy_does_not_change_with_the_module() -> None:
     network = torch.nn.Linear(4, 3)
     first = PolicyLearner(network, **FEW).fit(logs_of(problem()))
     contexts = problem(seed=6)["contexts"]
@@ -401,28 +415,28 @@ def test_what_was_certified_does_not_change_with_the_module() -> None:
     np.testing.assert_array_equal(again.predict_proba(contexts), before)
 
 
-def test_a_checkpoint_knows_contexts_and_priors(tmp_path: Path) -> None:
+def test_a_checkpoint_depends_on_contexts_and_prior(tmp_path: Path) -> None:
     path, data = str(tmp_path / "state.safetensors"), problem()
     fit(data, checkpoint=path)
     other = {**data, "contexts": data["contexts"] + 1.0}
-    with pytest.raises(sl.UsageError, match="checkpoint of another training"):
+    with pytest.raises(sl.UsageError, match="checkpoint of another training run"):
         fit(other, checkpoint=path)
     path, prior = str(tmp_path / "prior.safetensors"), np.zeros((3, 4))
     fit(data, checkpoint=path, prior=prior)
     prior = prior.copy()
     prior[1, 2] = 1e-3
-    with pytest.raises(sl.UsageError, match="checkpoint of another training"):
+    with pytest.raises(sl.UsageError, match="checkpoint of another training run"):
         fit(data, checkpoint=path, prior=prior)
 
 
-def test_a_prior_from_other_rounds_brings_its_layout() -> None:
+def test_a_prior_from_other_rounds_provides_the_feature_layout() -> None:
     first = fit(problem(seed=8))
     second = fit(problem(), prior=first)
     assert second.policy_.features == first.policy_.features
     assert second.answer_.certified
 
 
-def test_predictions_beside_the_log_and_a_grid_of_ones_own() -> None:
+def test_given_predictions_and_a_custom_grid() -> None:
     data = problem()
     grid = sl.Grid("own", (0.01, 0.1, 1.0), (0.25, 0.5, 0.25))
     learner = fit(data, control=sl.models.given(rewards(data)), grid=grid)
@@ -430,8 +444,8 @@ def test_predictions_beside_the_log_and_a_grid_of_ones_own() -> None:
     assert sl.verify(again, logs_of(data), learner.policy_, control=sl.models.given(rewards(data))).same
 
 
-def test_a_checkpoint_knows_its_reward_model(tmp_path: Path) -> None:
-    """By what it is, not by where it lies in memory: an equal one goes on, another one is refused."""
+def test_a_checkpoint_depends_on_the_reward_model(tmp_path: Path) -> None:
+    """On its content, not its address: an equal model resumes, another one is refused."""
     data, path = problem(300), str(tmp_path / "checkpoint")
     others = [logs_of(problem(200, seed)) for seed in (7, 7, 8)]
 
@@ -441,5 +455,5 @@ def test_a_checkpoint_knows_its_reward_model(tmp_path: Path) -> None:
 
     fit_with(others[0], 1)
     fit_with(others[1], 2)
-    with pytest.raises(sl.UsageError, match="the checkpoint of another training"):
+    with pytest.raises(sl.UsageError, match="checkpoint of another training run"):
         fit_with(others[2], 3)

@@ -1,4 +1,4 @@
-"""Many problems at once, and one problem in several processes: each comes out as if it were alone."""
+"""Many problems at once: each has the result of a separate fit."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ import torch
 import surelift as sl
 from surelift import grids
 from surelift.learning import fit_many
-from surelift.learning.blocks import Block
-from surelift.learning.examples import Examples
-from surelift.learning.exponential import Value, plain_parts
-from surelift.learning.fit import Stand
+from surelift.learning.data.examples import Examples
 from surelift.learning.guarantee import guarantee_of
 from surelift.learning.learner import PolicyLearner
-from surelift.learning.rule import GaussianRule
+from surelift.learning.objectives.logarithmic_smoothing import ValueObjective, plain_parts
+from surelift.learning.policies.gaussian import GaussianRule
+from surelift.learning.training.blocks import Block
+from surelift.learning.training.loop import BestEpoch
 from tests.learning.test_learner import logs_of, means, problem
 
 FEW: dict[str, Any] = {"epochs": 3, "learning_rate": 0.05}
@@ -26,12 +26,11 @@ def alone(options: dict[str, Any], logs: sl.Logs) -> PolicyLearner:
 
 
 def together(options: list[dict[str, Any]], logs: Any) -> list[PolicyLearner]:
-    found: list[PolicyLearner] = fit_many([PolicyLearner(**{**FEW, **one}) for one in options], logs)
-    return found
+    return fit_many([PolicyLearner(**{**FEW, **chosen}) for chosen in options], logs)
 
 
-def test_each_of_many_problems_is_learned_as_if_it_were_alone() -> None:
-    """Seeds, priors, objectives, folds of other sizes, and a softmax, in one call."""
+def test_fit_many_gives_the_results_of_separate_fits() -> None:
+    """Seeds, priors, objectives, folds of different sizes, and a softmax, in one call."""
     first, second, short = (logs_of(problem(rounds, seed)) for rounds, seed in ((700, 0), (700, 1), (450, 2)))
     asked: list[tuple[dict[str, Any], sl.Logs]] = [
         ({"seed": 0}, first), ({"seed": 1}, first), ({"seed": 0}, second), ({"prior": "zero"}, first),
@@ -39,23 +38,23 @@ def test_each_of_many_problems_is_learned_as_if_it_were_alone() -> None:
         ({"covariance": "diagonal"}, first), ({"objective": "clipping"}, second), ({"epochs": 2}, first),
         ({"policy": "softmax"}, first),
     ]  # fmt: skip
-    found = together([options for options, _ in asked], [logs for _, logs in asked])
-    for learner, (options, logs) in zip(found, asked, strict=True):
+    learners = together([options for options, _ in asked], [logs for _, logs in asked])
+    for learner, (options, logs) in zip(learners, asked, strict=True):
         expected: Any = alone(options, logs)
         assert learner.answer_.lower == pytest.approx(expected.answer_.lower, abs=1e-6), options
         assert learner.certificate_.content["options"] == expected.certificate_.content["options"]
         assert sl.verify(learner.certificate_, logs, learner.policy_).same
 
 
-def test_a_problem_that_has_stopped_is_not_moved_by_those_that_go_on() -> None:
+def test_a_stopped_problem_does_not_change_while_others_continue() -> None:
     logs = logs_of(problem(600, 3))
     asked = [{"epochs": 12, "patience": 1, "learning_rate": 0.3, "seed": seed} for seed in range(4)]
-    found = together(asked, logs)
-    for learner, options in zip(found, asked, strict=True):
+    learners = together(asked, logs)
+    for learner, options in zip(learners, asked, strict=True):
         np.testing.assert_allclose(means(learner), means(alone(options, logs)), atol=1e-5)
 
 
-def test_contexts_that_problems_share_are_kept_once() -> None:
+def test_shared_contexts_are_stored_once() -> None:
     rng = np.random.default_rng(0)
     some, other = rng.normal(size=(2, 6, 3)).astype(np.float32)
 
@@ -71,64 +70,64 @@ def test_contexts_that_problems_share_are_kept_once() -> None:
     )  # fmt: skip
 
 
-def test_the_bound_of_many_problems_is_the_bound_of_each() -> None:
-    """Newton's steps with tensors reach the root that NumPy's certificate uses, for bounds far above zero and below."""
+def test_the_stacked_bound_equals_the_single_bound() -> None:
+    """Newton steps on tensors reach the root that the NumPy certificate uses, for bounds above and below zero."""
     rng = np.random.default_rng(0)
-    objective = Value(plain_parts(grids.anytime(), offset=0.0))
+    objective = ValueObjective(plain_parts(grids.anytime(), offset=0.0))
     rates = np.array(objective.rates)
     for rounds in (10, 1_000, 100_000):
         # Sums of log(1 + rate x) with x of mean between 0 and 3.
         x = rng.exponential(rng.uniform(0.01, 3.0, (40, 1)), (40, 200))
         sums = np.log1p(x[:, :, None] * rates).mean(1) * rounds
         divergence = rng.uniform(0.0, 200.0, 40)
-        found = objective.bound(torch.from_numpy(sums), torch.from_numpy(divergence), rounds=rounds, delta=0.05)
+        bounds = objective.bound(torch.from_numpy(sums), torch.from_numpy(divergence), rounds=rounds, delta=0.05)
         expected = [
-            objective.bound(one, np.float64(kl), rounds=rounds, delta=0.05)
-            for one, kl in zip(sums, divergence, strict=True)
+            objective.bound(row, np.float64(kl), rounds=rounds, delta=0.05)
+            for row, kl in zip(sums, divergence, strict=True)
         ]
-        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(bounds.numpy(), expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("options", [{}, {"objective": "ls-lin"}, {"objective": "exponential-smoothing"}])
-def test_a_certificate_made_on_a_device_is_the_one_made_by_numpy(options: dict[str, Any]) -> None:
-    """To rounding; what the quadrature may be off by is taken off either way."""
+def test_a_certificate_by_torch_equals_the_one_by_numpy(options: dict[str, Any]) -> None:
+    """Up to rounding; both allow for the error of the quadrature."""
     logs = logs_of(problem(500))
     learner = alone(options, logs)
     asked, learned = learner.policy_.asked, learner.policy_
-    found, expected = (guarantee_of(learned, logs, asked, device=device) for device in ("cpu", None))
-    assert found.lower == pytest.approx(expected.lower, abs=1e-12)
-    assert found.estimate == pytest.approx(expected.estimate, abs=1e-12)
+    by_device, expected = (guarantee_of(learned, logs, asked, device=device) for device in ("cpu", None))
+    assert by_device.lower == pytest.approx(expected.lower, abs=1e-12)
+    assert by_device.estimate == pytest.approx(expected.estimate, abs=1e-12)
     rule, features = learned.rule, np.random.default_rng(0).normal(size=(200, 4)).astype(np.float32)
     assert isinstance(rule, GaussianRule)
     by_torch = rule.probabilities_on_device(torch.from_numpy(features).double()).numpy()
     np.testing.assert_allclose(by_torch, rule.probabilities(features), atol=1e-12, rtol=0.0)
 
 
-def test_it_is_found_where_the_readme_says() -> None:
+def test_public_names() -> None:
     assert sl.learning.fit_many is fit_many
     assert sl.learning.ItemSoftmax.__name__ == "ItemSoftmax"
 
 
-def test_what_cannot_be_learned_together_is_said() -> None:
+def test_wrong_arguments_are_refused() -> None:
     logs, learner = logs_of(problem(100)), PolicyLearner()
-    with pytest.raises(sl.UsageError, match="2 learners and 3 logs"):
+    with pytest.raises(sl.UsageError, match="2 learners but 3 logs"):
         fit_many([learner, PolicyLearner()], [logs] * 3)
-    with pytest.raises(sl.UsageError, match="keep no checkpoints"):
+    with pytest.raises(sl.UsageError, match="does not support checkpoints"):
         fit_many([PolicyLearner(checkpoint="x")], logs)
-    with pytest.raises(sl.UsageError, match="the same learner is there twice"):
+    with pytest.raises(sl.UsageError, match="the same learner appears twice"):
         fit_many([learner, learner], logs)
-    with pytest.raises(sl.UsageError, match="there is a str among them"):
-        fit_many(["a"], logs)
-    with pytest.raises(sl.UsageError, match="there is a ndarray among them"):
-        fit_many([learner], [np.ones(3)])
-    with pytest.raises(sl.UsageError, match="no objective"):
+    with pytest.raises(sl.UsageError, match="not str"):
+        fit_many(["a"], logs)  # type: ignore[list-item]
+    with pytest.raises(sl.UsageError, match="not ndarray"):
+        fit_many([learner], [np.ones(3)])  # type: ignore[list-item]
+    with pytest.raises(sl.UsageError, match="unknown objective"):
         fit_many([PolicyLearner(objective="nothing")], logs)
 
 
-def test_a_problem_that_is_over_does_not_stop_the_others() -> None:
-    stand = Stand({}, 1.0, epoch=1, over=True)
-    team: Any = None
-    stand.look(team, 0, 5, float("nan"), 1)
-    assert stand.score == 1.0
-    with pytest.raises(sl.UsageError, match="no number any more"):
-        Stand({}, 1.0).look(team, 0, 5, float("nan"), 1)
+def test_a_stopped_problem_ignores_a_bound_that_is_not_finite() -> None:
+    best = BestEpoch({}, 1.0, epoch=1, stopped=True)
+    policy: Any = None
+    best.update(policy, 0, 5, float("nan"), 1)
+    assert best.score == 1.0
+    with pytest.raises(sl.UsageError, match="the bound is not finite"):
+        BestEpoch({}, 1.0).update(policy, 0, 5, float("nan"), 1)

@@ -1,4 +1,4 @@
-"""Several processes that learn together, as torchrun starts them: what one process alone would have learned."""
+"""Training in several processes under torchrun gives the result of a single process."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ import pytest
 
 from surelift.learning import PolicyLearner
 from surelift.learning.learner import PolicyLearner as Learner
-from surelift.learning.processes import Together
+from surelift.learning.training.processes import ProcessGroup
 from tests.learning.test_learner import logs_of, means, problem
 
 SCRIPT = """
@@ -21,7 +21,8 @@ import json, os, sys
 import torch.distributed as dist
 sys.path.insert(0, sys.argv[1])
 from surelift.errors import UsageError
-from surelift.learning import checkpoint, fit_many, PolicyLearner
+from surelift.learning import fit_many, PolicyLearner
+from surelift.learning.training import checkpoint
 from tests.learning.test_processes import ASKED, means
 from tests.learning.test_learner import logs_of, problem
 
@@ -30,25 +31,25 @@ written = []
 save = checkpoint.Checkpoint.save
 checkpoint.Checkpoint.save = lambda *a, **k: (written.append(1), save(*a, **k))
 logs = logs_of(problem(1003))
-found = {}
+results = {}
 for name, options in ASKED.items():
-    told = []
+    reports = []
     learner = PolicyLearner(**options, checkpoint=f"{folder}/{name}.safetensors")
-    learner.fit(logs, progress=lambda *passed: told.append(passed))
-    found[name] = {"lower": learner.answer_.lower, "told": len(told), "written": len(written)}
+    learner.fit(logs, progress=lambda *report: reports.append(report))
+    results[name] = {"lower": learner.answer_.lower, "reports": len(reports), "written": len(written)}
     written.clear()
     if options.get("policy") != "softmax":
-        found[name]["means"] = means(learner).tolist()
+        results[name]["means"] = means(learner).tolist()
 several = fit_many([PolicyLearner(**ASKED["improvement"], seed=seed) for seed in (1, 2)], logs)
-found["several"] = [one.answer_.lower for one in several]
+results["several"] = [learner.answer_.lower for learner in several]
 try:
     PolicyLearner(epochs=1).fit(logs_of(problem(500, seed=rank)))
 except UsageError as error:
-    found["refused"] = str(error)
+    results["refused"] = str(error)
 with open(f"{folder}/{rank}.json", "w") as file:
-    json.dump(found, file)
-dist.barrier()  # the other may still be at work
-os._exit(0)  # without waiting for the threads of torch, which abort one exit in many
+    json.dump(results, file)
+dist.barrier()  # the other process may still be working
+os._exit(0)  # without waiting for torch's threads, which abort the exit now and then
 """
 ASKED: dict[str, dict[str, Any]] = {
     "improvement": {"epochs": 2, "learning_rate": 0.05},
@@ -59,13 +60,13 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def launched(*command: str, processes: int = 2) -> subprocess.CompletedProcess[str]:
-    """In two processes on this machine."""
+    """Run a command under torchrun on this machine."""
     start = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
     return subprocess.run([*start, *command], capture_output=True, text=True, timeout=240, cwd=ROOT, check=False)
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+def results(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     folder = tmp_path_factory.mktemp("processes")
     (folder / "script.py").write_text(SCRIPT)
     done = launched(str(folder / "script.py"), str(ROOT), str(folder))
@@ -74,35 +75,35 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_two_processes_learn_what_one_does(found: list[dict[str, Any]], name: str) -> None:
-    """1,003 rounds, so that batches cannot be halved; the last of a pass has fewer than are to be shared evenly."""
+def test_two_processes_learn_the_policy_of_one(results: list[dict[str, Any]], name: str) -> None:
+    """1,003 rounds, so that the last batch of an epoch cannot be split evenly."""
     alone: Any = PolicyLearner(**ASKED[name]).fit(logs_of(problem(1003)))
-    first, second = (one[name] for one in found)
+    first, second = (result[name] for result in results)
     assert first["lower"] == second["lower"] == pytest.approx(alone.answer_.lower, abs=1e-6)
     if "means" in first:
         np.testing.assert_allclose(first["means"], means(alone), atol=1e-4)
         assert first["means"] == second["means"]
 
 
-def test_one_writes_checkpoints_and_speaks(found: list[dict[str, Any]]) -> None:
+def test_one_process_writes_checkpoints_and_reports(results: list[dict[str, Any]]) -> None:
     for name in ASKED:
-        assert [one[name]["written"] for one in found] == [2, 0]
-        assert [one[name]["told"] for one in found] == [2, 0]
+        assert [result[name]["written"] for result in results] == [2, 0]
+        assert [result[name]["reports"] for result in results] == [2, 0]
 
 
-def test_many_problems_in_two_processes(found: list[dict[str, Any]]) -> None:
+def test_many_problems_in_two_processes(results: list[dict[str, Any]]) -> None:
     logs = logs_of(problem(1003))
-    for lower, seed in zip(found[0]["several"], (1, 2), strict=True):
+    for lower, seed in zip(results[0]["several"], (1, 2), strict=True):
         alone: Any = Learner(**ASKED["improvement"], seed=seed).fit(logs)
         assert lower == pytest.approx(alone.answer_.lower, abs=1e-6)
 
 
-def test_processes_with_other_rounds_are_refused(found: list[dict[str, Any]]) -> None:
-    for one in found:
-        assert "do not have the same rounds and options" in one["refused"]
+def test_processes_with_different_rounds_are_refused(results: list[dict[str, Any]]) -> None:
+    for result in results:
+        assert "do not have the same rounds and options" in result["refused"]
 
 
-def test_the_command_writes_and_speaks_once(tmp_path: Path) -> None:
+def test_the_command_writes_and_prints_once(tmp_path: Path) -> None:
     data = problem(2_000)
     columns = {"reward": data["reward"], "propensity": data["propensity"], "action": data["action"]}
     columns |= {f"x{k}": data["contexts"][:, k] for k in range(3)} | {f"p{k}": data["logging"][:, k] for k in range(3)}
@@ -117,7 +118,7 @@ def test_the_command_writes_and_speaks_once(tmp_path: Path) -> None:
     assert (tmp_path / "policy.safetensors").exists()
 
 
-def test_a_share_of_every_batch() -> None:
+def test_shares_cover_every_batch() -> None:
     for size in range(20):
-        taken = [place for rank in range(3) for place in list(range(size))[Together(rank, 3).share(size)]]
+        taken = [place for rank in range(3) for place in list(range(size))[ProcessGroup(rank, 3).share(size)]]
         assert taken == list(range(size))

@@ -1,4 +1,4 @@
-"""What a learner refuses: wrong options, unfit logs, known cheats, certificates that were tampered with."""
+"""What a learner refuses: wrong options, unfit logs, known ways to cheat, tampered certificates."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ import torch
 import surelift as sl
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
-from surelift.learning.rule import GaussianRule
+from surelift.learning.policies.gaussian import GaussianRule
 from tests.learning.test_learner import FEW, fit, logs_of, problem
 
 
@@ -20,7 +20,7 @@ def learned() -> PolicyLearner:
     return fit(problem())
 
 
-def test_a_certificate_on_another_policy_does_not_verify(learned: PolicyLearner) -> None:
+def test_a_certificate_does_not_verify_another_policy(learned: PolicyLearner) -> None:
     rule = learned.policy_.rule
     assert isinstance(rule, GaussianRule)
     other = LearnedPolicy(
@@ -34,19 +34,19 @@ def test_a_certificate_on_another_policy_does_not_verify(learned: PolicyLearner)
 
 def test_known_cheats_are_refused(learned: PolicyLearner) -> None:
     data = problem()
-    with pytest.raises(sl.UsageError, match="learned from these very rounds"):
+    with pytest.raises(sl.UsageError, match="learned from these rounds"):
         sl.compare(logs_of(data), {"new": learned})
-    with pytest.raises(sl.UsageError, match="learned from these very rounds"):
+    with pytest.raises(sl.UsageError, match="learned from these rounds"):
         sl.evaluate(logs_of(data).part(200, 2_000), {"new": learned})
-    # Another declared range is no disguise.
-    with pytest.raises(sl.UsageError, match="learned from these very rounds"):
+    # Another declared range does not hide the rounds.
+    with pytest.raises(sl.UsageError, match="learned from these rounds"):
         sl.compare(sl.Logs(**data, reward_range=(0, 1.0000001)), {"new": learned})
     zero = fit(data, prior="zero", intercept=True)
-    # Nor is a detour over other rounds.
+    # Neither does a prior learned from them.
     detour = fit(problem(seed=8), prior=zero)
     with pytest.raises(sl.UsageError, match="voids the certificate"):
         fit(data, prior=detour)
-    with pytest.raises(sl.UsageError, match="learned from these very rounds"):
+    with pytest.raises(sl.UsageError, match="learned from these rounds"):
         sl.compare(logs_of(data), {"new": detour})
     for options in ({}, {"prior": "zero"}, {"policy": "softmax", "objective": "doubly-robust"}):
         with pytest.raises(sl.UsageError, match="fitted on the rounds it predicts"):
@@ -58,45 +58,45 @@ def test_known_cheats_are_refused(learned: PolicyLearner) -> None:
 
 
 @pytest.mark.parametrize(
-    "options, says",
+    "options, message",
     [
-        ({"objective": "best"}, "no objective 'best'"),
-        ({"objective": "ips"}, "does not go with this policy"),
-        ({"policy": "softmax", "objective": "improvement"}, "does not go with this policy"),
+        ({"objective": "best"}, "unknown objective 'best'"),
+        ({"objective": "ips"}, "does not support this policy"),
+        ({"policy": "softmax", "objective": "improvement"}, "does not support this policy"),
         ({"policy": np.ones(3)}, "must be 'gaussian', 'softmax', a torch module or ItemSoftmax"),
-        ({"objective": np.ones(3)}, "no objective"),
-        ({"grid": np.ones(3)}, "no grid"),
-        ({"device": None}, "cannot be used here"),
-        ({"device": "meta"}, "cannot be used here"),
+        ({"objective": np.ones(3)}, "unknown objective"),
+        ({"grid": np.ones(3)}, "unknown grid"),
+        ({"device": None}, "is not available"),
+        ({"device": "meta"}, "is not available"),
         ({"policy": "forest"}, "must be 'gaussian', 'softmax', a torch module or ItemSoftmax"),
         ({"objective": "ls-lin", "order": 2}, "does not use order="),
-        ({"control": "magic"}, "no control 'magic'"),
+        ({"control": "magic"}, "unknown control 'magic'"),
         ({"prior": np.zeros((2, 2))}, "a finite mean for each of 3 actions and 4 features"),
         ({"prior": np.full((3, 4), np.nan)}, "a finite mean"),
         ({"prior_share": 1.0}, "prior_share must leave rounds"),
         ({"control": None}, "control must be"),
         ({"seed": -1}, "seed must be"),
         ({"weight_decay": -1.0}, "weight_decay must be"),
-        ({"policy": torch.nn.Linear(7, 3)}, "does not take 4 features"),
-        ({"policy": torch.nn.Linear(4, 2)}, r"should make scores \(2, 3\)"),
+        ({"policy": torch.nn.Linear(7, 3)}, "does not accept 4 features"),
+        ({"policy": torch.nn.Linear(4, 2)}, r"must return scores of shape \(2, 3\)"),
         ({"policy": torch.nn.ReLU()}, "no parameters"),
-        ({"prior": "best"}, "no prior 'best'"),
-        ({"grid": "wide"}, "no grid 'wide'"),
+        ({"prior": "best"}, "unknown prior 'best'"),
+        ({"grid": "wide"}, "unknown grid 'wide'"),
         ({"policy": "softmax", "holdout": 0.0}, "holdout must leave rounds"),
         ({"delta": 1.5}, "delta"),
         ({"epochs": 0}, "epochs must be a whole number of at least 1"),
         ({"batch_size": 2.5}, "batch_size must be a whole number of at least 1"),
         ({"learning_rate": -1.0}, "learning_rate must be a positive"),
-        ({"covariance": "full"}, "no covariance 'full'"),
+        ({"covariance": "full"}, "unknown covariance 'full'"),
         ({"device": "abacus"}, "device"),
     ],
 )
-def test_what_a_learner_refuses(options: dict[str, Any], says: str) -> None:
-    with pytest.raises(sl.UsageError, match=says):
+def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(sl.UsageError, match=message):
         fit(problem(300), **options)
 
 
-def test_logs_it_cannot_learn_from() -> None:
+def test_unfit_logs_are_refused() -> None:
     data = problem(300)
     del data["contexts"]
     with pytest.raises(sl.UsageError, match="name their columns in contexts="):
@@ -113,12 +113,12 @@ def test_logs_it_cannot_learn_from() -> None:
     data["reward"][3] = 2.0
     with pytest.raises(sl.LogsError, match="outside the declared reward range"):
         fit(data)
-    with pytest.raises(sl.UsageError, match="has not learned yet"):
+    with pytest.raises(sl.UsageError, match="is not fitted yet"):
         PolicyLearner().predict_proba(np.zeros((1, 3)))
 
 
-def test_a_bound_beyond_what_is_possible_is_refused() -> None:
-    """Propensities logged far too small would certify more than there is."""
+def test_an_impossible_bound_is_refused() -> None:
+    """Propensities that are far too small would certify more than the reward range allows."""
     data = problem(600)
     data["propensity"] = np.full(600, 1e-3)
     del data["logging"]
@@ -126,25 +126,25 @@ def test_a_bound_beyond_what_is_possible_is_refused() -> None:
         PolicyLearner(**FEW).fit(sl.Logs(**data, action_count=3))
 
 
-def test_nothing_else_is_overwritten(learned: PolicyLearner, tmp_path: Path) -> None:
+def test_only_policies_are_overwritten(learned: PolicyLearner, tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("r,p\n1,0.5\n")
-    with pytest.raises(sl.UsageError, match="is no policy, so it was not overwritten"):
+    with pytest.raises(sl.UsageError, match="is not a policy, so it was not overwritten"):
         learned.save(str(tmp_path / "log.csv"))
     learned.save(str(tmp_path / "policy"))
     learned.save(str(tmp_path / "policy"))
 
 
-def test_tampering_is_told(learned: PolicyLearner) -> None:
+def test_tampering_is_detected(learned: PolicyLearner) -> None:
     data, policy, certificate = problem(), learned.policy_, learned.certificate_
     assert certificate is not None
     rule = policy.rule
     assert isinstance(rule, GaussianRule)
     text = json.dumps(dict(certificate.content))
-    # A prior that was moved to the policy, and called zero.
+    # A prior moved to the policy, and declared as zero.
     forged = LearnedPolicy(GaussianRule(rule.means, rule.deviation, rule.means), policy.features, None, 3, ())
     stated = json.loads(text)
     stated["options"] |= {"prior": "zero", "set_aside": 0}
-    with pytest.raises(sl.LogsError, match="the prior is zero, and it is not"):
+    with pytest.raises(sl.LogsError, match="states a zero prior"):
         sl.verify(stated, logs_of(data), forged)
     for broken in ({"delta": 0}, {"delta": "x"}, {"set_aside": "x"}, {"control": 5}, {"prior": None}):
         stated = json.loads(text)
@@ -159,17 +159,17 @@ def test_tampering_is_told(learned: PolicyLearner) -> None:
     stated = json.loads(text)
     stated["policies"]["learned"]["mark"] = "0" * 32
     assert "another one" in sl.verify(stated, logs_of(data), policy).differences[0]
-    with pytest.raises(sl.UsageError, match="leave it out"):
+    with pytest.raises(sl.UsageError, match="remove control="):
         sl.verify(certificate, logs_of(data), policy, control=sl.models.given("q"))
 
 
-def test_contexts_that_are_no_table(learned: PolicyLearner) -> None:
+def test_contexts_that_are_not_a_table(learned: PolicyLearner) -> None:
     for contexts in (None, "log.csv", np.zeros((2, 2, 2)), np.array([1j, 2j])):
         with pytest.raises(sl.UsageError, match="contexts"):
             PolicyLearner().fit(contexts, [0, 1], reward=[0, 1], propensity=[0.5, 0.5], action_count=2)
     with pytest.raises(sl.UsageError, match="no column 'x2'"):
         learned.predict_proba({"x0": [0.0], "x1": [0.0]})
-    with pytest.raises(sl.UsageError, match="declared by the logs already"):
+    with pytest.raises(sl.UsageError, match="already declared by the logs"):
         PolicyLearner().fit(logs_of(problem()), reward_range=(0, 10))
     with pytest.raises(sl.LogsError, match="beyond 1e38"):
         learned.predict_proba(np.full((1, 3), 1e300))

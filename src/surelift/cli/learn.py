@@ -75,9 +75,9 @@ def learn(
     )  # fmt: skip
     with _progress(epochs) as tell:
         learner.fit(logs, progress=tell)
-    from surelift.learning.processes import together  # torch, which no other command waits for
+    from surelift.learning.training.processes import process_group  # torch, which no other command waits for
 
-    if not together(device).first:
+    if not process_group(device).first:
         return 0
     learner.save(policy)
     show(learner.answer_, json=json)

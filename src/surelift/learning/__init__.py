@@ -1,21 +1,39 @@
-"""Policies learned from a log, with a bound on what they are worth. Only here is torch needed, and only to learn."""
+"""Learn policies from logged bandit data, each with a certificate. Only learning needs torch; using a policy does not."""
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from surelift.errors import UsageError
+
+if TYPE_CHECKING:
+    from surelift.learning.learned import LearnedPolicy
+    from surelift.learning.learner import PolicyLearner
+    from surelift.learning.many import fit_many
+    from surelift.learning.policies.items import ItemSoftmax
 
 __all__ = ["ItemSoftmax", "LearnedPolicy", "PolicyLearner", "fit_many"]
 
-_PLACES = {"ItemSoftmax": "items", "LearnedPolicy": "learned", "PolicyLearner": "learner", "fit_many": "many"}
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from surelift.errors import UsageError
-
+    """Import on first use, so that ``import surelift`` does not import torch."""
     try:
-        return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+        if name == "LearnedPolicy":
+            from surelift.learning.learned import LearnedPolicy
+
+            return LearnedPolicy
+        if name == "PolicyLearner":
+            from surelift.learning.learner import PolicyLearner
+
+            return PolicyLearner
+        if name == "fit_many":
+            from surelift.learning.many import fit_many
+
+            return fit_many
+        if name == "ItemSoftmax":
+            from surelift.learning.policies.items import ItemSoftmax
+
+            return ItemSoftmax
     except ModuleNotFoundError as error:
         raise UsageError(
-            f"learning needs {error.name}, which is not installed; say: pip install 'surelift[learn]'."
+            f"learning needs {error.name}, which is not installed. Run: pip install 'surelift[learn]'"
         ) from error
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

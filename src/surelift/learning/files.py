@@ -1,4 +1,4 @@
-"""A learned policy as one file: numbers as safetensors, all else as JSON in its header. Loading it executes nothing."""
+"""A learned policy as one safetensors file, with JSON in its header. Loading it executes no code."""
 
 import hashlib
 import json
@@ -22,17 +22,17 @@ def write(path: str | Path, tensors: Mapping[str, Any], content: Mapping[str, An
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The numbers, and what they mean."""
+    """The arrays, and the JSON that describes them."""
     text = metadata_of(path).get("surelift")
     try:
         content = json.loads(text) if text is not None else {}
     except ValueError as error:
         raise LogsError(f"{path} is damaged: its header is not valid JSON ({error}).") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise LogsError(f"{path} is no policy of surelift.")
+        raise LogsError(f"{path} is not a surelift policy.")
     if content.get("version") != VERSION:
         raise LogsError(
-            f"{path} is a policy of version {content.get('version')!r}; this surelift reads version {VERSION}."
+            f"{path} has policy format {content.get('version')!r}, but this version of surelift reads format {VERSION}."
         )
     return dict(library().load_file(path)), content
 
@@ -45,13 +45,13 @@ def is_policy(path: str | Path) -> bool:
 
 
 def refuse_overwriting(path: str | Path) -> None:
-    """A file that is there already is replaced only if it is a policy."""
+    """Raise if the file exists and is not a policy."""
     if Path(path).exists() and not is_policy(path):
-        raise UsageError(f"{path} exists and is no policy, so it was not overwritten; name another file.")
+        raise UsageError(f"{path} exists and is not a policy, so it was not overwritten; choose another file.")
 
 
 def metadata_of(path: str | Path) -> dict[str, str]:
-    """The header of a safetensors file, its length in eight bytes and then JSON: read without the library."""
+    """The metadata of a safetensors file (eight bytes of length, then JSON), read without the safetensors package."""
     try:
         with open(path, "rb") as file:
             length, whole = int.from_bytes(file.read(8), "little"), Path(path).stat().st_size
@@ -60,13 +60,13 @@ def metadata_of(path: str | Path) -> dict[str, str]:
             header = json.loads(file.read(length))
             ends = [part["data_offsets"][1] for name, part in header.items() if name != "__metadata__"]
             if whole != 8 + length + max(ends, default=0):
-                raise ValueError("it is shorter, or longer, than its header says")
+                raise ValueError("its size does not match its header")
             return dict(header.get("__metadata__") or {})
     except FileNotFoundError as error:
-        raise UsageError(f"there is no file {path}.") from error
+        raise UsageError(f"{path} does not exist.") from error
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise LogsError(
-            f"{path} cannot be read as safetensors: {error}. It may be truncated, or another file."
+            f"{path} cannot be read as safetensors: {error}. It may be truncated, or not a policy."
         ) from error
 
 
@@ -75,14 +75,14 @@ def library() -> Any:
         from safetensors import numpy
     except ModuleNotFoundError as error:
         raise UsageError(
-            "a policy's file needs safetensors, which is not installed; say: pip install safetensors."
+            "reading a policy needs safetensors, which is not installed. Run: pip install safetensors"
         ) from error
     return numpy
 
 
 def digest(tensors: Mapping[str, Any]) -> str:
-    """A mark of the numbers, whatever file they are in."""
-    found = hashlib.sha256()
+    """A SHA-256 digest of named arrays."""
+    digest = hashlib.sha256()
     for name in sorted(tensors):
-        found.update(name.encode() + str(tensors[name].shape).encode() + tensors[name].tobytes())
-    return found.hexdigest()
+        digest.update(name.encode() + str(tensors[name].shape).encode() + tensors[name].tobytes())
+    return digest.hexdigest()

@@ -1,15 +1,11 @@
-"""``PolicyLearner``: from a log to a new policy and the proof that it is better, in scikit-learn's words."""
+"""``PolicyLearner``: from a log to a new policy with a certificate, with a scikit-learn interface."""
 
-import copy
-import hashlib
 import inspect
 import json
-import pickle
 from collections.abc import Callable, Generator
 from dataclasses import replace
 from typing import Any, Literal
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -19,21 +15,25 @@ from surelift.decisions.compare import compare
 from surelift.decisions.method import check_delta
 from surelift.errors import UsageError, share
 from surelift.grids import Grid
-from surelift.learning import files
-from surelift.learning.checkpoint import Checkpoint
-from surelift.learning.features import standardised
-from surelift.learning.fit import train
+from surelift.learning.data.buffered import buffered
+from surelift.learning.data.contexts import as_logs
+from surelift.learning.data.dataset import Dataset
+from surelift.learning.data.fingerprints import decision_fingerprint
+from surelift.learning.data.survey import LogSurvey, survey
 from surelift.learning.guarantee import NAME, guarantee_of
-from surelift.learning.item_rule import ItemRule
-from surelift.learning.items import ItemSoftmax, SampledSoftmax
-from surelift.learning.learned import LearnedPolicy, ModuleRule, Rule, SoftmaxRule, as_table
-from surelift.learning.options import Choice
-from surelift.learning.policies import LinearGaussian, SoftmaxOfScores
-from surelift.learning.prior import Prior, given_prior
-from surelift.learning.processes import own_device
-from surelift.learning.rows import Rows, Survey, decided_fingerprint, survey, tables_of
-from surelift.learning.rule import GaussianRule
-from surelift.learning.training import Problem, Training
+from surelift.learning.identity import identity_of
+from surelift.learning.learned import LEARNED_FROM, LearnedPolicy, LearnedReader
+from surelift.learning.objectives.options import ObjectiveOptions
+from surelift.learning.policies.builder import Parameters, build_policy
+from surelift.learning.policies.gaussian import GaussianRule
+from surelift.learning.policies.items import ItemSoftmax, SampledSoftmax
+from surelift.learning.policies.modules import LinearGaussian
+from surelift.learning.prior import Prior, user_prior, zero_prior
+from surelift.learning.training.blocks import room
+from surelift.learning.training.checkpoint import Checkpoint
+from surelift.learning.training.loop import train
+from surelift.learning.training.problem import LearningProblem, TrainingOptions
+from surelift.learning.training.processes import local_device
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import as_policy
@@ -41,21 +41,22 @@ from surelift.results.guarantee import Guarantee
 from surelift.results.improvement import Improvement
 
 Progress = Callable[[int, int, float], None]
-"""Called after every pass over the rounds: its number, how many there are at most, and the bound so far."""
-Learned = dict[str, torch.Tensor]
-CHOOSING = 0.15
-"""The share of the rounds to learn from that choose the best pass."""
+"""Called after every epoch with its number, the maximum number of epochs, and the bound."""
+VALIDATION_SHARE = 0.15
+"""The share of the rounds before the held-out ones that is used for early stopping."""
 
 
 class PolicyLearner:
-    """Learns a policy that carries its own certificate.
+    """Learns a policy together with its certificate.
 
-    A "gaussian" policy is a random linear rule: it is certified on the very rounds it was learned from, since the bound
-    holds for all such rules at once and pays for the distance from a prior. The prior is "fitted" on the first
-    ``prior_share`` of the rounds, which then certify nothing, or "zero", or means of your own, (actions, features), fixed
-    before these rounds. "softmax" and any torch module from features to one score per action maximise a plain estimate
-    (``objective="logarithmic-smoothing"``, "ips", "snips", "doubly-robust"), take the pass that the rounds before the last
-    ``holdout`` bound best, and are certified on those last; so is ``ItemSoftmax``, for very many items.
+    A "gaussian" policy draws the weights of a linear policy at random. It is certified on the rounds it was learned from,
+    since its bound holds for all such policies at once, at the price of the KL divergence from a prior (PAC-Bayes). The
+    prior is "fitted" on the first ``prior_share`` of the rounds, which then certify nothing, or "zero", or an array of
+    means, (actions, features), fixed before seeing these rounds.
+
+    "softmax", a torch module from features to one score per action, or ``ItemSoftmax`` (for many items) maximises a plain
+    estimate (``objective="logarithmic-smoothing"``, "ips", "snips", "doubly-robust"), stops early on validation rounds, and
+    is certified on the last ``holdout`` of the rounds.
     """
 
     def __init__(
@@ -85,9 +86,9 @@ class PolicyLearner:
         device: str = "cpu",
         checkpoint: str | None = None,
     ) -> None:
-        given = locals()
+        arguments = locals()
         for name in _PARAMETERS:
-            setattr(self, name, given[name])
+            setattr(self, name, arguments[name])
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _PARAMETERS}
@@ -100,8 +101,8 @@ class PolicyLearner:
         return self
 
     def __repr__(self) -> str:
-        usual = {name: one.default for name, one in inspect.signature(type(self)).parameters.items()}
-        shown = {name: value for name, value in self.get_params().items() if value is not usual[name]}
+        defaults = {name: parameter.default for name, parameter in inspect.signature(type(self)).parameters.items()}
+        shown = {name: value for name, value in self.get_params().items() if value is not defaults[name]}
         return f"PolicyLearner({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
     def fit(
@@ -118,28 +119,28 @@ class PolicyLearner:
         reward_range: tuple[float, float] = (0, 1),
         progress: Progress | None = None,
     ) -> "PolicyLearner":
-        """Learn from ``Logs`` with ``contexts=`` and ``action=``, or from a frame or matrix with arrays beside it."""
-        given = {
+        """Learn from ``Logs`` that declare ``contexts`` and ``action``, or from a frame or matrix with arrays beside it."""
+        columns = {
             "action": action, "reward": reward, "cost": cost, "propensity": propensity, "logging": logging,
             "actions": actions, "action_count": action_count,
         }  # fmt: skip
-        logs = _logs_of(contexts, {name: value for name, value in given.items() if value is not None}, reward_range)
-        steps = self.steps(logs, progress)
+        columns = {name: column for name, column in columns.items() if column is not None}
+        steps = self.steps(as_logs(contexts, columns, reward_range), progress)
         problem = next(steps, None)
         while problem is not None:
-            # Seeds are set within, and the user's own stream of random numbers goes on as if nothing had been.
+            # Training sets its own seeds; the user's random state stays untouched.
             with torch.random.fork_rng():
-                (learned,) = train([problem])
-            problem = advanced(steps, learned)
+                (parameters,) = train([problem])
+            problem = next_problem(steps, parameters)
         return self
 
-    def steps(self, logs: Logs, progress: Progress | None = None) -> Generator[Problem, Learned, None]:
-        """``fit``, for one who trains: yields the problems on the way, and goes on with what was learned of each."""
-        choice, _ = self._choice(), self._training()
-        fit = self._fit_certified if choice.certifies else self._fit_plain
+    def steps(self, logs: Logs, progress: Progress | None = None) -> Generator[LearningProblem, Parameters, None]:
+        """``fit`` as a generator: it yields the problems to train, and expects the parameters of each to be sent back."""
+        options, _ = self._objective_options(), self._training_options()
+        fit = self._fit_gaussian if options.certifies else self._fit_with_holdout
         self.policy_: LearnedPolicy
         self.answer_: Guarantee | Improvement
-        self.policy_, self.answer_ = yield from fit(logs, choice, progress)
+        self.policy_, self.answer_ = yield from fit(logs, options, progress)
         assert self.policy_.certificate is not None
         self.certificate_: Certificate = self.policy_.certificate
         self.classes_ = self.policy_.classes_
@@ -148,7 +149,7 @@ class PolicyLearner:
         return self._fitted().predict_proba(contexts)
 
     def predict(self, contexts: Any) -> Any:
-        """The likeliest action of every context. It carries no certificate: ``sample`` does."""
+        """The most likely action of every context. The certificate does not cover it; it covers ``sample``."""
         return self._fitted().predict(contexts)
 
     def sample(self, contexts: Any, seed: Any = None) -> Any:
@@ -162,236 +163,168 @@ class PolicyLearner:
 
     def _fitted(self) -> LearnedPolicy:
         if not hasattr(self, "policy_"):
-            raise UsageError("this learner has not learned yet; call fit first.")
+            raise UsageError("this learner is not fitted yet; call fit first.")
         return self.policy_
 
-    def _choice(self) -> Choice:
-        mine = self.get_params()
-        certifies = isinstance(mine["policy"], str) and mine["policy"] == "gaussian"
-        usual = "improvement" if certifies else "logarithmic-smoothing"
+    def _objective_options(self) -> ObjectiveOptions:
+        params = self.get_params()
+        policy, objective, covariance = params["policy"], params["objective"], params["covariance"]
+        gaussian = isinstance(policy, str) and policy == "gaussian"
+        if objective is None:
+            objective = "improvement" if gaussian else "logarithmic-smoothing"
         names = ("control", "grid", "smoothing", "order", "clip", "baseline", "alpha")
-        objective = usual if mine["objective"] is None else mine["objective"]
-        choice = Choice(objective=objective, **{name: mine[name] for name in names})
-        check_delta(mine["delta"])
-        if mine["covariance"] not in ("shared", "diagonal"):
-            raise UsageError(f"no covariance {mine['covariance']!r}; it is 'shared' or 'diagonal'.")
-        policy = mine["policy"]
+        options = ObjectiveOptions(objective=objective, **{name: params[name] for name in names})
+        check_delta(params["delta"])
+        if covariance not in ("shared", "diagonal"):
+            raise UsageError(f"unknown covariance {covariance!r}; use 'shared' or 'diagonal'.")
         named = isinstance(policy, str) and policy in ("gaussian", "softmax")
         if not isinstance(policy, nn.Module | ItemSoftmax) and not named:
             raise UsageError(f"policy must be 'gaussian', 'softmax', a torch module or ItemSoftmax, but is {policy!r}.")
-        if certifies != choice.certifies:
+        if gaussian != options.certifies:
             raise UsageError(
-                f"objective {choice.objective!r} does not go with this policy: bounds that certify on the rounds they learn "
-                "from are of policy 'gaussian', plain estimates of 'softmax', a torch module or ItemSoftmax."
+                f"objective {options.objective!r} does not support this policy: certified bounds need policy 'gaussian', "
+                "plain estimates need 'softmax', a torch module or ItemSoftmax."
             )
-        return choice
+        return options
 
-    def _training(self) -> Training:
+    def _training_options(self) -> TrainingOptions:
+        params = self.get_params()
         names = ("epochs", "batch_size", "learning_rate", "weight_decay", "patience", "seed")
-        return Training(**{name: getattr(self, name) for name in names}, device=own_device(self.get_params()["device"]))
+        return TrainingOptions(**{name: params[name] for name in names}, device=local_device(params["device"]))
 
-    def _fit_certified(
-        self, logs: Logs, choice: Choice, progress: Progress | None
-    ) -> Generator[Problem, Learned, tuple[LearnedPolicy, Guarantee]]:
-        mine = self.get_params()
-        found = survey(logs, intercept=mine["intercept"])
-        features, actions = found.features, found.actions
-        parts: tuple[Fingerprint, ...] = (found.rounds,)
-        fitted = isinstance(mine["prior"], str) and mine["prior"] == "fitted"
-        aside = int(share("prior_share", mine["prior_share"]) * logs.count()) if fitted else 0
-        if aside >= logs.count():
-            raise UsageError("prior_share must leave rounds to certify with.")
-        left = logs
+    def _fit_gaussian(
+        self, logs: Logs, options: ObjectiveOptions, progress: Progress | None
+    ) -> Generator[LearningProblem, Parameters, tuple[LearnedPolicy, Guarantee]]:
+        """Learn a Gaussian policy and certify it on the rounds it was learned from, except those that fitted the prior."""
+        params, rounds = self.get_params(), logs.count()
+        fitted = isinstance(params["prior"], str) and params["prior"] == "fitted"
+        aside = int(share("prior_share", params["prior_share"]) * rounds) if fitted else 0
+        if rounds and aside >= rounds:
+            raise UsageError("prior_share must leave rounds to certify the policy on.")
+        surveyed = survey(logs, intercept=params["intercept"], cuts=(aside,) if aside else (), standardise=bool(aside))
+        learned_from = (surveyed.all_decisions, *(surveyed.decisions if aside else ()))
+        refuse_model_of(options, learned_from)
         if aside:
-            before, left = logs.part(0, aside), logs.part(aside, logs.count())
-            parts += (decided_fingerprint(before), decided_fingerprint(left))
-        refuse_model(choice, parts)
-        if aside:
-            features = standardised(features, tables_of(before, features.names))
-            # The same learning on the rounds that are set aside, from zero.
-            problem = self._problem_of(
-                before, choice, given_prior("zero", features, actions, found.rounds), found, None
-            )
-            learned = yield replace(problem, checkpoint=None)
-            told = f"fitted on the first {aside:,} rounds, which certify nothing"
-            prior = Prior(learned["means"].numpy(), told, features)
+            layout, actions = surveyed.layout, surveyed.actions
+            before, dataset = Dataset.of_parts(logs, (aside, rounds), layout, actions, options.model)
+            # The prior is the same kind of policy, learned on the rounds set aside from a zero prior.
+            start = zero_prior(layout, actions)
+            parameters = yield replace(self._gaussian_problem(before, options, start, surveyed), checkpoint=None)
+            before.release()
+            description = f"fitted on the first {aside:,} rounds, which certify nothing"
+            prior = Prior(parameters["means"].numpy(), description, layout)
         else:
-            given = mine["prior"]
-            given = given._fitted() if isinstance(given, PolicyLearner) else given
-            prior = given_prior(given, features, actions, found.rounds)
-            # What the prior has seen, the policy has seen.
-            parts += prior.seen
-        problem = self._problem_of(left, choice, prior, found, progress)
-        learned = yield problem
-        rule = GaussianRule(learned["means"].numpy(), learned["deviation"].numpy(), prior.means)
-        control: Any = choice.control if choice.model is None else dict(choice.model.describe())
+            form = params["prior"]._fitted() if isinstance(params["prior"], PolicyLearner) else params["prior"]
+            prior = user_prior(form, surveyed.layout, surveyed.actions, surveyed.all_decisions)
+            # The policy depends on the rounds its prior was learned from.
+            learned_from += prior.learned_from
+            dataset = Dataset(logs, prior.layout, surveyed.actions, options.model)
+        problem = self._gaussian_problem(dataset, options, prior, surveyed, progress)
+        parameters = yield problem
+        rule = GaussianRule(parameters["means"].numpy(), parameters["deviation"].numpy(), prior.means)
+        policy = LearnedPolicy(rule, prior.layout, logs.declaration.actions, surveyed.actions, learned_from)
+        asked = self._certificate_options(options, prior, aside)
+        device = None if params["device"] == "cpu" else problem.options.device
+        read = dataset, surveyed.contents[-1]
+        answer = guarantee_of(policy, logs, asked, control=options.model, read=read, device=device)
+        return replace(policy, certificate=Certificate.of(answer), asked=asked), answer
+
+    def _certificate_options(self, options: ObjectiveOptions, prior: Prior, aside: int) -> dict[str, Any]:
+        """The options that the certificate of a Gaussian policy depends on."""
+        control: Any = options.control if options.model is None else dict(options.model.describe())
         asked = {
-            "objective": choice.objective, "control": control, "delta": mine["delta"], "set_aside": aside,
-            "prior": prior.told,
+            "objective": options.objective, "control": control, "delta": self.get_params()["delta"], "set_aside": aside,
+            "prior": prior.description,
         }  # fmt: skip
         for name in ("grid", "smoothing", "order", "clip", "baseline", "alpha"):
-            value = getattr(choice, name)
+            value = getattr(options, name)
             if value is not None:
                 asked[name] = value.describe() if isinstance(value, Grid) else value
-        bare = LearnedPolicy(rule, prior.features, logs.declaration.actions, actions, parts)
-        read = problem.rows, None if aside else found.everything
-        device = None if mine["device"] == "cpu" else problem.training.device
-        answer = guarantee_of(bare, logs, asked, control=choice.model, read=read, device=device)
-        return replace(bare, certificate=Certificate.of(answer), asked=asked), answer
+        return asked
 
-    def _problem_of(
-        self, logs: Logs, choice: Choice, prior: Prior, found: Survey, progress: Progress | None
-    ) -> Problem:
-        """To learn a random rule from these rounds, from the prior on."""
-        features, actions = prior.features, found.actions
-        rows = Rows(logs, features, actions, choice.model)
-        objective = choice.build(
-            rounds=rows.rounds, actions=actions, distributions=logs.declaration.logging is not None
+    def _gaussian_problem(
+        self,
+        dataset: Dataset,
+        options: ObjectiveOptions,
+        prior: Prior,
+        surveyed: LogSurvey,
+        progress: Progress | None = None,
+    ) -> LearningProblem:
+        objective = options.build(
+            rounds=dataset.rounds,
+            actions=dataset.actions,
+            distributions=dataset.logs.declaration.logging is not None,
         )
-        policy = LinearGaussian(
-            torch.from_numpy(prior.means.copy()), self.get_params()["covariance"], unseen=features.unseen()
-        )
-        return self._problem(policy, objective, rows, found.everything, progress)
+        covariance = self.get_params()["covariance"]
+        policy = LinearGaussian(torch.from_numpy(prior.means.copy()), covariance, unseen=prior.layout.unseen())
+        return self._problem(policy, objective, dataset, surveyed.all_contents, progress)
 
     def _problem(
-        self, policy: Any, objective: Any, rows: Rows, rounds: Fingerprint, progress: Progress | None
-    ) -> Problem:
-        mine, training = self.get_params(), self._training()
-        setting = {name: _mark(value) for name, value in mine.items() if name not in ("checkpoint", "epochs", "device")}
-        mark = json.dumps({**setting, "rounds": str(rounds)})
-        return Problem(
-            policy, objective, rows, training, mine["delta"], mark,
-            None if mine["checkpoint"] is None else Checkpoint(mine["checkpoint"], mark),
+        self, policy: Any, objective: Any, dataset: Dataset, rounds: Fingerprint, progress: Progress | None
+    ) -> LearningProblem:
+        params, training = self.get_params(), self._training_options()
+        if isinstance(params["prior"], PolicyLearner):
+            params["prior"] = params["prior"]._fitted()
+        relevant = {name: value for name, value in params.items() if name not in ("checkpoint", "epochs", "device")}
+        identity = json.dumps({**{name: identity_of(value) for name, value in relevant.items()}, "rounds": str(rounds)})
+        return LearningProblem(
+            policy, objective, dataset, training, params["delta"], identity,
+            None if params["checkpoint"] is None else Checkpoint(params["checkpoint"], identity),
             None if progress is None else lambda epoch, bound: progress(epoch, training.epochs, bound),
         )  # fmt: skip
 
-    def _fit_plain(
-        self, logs: Logs, choice: Choice, progress: Progress | None
-    ) -> Generator[Problem, Learned, tuple[LearnedPolicy, Improvement]]:
-        mine = self.get_params()
-        surveyed = survey(logs, intercept=mine["intercept"])
-        actions, rounds = surveyed.actions, logs.count()
-        cut = rounds - int(share("holdout", mine["holdout"]) * rounds)
-        if not 0 < cut < rounds:
-            raise UsageError("holdout must leave rounds to learn from, and rounds to certify with.")
-        # Of the rounds to learn from, the last tell which pass was the best.
-        some = max(1, int(CHOOSING * cut))
-        if cut == some:
-            raise UsageError(f"{cut} rounds are left to learn from, which are too few.")
-        learned_on, choosing, judge = logs.part(0, cut - some), logs.part(cut - some, cut), logs.part(cut, rounds)
-        parts = (surveyed.rounds, decided_fingerprint(logs.part(0, cut)))
-        refuse_model(choice, (*parts, decided_fingerprint(judge)))
-        # From the rounds to learn from alone: not even which texts there are may come from those that judge.
-        features = survey(learned_on, intercept=mine["intercept"]).features
-        features = standardised(features, tables_of(learned_on, features.names))
-        rows = Rows(learned_on, features, actions, choice.model)
-        policy, finished = _plain_policy(mine["policy"], features.size, actions)
-        estimate = choice.estimate(rounds=rows.rounds, linear=isinstance(policy, SampledSoftmax))
-        problem = self._problem(policy, estimate, rows, surveyed.everything, progress)
-        found = yield replace(problem, choosing=Rows(choosing, features, actions, choice.model))
-        rule = finished(found)
-        bare = LearnedPolicy(rule, features, logs.declaration.actions, actions, parts)
-        answer = compare(judge, {NAME: as_policy(bare)}, delta=mine["delta"])
-        asked = {"judged": [cut, rounds]}
-        return replace(bare, certificate=Certificate.of(answer), asked=asked), answer
+    def _fit_with_holdout(
+        self, logs: Logs, options: ObjectiveOptions, progress: Progress | None
+    ) -> Generator[LearningProblem, Parameters, tuple[LearnedPolicy, Improvement]]:
+        """Maximise an estimate on the first rounds, stop early on the next, and certify the policy on the last."""
+        params, rounds = self.get_params(), logs.count()
+        held_out = rounds - int(share("holdout", params["holdout"]) * rounds)
+        if rounds and not 0 < held_out < rounds:
+            raise UsageError("holdout must leave rounds to learn from and rounds to certify the policy on.")
+        validation = held_out - max(1, int(VALIDATION_SHARE * held_out))
+        if rounds and not validation:
+            raise UsageError(f"only {held_out} rounds are left to learn from, which is too few.")
+        # The layout comes from the training rounds alone: even the set of categories must not depend on held-out rounds.
+        surveyed = survey(
+            logs,
+            intercept=params["intercept"],
+            cuts=(validation, held_out),
+            layout_from_first_part=True,
+            standardise=True,
+        )
+        layout, actions = surveyed.layout, surveyed.actions
+        seen, unseen = surveyed.decisions[0] + surveyed.decisions[1], surveyed.decisions[2]
+        learned_from = (surveyed.all_decisions, seen)
+        refuse_model_of(options, (*learned_from, unseen))
+        if unseen in learned_from:
+            raise UsageError(LEARNED_FROM)
+        training, choosing = Dataset.of_parts(logs, (validation, held_out), layout, actions, options.model)
+        policy, rule_of = build_policy(params["policy"], layout.size, actions)
+        estimate = options.estimate(rounds=training.rounds, linear=isinstance(policy, SampledSoftmax))
+        problem = self._problem(policy, estimate, training, surveyed.all_contents, progress)
+        parameters = yield replace(problem, validation=choosing)
+        learned = LearnedPolicy(rule_of(parameters), layout, logs.declaration.actions, actions, learned_from)
+        judge = logs.part(held_out, rounds)
+        if Dataset(judge, layout, actions).max_bytes <= room("cpu"):
+            judge = buffered(judge)
+        answer = compare(judge, {NAME: as_policy(LearnedReader(learned, [judge]))}, delta=params["delta"])
+        asked = {"judged": [held_out, rounds]}
+        return replace(learned, certificate=Certificate.of(answer), asked=asked), answer
 
 
-def advanced(steps: Generator[Problem, Learned, None], learned: Learned) -> Problem | None:
-    """The next problem, or None where all is done."""
+def next_problem(steps: Generator[LearningProblem, Parameters, None], parameters: Parameters) -> LearningProblem | None:
+    """Continue with the parameters of the last problem; None when the fit is done."""
     try:
-        return steps.send(learned)
+        return steps.send(parameters)
     except StopIteration:
         return None
 
 
-def _mark(value: Any) -> str:
-    """What tells an option from another, also where it is too long to be written out."""
-    if isinstance(value, PolicyLearner):
-        value = value._fitted()
-    if isinstance(value, LearnedPolicy):
-        return str(value.describe()["mark"])
-    if isinstance(value, ItemSoftmax):
-        arrays = {"items": value.embeddings, **({} if value.start is None else {"start": value.start})}
-        return f"{files.digest(arrays)} {value.retrieved} {value.draws}"
-    if isinstance(value, nn.Module):
-        return files.digest({name: tensor.detach().cpu().numpy() for name, tensor in value.state_dict().items()})
-    if hasattr(value, "predictable"):
-        return _mark_of_model(value)
-    return files.digest({"array": value}) if isinstance(value, np.ndarray) else repr(value)
-
-
-def _mark_of_model(model: Any) -> str:
-    """By what it is made of, not by where it lies in memory: the same in every process and at every start."""
-    estimator, other = getattr(model, "estimator", None), getattr(model, "logs", None)
-    try:
-        made_of = hashlib.sha256(pickle.dumps(estimator)).hexdigest()
-    except (pickle.PicklingError, TypeError, AttributeError):
-        made_of = type(estimator).__name__
-    rounds = str(decided_fingerprint(other)) if isinstance(other, Logs) else ""
-    return f"{json.dumps(model.describe())} {made_of} {rounds}"
-
-
-def _plain_policy(form: Any, features: int, actions: int) -> tuple[nn.Module, Callable[[Learned], Rule]]:
-    """The policy to learn, and what makes a rule of what it has learned."""
-    if isinstance(form, ItemSoftmax):
-        policy = SampledSoftmax(form, form.first_weights(features, actions))
-        return policy, lambda found: ItemRule(found["weights"].numpy(), form.embeddings)
-    if isinstance(form, str):
-        linear = nn.Linear(features, actions, bias=False)
-        nn.init.zeros_(linear.weight)
-        return SoftmaxOfScores(linear), lambda found: SoftmaxRule(found["weight"].numpy())
-    # A copy: what was certified must not change when the user's own module does.
-    module = copy.deepcopy(form)
-    _check_module(module, features, actions)
-
-    def finished(found: Learned) -> Rule:
-        module.load_state_dict(found)
-        return ModuleRule(module.eval())
-
-    return SoftmaxOfScores(module), finished
-
-
-def _check_module(module: nn.Module, features: int, actions: int) -> None:
-    try:
-        device = next((one.device for one in module.parameters() if one.requires_grad), None)
-        if device is None:
-            raise UsageError("the module has no parameters to learn.")
-        with torch.no_grad():
-            shape = tuple(module.eval()(torch.zeros(2, features, device=device)).shape)
-    except UsageError:
-        raise
-    except Exception as error:
-        raise UsageError(f"the module does not take {features} features: {error!r}") from error
-    if shape != (2, actions):
-        raise UsageError(
-            f"of two rows of {features} features the module should make scores (2, {actions}), not {shape}."
-        )
-
-
-def refuse_model(choice: Choice, parts: tuple[Fingerprint, ...]) -> None:
-    """A reward model fitted on the rounds that are to be certified would know them."""
-    fitted_on = getattr(choice.model, "logs", None)
-    if isinstance(fitted_on, Logs) and decided_fingerprint(fitted_on) in parts:
+def refuse_model_of(options: ObjectiveOptions, parts: tuple[Fingerprint, ...]) -> None:
+    """Refuse a reward model fitted on any of these parts: it would know the rounds to be certified."""
+    fitted_on = getattr(options.model, "logs", None)
+    if isinstance(fitted_on, Logs) and decision_fingerprint(fitted_on) in parts:
         raise UsageError(SAME_ROUNDS)
 
 
 _PARAMETERS = tuple(inspect.signature(PolicyLearner.__init__).parameters)[1:]
-
-
-def _logs_of(contexts: Any, given: dict[str, Any], reward_range: tuple[float, float]) -> Logs:
-    if isinstance(contexts, Logs):
-        if given or tuple(reward_range) != (0, 1):
-            raise UsageError(f"{next(iter(given), 'reward_range')}= is declared by the logs already; leave it out.")
-        return contexts
-    if contexts is None or isinstance(contexts, str):
-        raise UsageError("give Logs, or contexts as a frame or a matrix; a file goes into Logs first.")
-    labels: dict[str, Any] = {name: given.pop(name) for name in ("actions", "action_count") if name in given}
-    table = as_table(contexts)
-    columns = {name: table[name] for name in table.column_names}
-    clash = [name for name in given if name in columns]
-    if clash:
-        raise UsageError(f"the contexts have a column {clash[0]!r}, which is also an argument of fit; rename it.")
-    if "logging" in given:
-        given["logging"] = np.asarray(given["logging"])
-    declared: dict[str, Any] = {**{name: name for name in given}, **labels}
-    return Logs({**columns, **given}, contexts=list(columns), reward_range=reward_range, **declared)

@@ -1,4 +1,4 @@
-"""Many problems with one call: alike ones are trained as one batch, each as if it were alone."""
+"""Fit many learners with one call: similar problems are trained together, with the results of separate fits."""
 
 import os
 from collections.abc import Callable, Generator, Sequence
@@ -8,65 +8,68 @@ from typing import Any
 import torch
 
 from surelift.errors import UsageError
-from surelift.learning.fit import train
-from surelift.learning.learner import Learned, PolicyLearner, advanced
-from surelift.learning.training import Problem
+from surelift.learning.learner import PolicyLearner, next_problem
+from surelift.learning.policies.builder import Parameters
+from surelift.learning.training.loop import train
+from surelift.learning.training.problem import LearningProblem
 from surelift.logs.logs import Logs
 
 Progress = Callable[[int, int, int, float], None]
-"""Called after every pass: the number of the problem, of the pass, how many there are at most, and the bound so far."""
+"""Called after every epoch with the number of the problem, of the epoch, the maximum number of epochs, and the bound."""
 
 
 def fit_many(
     learners: Sequence[PolicyLearner], logs: Logs | Sequence[Logs], *, progress: Progress | None = None
 ) -> list[PolicyLearner]:
-    """Fit each learner to its log, or all to the same one.
+    """Fit each learner to its logs, or all of them to the same logs.
 
-    Whatever temperatures, seeds, folds and objectives they are of: problems with as many rounds and the same epochs, batch
-    size, learning rate and device take their steps together, on a GPU as one recorded step. Each comes out as its own
-    ``fit`` would have it, up to rounding.
+    Problems with the same number of rounds, epochs, batch size, learning rate and device take their steps together, on a GPU
+    as one CUDA graph; seeds, priors and objectives may differ. The results are those of separate calls of ``fit``, up to
+    rounding.
     """
     learners = [learners] if isinstance(learners, PolicyLearner) else list(learners)
     each = [logs] * len(learners) if isinstance(logs, Logs) else list(logs)
-    for one in (*learners, *each):
-        if not isinstance(one, PolicyLearner | Logs):
-            raise UsageError(f"give PolicyLearners and Logs; there is a {type(one).__name__} among them.")
+    for argument in (*learners, *each):
+        if not isinstance(argument, PolicyLearner | Logs):
+            raise UsageError(f"fit_many takes PolicyLearners and Logs, not {type(argument).__name__}.")
     if len(each) != len(learners):
         raise UsageError(
-            f"there are {len(learners)} learners and {len(each)} logs; give one log for each, or one for all."
+            f"there are {len(learners)} learners but {len(each)} logs; pass logs for each learner, or one for all."
         )
     if any(learner.get_params()["checkpoint"] is not None for learner in learners):
-        raise UsageError("problems that are learned together keep no checkpoints; leave checkpoint= out.")
+        raise UsageError("fit_many does not support checkpoints; remove checkpoint=.")
     if len({id(learner) for learner in learners}) < len(learners):
-        raise UsageError("the same learner is there twice; make one for each problem.")
+        raise UsageError("the same learner appears twice; create one for each problem.")
 
-    def told(number: int) -> Any:
-        return None if progress is None else lambda *passed: progress(number, *passed)
+    def report(number: int) -> Any:
+        return None if progress is None else lambda *epoch: progress(number, *epoch)
 
     running = {
-        number: learner.steps(log, told(number))
+        number: learner.steps(log, report(number))
         for number, (learner, log) in enumerate(zip(learners, each, strict=True))
     }
-    # Reading a log and certifying on it are of each problem alone; most of it runs outside Python's lock.
+    # Reading and certifying are separate for each problem, and mostly release the GIL.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        waiting = _found(running, pool.map(lambda steps: next(steps, None), running.values()))
+        waiting = _unfinished(running, pool.map(lambda steps: next(steps, None), running.values()))
         while waiting:
-            learned = _trained(waiting)
+            learned = _train_all(waiting)
             left = {number: running[number] for number in waiting}
-            waiting = _found(left, pool.map(advanced, left.values(), [learned[number] for number in left]))
+            waiting = _unfinished(left, pool.map(next_problem, left.values(), [learned[number] for number in left]))
     return list(learners)
 
 
-def _found(running: dict[int, Generator[Problem, Learned, None]], problems: Any) -> dict[int, Problem]:
+def _unfinished(
+    running: dict[int, Generator[LearningProblem, Parameters, None]], problems: Any
+) -> dict[int, LearningProblem]:
     return {number: problem for number, problem in zip(running, problems, strict=True) if problem is not None}
 
 
-def _trained(problems: dict[int, Problem]) -> dict[int, Learned]:
-    """Those of one schedule together."""
+def _train_all(problems: dict[int, LearningProblem]) -> dict[int, Parameters]:
+    """Train problems of the same schedule together."""
     schedules: dict[Any, list[int]] = {}
     for number, problem in problems.items():
         schedules.setdefault(problem.schedule, []).append(number)
-    learned: dict[int, Learned] = {}
+    learned: dict[int, Parameters] = {}
     with torch.random.fork_rng():
         for numbers in schedules.values():
             learned |= dict(zip(numbers, train([problems[number] for number in numbers]), strict=True))

@@ -1,0 +1,1 @@
+"""From logged rounds to training examples: features, fingerprints, data sets."""

@@ -1,0 +1,112 @@
+"""The rounds of a log, or of a part of it, as examples to learn from."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import accumulate, groupby
+from operator import itemgetter
+
+from surelift.arrays import FloatArray
+from surelift.controls.model import RewardModel
+from surelift.errors import LogsError
+from surelift.learning.data.examples import Examples, examples_of, index_among
+from surelift.learning.data.features import FeatureLayout
+from surelift.learning.data.rounds import split_batches
+from surelift.learning.data.survey import SUBJECT
+from surelift.logs.batch import ROWS_PER_BATCH, Needs
+from surelift.logs.faults import refuse_faults
+from surelift.logs.logs import Logs
+from surelift.logs.rounds import Rounds
+from surelift.policies.policy import action_counts
+
+
+class Dataset:
+    """All rounds in order, ``ROWS_PER_BATCH`` at a time: from memory once they are kept, else read again each time."""
+
+    def __init__(self, logs: Logs, layout: FeatureLayout, actions: int, model: RewardModel | None = None) -> None:
+        self.logs, self.layout, self.actions, self.model = logs, layout, actions, model
+        self.rounds = logs.count()
+        self._kept: Examples | None = None
+        self._read_together: tuple[Logs, Sequence[Dataset]] = logs, (self,)
+
+    @classmethod
+    def of_parts(
+        cls, logs: Logs, cuts: Sequence[int], layout: FeatureLayout, actions: int, model: RewardModel | None = None
+    ) -> "list[Dataset]":
+        """One data set up to each round in ``cuts``, the first from round 0; one pass reads them all into memory."""
+        parts = [logs.part(first, last) for first, last in zip((0, *cuts), cuts, strict=False)]
+        datasets = [cls(part, layout, actions, model) for part in parts]
+        for dataset in datasets:
+            dataset._read_together = logs, datasets
+        return datasets
+
+    def __iter__(self) -> Iterator[Examples]:
+        if self._kept is not None:
+            return self._kept.pieces(ROWS_PER_BATCH)
+        return regrouped((examples for _, examples in _read(self.logs, [self])), ROWS_PER_BATCH)
+
+    def keep(self, *, room: float = 0.0) -> None:
+        """Read all rounds into memory, along with the other parts of the log if all fit in ``room`` bytes."""
+        if self._kept is not None:
+            return
+        logs, datasets = self._read_together
+        if sum(dataset.max_bytes for dataset in datasets) > room:
+            logs, datasets = self.logs, [self]
+        examples: list[list[Examples]] = [[] for _ in datasets]
+        for number, part in _read(logs, datasets):
+            examples[number].append(part)
+        for dataset, parts in zip(datasets, examples, strict=True):
+            dataset._kept = Examples.concatenate(parts)
+
+    def release(self) -> None:
+        """Free the memory of the rounds kept."""
+        self._kept = None
+
+    def kept(self, distinct: list[FloatArray]) -> Examples:
+        """All rounds at once, sharing the memory of equal features in ``distinct``."""
+        assert self._kept is not None
+        self._kept = replace(self._kept, features=distinct[index_among(self._kept.features, distinct)])
+        return self._kept
+
+    @property
+    def max_bytes(self) -> int:
+        """The size of all rounds as tensors."""
+        vectors = (self.logs.declaration.logging is not None) + (self.model is not None)
+        return self.rounds * (4 * (self.layout.size + vectors * self.actions + 3) + 8)
+
+
+def _read(logs: Logs, datasets: Sequence[Dataset]) -> Iterator[tuple[int, Examples]]:
+    """Data sets that follow each other in the logs, in one pass: examples with the number of their data set."""
+    layout, actions, model = datasets[0].layout, datasets[0].actions, datasets[0].model
+    needs, cuts = Needs(handed_on=layout.names), list(accumulate(dataset.rounds for dataset in datasets))
+    for dataset in datasets:
+        needs = needs if model is None else needs + model.needs(dataset.logs)
+    for number, batches in groupby(split_batches(logs.batches(needs), cuts), itemgetter(0)):
+        if number == len(datasets):
+            break
+        part, rows = datasets[number].logs, 0
+        predictor = None if model is None else model.start(part)
+        for _, batch in batches:
+            rounds = Rounds(part, batch)
+            rows += rounds.size
+            refuse_faults(rounds.faults.tallies, rows=rows)
+            if (action_counts(rounds) != actions).any():
+                raise LogsError(f"{SUBJECT} needs the same {actions} actions in every round, but their number varies.")
+            yield number, examples_of(rounds, layout.encode(rounds.handed_on(layout.names)), actions, predictor)
+        if predictor is not None:
+            predictor.finish()
+
+
+def regrouped(parts: Iterator[Examples], size: int) -> Iterator[Examples]:
+    """Chunks of this many rounds, however they arrive: learning must not depend on the row groups of a file."""
+    waiting: list[Examples] = []
+    count = 0
+    for part in parts:
+        waiting.append(part)
+        count += len(part)
+        if count >= size:
+            joined = Examples.concatenate(waiting)
+            whole = count // size * size
+            yield from joined.at(slice(0, whole)).pieces(size)
+            waiting, count = [joined.at(slice(whole, count))], count - whole
+    if count:
+        yield Examples.concatenate(waiting)

@@ -1,0 +1,131 @@
+"""From contexts to the features of a linear policy: numbers (optionally standardised), one-hot categories, an intercept.
+
+The set of categories may be found while the rounds are read: that is the same policy as one with a feature for every
+possible text, since the weights of a text that never occurs stay at the prior. One extra feature stands for all unseen
+texts. A standardisation must not be found this way: it is fixed in advance, or computed on rounds that certify nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from surelift.arrays import ArrowColumn, FloatArray
+from surelift.errors import LogsError, UsageError
+from surelift.logs.columns import decode, is_list, is_text, list_to_vectors, to_numbers
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureLayout:
+    """Which features a row has, and in what order."""
+
+    names: tuple[str, ...]
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """For each text context, the categories that have a feature."""
+    widths: Mapping[str, int] = field(default_factory=dict)
+    """For each list context, its length."""
+    intercept: bool = True
+    centre: tuple[float, ...] | None = None
+    """Subtracted from the numeric features, in order."""
+    scale: tuple[float, ...] | None = None
+    """Divides the numeric features, in order."""
+
+    @property
+    def size(self) -> int:
+        return sum(self.width(name) for name in self.names) + self.intercept
+
+    def width(self, name: str) -> int:
+        return len(self.texts[name]) + 1 if name in self.texts else self.widths.get(name, 1)
+
+    def unseen(self) -> list[int]:
+        """The features for unseen texts: their weights keep the prior."""
+        ends = np.cumsum([self.width(name) for name in self.names])
+        return [int(end) - 1 for name, end in zip(self.names, ends, strict=True) if name in self.texts]
+
+    def encode(self, table: Any) -> npt.NDArray[np.float32]:
+        """The features, (rows, features), of a pyarrow table with these columns; missing numbers are refused."""
+        absent = [name for name in self.names if name not in table.column_names]
+        if absent:
+            raise UsageError(
+                f"the contexts have no column {absent[0]!r}; the columns are {', '.join(table.column_names[:20])}."
+            )
+        out = np.zeros((table.num_rows, self.size), dtype=np.float32)
+        start = numeric = 0
+        for name in self.names:
+            width = self.width(name)
+            if name in self.texts:
+                _encode_text(table[name], self.texts[name], out[:, start : start + width])
+            else:
+                values = self._numbers(table[name], name)
+                if self.centre is not None and self.scale is not None:
+                    columns = slice(numeric, numeric + width)
+                    values = (values - np.array(self.centre[columns])) / np.array(self.scale[columns])
+                if not _to_single(values, out[:, start : start + width]):
+                    raise LogsError(f"context {name!r} has numbers beyond 1e38; rescale it.")
+                numeric += width
+            start += width
+        if self.intercept:
+            out[:, start] = 1.0
+        return out
+
+    def _numbers(self, column: ArrowColumn, name: str) -> FloatArray:
+        if is_list(column):
+            return _vectors(column, name, self.widths.get(name))
+        numbers = to_numbers(column, as_text=is_text(decode(column)))
+        bad = numbers.null | numbers.not_numeric | ~np.isfinite(numbers.values)
+        if bad.any():
+            first = int(np.argmax(bad))
+            raise LogsError(
+                f"context {name!r}: {np.count_nonzero(bad):,} of {len(bad):,} values are missing or not finite; the first "
+                f"is {column[first].as_py()!r} in row {first} of its batch.\nFill in a value that means 'unknown', or drop "
+                "this context."
+            )
+        return numbers.values[:, None]
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "names": list(self.names), "texts": {name: list(texts) for name, texts in self.texts.items()},
+            "widths": dict(self.widths), "intercept": self.intercept,
+            "centre": None if self.centre is None else list(self.centre),
+            "scale": None if self.scale is None else list(self.scale),
+        }  # fmt: skip
+
+    @classmethod
+    def from_description(cls, form: Mapping[str, Any]) -> "FeatureLayout":
+        centre, scale = form["centre"], form["scale"]
+        return cls(
+            tuple(form["names"]), {name: tuple(texts) for name, texts in form["texts"].items()}, dict(form["widths"]),
+            bool(form["intercept"]), None if centre is None else tuple(centre), None if scale is None else tuple(scale),
+        )  # fmt: skip
+
+
+def _encode_text(column: ArrowColumn, texts: Sequence[str], out: npt.NDArray[np.float32]) -> None:
+    encoded = decode(column).dictionary_encode()
+    known = {text: k for k, text in enumerate(texts)}
+    # An unseen text sets the last feature; a missing one sets none.
+    feature = np.array([known.get(text, len(texts)) for text in encoded.dictionary.to_pylist()] + [-1])
+    codes = np.asarray(encoded.indices.fill_null(len(feature) - 1))
+    rows = np.flatnonzero(feature[codes] >= 0)
+    out[rows, feature[codes[rows]]] = 1.0
+
+
+def _to_single(values: FloatArray, out: npt.NDArray[np.float32], rows: int = 4096) -> bool:
+    """Write in single precision, a few rows at a time; returns whether all values fit."""
+    fits = True
+    for start in range(0, len(values), rows):
+        part = out[start : start + rows]
+        with np.errstate(over="ignore"):
+            part[...] = values[start : start + rows]
+        fits = fits and bool(np.isfinite(part).all())
+    return fits
+
+
+def _vectors(column: ArrowColumn, name: str, width: int | None) -> FloatArray:
+    vectors, missing = list_to_vectors(column)
+    lengths = vectors.lengths
+    expected = width if width is not None else int(lengths[0]) if len(lengths) else 0
+    if missing.any() or (lengths != expected).any() or not np.isfinite(vectors.values).all():
+        raise LogsError(f"context {name!r}: every round needs {expected} finite numbers, but some do not have them.")
+    return vectors.values.reshape(len(lengths), expected)

@@ -1,0 +1,1 @@
+"""What a learner maximises: certified lower bounds (PAC-Bayes), or plain off-policy estimates."""

@@ -1,0 +1,84 @@
+"""PAC-Bayes objectives: lower bounds on the value of a randomised policy that hold for all such policies at once.
+
+A randomised policy draws a rule theta from Q and follows it, so that p_i(a) is the share of rules that take action a in
+round i. Every bound here is a function of a few sums that are linear in these shares, and of the divergence KL(Q || P)
+from a prior P fixed before the rounds were seen. One definition serves NumPy, for certificates, and torch, for gradients.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol
+
+from surelift.learning.data.examples import Examples
+
+About = Literal["value", "improvement"]
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficients:
+    """The contribution of a round to each sum: ``own`` for the logged action and ``others``, or ``every`` action's.
+
+    ``fixed`` is added whatever the policy.
+    """
+
+    own: Any = None  # (rounds, sums)
+    others: Any = None  # (rounds, sums)
+    every: Any = None  # (rounds, actions, sums)
+    fixed: Any = None  # (rounds,)
+
+
+class Objective(Protocol):
+    signs: ClassVar[tuple[float, ...]]
+    """Whether the bound rises (1) or falls (-1) with a sum: one sign for all sums, or one for each."""
+
+    @property
+    def about(self) -> About: ...
+
+    @property
+    def any_looks(self) -> bool:
+        """Whether the bound holds at any number of rounds, or only at one fixed in advance."""
+        ...
+
+    @property
+    def every_action(self) -> bool:
+        """Whether it needs the probabilities of every action, the policy's and production's."""
+        ...
+
+    def coefficients(self, examples: Examples) -> Coefficients: ...
+
+    def bound(self, sums: Any, divergence: Any, *, rounds: int, delta: float) -> Any:
+        """The bound, not floored: a number, or a tensor with its gradient.
+
+        The last axis of ``sums`` is that of the sums; tensors may have an axis of problems before it, as ``divergence``.
+        """
+        ...
+
+    @property
+    def sums(self) -> int:
+        """The number of sums."""
+        ...
+
+
+def sums_of(coefficients: Coefficients, probabilities: Any, *, problems: int | None = None) -> Any:
+    """Sum over rounds, given the probability of the logged action, (rounds,), or of every action, (rounds, actions).
+
+    With ``problems``, the rounds hold as many of each problem, one problem after the other: (problems, sums).
+    """
+    table = coefficients.own if coefficients.every is None else coefficients.every
+    total = _weighted_sums(probabilities, table, problems)
+    if coefficients.others is not None:
+        total = total + _weighted_sums(1.0 - probabilities, coefficients.others, problems)
+    if coefficients.fixed is not None:
+        total = total + coefficients.fixed.reshape(problems or 1, -1).sum(1)[:, None]
+    return total[0] if problems is None else total
+
+
+def _weighted_sums(shares: Any, table: Any, problems: int | None) -> Any:
+    """(problems, sums), with one share for every line of the table."""
+    count = problems or 1
+    return (shares.reshape(count, 1, -1) @ table.reshape(count, -1, table.shape[-1]))[:, 0]
+
+
+def sizes_of(coefficients: Coefficients) -> Any:
+    """The largest error of each sum per unit of error in the probabilities."""
+    parts = (coefficients.own, coefficients.others, coefficients.every)
+    return sum(abs(part).reshape(-1, part.shape[-1]).sum(axis=0) for part in parts if part is not None)

@@ -1,0 +1,146 @@
+"""The user's options for an objective: which bound, on which grid, with which control."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surelift import grids
+from surelift.controls import models
+from surelift.controls.model import CROSS_FITTED, RewardModel
+from surelift.errors import UsageError, positive, share
+from surelift.grids import Grid
+from surelift.learning.objectives import logarithmic_smoothing as smoothed
+from surelift.learning.objectives import rivals
+from surelift.learning.objectives.logarithmic_smoothing import controlled_parts, plain_parts
+from surelift.learning.objectives.objective import Objective
+from surelift.learning.objectives.plain import PlainEstimate
+
+# The paper's "discretised space of size 100", fixed before any data was seen.
+PAPER = tuple(np.geomspace(1e-4, 10.0, 100).tolist())
+CERTIFIED = (
+    "improvement", "value", "ls-lin", "moments", "implicit-exploration", "clipping", "clipping-with-baseline",
+    "exponential-smoothing",
+)  # fmt: skip
+_CONTROLS = "'auto', 'none', 'weights', 'model' or a reward model"
+PLAIN = ("logarithmic-smoothing", "ips", "snips", "doubly-robust")
+LINEAR = ("logarithmic-smoothing", "ips")
+OBJECTIVES = (*CERTIFIED, *PLAIN)
+_USES = {
+    "improvement": {"control", "grid"}, "value": {"control", "grid"}, "ls-lin": {"smoothing"},
+    "moments": {"smoothing", "order", "clip"}, "implicit-exploration": {"smoothing"},
+    "clipping": {"smoothing", "clip"}, "clipping-with-baseline": {"smoothing", "clip", "baseline"},
+    "exponential-smoothing": {"smoothing", "alpha"}, "logarithmic-smoothing": {"smoothing"}, "ips": set(),
+    "snips": set(), "doubly-robust": {"control"},
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectiveOptions:
+    """The options as given; None stands for the default."""
+
+    objective: str = "improvement"
+    control: Any = "auto"
+    grid: Any = None
+    smoothing: float | None = None
+    order: int | None = None
+    clip: float | None = None
+    baseline: float | None = None
+    alpha: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.objective, str) or self.objective not in OBJECTIVES:
+            raise UsageError(f"unknown objective {self.objective!r}; choose one of {', '.join(OBJECTIVES)}.")
+        requested = {
+            name for name in ("grid", "smoothing", "order", "clip", "baseline", "alpha") if getattr(self, name) is not None
+        }  # fmt: skip
+        if not (isinstance(self.control, str) and self.control in ("auto", "none")):
+            requested.add("control")
+        if isinstance(self.control, str) and self.control == "model":
+            object.__setattr__(self, "control", models.refitted())
+        if not isinstance(self.control, str) and not hasattr(self.control, "predictable"):
+            raise UsageError(f"control must be {_CONTROLS}, but is {self.control!r}.")
+        unused = sorted(requested - _USES[self.objective])
+        if unused:
+            raise UsageError(f"objective {self.objective!r} does not use {unused[0]}=; remove it.")
+
+    @property
+    def certifies(self) -> bool:
+        return self.objective in CERTIFIED
+
+    @property
+    def model(self) -> RewardModel | None:
+        return None if isinstance(self.control, str) else self.control
+
+    def build(self, *, rounds: int, actions: int, distributions: bool) -> Objective:
+        """The certified objective for logs of this size; ``distributions`` says whether production's are logged."""
+        lambdas = PAPER if self.smoothing is None else (positive("smoothing", self.smoothing),)
+        union = Grid("paper", lambdas, (1.0 / len(lambdas),) * len(lambdas))
+        clip = 1.0 / actions if self.clip is None else positive("clip", self.clip)
+        if self.objective in ("clipping", "clipping-with-baseline", "exponential-smoothing") and not distributions:
+            raise UsageError(
+                f"objective {self.objective!r} needs production's distribution over all actions: name it in logging=."
+            )
+        match self.objective:
+            case "ls-lin":
+                return smoothed.ValueObjective(plain_parts(union, offset=0.0), union=True)
+            case "moments":
+                order = 1 if self.order is None else self.order
+                if not isinstance(order, int) or order < 1:
+                    raise UsageError(f"order must be a whole number of at least 1, but is {order!r}.")
+                return smoothed.MomentsObjective(plain_parts(union, offset=0.0), order, clip)
+            case "implicit-exploration":
+                return rivals.ImplicitExplorationObjective(lambdas)
+            case "clipping":
+                return rivals.ClippingObjective(lambdas, clip)
+            case "clipping-with-baseline":
+                baseline = share("baseline", 0.5 if self.baseline is None else self.baseline)
+                return rivals.ClippingObjective(lambdas, clip, baseline)
+            case "exponential-smoothing":
+                alpha = 1.0 - 1.0 / actions if self.alpha is None else share("alpha", self.alpha)
+                return rivals.ExponentialSmoothingObjective(lambdas, alpha)
+        return self._mixture(rounds, distributions)
+
+    def _mixture(self, rounds: int, distributions: bool) -> Objective:
+        paired = self.objective == "improvement"
+        grid, offset = self._grid(rounds, paired), 1.0 if paired else 0.0
+        control = self.control
+        if isinstance(control, str) and control not in ("auto", "none", "weights"):
+            raise UsageError(f"unknown control {control!r}; use {_CONTROLS}.")
+        if control == "none" or (control == "auto" and not distributions):
+            parts = plain_parts(grid, offset=offset)
+            objective = smoothed.ImprovementObjective if paired else smoothed.ValueObjective
+            return objective(parts, any_looks=grid.any_looks)
+        if not distributions:
+            raise UsageError("control= needs production's distribution over all actions: name it in logging=.")
+        plain = plain_parts(grid, offset=offset, mass=0.5)
+        if isinstance(control, str):
+            return smoothed.ControlledObjective(plain + controlled_parts(grid, paired=paired), paired, grid.any_looks)
+        if not control.predictable:
+            raise UsageError(CROSS_FITTED)
+        by_model = controlled_parts(grid, paired=paired, by_model=True, mass=0.25)
+        by_share = controlled_parts(grid, paired=paired, mass=0.25)
+        return smoothed.ControlledObjective(plain + by_model + by_share, paired, grid.any_looks)
+
+    def _grid(self, rounds: int, paired: bool) -> Grid:
+        if isinstance(self.grid, Grid):
+            return self.grid
+        if self.grid is None or (isinstance(self.grid, str) and self.grid == "anytime"):
+            return grids.anytime()
+        if isinstance(self.grid, str) and self.grid == "planned":
+            return grids.improvement(rounds) if paired else grids.planned(rounds)
+        raise UsageError(f"unknown grid {self.grid!r}; use 'anytime', 'planned' or a Grid.")
+
+    def estimate(self, *, rounds: int, linear: bool) -> PlainEstimate:
+        """The estimate to maximise; ``linear`` asks for one that is linear in the policy."""
+        if linear and self.objective not in LINEAR:
+            raise UsageError(
+                f"objective {self.objective!r} is not linear in the policy, so gradients of a softmax over items would be "
+                f"biased; use {' or '.join(LINEAR)}."
+            )
+        if self.objective == "doubly-robust" and self.model is None:
+            raise UsageError(
+                "objective 'doubly-robust' needs a reward model in control=, such as models.fitted_on(...)."
+            )
+        smoothing = 1.0 / rounds**0.5 if self.smoothing is None else positive("smoothing", self.smoothing)
+        return PlainEstimate(self.objective, smoothing, linear)  # type: ignore[arg-type]

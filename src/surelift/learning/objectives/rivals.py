@@ -1,0 +1,118 @@
+r"""Objectives of other papers, for comparison: implicit exploration, clipping (with a baseline), exponential smoothing.
+
+Each takes the best of a list of smoothings lambda, at delta/len(list). All but the first need independent rounds and a
+number of rounds fixed in advance; the first is never above logarithmic smoothing. THEORY, section 6, in reward form.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from surelift.learning.data.examples import Examples
+from surelift.learning.objectives.objective import About, Coefficients
+from surelift.learning.tensors import like, namespace, positions
+
+
+@dataclass(frozen=True, slots=True)
+class ImplicitExplorationObjective:
+    """mean p r/(q + lambda/2) - (KL + log(1/delta))/(lambda n)."""
+
+    smoothings: tuple[float, ...]
+    any_looks: bool = True
+    every_action: bool = False
+    signs: ClassVar[tuple[float, ...]] = (1.0,)
+    about: ClassVar[About] = "value"
+
+    def coefficients(self, examples: Examples) -> Coefficients:
+        smoothing = like(examples.reward, self.smoothings)
+        return Coefficients(own=examples.reward[:, None] / (examples.propensity[:, None] + smoothing / 2.0))
+
+    def bound(self, sums: Any, divergence: Any, *, rounds: int, delta: float) -> Any:
+        smoothing = like(sums, self.smoothings)
+        target = (divergence + math.log(len(self.smoothings) / delta))[..., None]
+        return namespace(sums).amax(sums / rounds - target / (smoothing * rounds), -1)
+
+    @property
+    def sums(self) -> int:
+        return len(self.smoothings)
+
+
+def _penalty(divergence: Any, smoothing: Any, *, rounds: int, delta: float) -> Any:
+    """sqrt((KL + log(4 sqrt(n)/delta))/(2n)) + (KL + log(2/delta))/(lambda n), for every smoothing."""
+    xp, divergence = namespace(smoothing), divergence[..., None]
+    spread = xp.sqrt((divergence + math.log(4.0 * math.sqrt(rounds) / delta)) / (2.0 * rounds))
+    return spread + (divergence + math.log(2.0 / delta)) / (smoothing * rounds)
+
+
+def _growth(u: Any) -> Any:
+    """(e^u - 1 - u)/u^2. The exponent is capped at 600, far beyond any useful bound, to avoid infinities."""
+    u = u.clip(None, 600.0) if namespace(u) is np else u.clamp(max=600.0)
+    return (namespace(u).expm1(u) - u) / (u * u)
+
+
+@dataclass(frozen=True, slots=True)
+class ClippingObjective:
+    """cIPS and, with a baseline other than 0, cvcIPS: the paper's xi is minus ``baseline``, its tau ``clip``."""
+
+    smoothings: tuple[float, ...]
+    clip: float
+    baseline: float = 0.0
+    any_looks: bool = False
+    every_action: bool = True
+    signs: ClassVar[tuple[float, ...]] = (1.0, -1.0)
+    about: ClassVar[About] = "value"
+
+    def coefficients(self, examples: Examples) -> Coefficients:
+        xp = namespace(examples.reward)
+        clipped = xp.maximum(examples.logging, like(examples.reward, self.clip))  # (rounds, actions)
+        mean = -self.baseline * (1.0 - examples.logging / clipped)
+        rows, action = positions(examples.action), examples.action
+        kept = xp.maximum(examples.propensity, like(examples.reward, self.clip))
+        mean[rows, action] += (examples.reward - self.baseline) / kept
+        return Coefficients(every=xp.stack((mean, examples.logging / (clipped * clipped)), -1))
+
+    def bound(self, sums: Any, divergence: Any, *, rounds: int, delta: float) -> Any:
+        smoothing = like(sums, self.smoothings)
+        xi = -self.baseline
+        spread = max(xi * xi, (1.0 + xi) ** 2) * smoothing * _growth(smoothing * ((1.0 + xi) / self.clip - xi))
+        penalty = _penalty(divergence, smoothing, rounds=rounds, delta=delta / len(self.smoothings))
+        mean, second = sums[..., :1] / rounds, sums[..., 1:] / rounds
+        return namespace(sums).amax(self.baseline + mean - penalty - spread * second, -1)
+
+    @property
+    def sums(self) -> int:
+        return 2
+
+
+@dataclass(frozen=True, slots=True)
+class ExponentialSmoothingObjective:
+    """mean p r/q^alpha minus a penalty."""
+
+    smoothings: tuple[float, ...]
+    alpha: float
+    any_looks: bool = False
+    every_action: bool = True
+    signs: ClassVar[tuple[float, ...]] = (1.0, -1.0)
+    about: ClassVar[About] = "value"
+
+    def coefficients(self, examples: Examples) -> Coefficients:
+        xp = namespace(examples.reward)
+        positive = xp.where(examples.logging > 0.0, examples.logging, like(examples.reward, 1.0))
+        spread = xp.where(examples.logging > 0.0, positive ** (1.0 - 2.0 * self.alpha), like(examples.reward, 0.0))
+        mean, rows = 0.0 * spread, positions(examples.action)
+        ratio = examples.reward / examples.propensity**self.alpha
+        mean[rows, examples.action] += ratio
+        spread[rows, examples.action] += ratio * ratio
+        return Coefficients(every=xp.stack((mean, spread), -1))
+
+    def bound(self, sums: Any, divergence: Any, *, rounds: int, delta: float) -> Any:
+        smoothing = like(sums, self.smoothings)
+        penalty = _penalty(divergence, smoothing, rounds=rounds, delta=delta / len(self.smoothings))
+        mean, second = sums[..., :1] / rounds, sums[..., 1:] / rounds
+        return namespace(sums).amax(mean - penalty - smoothing / 2.0 * second, -1)
+
+    @property
+    def sums(self) -> int:
+        return 2

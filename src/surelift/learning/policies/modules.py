@@ -1,0 +1,107 @@
+"""Trainable policies as torch modules: Gaussian linear policies, and a softmax of scores.
+
+The training loop calls ``logged`` for the probability of the logged action, (rows,), ``every`` for that of every action,
+(rows, actions), and ``divergence`` for the KL divergence from the prior, 0 if there is none, (problems,). A module may hold
+several problems: the rows then hold as many of each, one problem after the other.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from surelift.errors import UsageError
+from surelift.learning.policies import quadrature_torch
+
+Covariance = Literal["shared", "diagonal"]
+
+
+class LinearGaussian(nn.Module):
+    """Draws a weight vector N(mean, deviation^2) for every action and takes the action with the largest score.
+
+    The deviation is shared by all weights, or one per feature. The prior has deviation 1.
+    """
+
+    def __init__(self, prior: Tensor, covariance: Covariance = "shared", *, unseen: Sequence[int] = ()) -> None:
+        super().__init__()
+        prior = prior[None] if prior.ndim == 2 else prior
+        problems, _, features = prior.shape
+        self.register_buffer("prior", prior.detach().clone())  # (problems, actions, features)
+        free = torch.ones(features, dtype=prior.dtype)
+        free[list(unseen)] = 0.0
+        # The features for unseen texts keep the prior's deviation of 1.
+        self.register_buffer("free", free)
+        self.layout = (covariance, tuple(unseen), tuple(prior.shape[1:]))
+        self.means = nn.Parameter(prior.detach().clone())
+        self.log_deviation = nn.Parameter(
+            torch.zeros(problems, 1 if covariance == "shared" else features, dtype=prior.dtype)
+        )
+
+    @classmethod
+    def stacked(cls, several: Sequence["LinearGaussian"]) -> "LinearGaussian":
+        """Untrained policies of the same layout as one module."""
+        covariance, unseen, _ = several[0].layout
+        priors: list[Any] = [policy.prior for policy in several]
+        return cls(torch.cat(priors), covariance, unseen=unseen)
+
+    def parameters_of(self, problem: int) -> dict[str, Tensor]:
+        """The parameters of one problem, on the CPU."""
+        parameters = {"means": self.means[problem], "deviation": self.deviation()[problem]}
+        return {name: tensor.detach().cpu().clone() for name, tensor in parameters.items()}
+
+    def logged(self, features: Tensor, action: Tensor) -> Tensor:
+        return quadrature_torch.logged_probability(self._standardised(features), action)
+
+    def every(self, features: Tensor) -> Tensor:
+        return quadrature_torch.all_probabilities(self._standardised(features))
+
+    def divergence(self) -> Tensor:
+        prior: Any = self.prior
+        moved = ((self.means - prior) ** 2).sum((1, 2))
+        spread = torch.expm1(2.0 * self.log_deviation) - 2.0 * self.log_deviation
+        free: Any = self.free
+        divergence: Tensor = 0.5 * (moved + prior.shape[1] * (free * spread).sum(1))
+        return divergence
+
+    def deviation(self) -> Tensor:
+        """The deviation of every problem and feature."""
+        free: Any = self.free
+        return torch.exp(free * self.log_deviation)
+
+    def _standardised(self, features: Tensor) -> Tensor:
+        """Scores divided by their standard deviation, which is the same for all actions of a row; 0 where it is 0."""
+        problems, actions, size = self.means.shape
+        rows = features.view(problems, -1, size)
+        covariance, unseen, _ = self.layout
+        if covariance == "shared" and not unseen:
+            spread = torch.exp(self.log_deviation) * torch.linalg.vector_norm(rows, dim=2)
+        else:
+            spread = torch.linalg.vector_norm(rows * self.deviation()[:, None, :], dim=2)
+        standardised: Tensor = (rows @ self.means.transpose(1, 2)) / spread.clamp_min(1e-15)[:, :, None]
+        return standardised.reshape(-1, actions)
+
+
+class SoftmaxOfScores(nn.Module):
+    """Probabilities proportional to exp(score), for any module from features to one score per action."""
+
+    def __init__(self, scores: nn.Module) -> None:
+        super().__init__()
+        self.scores = scores
+
+    def parameters_of(self, problem: int) -> dict[str, Tensor]:
+        return {name: tensor.detach().cpu().clone() for name, tensor in self.scores.state_dict().items()}
+
+    def logged(self, features: Tensor, action: Tensor) -> Tensor:
+        return self.every(features).gather(1, action[:, None])[:, 0]
+
+    def every(self, features: Tensor) -> Tensor:
+        try:
+            return torch.softmax(self.scores(features), dim=1)
+        except Exception as error:
+            raise UsageError(
+                f"the module fails on a batch of {len(features)} rows: {error}. Try another batch_size."
+            ) from error
+
+    def divergence(self) -> Tensor:
+        return torch.zeros(1)

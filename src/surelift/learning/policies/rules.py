@@ -1,0 +1,88 @@
+"""Learned policies of every kind as parameters and probabilities, to and from named arrays."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surelift.arrays import FloatArray
+from surelift.errors import UsageError
+from surelift.learning.policies.gaussian import GaussianRule, Single
+from surelift.learning.policies.item_rule import ItemRule
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SoftmaxRule:
+    """Probabilities proportional to exp(weights . features)."""
+
+    weights: Single  # (actions, features)
+
+    def probabilities(self, features: Single) -> FloatArray:
+        return _softmax(features.astype(np.float64) @ self.weights.astype(np.float64).T)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModuleRule:
+    """Probabilities proportional to exp(score), with the scores of a torch module."""
+
+    module: Any
+
+    def probabilities(self, features: Single) -> FloatArray:
+        import torch
+
+        device = next((parameter.device for parameter in self.module.parameters()), torch.device("cpu"))
+        with torch.no_grad():
+            scores = self.module(torch.from_numpy(np.ascontiguousarray(features)).to(device))
+        return _softmax(scores.double().cpu().numpy())
+
+
+def _softmax(scores: FloatArray) -> FloatArray:
+    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares: FloatArray = exponentials / exponentials.sum(axis=1, keepdims=True)
+    return shares
+
+
+Rule = GaussianRule | SoftmaxRule | ModuleRule | ItemRule
+
+
+def kind_of(rule: Rule) -> str:
+    return {GaussianRule: "gaussian", SoftmaxRule: "softmax", ModuleRule: "module", ItemRule: "items"}[type(rule)]
+
+
+def arrays_of(rule: Rule) -> dict[str, Any]:
+    if isinstance(rule, GaussianRule):
+        return {"means": rule.means, "deviation": rule.deviation, "prior": rule.prior}
+    if isinstance(rule, SoftmaxRule):
+        return {"weights": rule.weights}
+    if isinstance(rule, ItemRule):
+        return {"weights": rule.weights, "embeddings": rule.embeddings}
+    return {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in rule.module.state_dict().items()}
+
+
+def rule_from(kind: str, arrays: Mapping[str, Any], module: Any, shape: tuple[int, int]) -> Rule:
+    """The policy of these arrays, checked against its number of actions and features."""
+    if kind == "items":
+        weights, embeddings = arrays["weights"], arrays["embeddings"]
+        shapes_match = embeddings.ndim == 2 and len(embeddings) == shape[0]
+        shapes_match = shapes_match and weights.shape == (embeddings.shape[1], shape[1])
+        valid = all(array.dtype == np.float32 and np.isfinite(array).all() for array in (weights, embeddings))
+        if not shapes_match or not valid:
+            raise ValueError("its weights and embeddings must be finite and match its actions and features")
+        return ItemRule(weights, embeddings)
+    if kind in ("gaussian", "softmax"):
+        weights = arrays["means" if kind == "gaussian" else "weights"]
+        if weights.shape != shape or not np.isfinite(weights).all():
+            raise ValueError(f"its weights must be finite and have shape {shape}")
+        if kind == "softmax":
+            return SoftmaxRule(weights)
+        return GaussianRule(weights, arrays["deviation"], arrays["prior"])
+    if module is None:
+        raise UsageError("this policy is a torch module; pass a module of the same architecture in module=.")
+    import torch
+
+    try:
+        module.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
+    except RuntimeError as error:
+        raise UsageError(f"the module in module= does not match the one that was saved: {error}") from error
+    return ModuleRule(module.eval())

@@ -1,0 +1,1 @@
+"""The training loop and what it runs on: problems, batches, devices, processes, checkpoints."""

@@ -1,0 +1,126 @@
+"""The rounds of several problems side by side on the device: all of them if they fit, else a range at a time."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from surelift.arrays import FloatArray
+from surelift.learning.data.dataset import Dataset
+from surelift.learning.data.examples import Examples, index_among
+from surelift.logs.batch import ROWS_PER_BATCH
+
+Share = Callable[[int], slice]
+
+_KNOWN = hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names
+MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8 if _KNOWN else 2 << 30
+"""Bytes of examples to keep on the CPU: an eighth of its memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Round i of problem k is row k * rounds + i; problems with the same contexts share one copy of them."""
+
+    rest: Examples
+    """Everything but the features."""
+    pool: Tensor  # (rounds of all problems with different contexts, features)
+    origin: Tensor  # (problems, 1), the first row of a problem in the pool
+    start: Tensor  # (problems, 1), its first row in the rest
+    rounds: int
+
+    def at(self, index: Tensor) -> Examples:
+        """These rounds of each problem, (problems, rows), one problem after the other."""
+        return replace(
+            self.rest.at((self.start + index).reshape(-1)), features=self.pool[(self.origin + index).reshape(-1)]
+        )
+
+    def pieces(self, rows: int, share: Share) -> Iterator[Examples]:
+        width = max(1, rows // len(self.start))
+        for begin in range(0, self.rounds, width):
+            index = torch.arange(begin, min(begin + width, self.rounds), device=self.start.device)
+            yield self.at(index[share(len(index))].expand(len(self.start), -1))
+
+    @classmethod
+    def of(cls, several: Sequence[Examples], device: str) -> "Block":
+        """Examples of several problems, with the same number of rounds each."""
+        distinct: list[FloatArray] = []
+        rounds = len(several[0])
+        origin = [index_among(examples.features, distinct) * rounds for examples in several]
+        rest = [replace(examples, features=None).tensors(device) for examples in several]
+        pool = [torch.from_numpy(features).to(device) for features in distinct]
+        return cls(
+            Examples.concatenate(rest),
+            pool[0] if len(pool) == 1 else torch.cat(pool),
+            torch.tensor(origin, device=device)[:, None],
+            torch.arange(len(rest), device=device)[:, None] * rounds,
+            rounds,
+        )
+
+
+class BlockRange(NamedTuple):
+    """Consecutive rounds of each problem, from which batches are drawn."""
+
+    block: Block
+    first: int
+    rounds: int
+
+
+class Blocks:
+    """The rounds of several problems, epoch after epoch."""
+
+    def __init__(self, datasets: Sequence[Dataset], device: str) -> None:
+        self._datasets, self._device = datasets, device
+        kept = _keep(datasets, room(device))
+        self.whole = None if kept is None else Block.of(kept, device)
+
+    def __iter__(self) -> Iterator[BlockRange]:
+        if self.whole is not None:
+            for first in range(0, self.whole.rounds, ROWS_PER_BATCH):
+                yield BlockRange(self.whole, first, min(ROWS_PER_BATCH, self.whole.rounds - first))
+            return
+        for chunks in zip(*self._datasets, strict=True):
+            block = Block.of(chunks, self._device)
+            yield BlockRange(block, 0, block.rounds)
+
+    def pieces(self, rows: int, share: Share) -> Iterator[Examples]:
+        """This process's share of all rounds in order, in pieces of ``rows`` rows."""
+        if self.whole is not None:
+            yield from self.whole.pieces(rows, share)
+            return
+        for block_range in self:
+            yield from block_range.block.pieces(rows, share)
+
+
+def _keep(datasets: Sequence[Dataset], room: float) -> list[Examples] | None:
+    """All rounds in memory, contexts shared; None if they need more than ``room`` bytes."""
+    if max(dataset.max_bytes for dataset in datasets) > room:
+        return None
+    if len(datasets) == 1:
+        # With many problems, the other parts of their logs are left for later: equal contexts are not shared yet.
+        datasets[0].keep(room=room)
+    kept: list[Examples] = []
+    distinct: list[FloatArray] = []
+    at_once = os.cpu_count() or 1
+    with ThreadPoolExecutor(at_once) as pool:
+        for start in range(0, len(datasets), at_once):
+            group = datasets[start : start + at_once]
+            list(pool.map(Dataset.keep, group))
+            kept += [dataset.kept(distinct) for dataset in group]
+            size = sum(features.nbytes for features in distinct)
+            size += sum(array.nbytes for examples in kept for array in examples.arrays()[1:] if array is not None)
+            if size > room:
+                for dataset in datasets:
+                    dataset.release()
+                return None
+    return kept
+
+
+def room(device: str) -> float:
+    """Bytes that examples may take on the device."""
+    if torch.device(device).type == "cuda":
+        return 0.6 * torch.cuda.mem_get_info(device)[0]
+    return MEMORY

@@ -1,0 +1,68 @@
+"""The state of a training run in one file, replaced atomically, so that a killed run can resume."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from safetensors.torch import load_file, save
+from torch import Tensor, nn
+
+from surelift.errors import UsageError
+from surelift.learning.files import metadata_of
+from surelift.saving import write_beside
+
+
+class ResumedState(NamedTuple):
+    best: dict[str, Tensor]
+    best_epoch: int
+    best_score: float
+    next_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    path: str
+    identity: str
+    """Everything the result depends on: the learner's parameters and a fingerprint of the rounds."""
+
+    def save(
+        self, policy: nn.Module, optimizer: torch.optim.Optimizer, *, best: dict[str, Tensor], **state: Any
+    ) -> None:
+        tensors = {f"policy.{name}": tensor for name, tensor in policy.state_dict().items()}
+        tensors |= {f"best.{name}": tensor for name, tensor in best.items()}
+        for number, buffers in optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{number}.{name}": tensor for name, tensor in buffers.items()}
+        content = save(
+            {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()},
+            {"stand": json.dumps({**state, "setting": self._digest()})},
+        )
+        write_beside(self.path, content, what="the checkpoint")
+
+    def load(self, policy: nn.Module, optimizer: torch.optim.Optimizer) -> ResumedState | None:
+        """Restore policy and optimizer; None where there is no file yet."""
+        if not Path(self.path).exists():
+            return None
+        state = json.loads(metadata_of(self.path).get("stand", "{}"))
+        if state.get("setting") != self._digest():
+            raise UsageError(
+                f"{self.path} is the checkpoint of another training run: its options or rounds differ. Choose another file, "
+                "or delete it to start over."
+            )
+        tensors = load_file(self.path)
+        policy.load_state_dict(_under(tensors, "policy."))
+        buffers: dict[int, dict[str, Tensor]] = {}
+        for key, tensor in _under(tensors, "optimizer.").items():
+            number, _, name = key.partition(".")
+            buffers.setdefault(int(number), {})[name] = tensor
+        optimizer.load_state_dict({**optimizer.state_dict(), "state": buffers})
+        return ResumedState(_under(tensors, "best."), state["best_epoch"], state["best_score"], state["epoch"] + 1)
+
+    def _digest(self) -> str:
+        return hashlib.sha256(self.identity.encode()).hexdigest()
+
+
+def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
