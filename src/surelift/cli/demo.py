@@ -8,15 +8,15 @@ from cyclopts import Parameter
 
 from surelift.cli.output import say
 from surelift.datasets.shop import Shop, shop
-from surelift.decisions.certificate import Certificate
 from surelift.decisions.check import check
 from surelift.decisions.compare import compare
+from surelift.decisions.report import report
 from surelift.decisions.select import select
-from surelift.decisions.study import study
 from surelift.errors import UsageError
 from surelift.logs.logs import Logs
 from surelift.policies.policy import Policy
 from surelift.policies.resolve import as_policy, blend
+from surelift.questions.certificate import Certificate
 from surelift.results.improvement import Improvement
 from surelift.views.numbers import rounded
 from surelift.views.text import aligned
@@ -62,7 +62,7 @@ def told_report(logs: Logs, data: Shop, path: Path) -> str:
         require_altair()
     except UsageError:
         return "A report of all this, as a web page, needs: pip install 'surelift[report]'"
-    study(logs, data.policies()).to_html(path)
+    report(logs, data.policies()).to_html(path)
     return f"A report of all this, as a web page:\n  {path}"
 
 

@@ -37,8 +37,7 @@ def evaluate(
             named,
             sides=sides,
             **segments.arguments(),
-            **method.arguments(),
-            **moments.arguments(),
+            **method.arguments(**moments.arguments()),
             progress=tell,
         )
     deliver(answer, output, again=again(log, policies))

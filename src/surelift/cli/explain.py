@@ -9,10 +9,9 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from surelift.bounds import BOUNDS
-from surelift.decisions.certificate import Certificate
-from surelift.decisions.verify import damage_told
 from surelift.errors import UsageError
 from surelift.estimates import ESTIMATES
+from surelift.questions.certificate import Certificate, damage_told
 from surelift.views.glossary import WORDS
 from surelift.views.numbers import rounded
 
@@ -67,15 +66,14 @@ def explain(
 
 def explain_certificate(certificate: Certificate) -> str:
     content = certificate.content
-    answer, options = content["answer"], content["options"]
-    baseline = options.get("over")
-    candidates = [repr(name) for name in content["policies"] if name != baseline]
-    over = "" if baseline is None else f" over {'production' if baseline == 'production' else repr(baseline)}"
+    answer, question = content["answer"], content["question"]
+    candidates = [repr(name) for name in question["policies"]]
+    over = "".join(f" over {'production' if name == 'production' else repr(name)}" for name in question.get("over", {}))
     lines = [
-        f"A certificate for '{content['question']}', made by surelift {content['surelift']} from"
+        f"A certificate for '{question['kind']}', made by surelift {content['surelift']} from"
         f" {content['rounds']:,} rounds:",
-        f"{', '.join(candidates)}{over}; delta {options['delta']:g}, margin {options.get('margin', 0):g}, "
-        f"method {options['method']}.",
+        f"{', '.join(candidates)}{over}; delta {question.get('delta', 0.05):g}, margin {question.get('margin', 0):g}, "
+        f"method {question['method']['method']}.",
         "",
     ]
     for name, result in _results_in(answer):
@@ -88,11 +86,11 @@ def explain_certificate(certificate: Certificate) -> str:
         lines.append(f"  {name}: {', '.join(bounds)}{verdict}")
     if answer.get("many") == "e-bh":
         lines.append(
-            f"  discovered, at a false discovery rate of {options['delta']:g}: {answer['discoveries'] or 'none'}"
+            f"  discovered, at a false discovery rate of {question.get('delta', 0.05):g}: {answer['discoveries'] or 'none'}"
         )
-    elif content["question"] == "select":
+    elif question["kind"] == "select":
         lines.append(f"  chosen: {answer['chosen']!r}" if answer["chosen"] else "  chosen: none, keep production")
-    if content["question"] == "gate":
+    if question["kind"] == "gate":
         lines.append(f"  {'can' if answer['certified'] else 'cannot'} be launched")
     assumptions = next(result["assumptions"] for _, result in _results_in(answer))
     lines += ["", "It holds if:", *(f"- {assumption}" for assumption in assumptions)]

@@ -81,7 +81,7 @@ def monitor(
 
 def _tell(watch: Monitor, output: OutputFlags) -> int:
     answer = watch.answer()
-    batches = sum(shard.sequence for shard in watch.shards.values())
+    batches = sum(shard.sequence for shard in watch.ledgers.values())
     say(f"{watch.rounds:,} {watch.counted} so far, in {batches:,} {'batch' if batches == 1 else 'batches'}")
     deliver(answer, output, watch)
     return 0 if isinstance(answer, Evaluation) or answer.certified else 3
@@ -141,10 +141,7 @@ def _asked(
     named: dict[str, Policy], name: str | None, about: Literal["compare", "evaluate"], declared: dict[str, Any],
     question: OverFlags, method: MethodFlags,
 ) -> Monitor:  # fmt: skip
-    options = method.arguments()
-    if options.pop("draws") is not None:
-        raise UsageError("--draws is for methods that simulate, and a monitor uses none of them.")
-    return Monitor(named, question=about, name=name or "", **question.arguments(), **options, **declared)
+    return Monitor(named, question=about, name=name or "", **question.arguments(), **method.arguments(), **declared)
 
 
 def _count_files(watch: Monitor, sources: list[str], state: str, before: int | None, tell: Tell) -> None:
@@ -165,7 +162,7 @@ def _count_files(watch: Monitor, sources: list[str], state: str, before: int | N
 def _count_stream(
     watch: Monitor, kind: StreamKind, *, skip: bool, append: bool, state: str, cluster: str | None, tell: Tell
 ) -> None:
-    done = watch.shards[watch.name].rows
+    done = watch.ledgers[watch.name].rows
     if done and not skip and not append:
         raise UsageError(
             f"{done:,} rows were counted before: say --skip if the stream starts anew from its first row, or --append if it "
@@ -176,7 +173,7 @@ def _count_stream(
             watch.update(chunk)
             watch.save(state)
             if tell is not None:
-                tell(watch.shards[watch.name].rows)
+                tell(watch.ledgers[watch.name].rows)
     except LogsError as error:
-        counted = watch.shards[watch.name].rows
+        counted = watch.ledgers[watch.name].rows
         raise LogsError(f"{error}\n{counted:,} rows are counted; mend the stream and go on with --skip.") from error

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Group, Parameter
 
 from surelift import importers
+from surelift.bounds import BOUNDS
 from surelift.controls import models
 from surelift.errors import UsageError
 from surelift.importers import Imported
@@ -135,7 +136,7 @@ class PolicyFlags:
         list[str] | None,
         flag("[NAME=]FILE: probabilities of all actions, a line for each round, as 'vw -p' writes. Repeatable."),
     ] = None
-    mix: Annotated[
+    blend: Annotated[
         list[str] | None,
         flag("NAME=SHARE: try candidate NAME in this share of decisions only, production in the others. Repeatable."),
     ] = None
@@ -143,7 +144,7 @@ class PolicyFlags:
     def policies(self, brought: Mapping[str, Policy] | None = None, present: Collection[str] = ()) -> dict[str, Policy]:
         """Those that were named; ``brought`` are such that a format brings along, ``present`` the columns of the log."""
         named: dict[str, Policy] = {}
-        mixed: dict[str, tuple[str, Policy]] = {}
+        blended: dict[str, tuple[str, Policy]] = {}
         with_logs = brought or {}
         given: list[tuple[str, Callable[[str], Policy]]] = [
             *((text, lambda column: with_logs.get(column) or as_policy(columns(column))) for text in self.policy or ()),
@@ -158,22 +159,22 @@ class PolicyFlags:
             if name in named:
                 raise UsageError(f"policy {name!r} is named twice; give each candidate a name of its own, NAME=COLUMN.")
             named[name] = make(column)
-        for text in self.mix or ():
+        for text in self.blend or ():
             name, _, alpha = text.rpartition("=")
             if name not in named:
                 known = ", ".join(named) or "none"
                 raise UsageError(
-                    f"--mix takes NAME=SHARE for a candidate ({known}), such as {next(iter(named), 'new')}=0.1; "
+                    f"--blend takes NAME=SHARE for a candidate ({known}), such as {next(iter(named), 'new')}=0.1; "
                     f"{text!r} names none."
                 )
-            if name in mixed:
-                raise UsageError(f"--mix gives candidate {name!r} two shares; name it twice with --policy to try both.")
-            share = number(alpha, f"--mix {text}")
+            if name in blended:
+                raise UsageError(f"--blend gives candidate {name!r} two shares; name it twice with --policy to try both.")
+            share = number(alpha, f"--blend {text}")
             # Under a name that says so: 10% of a policy is not the policy.
-            mixed[name] = (f"{100 * share:g}% {name}", blend(named[name], share))
-        pairs = [mixed.get(name, (name, policy)) for name, policy in named.items()]
+            blended[name] = (f"{100 * share:g}% {name}", blend(named[name], share))
+        pairs = [blended.get(name, (name, policy)) for name, policy in named.items()]
         if len({name for name, _ in pairs}) != len(pairs):
-            raise UsageError(f"--mix would give two candidates one name: {', '.join(name for name, _ in pairs)}.")
+            raise UsageError(f"--blend would give two candidates one name: {', '.join(name for name, _ in pairs)}.")
         return dict(pairs)
 
     def required(self, brought: Mapping[str, Policy] | None = None, present: Collection[str] = ()) -> dict[str, Policy]:
@@ -227,11 +228,14 @@ class MethodFlags:
     ] = None
     draws: Annotated[int | None, flag("How often to redraw, for methods that simulate; default 1000.")] = None
 
-    def arguments(self) -> dict[str, Any]:
-        return {
-            "delta": self.delta, "method": self.method, "control": control(self.control), "grid": self.grid,
-            "smoothing": self.smoothing, "draws": self.draws,
-        }  # fmt: skip
+    def arguments(self, **options: Any) -> dict[str, Any]:
+        """Delta, the bound with its options, and the control; ``options`` are those of further flags."""
+        if self.method not in BOUNDS:
+            raise UsageError(f"no method {self.method!r}; the methods are {', '.join(BOUNDS)}.")
+        grid = None if self.grid == "anytime" else self.grid
+        given = {"grid": grid, "smoothing": self.smoothing, "draws": self.draws, **options}
+        chosen = {name: value for name, value in given.items() if value is not None}
+        return {"delta": self.delta, "method": BOUNDS[self.method](**chosen), "control": control(self.control)}
 
 
 @Parameter(name="*", group=ANSWER)

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from surelift.cli.options import OutputFlags
-from surelift.decisions.certificate import Answer, Certificate
 from surelift.decisions.monitor import Monitor
 from surelift.errors import UsageError
 from surelift.logs.logs import Logs
+from surelift.questions.certificate import Certificate
 from surelift.results.result import Result
 from surelift.views.names import harmless
 
@@ -25,7 +25,7 @@ def show(result: Result, *, json: bool) -> None:
         print(result.to_json())
 
 
-def deliver(answer: Answer, output: OutputFlags, page: Answer | Monitor | None = None, *, again: str = "") -> None:
+def deliver(answer: Result, output: OutputFlags, page: Result | Monitor | None = None, *, again: str = "") -> None:
     """The files first: what is shown is then surely written. ``again`` is what ``verify`` must be told besides."""
     if output.certificate is not None:
         Certificate.of(answer).save(output.certificate)

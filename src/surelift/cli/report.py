@@ -4,9 +4,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from surelift.bounds import mixture
 from surelift.cli.options import ANSWER, OUTPUT, JsonFlag, LogFlags, OverFlags, PolicyFlags, Sources, control, opened
 from surelift.cli.output import progress, require_folder, say
-from surelift.decisions.study import study
+from surelift.decisions.report import report as ask
 from surelift.views.vega import require_altair
 
 
@@ -38,11 +39,12 @@ def report(
     require_folder(output)
     logs, named = opened(sources, log, policies)
     with progress(logs) as tell:
-        found = study(
-            logs, named, **question.arguments(), delta=delta, control=control(narrowed), grid=grid, progress=tell
-        )
-    found.to_html(output, title=title)
+        answer = ask(
+            logs, named, **question.arguments(), delta=delta, method=mixture(grid=grid), control=control(narrowed),
+            progress=tell,
+        )  # fmt: skip
+    answer.to_html(output, title=title)
     if json:
-        print(found.to_json())
-    say(f"{found.sentence()}\nReport written to {output}; open it in a browser.")
-    return 4 if found.selection is None else 0 if found.certified else 3
+        print(answer.to_json())
+    say(f"{answer.sentence()}\nReport written to {output}; open it in a browser.")
+    return 4 if answer.selection is None else 0 if answer.certified else 3

@@ -1,20 +1,17 @@
 """surelift verify: does a certificate follow from these logs?"""
 
-import inspect
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from surelift import importers
 from surelift.cli.options import JsonFlag, PolicyFlags, Sources, flag
 from surelift.cli.output import progress, show
-from surelift.decisions.certificate import Certificate
-from surelift.decisions.verify import damage_told
 from surelift.decisions.verify import verify as ask
 from surelift.errors import LogsError, UsageError
 from surelift.learning.files import is_policy
-from surelift.logs.logs import Logs
 from surelift.logs.sources.files import FORMATS
+from surelift.questions.certificate import Certificate, damage_told
 
 if TYPE_CHECKING:
     from surelift.learning.learned import LearnedPolicy
@@ -49,13 +46,10 @@ def verify(
     stated = Certificate.load(certificate) if learned is None else learned.certificate
     if stated is None:
         raise UsageError(f"{certificate} holds a policy without a certificate.")
-    declared = stated.content["logs"]
     with damage_told():
-        unknown = declared.keys() - inspect.signature(Logs).parameters.keys()
-        if unknown:
-            raise ValueError(f"it describes logs by {', '.join(sorted(unknown))}")
+        declared = stated.content["question"]["declaration"]
         kind = format or importers.format_of(sources[0])
-        logs = Logs(sources, **declared) if kind is None else importers.read_declared(kind, sources, declared)
+        logs: Any = sources if kind is None else importers.read_declared(kind, sources, declared)
     given = PolicyFlags(predictions=predictions).policies()
     with progress() as tell:
         result = ask(stated, logs, given or learned, progress=tell)

@@ -8,13 +8,14 @@ from typing import Any
 
 from surelift.errors import LogsError, SureliftError, UsageError
 from surelift.saving import write_beside
+from surelift.version import __version__
 
 FORMAT = "surelift policy"
-VERSION = 1
+VERSION = 2
 
 
 def write(path: str | Path, tensors: Mapping[str, Any], content: Mapping[str, Any]) -> None:
-    form = {"format": FORMAT, "version": VERSION, **content}
+    form = {"format": FORMAT, "version": VERSION, "surelift": __version__, **content}
     refuse_overwriting(path)
     write_beside(
         path, library().save(dict(tensors), {"surelift": json.dumps(form, allow_nan=False)}), what="the policy"
@@ -32,7 +33,8 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
         raise LogsError(f"{path} is not a surelift policy.")
     if content.get("version") != VERSION:
         raise LogsError(
-            f"{path} has policy format {content.get('version')!r}, but this version of surelift reads format {VERSION}."
+            f"{path} is a policy in format {content.get('version')!r}, written by surelift "
+            f"{content.get('surelift', 'of an unknown version')}; this surelift reads format {VERSION}."
         )
     return dict(library().load_file(path)), content
 

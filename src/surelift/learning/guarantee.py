@@ -1,13 +1,12 @@
 """The guarantee of a learned Gaussian policy on the rounds it was learned from, to be certified and verified."""
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from surelift.bounds.bound import Promise
 from surelift.controls import models
 from surelift.controls.model import RewardModel
-from surelift.decisions.asking import refuse_contradiction
-from surelift.decisions.method import check_delta
 from surelift.errors import LogsError, UsageError
 from surelift.grids import Grid
 from surelift.learning.certified_bound import certified_bound
@@ -19,14 +18,37 @@ from surelift.learning.policies.gaussian import GaussianRule
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import as_policy
+from surelift.questions.assumptions import doubts_of
+from surelift.questions.contradictions import refuse_contradiction
+from surelift.questions.method import choose_method
+from surelift.questions.options import check_delta
+from surelift.questions.question import Progress, Question
 from surelift.results.guarantee import Guarantee
-from surelift.results.provenance import doubts_of, provenance_of
-from surelift.statistics import Sums
+from surelift.results.provenance import Provenance
 
 if TYPE_CHECKING:
     from surelift.learning.learned import LearnedPolicy
 
 NAME, ZERO = "learned", "zero"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuaranteeQuestion(Question):
+    """The guarantee of a learned policy, asked again of the rounds it was learned from."""
+
+    kind: ClassVar[str] = "learn"
+    learning: Mapping[str, Any]
+    """The objective and its options, the prior, and how many rounds were set aside for it."""
+
+    def ask(self, logs: Logs, *, progress: Progress | None = None) -> Guarantee:
+        reader: Any = getattr(next(iter(self.policies.values())), "reader", None)
+        learned = getattr(reader, "learned", None)
+        if learned is None:
+            raise UsageError("this is the certificate of a learned policy; give that policy in policies=.")
+        model = self.method.model
+        control = self.method.control if model is None else model.describe()
+        options = {**self.learning, "control": control, "delta": self.delta}
+        return guarantee_of(learned, logs, options, control=model, progress=progress)
 
 
 def guarantee_of(
@@ -35,7 +57,7 @@ def guarantee_of(
     options: Mapping[str, Any],
     *,
     control: Any = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
     read: tuple[Dataset, Fingerprint] | None = None,
     device: str | None = None,
 ) -> Guarantee:
@@ -65,12 +87,16 @@ def guarantee_of(
         subject=f"the {objective.about} of the learned policy, in [0, 1]",
     )  # fmt: skip
     promise: Promise = "any number of looks" if objective.any_looks else "one look"
-    doubts = doubts_of(logs)
+    doubts = doubts_of(logs.declaration)
     bound = scale.improvement(certified.lower) if improves else None
     if bound is None:
         bound = scale.upper(certified.lower) if scale.is_cost else scale.lower(certified.lower)
     fingerprint = read[1] if read else full_fingerprint(judged, learned.features.names)
-    sums = Sums(rows=certified.rounds, units=certified.rounds, fingerprint=fingerprint)
+    question = GuaranteeQuestion(
+        declaration=logs.declaration, policies={NAME: as_policy(learned)}, delta=options["delta"],
+        method=choose_method("mixture", options["control"] if model is None else model),
+        learning={name: value for name, value in options.items() if name not in ("control", "delta")},
+    )  # fmt: skip
     return Guarantee(
         policy=NAME,
         about=objective.about,
@@ -86,7 +112,7 @@ def guarantee_of(
         promise=promise,
         assumptions=_assumptions(logs, options, objective.any_looks, model),
         doubts=doubts,
-        provenance=provenance_of("learn", logs, {NAME: as_policy(learned)}, sums, dict(options)),
+        provenance=Provenance(question.to_dict(), certified.rounds, fingerprint),
     )
 
 

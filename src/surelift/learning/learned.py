@@ -1,21 +1,19 @@
 """A learned policy: probabilities, sampling, a file format, and the certificate it carries."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.decisions.certificate import Certificate
 from surelift.errors import LogsError, UsageError
 from surelift.learning import files
 from surelift.learning.data.contexts import as_table
 from surelift.learning.data.features import FeatureLayout
-from surelift.learning.data.fingerprints import decision_fingerprint
-from surelift.learning.guarantee import guarantee_of
+from surelift.learning.guarantee import GuaranteeQuestion  # noqa: F401  (how its certificate is read back)
 from surelift.learning.policies.item_rule import ItemRule
 from surelift.learning.policies.rules import Rule, arrays_of, kind_of, rule_from
 from surelift.logs import faults
@@ -26,17 +24,13 @@ from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
 from surelift.policies.policy import action_counts, require_action, require_action_count
 from surelift.policies.readers import Singles, kept
-from surelift.results.guarantee import Guarantee
+from surelift.questions.certificate import Certificate
 
 NO_CERTIFICATE = (
     "predict returns the most likely action of every context; the certificate covers sample, which draws actions at random. "
     "Use sample."
 )
 _ENTRIES_AT_ONCE = 1 << 24
-LEARNED_FROM = (
-    "this policy was learned from these rounds, so they cannot evaluate it. Rely on its own certificate, or use rounds it "
-    "has not seen."
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,8 +45,6 @@ class LearnedPolicy:
     learned_from: tuple[Fingerprint, ...]
     """Fingerprints of the rounds it was learned from, as a whole and in parts."""
     certificate: Certificate | None = None
-    asked: Mapping[str, Any] = field(default_factory=dict)
-    """The options its certificate depends on."""
 
     @property
     def classes_(self) -> Sequence[Any]:
@@ -99,7 +91,7 @@ class LearnedPolicy:
             "kind": kind_of(self.rule), "features": self.features.describe(), "action_count": self.action_count,
             "actions": None if self.actions is None else list(self.actions),
             "learned_from": [[rounds.rounds, str(rounds.total)] for rounds in self.learned_from],
-            "certificate": None if self.certificate is None else dict(self.certificate.content), "asked": dict(self.asked),
+            "certificate": None if self.certificate is None else dict(self.certificate.content),
         }  # fmt: skip
         files.write(path, arrays_of(self.rule), content)
 
@@ -110,8 +102,6 @@ class LearnedPolicy:
         try:
             certificate, layout = content["certificate"], FeatureLayout.from_description(content["features"])
             labels, action_count = content["actions"], int(content["action_count"])
-            if not isinstance(content["asked"], dict):
-                raise TypeError("asked")
             if labels is not None and len(labels) != action_count:
                 raise ValueError("the number of labels is not the number of actions")
             return cls(
@@ -121,7 +111,6 @@ class LearnedPolicy:
                 action_count,
                 tuple(Fingerprint(int(rounds), int(total)) for rounds, total in content["learned_from"]),
                 None if certificate is None else Certificate.from_content(certificate, place=str(path)),
-                content["asked"],
             )
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
             if isinstance(error, LogsError | UsageError):
@@ -134,8 +123,11 @@ class LearnedReader:
     """The probabilities of a learned policy for the rounds of a log it has not seen."""
 
     learned: LearnedPolicy
-    checked: list[Logs] = field(default_factory=list)
-    """Logs known to be unseen; the objects are kept, since an id may be reused."""
+
+    @property
+    def trained_on(self) -> tuple[Fingerprint, ...]:
+        """Rounds that cannot judge it: whoever asks compares them with the fingerprint of the rounds that were read."""
+        return self.learned.learned_from
 
     def as_reader(self) -> "LearnedReader":
         return self
@@ -148,10 +140,6 @@ class LearnedReader:
         declared, labels = logs.declaration.actions, self.learned.actions
         if declared is not None and labels is not None and declared != labels:
             raise UsageError(f"the policy was learned for the actions {list(labels)[:10]}; declare them in this order.")
-        if not any(logs is checked for checked in self.checked):
-            if decision_fingerprint(logs) in self.learned.learned_from:
-                raise UsageError(LEARNED_FROM)
-            self.checked.append(logs)
         return Needs(handed_on=self.learned.features.names)
 
     def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
@@ -168,14 +156,3 @@ class LearnedReader:
 
     def describe(self) -> dict[str, Any]:
         return self.learned.describe()
-
-    def judged(self, logs: Logs) -> Logs:
-        """The held-out part of the logs it was learned from; other logs are returned as they are."""
-        first, last = self.learned.asked.get("judged", (0, 0))
-        return logs.part(first, last) if last and logs.count() == last else logs
-
-    def certify(
-        self, logs: Logs, options: Mapping[str, Any], *, control: Any, progress: Callable[[int], None] | None
-    ) -> Guarantee:
-        """Recompute the guarantee from the rounds it was learned from."""
-        return guarantee_of(self.learned, logs, options, control=control, progress=progress)

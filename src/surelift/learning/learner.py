@@ -10,9 +10,7 @@ import torch
 from torch import nn
 
 from surelift.controls.held_out import SAME_ROUNDS
-from surelift.decisions.certificate import Certificate
 from surelift.decisions.compare import compare
-from surelift.decisions.method import check_delta
 from surelift.errors import UsageError, share
 from surelift.grids import Grid
 from surelift.learning.data.buffered import buffered
@@ -22,7 +20,7 @@ from surelift.learning.data.fingerprints import decision_fingerprint
 from surelift.learning.data.survey import LogSurvey, survey
 from surelift.learning.guarantee import NAME, guarantee_of
 from surelift.learning.identity import identity_of
-from surelift.learning.learned import LEARNED_FROM, LearnedPolicy, LearnedReader
+from surelift.learning.learned import LearnedPolicy
 from surelift.learning.objectives.options import ObjectiveOptions
 from surelift.learning.policies.builder import Parameters, build_policy
 from surelift.learning.policies.gaussian import GaussianRule
@@ -37,6 +35,9 @@ from surelift.learning.training.processes import local_device
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import as_policy
+from surelift.questions.certificate import Certificate
+from surelift.questions.options import check_delta
+from surelift.questions.question import LEARNED_FROM
 from surelift.results.guarantee import Guarantee
 from surelift.results.improvement import Improvement
 
@@ -227,7 +228,7 @@ class PolicyLearner:
         device = None if params["device"] == "cpu" else problem.options.device
         read = dataset, surveyed.contents[-1]
         answer = guarantee_of(policy, logs, asked, control=options.model, read=read, device=device)
-        return replace(policy, certificate=Certificate.of(answer), asked=asked), answer
+        return replace(policy, certificate=Certificate.of(answer)), answer
 
     def _certificate_options(self, options: ObjectiveOptions, prior: Prior, aside: int) -> dict[str, Any]:
         """The options that the certificate of a Gaussian policy depends on."""
@@ -307,9 +308,9 @@ class PolicyLearner:
         judge = logs.part(held_out, rounds)
         if Dataset(judge, layout, actions).max_bytes <= room("cpu"):
             judge = buffered(judge)
-        answer = compare(judge, {NAME: as_policy(LearnedReader(learned, [judge]))}, delta=params["delta"])
-        asked = {"judged": [held_out, rounds]}
-        return replace(learned, certificate=Certificate.of(answer), asked=asked), answer
+        answer = compare(judge, {NAME: as_policy(learned)}, delta=params["delta"])
+        answer = replace(answer, provenance=replace(answer.provenance, rows=(held_out, rounds)))
+        return replace(learned, certificate=Certificate.of(answer)), answer
 
 
 def next_problem(steps: Generator[LearningProblem, Parameters, None], parameters: Parameters) -> LearningProblem | None:

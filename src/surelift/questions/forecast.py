@@ -61,7 +61,7 @@ class ForecastQuestion(ImprovementQuestion):
 
 def block_requests(terms: Sequence[Term], key: Key = ()) -> Iterator[Request]:
     """What a forecast needs beside the whole: the terms block by block."""
-    return requests_of((), terms, (*key, BLOCKS))
+    return requests_of([term.candidate for term in terms], terms, (*key, BLOCKS))
 
 
 def forecast_of(

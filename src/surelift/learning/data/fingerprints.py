@@ -8,9 +8,10 @@ import numpy as np
 from surelift.logs.batch import Needs
 from surelift.logs.columns import decode, is_list, is_text, list_to_vectors
 from surelift.logs.faults import refuse_faults
-from surelift.logs.fingerprint import Fingerprint, RoundHashes
+from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
+from surelift.statistics.decided import decided_hashes
 
 
 def decision_fingerprint(logs: Logs) -> Fingerprint:
@@ -35,13 +36,7 @@ def _checked_rounds(logs: Logs, contexts: Sequence[str] = ()) -> Iterator[Rounds
 
 def fingerprint_of_decisions(rounds: Rounds) -> Fingerprint:
     """Of rewards, propensities and actions as logged, so that a different declaration does not hide the same rounds."""
-    assert rounds.action is not None
-    hashes, declared = RoundHashes(rounds.size), rounds.logs.declaration
-    propensity = declared.propensity if declared.propensity is not None else declared.log_propensity
-    for name in (declared.outcome, propensity):
-        hashes.mix(np.ascontiguousarray(rounds.plain_numbers(str(name)).values))
-    hashes.mix(rounds.action.astype(np.float64))
-    return hashes.fingerprint()
+    return decided_hashes(rounds).fingerprint()
 
 
 def fingerprint_of_all(rounds: Rounds, contexts: Sequence[str]) -> Fingerprint:
