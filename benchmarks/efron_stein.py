@@ -20,7 +20,7 @@ from surelift.datasets import faulty_policy, ideal_policy, supervised_to_bandit
 from surelift.engines import collect
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Value
-from surelift.statistics import Plan, Term
+from surelift.statistics import Term, plan_of
 from surelift.statistics.efron_stein import Proxies
 
 ROUNDS, ACTIONS, PLAIN_DRAWS = 28_056, 18, 200
@@ -61,7 +61,7 @@ def plain_proxies(
 def library_proxies(logs: Logs, candidate: Any, *, draws: int) -> Proxies:
     needed = BOUNDS["efron-stein"].plan(quantity=Value(), offset=0.0, count=logs.count, draws=draws)
     term = Term("new", Value(), needed)
-    proxies = collect(logs, Plan(name_policies({"new": candidate}), (term,))).of(term).proxies
+    proxies = collect(logs, plan_of(name_policies({"new": candidate}), (term,))).of(term).proxies
     assert proxies is not None
     return proxies
 

@@ -11,8 +11,8 @@ import numpy as np
 from numba import njit
 
 from surelift.arrays import FloatArray
-from surelift.statistics.adding import log_terms
 from surelift.statistics.kernels import controlled_log_sums, log_sums
+from surelift.statistics.log_sums import log_terms
 
 ROWS, TURNS = 1_000_000, 7
 

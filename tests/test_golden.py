@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 import surelift as sl
-from surelift.bounds import empirical_bernstein, implicit_exploration, logarithmic_smoothing, moments
+from surelift.bounds.empirical_bernstein import unfloored as unfloored_empirical_bernstein
+from surelift.bounds.implicit_exploration import unfloored as unfloored_implicit_exploration
+from surelift.bounds.logarithmic_smoothing import unfloored as unfloored_logarithmic_smoothing
+from surelift.bounds.moments import unfloored as unfloored_moments
 from tests.term_sums import collected_from
 
 GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text())
@@ -54,7 +57,7 @@ def test_improvements(golden: dict[str, Any], logs: sl.Logs) -> None:
 
 
 def test_single_smoothing(golden: dict[str, Any], logs: sl.Logs) -> None:
-    bound = logarithmic_smoothing.unfloored(
+    bound = unfloored_logarithmic_smoothing(
         collected_from(logs, "first", "logarithmic-smoothing"), delta=golden["delta"]
     )
     assert bound == close(golden["values"]["lower, logarithmic smoothing, 1/sqrt(n), unfloored"])
@@ -70,16 +73,16 @@ def test_rivals(golden: dict[str, Any], logs: sl.Logs) -> None:
     def sums(method: str, **options: Any) -> Any:
         return collected_from(logs, "first", method, **options)
 
-    assert moments.unfloored(sums("second-moment"), delta=delta) == close(
+    assert unfloored_moments(sums("second-moment"), delta=delta) == close(
         expected["lower, second moment, 1/sqrt(n), unfloored"]
     )
-    assert implicit_exploration.unfloored(sums("implicit-exploration"), delta=delta) == close(
+    assert unfloored_implicit_exploration(sums("implicit-exploration"), delta=delta) == close(
         expected["lower, implicit exploration, 1/sqrt(n), unfloored"]
     )
-    assert empirical_bernstein.unfloored(sums("empirical-bernstein"), delta=delta) == close(
+    assert unfloored_empirical_bernstein(sums("empirical-bernstein"), delta=delta) == close(
         expected["lower, empirical Bernstein, clip sqrt(n), unfloored"]
     )
-    assert moments.unfloored(sums("moments", order=2, regularizer="clipping:3"), delta=delta) == close(
+    assert unfloored_moments(sums("moments", order=2, regularizer="clipping:3"), delta=delta) == close(
         expected["lower, moments of order 2 of clipping at 3, 1/sqrt(n), unfloored"]
     )
 

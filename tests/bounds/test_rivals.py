@@ -11,7 +11,11 @@ from scipy import stats
 
 import surelift as sl
 from surelift.arrays import FloatArray
-from surelift.bounds import BOUNDS, empirical_bernstein, implicit_exploration, logarithmic_smoothing, moments
+from surelift.bounds import BOUNDS
+from surelift.bounds.empirical_bernstein import unfloored as unfloored_empirical_bernstein
+from surelift.bounds.implicit_exploration import unfloored as unfloored_implicit_exploration
+from surelift.bounds.logarithmic_smoothing import unfloored as unfloored_logarithmic_smoothing
+from surelift.bounds.moments import unfloored as unfloored_moments
 from surelift.quantities import Shortfall, Value
 from surelift.quantities.regularizers import (
     REGULARIZERS,
@@ -54,11 +58,11 @@ def test_logarithmic_smoothing_is_never_looser_than_implicit_exploration(
     rounds: LoggedRounds, smoothing: float, delta: float, quantity: Value | Shortfall
 ) -> None:
     """The paper, Proposition 8."""
-    ours = logarithmic_smoothing.unfloored(
+    ours = unfloored_logarithmic_smoothing(
         collected(rounds, "logarithmic-smoothing", quantity, smoothing=smoothing), delta=delta
     )
     sums = collected(rounds, "implicit-exploration", quantity, smoothing=smoothing)
-    theirs = implicit_exploration.unfloored(sums, delta=delta)
+    theirs = unfloored_implicit_exploration(sums, delta=delta)
     assert ours >= theirs - room(theirs)
 
 
@@ -79,7 +83,7 @@ def both(
 ) -> tuple[float, float]:
     ours = collected(rounds, "logarithmic-smoothing", quantity, smoothing=smoothing)
     theirs = collected(rounds, method, quantity, smoothing=smoothing, **options)
-    return logarithmic_smoothing.unfloored(ours, delta=delta), moments.unfloored(theirs, delta=delta)
+    return unfloored_logarithmic_smoothing(ours, delta=delta), unfloored_moments(theirs, delta=delta)
 
 
 @given(
@@ -96,7 +100,7 @@ def test_a_higher_order_is_never_looser_while_the_smoothing_is_small(
     g = regularizer_named(regularizer).values(seen(rounds)).max()
     smoothing = min(share * (2 * order + 2) / ((2 * order + 1) * max(g, 1e-9)), 1e3)
     lower, higher = (
-        moments.unfloored(
+        unfloored_moments(
             collected(rounds, "moments", smoothing=smoothing, order=level, regularizer=regularizer), delta=delta
         )
         for level in (order, order + 1)
@@ -195,17 +199,17 @@ HAND = LoggedRounds(np.array([1.0, 1.0]), np.array([0.25, 0.5]), np.array([0.5, 
 def test_bounds_by_hand() -> None:
     half = 0.5
     # Order 1 of min(w r, 2) with smoothing 1/2: mean 1.25, mean square 2.125; exp(.625 - .265625 - ln 2 / 2).
-    second = moments.unfloored(collected(HAND, "second-moment", smoothing=half), delta=half)
+    second = unfloored_moments(collected(HAND, "second-moment", smoothing=half), delta=half)
     assert second == pytest.approx(2 * math.expm1(0.625 - 0.265625 - math.log(2) / 2))
     # Order 2 adds + s^3/3 mean z^3 - s^4/4 mean z^4: cubes 8.125/2, fourth powers 16.0625/2.
-    fourth = moments.unfloored(collected(HAND, "moments", smoothing=half, order=2, regularizer="none"), delta=half)
+    fourth = unfloored_moments(collected(HAND, "moments", smoothing=half, order=2, regularizer="none"), delta=half)
     exponent = 0.625 - 0.265625 + 8.125 / 48 - 16.0625 / 128 - math.log(2) / 2
     assert fourth == pytest.approx(2 * math.expm1(exponent))
     # p r/(q + s/2): 1/2 / (1/4 + 1/4) = 1 and 1/4 / (3/4) = 1/3, minus ln 2 / (1/2 * 2).
-    ix = implicit_exploration.unfloored(collected(HAND, "implicit-exploration", smoothing=half), delta=half)
+    ix = unfloored_implicit_exploration(collected(HAND, "implicit-exploration", smoothing=half), delta=half)
     assert ix == pytest.approx(2 / 3 - math.log(2))
     # min(w, 1) r is 1 and 1/2: mean 3/4, unbiased variance 1/8, ln(2/delta) = ln 4.
-    bernstein = empirical_bernstein.unfloored(collected(HAND, "empirical-bernstein", clip=1.0), delta=half)
+    bernstein = unfloored_empirical_bernstein(collected(HAND, "empirical-bernstein", clip=1.0), delta=half)
     assert bernstein == pytest.approx(0.75 - math.sqrt(2 / 8 * math.log(4) / 2) - 7 * math.log(4) / 3)
     # Mean 1.25, unbiased variance 1.125; the 97.5% normal quantile is 1.95996.
     normal = BOUNDS["normal"]

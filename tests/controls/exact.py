@@ -10,8 +10,8 @@ from surelift.arrays import FloatArray
 from surelift.logs.rounds import Rounds
 from surelift.policies import Policy
 from surelift.quantities import Decline, Difference, Gain, Quantity, Shortfall, Value
-from surelift.statistics import Component, LogSumKey, Plan, Term
-from surelift.statistics.adding import add_up
+from surelift.statistics import Component, Plan, Term, plan_of
+from surelift.statistics.accumulate import accumulate
 from surelift.statistics.reading import read
 from tests.laws import Law
 
@@ -46,10 +46,11 @@ def factors_of(logs: sl.Logs, plan: Plan, term: Term) -> dict[Component, FloatAr
     factors: dict[Component, list[float]] = {component: [] for component in term.needed.components}
     for row in range(batch.table.num_rows):
         rounds = Rounds(logs, type(batch)(batch.table.slice(row, 1), batch.start + row))
-        sums = add_up(read(rounds, plan, predictor), plan)
+        sums = accumulate(read(rounds, plan, predictor), plan)
         assert not sums.invalid
-        for component in term.needed.components:
-            factors[component].append(math.exp(sums.log_sums[LogSumKey(term.candidate, term.quantity, component)]))
+        log_sums = sums.of(term).log_sums
+        for place, component in enumerate(term.needed.components):
+            factors[component].append(math.exp(log_sums[place]))
     return {component: np.array(values) for component, values in factors.items()}
 
 
@@ -58,7 +59,7 @@ def means_of_factors(
 ) -> dict[Component, float]:
     """For each component, the mean of its factor divided by its value at the target: at most 1."""
     chances, logs = log_of(law)
-    factors = factors_of(logs, Plan(policies, (term,), model), term)
+    factors = factors_of(logs, plan_of(policies, (term,), model), term)
     return {
         component: math.fsum(chances * factor) / (1 + component.smoothing * (target + component.offset))
         for component, factor in factors.items()

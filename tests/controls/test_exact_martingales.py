@@ -14,7 +14,7 @@ from surelift.engines import collect
 from surelift.policies import Policy
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Gain, Value
-from surelift.statistics import Narrowing, Plan, Term, by_max_weight, by_model, by_weights, offset_of
+from surelift.statistics import Narrowing, Term, by_max_weight, by_model, by_weights, offset_of, plan_of
 from tests.controls.exact import cases, log_of, means_of_factors
 from tests.laws import LAWS, Law
 
@@ -141,4 +141,4 @@ def test_the_checks_can_fail() -> None:
     action = np.asarray(logs.source._columns["action"])  # type: ignore[attr-defined]
     terms = (Term("new", Gain(), needed),)
     with pytest.raises(sl.LogsError, match="outside what was declared possible"):
-        collect(logs, Plan(name_policies({"new": np.array(heavy.candidate)[action]}), terms))
+        collect(logs, plan_of(name_policies({"new": np.array(heavy.candidate)[action]}), terms))

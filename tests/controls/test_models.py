@@ -15,7 +15,7 @@ from surelift.controls.refitted import FIRST
 from surelift.logs.batch import Batch
 from surelift.logs.rounds import Rounds
 from surelift.quantities import Value
-from surelift.statistics import Component, Needed, Plan, Term
+from surelift.statistics import Component, Needed, Term, plan_of
 from tests.controls.estimators import BAD, Chances, Means
 from tests.laws import LAWS, draw_index
 
@@ -144,7 +144,7 @@ def test_cross_fitting_cannot_certify() -> None:
         with pytest.raises(sl.UsageError, match="never a certificate"):
             ask(logs, {"new": "new"}, control=model)
     with pytest.raises(sl.UsageError, match="never a certificate"):
-        Plan({}, (Term("new", Value(), Needed(components=(Component(1.0, 0.0, 1.0),))),), model)
+        plan_of({}, (Term("new", Value(), Needed(components=(Component(1.0, 0.0, 1.0),))),), model)
     assert 0 < sl.estimate(logs, {"new": "new"}, estimator="dr", model=model)["new"].estimate < 1
 
 

@@ -16,7 +16,7 @@ from surelift.bounds import BOUNDS, mixture
 from surelift.engines import collect
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Gain, Value
-from surelift.statistics import Plan, Sums, Term, by_weights, offset_of
+from surelift.statistics import Sums, Term, by_weights, offset_of, plan_of
 from tests.controls.exact import cases
 from tests.laws import LAWS, Law
 from tests.strategies import deltas
@@ -45,7 +45,7 @@ def test_controlled_bounds_miss_no_more_often_than_delta(name: str) -> None:
     }  # fmt: skip
     missed = dict.fromkeys(terms, 0)
     for _ in range(runs):
-        sums = collect(problem(rng, rounds, law), Plan(policies, tuple(terms.values())))
+        sums = collect(problem(rng, rounds, law), plan_of(policies, tuple(terms.values())))
         for target, term in terms.items():
             missed[target] += mixture.lower_bound(sums.of(term), delta=delta) > target
     assert max(missed.values()) <= stats.binom.isf(1e-6, runs, delta)
@@ -110,7 +110,7 @@ def test_controlled_sums_account_for_a_propensity_above_its_vector() -> None:
         "logging": "logging",
     }
     exact, shifted = (
-        collect(sl.Logs(source, **declared), Plan(named, (term,)))
+        collect(sl.Logs(source, **declared), plan_of(named, (term,)))
         for source in (logs.source._columns, columns)  # type: ignore[attr-defined]
     )
     for key, total in exact.log_sums.items():
@@ -135,8 +135,8 @@ def test_controlled_sums_add_up_and_certificates_verify() -> None:
     for part in (slice(0, 123), slice(123, 500)):
         part_logs = sl.Logs({name: np.asarray(column)[part] for name, column in columns.items()},
                       reward="reward", propensity="propensity", action="action", logging="logging")  # fmt: skip
-        total = total + collect(part_logs, Plan(name_policies({"new": new[part]}), (term,)))
-    whole = collect(logs, Plan(name_policies({"new": new}), (term,)))
+        total = total + collect(part_logs, plan_of(name_policies({"new": new[part]}), (term,)))
+    whole = collect(logs, plan_of(name_policies({"new": new}), (term,)))
     assert total.log_sums == pytest.approx(whole.log_sums, rel=1e-12)
 
 
@@ -147,7 +147,7 @@ def test_the_wealth_of_a_controlled_component_by_hand() -> None:
         quantity=Value(), offset=0.0, count=lambda: 1, narrowing=by_weights(Value()), grid=grids.single(1.0)
     )
     term = Term("new", Value(), needed)
-    sums = collect(logs, Plan(name_policies({"new": [[1.0, 0.0]]}), (term,))).of(term)
+    sums = collect(logs, plan_of(name_policies({"new": [[1.0, 0.0]]}), (term,))).of(term)
     # Shares 1/2 and 1 subtract min(1, 8/9) and min(2, 8/9), and add back min(1/2, 4/9) and min(1, 4/9): 4/9 each.
     expected = [math.log1p(2.0)] + [math.log1p(9 * (2 - 8 / 9 + 4 / 9 + 8 / 9))] * 2
     assert sums.log_sums == pytest.approx(expected)

@@ -21,7 +21,7 @@ from surelift.logs.batch import Batch
 from surelift.logs.clusters import whole_clusters
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Value
-from surelift.statistics import Plan, Term, by_weights
+from surelift.statistics import Term, by_weights, plan_of
 from tests import reference
 
 
@@ -110,7 +110,7 @@ def test_control_works_on_clusters() -> None:
         quantity=Value(), offset=0.0, count=lambda: 1, grid=grids.single(1.0), narrowing=by_weights(Value())
     )
     term = Term("new", Value(), mixture_plan)
-    plan = Plan(name_policies({"new": "new"}), (term,))
+    plan = plan_of(name_policies({"new": "new"}), (term,))
     clustered = collect(sl.Logs(table, **declared, cluster="u", cluster_size=2), plan).of(term)
     separate = [
         collect(sl.Logs({name: column[i : i + 1] for name, column in table.items()}, **declared), plan).of(term)

@@ -6,12 +6,12 @@ import surelift as sl
 from surelift.engines import collect
 from surelift.logs.fingerprint import Fingerprint
 from surelift.policies.resolve import name_policies
-from surelift.statistics import Plan
+from surelift.statistics import plan_of
 from tests.strategies import LoggedRounds, logged_rounds
 
 
 def fingerprint(rounds: LoggedRounds) -> Fingerprint:
-    return collect(rounds.logs(), Plan(name_policies({"new": rounds.probability}))).fingerprint
+    return collect(rounds.logs(), plan_of(name_policies({"new": rounds.probability}))).fingerprint
 
 
 @given(rounds=logged_rounds(), data=st.data())
@@ -46,7 +46,7 @@ def test_zero_sign_and_precision_do_not_matter_but_swapped_columns_do() -> None:
 def test_vector_entries_are_hashed_with_their_positions() -> None:
     def of(vectors: list[list[float]]) -> Fingerprint:
         logs = sl.Logs({"r": [1.0], "p": [0.5], "a": [0], "v": vectors}, reward="r", propensity="p", action="a")
-        return collect(logs, Plan(name_policies("v"))).fingerprint
+        return collect(logs, plan_of(name_policies("v"))).fingerprint
 
     assert of([[0.5, 0.2, 0.3]]) != of([[0.5, 0.3, 0.2]])
     assert of([[0.5, 0.5]]) != of([[0.5, 0.5, 0.0]])
@@ -63,5 +63,5 @@ def test_a_list_column_and_separate_columns_have_the_same_fingerprint() -> None:
         "y": [0.5, 0.4],
     }
     logs = sl.Logs(columns, reward="r", propensity="p", action="a")
-    prints = [collect(logs, Plan(name_policies({"new": form}))).fingerprint for form in ("v", ["x", "y"])]
+    prints = [collect(logs, plan_of(name_policies({"new": form}))).fingerprint for form in ("v", ["x", "y"])]
     assert prints[0] == prints[1]

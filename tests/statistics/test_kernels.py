@@ -13,20 +13,21 @@ from hypothesis import strategies as st
 
 import surelift as sl
 from surelift.arrays import FloatArray
-from surelift.bounds import mixture
-from surelift.engines import collect, stream
+from surelift.bounds import BOUNDS, mixture
+from surelift.engines import collect, local
 from surelift.logs import fingerprint
 from surelift.logs.vectors import Vectors
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Decline, Gain, Quantity, Shortfall, Value
-from surelift.statistics import Plan, Sums, Term, adding, offset_of
+from surelift.statistics import Plan, Sums, Term, log_sums, offset_of, plan_of
 from surelift.statistics.fused import Fused
+from tests.same_sums import assert_same_sums
 
 
 @pytest.fixture(autouse=True)
 def _compile_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adding, "WORTH_COMPILING", 20_000)
-    monkeypatch.setattr(stream, "WORTH_COMPILING", 20_000)
+    monkeypatch.setattr(log_sums, "WORTH_COMPILING", 20_000)
+    monkeypatch.setattr(local, "WORTH_COMPILING", 20_000)
 
 
 RNG = np.random.default_rng(0)
@@ -77,7 +78,7 @@ def plain_table(seed: int, rounds: int, *, precision: Any = np.float64, paying: 
     }
 
 
-def plan_of(logs: sl.Logs, policies: dict[str, Any]) -> Plan:
+def whole_plan(policies: dict[str, Any]) -> Plan:
     named = name_policies(policies)
     quantities: list[Quantity] = [Value(), Shortfall(), Gain(), Decline()]
     terms = [
@@ -86,33 +87,19 @@ def plan_of(logs: sl.Logs, policies: dict[str, Any]) -> Plan:
         ))
         for name in named for quantity in quantities
     ]  # fmt: skip
-    return Plan(named, tuple(terms))
-
-
-def assert_same(fast: Sums, slow: Sums, rel: float = 1e-12) -> None:
-    assert (fast.rows, fast.units, fast.fingerprint) == (slow.rows, slow.units, slow.fingerprint)
-    for key, value in slow.log_sums.items():
-        assert fast.log_sums[key] == pytest.approx(value, rel=rel, abs=1e-14)
-    for moment, value in slow.moments.items():
-        assert fast.moments[moment] == pytest.approx(value, rel=1e-11, abs=1e-9)
-    for name, one in slow.weights.items():
-        assert fast.weights[name].total == pytest.approx(one.total, rel=1e-12)
-        assert fast.weights[name].squares == pytest.approx(one.squares, rel=1e-12)
-        assert fast.weights[name].largest == pytest.approx(one.largest, rel=1e-14)
-    assert fast.logging.rewards == pytest.approx(slow.logging.rewards, rel=1e-12)
-    assert fast.logging.smallest_propensity == slow.logging.smallest_propensity
+    return plan_of(named, tuple(terms))
 
 
 def both_ways(
     source: Any, monkeypatch: pytest.MonkeyPatch, policies: dict[str, Any], **declared: Any
 ) -> tuple[Sums, Sums]:
     logs = sl.Logs(source, **{"reward": "r", "propensity": "q", **declared})
-    plan = plan_of(logs, policies)
+    plan = whole_plan(policies)
     assert Fused.of(logs, plan) is not None
     fast = collect(logs, plan)
     with monkeypatch.context() as patched:
         patched.setattr(Fused, "of", lambda *_: None)
-        patched.setattr(adding, "WORTH_COMPILING", 10**12)
+        patched.setattr(log_sums, "WORTH_COMPILING", 10**12)
         return fast, collect(logs, plan)
 
 
@@ -121,18 +108,18 @@ def both_ways(
 def test_the_fast_path_is_the_slow_one(precision: Any, paying: float, monkeypatch: pytest.MonkeyPatch) -> None:
     policies = {"new": "p", "other": "o", "some": sl.blend("p", 0.1), "less": sl.blend(sl.blend("o", 0.5), 0.02)}
     table = plain_table(1, 70_001, precision=precision, paying=paying)
-    assert_same(*both_ways(table, monkeypatch, policies))
+    assert_same_sums(*both_ways(table, monkeypatch, policies))
     scaled = {**table, "r": 5 * table["r"] - 2}
-    assert_same(*both_ways(scaled, monkeypatch, policies, reward_range=(-2, 3)))
-    assert_same(*both_ways(scaled, monkeypatch, policies, reward=None, cost="r", reward_range=(-2, 3)))
+    assert_same_sums(*both_ways(scaled, monkeypatch, policies, reward_range=(-2, 3)))
+    assert_same_sums(*both_ways(scaled, monkeypatch, policies, reward=None, cost="r", reward_range=(-2, 3)))
 
 
 def test_whole_numbers_truth_values_and_mixed_types(monkeypatch: pytest.MonkeyPatch) -> None:
     table = plain_table(2, 30_000)
     odd = {**table, "r": table["r"] > 0, "p": table["p"].astype(np.float32)}
-    assert_same(*both_ways(odd, monkeypatch, {"new": "p", "other": "o"}))
+    assert_same_sums(*both_ways(odd, monkeypatch, {"new": "p", "other": "o"}))
     ones = {**table, "q": np.ones(30_000, dtype=np.int8), "r": (table["r"] > 0).astype(np.int64)}
-    assert_same(*both_ways(ones, monkeypatch, {"new": "p"}))
+    assert_same_sums(*both_ways(ones, monkeypatch, {"new": "p"}))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +144,7 @@ def test_nulls_and_batches_of_every_size(tmp_path: Path, monkeypatch: pytest.Mon
     for start, size in ((0, 10), (10, 50_000), (50_010, 25_000), (75_010, 24_990)):
         writer.write_table(table.slice(start, size), row_group_size=size)
     writer.close()
-    assert_same(*both_ways(tmp_path / "log.parquet", monkeypatch, {"new": "p"}))
+    assert_same_sums(*both_ways(tmp_path / "log.parquet", monkeypatch, {"new": "p"}))
     nulls = table.set_column(0, "r", pa.array([None if i == 60_000 else 0.5 for i in range(100_000)]))
     with pytest.raises(
         sl.LogsError, match=r"1 of 100,000 values are missing \(null\); the first is null in row 60,000"
@@ -168,11 +155,11 @@ def test_nulls_and_batches_of_every_size(tmp_path: Path, monkeypatch: pytest.Mon
 def test_what_the_fast_path_leaves_alone() -> None:
     logs = sl.Logs(plain_table(5, 10), reward="r", propensity="q")
     for policies in ({"new": [0.5] * 10}, {"new": sl.bounded("p", 50.0)}):
-        assert Fused.of(logs, plan_of(logs, policies)) is None
+        assert Fused.of(logs, whole_plan(policies)) is None
     density = sl.Logs(plain_table(5, 10), reward="r", propensity="q", density=True)
-    assert Fused.of(density, plan_of(density, {"new": "p"})) is None
-    term = Term("new", Value(), sl.BOUNDS["implicit-exploration"].plan(quantity=Value(), offset=0.0, count=lambda: 10))
-    assert Fused.of(logs, Plan(name_policies({"new": "p"}), (term,))) is None
+    assert Fused.of(density, whole_plan({"new": "p"})) is None
+    term = Term("new", Value(), BOUNDS["implicit-exploration"].plan(quantity=Value(), offset=0.0, count=lambda: 10))
+    assert Fused.of(logs, plan_of(name_policies({"new": "p"}), (term,))) is None
 
 
 def vectors_log(seed: int, rounds: int, actions: int) -> tuple[sl.Logs, FloatArray]:
@@ -203,7 +190,7 @@ def test_compiled_control_is_the_plain_one(seed: int, actions: int, alpha: float
 
     fast = ask()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(adding, "WORTH_COMPILING", 10**12)
+        patched.setattr(log_sums, "WORTH_COMPILING", 10**12)
         slow = ask()
     assert fast == pytest.approx(slow, abs=1e-12)
 

@@ -10,7 +10,8 @@ from surelift import grids
 from surelift.engines import collect
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Decline, Difference, Gain, Quantity, Shortfall, Value
-from surelift.statistics import Plan, Sums, Term, offset_of, on_grid
+from surelift.statistics import Sums, Term, offset_of, on_grid, plan_of
+from tests.same_sums import assert_same_sums
 from tests.strategies import LoggedRounds, logged_rounds
 
 QUANTITIES: tuple[Quantity, ...] = (Value(), Shortfall(), Gain(), Decline(), Difference("other"))
@@ -21,26 +22,14 @@ def sums_of(rounds: LoggedRounds) -> Sums:
     terms = tuple(
         Term("new", one, on_grid(grids.anytime(), offset=offset_of("new", one, policies))) for one in QUANTITIES
     )
-    return collect(rounds.logs(), Plan(policies, terms))
-
-
-def assert_same(left: Sums, right: Sums) -> None:
-    assert (left.rows, left.units, left.fingerprint) == (right.rows, right.units, right.fingerprint)
-    assert left.log_sums == pytest.approx(right.log_sums, rel=1e-12, abs=1e-300)
-    assert left.moments.keys() == right.moments.keys()
-    for key, total in left.moments.items():
-        # Moments cancel, so they agree relative to the size of what was added.
-        assert total == pytest.approx(right.moments[key], rel=1e-12, abs=1e-12 * left.weights["new"].squares + 1e-9)
-    assert left.weights["new"].total == pytest.approx(right.weights["new"].total, rel=1e-12)
-    assert left.weights["new"].largest == right.weights["new"].largest
-    assert left.logging.smallest_propensity == right.logging.smallest_propensity
+    return collect(rounds.logs(), plan_of(policies, terms))
 
 
 @given(rounds=logged_rounds(), data=st.data())
 def test_cut_anywhere(rounds: LoggedRounds, data: st.DataObject) -> None:
     first, rest = rounds.cut(data.draw(st.integers(0, len(rounds.reward))))
     parts = [sums_of(part) for part in (first, rest) if len(part.reward)]
-    assert_same(sum(parts, Sums()), sums_of(rounds))
+    assert_same_sums(sum(parts, Sums()), sums_of(rounds))
 
 
 def test_a_million_rounds_in_a_thousand_batches() -> None:
@@ -56,20 +45,20 @@ def test_a_million_rounds_in_a_thousand_batches() -> None:
         if stop > start:
             columns = (whole.reward, whole.propensity, whole.probability, whole.other)
             total = total + sums_of(LoggedRounds(*(column[start:stop] for column in columns)))
-    assert_same(total, sums_of(whole))
+    assert_same_sums(total, sums_of(whole))
 
 
 def test_sums_of_different_plans_do_not_add() -> None:
     logs = sl.Logs(reward=[1.0], propensity=[0.5])
     policies = name_policies({"new": [0.5]})
-    plans = [Plan(policies, (Term("new", Value(), on_grid(grids.single(s), offset=0.0)),)) for s in (0.5, 0.25)]
+    plans = [plan_of(policies, (Term("new", Value(), on_grid(grids.single(s), offset=0.0)),)) for s in (0.5, 0.25)]
     with pytest.raises(ValueError, match="different plans"):
         collect(logs, plans[0]) + collect(logs, plans[1])
 
 
 def test_faults_add_up_and_the_first_row_stays_first() -> None:
     bad = [sl.Logs(reward=[1.0, 2.0, 3.0], propensity=[0.5] * 3), sl.Logs(reward=[5.0], propensity=[0.5])]
-    total = collect(bad[0], Plan({})) + collect(bad[1], Plan({}))
+    total = collect(bad[0], plan_of({})) + collect(bad[1], plan_of({}))
     ((_, tally),) = total.invalid.items()
     assert (tally.count, tally.row, tally.value) == (3, 0, "5.0")
     assert total.units == 0
@@ -81,12 +70,12 @@ def test_a_smallest_weight_that_is_false_is_refused_not_clamped() -> None:
     policies = name_policies({"new": [0.31, 0.5]})
     term = Term("new", Gain(), on_grid(grids.single(1.0), offset=0.05))
     with pytest.raises(sl.LogsError, match="outside what was declared possible"):
-        collect(logs, Plan(policies, (term,)))
+        collect(logs, plan_of(policies, (term,)))
 
 
 def test_rounding_below_the_floor_is_clamped() -> None:
     logs = sl.Logs(reward=[1.0] * 3, propensity=[0.1, 0.3, 0.7])
     policies = name_policies({"none": sl.blend([0.0, 0.0, 0.0], 0.1)})
     term = Term("none", Gain(), on_grid(grids.anytime(), offset=offset_of("none", Gain(), policies)))
-    sums = collect(logs, Plan(policies, (term,)))
-    assert all(total == pytest.approx(0.0, abs=1e-12) for total in sums.log_sums.values())
+    sums = collect(logs, plan_of(policies, (term,)))
+    assert sums.of(term).log_sums == pytest.approx(np.zeros(27), abs=1e-12)

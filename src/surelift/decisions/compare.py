@@ -17,7 +17,7 @@ from surelift.results.segments import Segments
 def compare(
     logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float = ...,
     method: str | BoundChoice = ..., control: Any = ..., by: None = ..., segments: None = ...,
-    progress: Progress | None = ...,
+    progress: Progress | None = ..., **options: Any,
 ) -> Improvement: ...  # fmt: skip
 
 
@@ -25,7 +25,7 @@ def compare(
 def compare(
     logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float = ...,
     method: str | BoundChoice = ..., control: Any = ..., by: str, segments: Sequence[Any] | None = ...,
-    progress: Progress | None = ...,
+    progress: Progress | None = ..., **options: Any,
 ) -> Segments[Improvement]: ...  # fmt: skip
 
 
@@ -41,6 +41,7 @@ def compare(
     by: str | None = None,
     segments: Sequence[Any] | None = None,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Improvement | Segments[Improvement]:
     """Bound the improvement of one policy over production, or over another, on the same rounds.
 
@@ -54,7 +55,7 @@ def compare(
     (0.1, 0.09, True)
     """
     name, candidate = one_policy(policy, logs if isinstance(logs, Logs) else None)
-    chosen = choose_method(method, control)
+    chosen = choose_method(method, control, **options)
     require_logs(logs)
     baseline = one_policy(over)
     question = ImprovementQuestion(

@@ -15,16 +15,16 @@ def estimate(
     policies: Any,
     *,
     estimator: str = "ips",
-    parameter: float | None = None,
     delta: float = 0.05,
     model: Any = None,
     by: str | None = None,
     progress: Progress | None = None,
+    **parameter: float,
 ) -> Any:
     """Estimate the value of each policy; for a bound that holds, use ``evaluate``.
 
-    ``parameter`` is the hyper-parameter that the estimator names in ``ESTIMATES``: a smoothing defaults to 1/sqrt(rounds), a
-    clip to sqrt(rounds), the others have to be given. ``delta`` is used by the plug-ins of logarithmic smoothing alone. The
+    The estimator takes the hyper-parameter it names in ``ESTIMATES``: a smoothing defaults to 1/sqrt(rounds), a clip to
+    sqrt(rounds), the others (alpha, strength) have to be given. ``delta`` is used by the plug-ins of logarithmic smoothing alone. The
     estimators with a reward model (dm, dr, sndr, switch-dr, dr-os) take ``model``: an object with ``fit`` and ``predict``,
     cross-fitted in five folds (gradient boosting by default), or one of ``surelift.models``.
 
@@ -35,11 +35,14 @@ def estimate(
     require_logs(logs)
     if estimator not in ESTIMATES:
         raise UsageError(f"no estimator {estimator!r}; the estimators are {', '.join(ESTIMATES)}.")
-    if parameter is not None and not ESTIMATES[estimator].parameter:
-        raise UsageError(f"estimator {estimator!r} does not use parameter=; it has none.")
+    takes = ESTIMATES[estimator].parameter
+    for name in parameter:
+        if name != takes:
+            known = f"it takes {takes}=" if takes else "it takes none"
+            raise UsageError(f"estimator {estimator!r} does not use {name}=; {known}.")
     named = name_policies(policies)
     question = EstimateQuestion(
-        declaration=logs.declaration, policies=named, delta=delta, estimator=estimator, parameter=parameter,
+        declaration=logs.declaration, policies=named, delta=delta, estimator=estimator, parameter=parameter.get(takes),
         model=choose_model(estimator, model), by=check_segments(logs, by, None, named),
     )  # fmt: skip
     return question.ask(logs, progress=progress)

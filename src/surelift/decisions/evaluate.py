@@ -17,14 +17,14 @@ from surelift.results.segments import Segments
 @overload
 def evaluate(
     logs: Logs, policies: Any, *, delta: float = ..., method: str | BoundChoice = ..., control: Any = ...,
-    sides: Sides = ..., by: None = ..., segments: None = ..., progress: Progress | None = ...,
+    sides: Sides = ..., by: None = ..., segments: None = ..., progress: Progress | None = ..., **options: Any,
 ) -> Evaluation: ...  # fmt: skip
 
 
 @overload
 def evaluate(
     logs: Logs, policies: Any, *, delta: float = ..., method: str | BoundChoice = ..., control: Any = ...,
-    sides: Sides = ..., by: str, segments: Sequence[Any] | None = ..., progress: Progress | None = ...,
+    sides: Sides = ..., by: str, segments: Sequence[Any] | None = ..., progress: Progress | None = ..., **options: Any,
 ) -> Segments[Evaluation]: ...  # fmt: skip
 
 
@@ -39,6 +39,7 @@ def evaluate(
     by: str | None = None,
     segments: Sequence[Any] | None = None,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Evaluation | Segments[Evaluation]:
     """Bound the value of each policy; all bounds hold at once with probability 1 - delta.
 
@@ -57,7 +58,7 @@ def evaluate(
     require_logs(logs)
     named = name_policies(policies)
     question = ValueQuestion(
-        declaration=logs.declaration, policies=named, delta=check_delta(delta), method=choose_method(method, control),
+        declaration=logs.declaration, policies=named, delta=check_delta(delta), method=choose_method(method, control, **options),
         sides=sides, by=check_segments(logs, by, segments, named),
     )  # fmt: skip
     answer: Evaluation | Segments[Evaluation] = question.ask(logs, progress=progress)

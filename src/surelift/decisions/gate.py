@@ -24,6 +24,7 @@ def gate(
     method: str | BoundChoice = "mixture",
     control: Any = "auto",
     progress: Progress | None = None,
+    **options: Any,
 ) -> Gate:
     """Check the logs, then certify the improvement and every guardrail, with delta split evenly over these claims.
 
@@ -39,7 +40,7 @@ def gate(
     name, candidate = one_policy(policy, logs)
     question = GateQuestion(
         declaration=logs.declaration, policies={name: candidate}, over=one_policy(over), delta=delta, margin=margin,
-        guardrails=tuple(guardrails), method=choose_method(method, control),
+        guardrails=tuple(guardrails), method=choose_method(method, control, **options),
     )  # fmt: skip
     for rail in question.guardrails:
         logs.require_columns(rail.column, role="a guardrail", single=True)

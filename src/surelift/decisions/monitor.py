@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from surelift.bounds import BoundChoice
+from surelift.bounds import BOUNDS, BoundChoice
 from surelift.controls.refitted import Refitted
 from surelift.decisions.ledger import Ledger, cluster_ends
 from surelift.decisions.state import read_state, write_state
@@ -29,13 +29,14 @@ from surelift.statistics.sums import Sums
 from surelift.views.html import render
 
 MOST_POINTS = 256
+BOUND_OPTIONS = {option for bound in BOUNDS.values() for option in bound.options}
 Answer = Improvement | Selection | Evaluation
 
 
 class Monitor:
     """Watch a log that grows: ``update`` with what arrived, ask for ``answer()`` at any time, ``save`` in between.
 
-    ``declared`` are the arguments of ``Logs`` that say what the columns mean. The bound holds at any number of looks, so it
+    ``declared`` are the arguments of ``Logs`` that say what the columns mean, and the options of the method. The bound holds at any number of looks, so it
     may be read after every batch. ``question`` is "compare" (several policies are compared at once, as in ``select``) or
     "evaluate". ``name`` is that of the shard, where several monitors watch parts of one log and are added up later.
 
@@ -66,9 +67,10 @@ class Monitor:
             raise UsageError(
                 "a growing log has no number of rounds before sampling yet; give each batch its own in update."
             )
+        options = {name: declared.pop(name) for name in BOUND_OPTIONS & declared.keys()}
         asked: dict[str, Any] = {
             "declaration": Declaration(**declared), "policies": name_policies(policies), "delta": delta,
-            "method": choose_method(method, control),
+            "method": choose_method(method, control, **options),
         }  # fmt: skip
         if question == "evaluate":
             self._begin(ValueQuestion(**asked), name)

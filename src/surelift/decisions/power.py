@@ -21,6 +21,7 @@ def power(
     control: Any = "auto",
     by: str | None = None,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Any:
     """Forecast how many rounds like these certify an improvement over the margin, with probability ``power``.
 
@@ -36,7 +37,7 @@ def power(
     name, candidate = one_policy(policy, logs)
     question = ForecastQuestion(
         declaration=logs.declaration, policies={name: candidate}, over=one_policy(over), delta=delta, margin=margin,
-        improvement_to_find=improvement, power=power, method=choose_method("mixture", control),
+        improvement_to_find=improvement, power=power, method=choose_method("mixture", control, **options),
         by=check_segments(logs, by, None, {name: candidate}),
     )  # fmt: skip
     return question.ask(logs, progress=progress)

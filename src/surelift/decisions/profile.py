@@ -20,6 +20,7 @@ def profile(
     method: str | BoundChoice = "mixture",
     by: str | None = None,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Any:
     """Bound an improvement by every smoothing of the grid alone, without control, beside the mixture of them all.
 
@@ -30,7 +31,7 @@ def profile(
     """
     require_logs(logs)
     name, candidate = one_policy(policy, logs)
-    chosen = choose_method(method, "none")
+    chosen = choose_method(method, "none", **options)
     if chosen.name != "mixture":
         raise UsageError(f"a profile shows the smoothings of a mixture; method {chosen.name!r} is none.")
     question = ProfileQuestion(

@@ -21,6 +21,7 @@ def report(
     method: str | BoundChoice = "mixture",
     control: Any = "auto",
     progress: Progress | None = None,
+    **options: Any,
 ) -> Report:
     """Check the logs, select among the policies, and gather what a page shows: ``report(...).to_html(path)``.
 
@@ -34,7 +35,7 @@ def report(
     require_logs(logs)
     question = ReportQuestion(
         declaration=logs.declaration, policies=name_policies(policies), over=one_policy(over), delta=delta, margin=margin,
-        method=choose_method(method, control), source=str(getattr(logs.source, "called", "")),
+        method=choose_method(method, control, **options), source=str(getattr(logs.source, "called", "")),
         ordered=logs.source.ordered,
     )  # fmt: skip
     answer: Report = question.ask(logs, progress=progress)

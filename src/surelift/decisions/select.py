@@ -16,14 +16,14 @@ from surelift.results.selection import Many, Selection
 @overload
 def select(
     logs: Logs, policies: Any, *, over: Any = ..., delta: float = ..., margin: float = ..., many: Many = ...,
-    method: str | BoundChoice = ..., control: Any = ..., by: None = ..., progress: Progress | None = ...,
+    method: str | BoundChoice = ..., control: Any = ..., by: None = ..., progress: Progress | None = ..., **options: Any,
 ) -> Selection: ...  # fmt: skip
 
 
 @overload
 def select(
     logs: Logs, policies: Any, *, over: Any = ..., delta: float = ..., margin: float = ..., many: Many = ...,
-    method: str | BoundChoice = ..., control: Any = ..., by: str | Sequence[Any], progress: Progress | None = ...,
+    method: str | BoundChoice = ..., control: Any = ..., by: str | Sequence[Any], progress: Progress | None = ..., **options: Any,
 ) -> Segments[Selection]: ...  # fmt: skip
 
 
@@ -39,6 +39,7 @@ def select(
     control: Any = "auto",
     by: Any = None,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Selection | Segments[Selection]:
     """Pick the policy whose certified improvement is largest; if none is certified, keep production.
 
@@ -51,7 +52,7 @@ def select(
     'new'
     """
     named = name_policies(policies)
-    chosen = choose_method(method, control)
+    chosen = choose_method(method, control, **options)
     require_logs(logs)
     baseline = one_policy(over)
     question = SelectionQuestion(

@@ -118,7 +118,10 @@ class Logs:
             raise UsageError(
                 "rows of a query or a Spark data frame have no order, so they cannot be sliced; save them to a file first."
             )
-        return Logs.of(Slice(self.source, first, last), self.declaration)
+        source, shift = (self.source.source, self.source.first) if isinstance(self.source, Slice) else (self.source, 0)
+        if isinstance(self.source, Slice):
+            last = min(last, self.source.last - shift)
+        return Logs.of(Slice(source, shift + first, shift + last), self.declaration)
 
     def count(self) -> int:
         return self.source.count()

@@ -1,7 +1,7 @@
 """How a question is answered: a bound with its options, and what narrows it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
@@ -77,7 +77,10 @@ class Method:
             return Term(candidate, quantity)
         narrowing = self._narrowing(candidate, quantity, offset, policies, known)
         used = {} if narrowing is None else {"narrowing": narrowing}
-        return Term(candidate, quantity, self.choice.plan(quantity=quantity, offset=offset, count=count, **used))
+        needed = self.choice.plan(quantity=quantity, offset=offset, count=count, **used)
+        names = quantity.taken_off(candidate, 0.5, None)
+        smallest = tuple((name, quantity.counted_from(policies[name].limits)) for name in names)
+        return Term(candidate, quantity, replace(needed, smallest=smallest))
 
     def _narrowing(
         self, candidate: str, quantity: Quantity, offset: float, policies: Mapping[str, Policy], known: frozenset[str]
@@ -88,7 +91,7 @@ class Method:
             return None  # a weight so close to 1 is lost in the rounding of its vector
         limits = {name: policies[name].limits for name in quantity.taken_off(candidate, 0.5, None)}
         if limits.keys() <= known:
-            return by_weights(quantity, limits) if self.model is None else by_model(quantity, limits)
+            return by_weights(quantity) if self.model is None else by_model(quantity)
         if all(isfinite(limit.rise) for limit in limits.values()):
             return by_max_weight(quantity, candidate, limits)
         return None
@@ -156,16 +159,19 @@ def _certainly_zero(term: Term) -> bool:
     return term.quantity.paired and term.needed.offset == 0.0
 
 
-def choose_method(method: Any = "mixture", control: Any = "auto") -> Method:
-    """A method from what a user writes: the name of a bound, or a bound with its options; and a control."""
-    if isinstance(method, Method):
-        return method
-    if isinstance(method, Bound):
-        method = method()
-    if not isinstance(method, BoundChoice):
-        if not isinstance(method, str) or method not in BOUNDS:
+def choose_method(method: Any = "mixture", control: Any = "auto", **options: Any) -> Method:
+    """A method from what a user writes: a bound by name, with its options, or as one value; and a control."""
+    if isinstance(method, str):
+        if method not in BOUNDS:
             raise UsageError(f"no method {method!r}; the methods are {', '.join(BOUNDS)}.")
-        method = BOUNDS[method]()
+        method = BOUNDS[method]
+    if isinstance(method, Bound):
+        method = method(**options)
+    elif not isinstance(method, BoundChoice):
+        raise UsageError(f"method must be a name or one of surelift.bounds, but is a {type(method).__name__}.")
+    elif options:
+        name = method.bound.name
+        raise UsageError(f"give {next(iter(options))}= inside the bound, as in bounds.{name}(...), not beside it.")
     name, model = choose_control(control)
     if name not in ("auto", "none", *method.bound.controls):
         raise UsageError(f"method {method.bound.name!r} does not support control={name!r}; use method='mixture'.")

@@ -81,9 +81,11 @@ class Question:
         if kind not in kinds:
             raise UsageError(f"no question {kind!r}; the questions are {', '.join(sorted(kinds))}.")
         declared = logs.declaration if isinstance(logs, Logs) else Declaration(**logs)
+        names = {item.name for item in fields(kinds[kind])}
+        bound_options = {name: options.pop(name) for name in options.keys() - names}
         baseline = {} if over is None else {"over": one_policy(over)}
         question = kinds[kind](
-            declaration=declared, policies=name_policies(policies), method=choose_method(method, control), **baseline,
+            declaration=declared, policies=name_policies(policies), method=choose_method(method, control, **bound_options), **baseline,
             **options,
         )  # fmt: skip
         return question.resolved(logs) if isinstance(logs, Logs) else question

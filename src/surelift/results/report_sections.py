@@ -16,7 +16,7 @@ from surelift.views.text import doubt_lines
 
 
 def column_of(selection: Selection) -> str:
-    logs = selection.provenance.logs
+    logs = selection.provenance.question["declaration"]
     return quoted(logs.get("reward") or logs.get("cost"))
 
 

@@ -48,7 +48,7 @@ class LogSums(Statistic):
     offset: float
     components: tuple[Component, ...]
     smallest: tuple[tuple[str, float], ...] = ()
-    """Where control counts a weight from: the smallest it can be, by policy."""
+    """Where control counts a weight from, by policy: the smallest it can be, else 0."""
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -113,8 +113,8 @@ class _Batch:
         """(groups, components), of those that subtract a capped share of the weights and add back its mean."""
         term, reading = self.term, self.reading
         known = KnownDistributions(reading.rounds, reading.probabilities, reading.predicted)
-        smallest = dict(term.smallest)
         names = term.quantity.taken_off(term.candidate, 0.5, None)
+        smallest = {**dict.fromkeys(names, 0.0), **dict(term.smallest)}
         values = term.quantity.terms(
             term.candidate, {name: known.weights(name) for name in names}, reading.rounds.reward
         )

@@ -16,22 +16,21 @@ Narrowing = Callable[[Needed, Grid], Needed]
 MODEL_SHARES = (0.5, 1.0)
 
 
-def by_weights(quantity: Quantity, limits: Mapping[str, Limits]) -> Narrowing:
+def by_weights(quantity: Quantity) -> Narrowing:
     """The same grid with control, its shares alike."""
 
     def narrow(plain: Needed, grid: Grid) -> Needed:
-        return _beside(_counted_from(plain, quantity, limits), _constants(quantity, plain, grid, mass=0.5))
+        return _beside(plain, _constants(quantity, plain, grid, mass=0.5))
 
     return narrow
 
 
-def by_model(quantity: Quantity, limits: Mapping[str, Limits]) -> Narrowing:
+def by_model(quantity: Quantity) -> Narrowing:
     """A quarter of the prior on shares of what a reward model predicts, a quarter on constant ones."""
 
     def narrow(plain: Needed, grid: Grid) -> Needed:
         predicted = _capped(quantity, plain, grid, MODEL_SHARES, by_model=True, mass=0.25)
-        counted = _counted_from(plain, quantity, limits)
-        return _beside(counted, predicted, _constants(quantity, plain, grid, mass=0.25))
+        return _beside(plain, predicted, _constants(quantity, plain, grid, mass=0.25))
 
     return narrow
 
@@ -54,11 +53,6 @@ def by_max_weight(quantity: Quantity, candidate: str, limits: Mapping[str, Limit
                 yield Component(smoothing, offset, 0.5 * prior / len(quantity.control_shares), control)
 
     return lambda plain, grid: _beside(plain, _merged(components(plain, grid)))
-
-
-def _counted_from(plain: Needed, quantity: Quantity, limits: Mapping[str, Limits]) -> Needed:
-    smallest = tuple((name, quantity.counted_from(limit)) for name, limit in limits.items())
-    return replace(plain, smallest=smallest)
 
 
 def _merged(components: Iterator[Component]) -> Iterator[Component]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from surelift.arrays import FloatArray
+from surelift.controls.model import RewardModel
 from surelift.logs.faults import Fault, Tally, merge_tallies
 from surelift.logs.fingerprint import Fingerprint
 from surelift.policies import Policy
@@ -191,6 +192,8 @@ def requests_of(
             yield Request(statistic, key, outcome)
 
 
-def plan_of(policies: Mapping[str, Policy], terms: Iterable[Term], key: Key = ()) -> Plan:
+def plan_of(
+    policies: Mapping[str, Policy], terms: Iterable[Term] = (), model: RewardModel | None = None, *, key: Key = ()
+) -> Plan:
     """The plan of some terms alone."""
-    return Plan(policies, tuple(requests_of(policies, terms, key)))
+    return Plan(policies, tuple(requests_of(policies, terms, key)), model)

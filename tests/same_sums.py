@@ -1,0 +1,32 @@
+"""Sums that were made in different ways, held against each other."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from surelift.statistics import Sums
+from surelift.statistics.moments import MomentSums
+
+
+def assert_same_sums(left: Sums, right: Sums, rel: float = 1e-12) -> None:
+    """Every state of every statistic, for every value of its key."""
+    assert left.rows == right.rows
+    if left.fingerprint.known and right.fingerprint.known:
+        assert left.fingerprint == right.fingerprint
+    assert left.states.keys() == right.states.keys()
+    for request, states in right.states.items():
+        assert left.states[request].keys() == states.keys(), request
+        # Moments of paired quantities cancel, so they agree relative to the size of what was added.
+        room = 1e-9 if isinstance(request.statistic, MomentSums) else 1e-13
+        for value, state in states.items():
+            ours, theirs = (_flat(request.statistic.encode(each)) for each in (left.states[request][value], state))
+            assert ours == pytest.approx(theirs, rel=rel, abs=room), (request.statistic, value)
+
+
+def _flat(content: Any) -> list[Any]:
+    if isinstance(content, list | tuple):
+        return [number for entry in content for number in _flat(entry)]
+    if isinstance(content, np.ndarray):
+        return _flat(content.tolist())
+    return [content]
