@@ -29,4 +29,4 @@ def _flat(content: Any) -> list[Any]:
         return [number for entry in content for number in _flat(entry)]
     if isinstance(content, np.ndarray):
         return _flat(content.tolist())
-    return [content]
+    return [-1.0 if content is None else content]

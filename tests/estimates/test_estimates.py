@@ -41,7 +41,7 @@ BY_HAND: dict[str, tuple[dict[str, Any], float]] = {
 
 def test_every_estimate_has_a_value_by_hand() -> None:
     """Estimates that use a reward model are in test_doubly_robust."""
-    assert BY_HAND.keys() == {name for name, line in sl.ESTIMATES.items() if not line.asks_model}
+    assert BY_HAND.keys() == {name for name, line in ESTIMATES.items() if not line.asks_model}
 
 
 @pytest.mark.parametrize("name", BY_HAND)

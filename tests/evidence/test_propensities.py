@@ -102,7 +102,7 @@ def test_false_alarms_under_daily_looks() -> None:
     assert alarms <= stats.binom.isf(1e-6, runs, level)
 
 
-def refusals(health: sl.Health) -> list[sl.Finding]:
+def refusals(health: sl.results.Health) -> list[sl.results.Finding]:
     return [finding for finding in health.findings if finding.severity == "refuse"]
 
 
@@ -242,7 +242,7 @@ def test_what_is_refused() -> None:
     logs = logs_of(good(0, 100))
     with pytest.raises(sl.UsageError, match="level, the chance of a false alarm"):
         sl.check(logs, level=2)
-    with pytest.raises(sl.UsageError, match="must have been known before the action"):
+    with pytest.raises(sl.UsageError, match="must be known before the action"):
         sl.check(logs, by="r")
     with pytest.raises(sl.UsageError, match="no column 'x' for by"):
         sl.check(logs, by=["device", "x"])

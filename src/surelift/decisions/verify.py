@@ -33,15 +33,18 @@ def verify(
     another log or is an estimator of your own.
     """
     stated = _load(certificate).content
+    declared = logs.declaration if isinstance(logs, Logs) else None
     with damage_told():
-        question = Question.from_dict(stated["question"], policies=_given(stated, policies), control=control)
+        question = Question.from_dict(
+            stated["question"], policies=_given(stated, policies), control=control, declaration=declared
+        )
     if not isinstance(logs, Logs):
         logs = Logs.of(logs, question.declaration)
     rows = stated.get("rows")
     if rows is not None and logs.count() == rows[1]:
         # Of the whole log, the rounds that were held out to judge a learned policy.
         logs = logs.part(*rows)
-    answer = replace(question, declaration=logs.declaration, known=None).ask(logs, progress=progress)
+    answer = replace(question, known=None).ask(logs, progress=progress)
     repeated = Certificate.of(answer).content
     with damage_told():
         differences = tuple(_differences(stated, repeated, logs, rounding=TOLERANCE * logs.scale.width))
