@@ -9,7 +9,7 @@ from scipy import stats
 
 import surelift as sl
 from surelift.arrays import FloatArray
-from surelift.evidence.propensities import BOTH_WAYS
+from surelift.statistics.bets import BOTH_WAYS
 from surelift.statistics.betting import log_wealth
 from tests.laws import LAWS
 
@@ -212,7 +212,7 @@ def test_missing_support_is_told_apart_from_wrong_propensities() -> None:
     ]
     unknown = sl.check(sl.Logs(**arrays), {"new": np.full(ROUNDS, 0.3)})
     (finding,) = (one for one in unknown.findings if one.subject == "policy 'new'")
-    assert "up to 40.0% of its decisions, or its column holds no probabilities" in finding.remedy
+    assert "up to 40.0% of its decisions, or its column does not hold probabilities" in finding.remedy
 
 
 def test_tails_of_weights() -> None:

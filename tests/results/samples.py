@@ -59,7 +59,7 @@ def every_result(name: str = "new", other: str = "old") -> dict[str, Result]:
         "Simulation": sl.simulate(rounds, {name: "good"}, runs=3, rounds=200),
         "Verification": sl.verify(sl.Certificate.of(answer), rounds),
         "Profile": sl.profile(rounds, {name: "good"}),
-        "History": monitor.course(),
+        "History": monitor.history(),
         "Report": sl.study(rounds, policies),
         "Guarantee": guarantee(name, answer),
         "EmbeddingHealth": embedding,
