@@ -7,7 +7,8 @@ from surelift.estimates import ESTIMATES
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import name_policies
 from surelift.questions.estimate import EstimateQuestion, choose_model
-from surelift.questions.question import Progress, check_segments, require_logs
+from surelift.questions.options import check_segments
+from surelift.questions.question import Progress, require_logs
 
 
 def estimate(

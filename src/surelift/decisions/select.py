@@ -7,7 +7,8 @@ from surelift.bounds import BoundChoice
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import PRODUCTION, name_policies, one_policy
 from surelift.questions.method import choose_method
-from surelift.questions.question import Progress, check_segments, require_logs
+from surelift.questions.options import check_segments
+from surelift.questions.question import Progress, require_logs
 from surelift.questions.selection import SelectionQuestion
 from surelift.results.segments import Segments
 from surelift.results.selection import Many, Selection
