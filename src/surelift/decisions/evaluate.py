@@ -58,8 +58,8 @@ def evaluate(
     require_logs(logs)
     named = name_policies(policies)
     question = ValueQuestion(
-        declaration=logs.declaration, policies=named, delta=check_delta(delta), method=choose_method(method, control, **options),
-        sides=sides, by=check_segments(logs, by, segments, named),
+        declaration=logs.declaration, policies=named, delta=check_delta(delta), sides=sides,
+        method=choose_method(method, control, **options), by=check_segments(logs, by, segments, named),
     )  # fmt: skip
     answer: Evaluation | Segments[Evaluation] = question.ask(logs, progress=progress)
     return answer

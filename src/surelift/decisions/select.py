@@ -24,7 +24,8 @@ def select(
 @overload
 def select(
     logs: Logs, policies: Any, *, over: Any = ..., delta: float = ..., margin: float = ..., many: Many = ...,
-    method: str | BoundChoice = ..., control: Any = ..., by: str | Sequence[Any], progress: Progress | None = ..., **options: Any,
+    method: str | BoundChoice = ..., control: Any = ..., by: str | Sequence[Any], progress: Progress | None = ...,
+    **options: Any,
 ) -> Segments[Selection]: ...  # fmt: skip
 
 

@@ -87,11 +87,10 @@ class Question:
         declared = logs.declaration if isinstance(logs, Logs) else Declaration(**logs)
         names = {item.name for item in fields(kinds[kind])}
         bound_options = {name: options.pop(name) for name in options.keys() - names}
-        baseline = {} if over is None else {"over": one_policy(over)}
-        question = kinds[kind](
-            declaration=declared, policies=name_policies(policies), method=choose_method(method, control, **bound_options), **baseline,
-            **options,
-        )  # fmt: skip
+        chosen = choose_method(method, control, **bound_options)
+        if over is not None:
+            options["over"] = one_policy(over)
+        question = kinds[kind](declaration=declared, policies=name_policies(policies), method=chosen, **options)
         return question.resolved(logs) if isinstance(logs, Logs) else question
 
     # What a subclass says.
