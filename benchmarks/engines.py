@@ -62,7 +62,7 @@ def against_stream(path: Path, rounds: int) -> float:
             rows = ibis.postgres.connect(**server).create_table("logs", sample, overwrite=True)
             spent = timed(lambda: sl.compare(sl.Logs(rows, **FLAGS), "p0"))
             show("SQL, PostgreSQL, a hundredth of the rounds", spent, base)
-    question = sl.Question("p0", **FLAGS)
+    question = sl.Question.of("compare", FLAGS, "p0")
     show("partial_sums, one part", timed(lambda: question.answer(sl.partial_sums([path], question))), base)
     return base
 

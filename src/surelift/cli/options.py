@@ -168,7 +168,9 @@ class PolicyFlags:
                     f"{text!r} names none."
                 )
             if name in blended:
-                raise UsageError(f"--blend gives candidate {name!r} two shares; name it twice with --policy to try both.")
+                raise UsageError(
+                    f"--blend gives candidate {name!r} two shares; name it twice with --policy to try both."
+                )
             share = number(alpha, f"--blend {text}")
             # Under a name that says so: 10% of a policy is not the policy.
             blended[name] = (f"{100 * share:g}% {name}", blend(named[name], share))

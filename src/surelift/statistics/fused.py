@@ -190,7 +190,8 @@ class Fused:
         moments, weights = np.zeros((terms, 2)), np.zeros((len(self._names), 3))
         hashes, others = np.zeros(4, dtype=np.uint64), np.array([0.0, np.inf])
         alphas = np.array([self.simple.policies[name].alpha for name in self._names])
-        fit = add_up_batch(
+        loop: Any = add_up_batch
+        fit = loop(
             reward, propensity, tuple(_alike(candidates)), alphas,
             1.0 + np.array([_tolerance(batch.table, column) for column in self._columns[1:]]),
             scale.low, scale.high, *scale.affine, *self._loop, totals, lost, zeros, moments, weights, hashes, others,
@@ -212,7 +213,8 @@ class Fused:
             if isinstance(statistic, MomentSums):
                 return partial.moments[pairs.index((statistic.candidate, statistic.quantity))]
             if isinstance(statistic, PolicyWeights):
-                return WeightSums(*partial.weights[self._names.index(statistic.candidate)].tolist(), None)
+                total, squares, largest = partial.weights[self._names.index(statistic.candidate)].tolist()
+                return WeightSums(total, squares, largest, None)
             if isinstance(statistic, ProductionTotals):
                 return ProductionSums(partial.rewards, partial.smallest_propensity)
             return partial.rows

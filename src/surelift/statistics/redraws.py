@@ -28,12 +28,14 @@ class WholeLog:
     draws: int
 
     def __add__(self, other: "WholeLog") -> "WholeLog":
-        pairs = (
-            (self.logged, other.logged), (self.chances, other.chances), (self.weights, other.weights),
-            (self.lengths, other.lengths),
-        )  # fmt: skip
-        arrays = [np.concatenate(pair) for pair in pairs]
-        return WholeLog(*arrays, self.second_moment + other.second_moment, self.draws)  # type: ignore[arg-type]
+        return WholeLog(
+            np.concatenate([self.logged, other.logged]),
+            np.concatenate([self.chances, other.chances]),
+            np.concatenate([self.weights, other.weights]),
+            np.concatenate([self.lengths, other.lengths]),
+            self.second_moment + other.second_moment,
+            self.draws,
+        )
 
     @cached_property
     def proxies(self) -> Proxies:
