@@ -6,7 +6,7 @@ It adds up by laying parts end to end, so its memory grows with the log, and it 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -63,3 +63,14 @@ class Redraws(Statistic):
         second_moment = float("inf") if beyond else float((wanted * weights).sum())
         logged = 1.0 + found.excess(rounds.propensity)
         return [WholeLog(logged, chances, weights, rounds.logging.lengths, second_moment, self.draws)]
+
+    def encode(self, state: Any) -> Any:
+        arrays = (state.logged, state.chances, state.weights, state.lengths)
+        moment = None if state.second_moment == float("inf") else state.second_moment
+        return [*(array.tolist() for array in arrays), moment, state.draws]
+
+    def decode(self, content: Any) -> Any:
+        logged, chances, weights, lengths, moment, draws = content
+        arrays = (np.array(array, dtype=np.float64) for array in (logged, chances, weights))
+        lengths = np.array(lengths, dtype=np.int64)
+        return WholeLog(*arrays, lengths, float("inf") if moment is None else moment, draws)
