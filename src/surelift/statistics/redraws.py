@@ -28,12 +28,14 @@ class WholeLog:
     draws: int
 
     def __add__(self, other: "WholeLog") -> "WholeLog":
-        pairs = (
-            (self.logged, other.logged), (self.chances, other.chances), (self.weights, other.weights),
-            (self.lengths, other.lengths),
-        )  # fmt: skip
-        arrays = [np.concatenate(pair) for pair in pairs]
-        return WholeLog(*arrays, self.second_moment + other.second_moment, self.draws)  # type: ignore[arg-type]
+        return WholeLog(
+            np.concatenate([self.logged, other.logged]),
+            np.concatenate([self.chances, other.chances]),
+            np.concatenate([self.weights, other.weights]),
+            np.concatenate([self.lengths, other.lengths]),
+            self.second_moment + other.second_moment,
+            self.draws,
+        )
 
     @cached_property
     def proxies(self) -> Proxies:
@@ -55,14 +57,24 @@ class Redraws(Statistic):
                 f"efron-stein redraws actions, so it needs the whole distributions: production's in logging=, and policy "
                 f"{self.candidate!r} as a vector over actions."
             )
-        assert groups.codes is None, "the whole log is one group"
-        chances, wanted = rounds.logging.values, found.vectors.values
-        weights = np.divide(wanted, chances, out=np.zeros_like(wanted), where=chances > 0.0)
+        chances, wanted = rounds.logging, found.vectors.values
+        weights = np.divide(wanted, chances.values, out=np.zeros_like(wanted), where=chances.values > 0.0)
         # An action that production cannot take has an infinite weight there.
-        beyond = bool(((chances == 0.0) & (wanted > 0.0)).any())
-        second_moment = float("inf") if beyond else float((wanted * weights).sum())
+        beyond = (chances.values == 0.0) & (wanted > 0.0)
+        moments = chances.fold(np.add, np.where(beyond, np.inf, wanted * weights), empty=0.0)
         logged = 1.0 + found.excess(rounds.propensity)
-        return [WholeLog(logged, chances, weights, rounds.logging.lengths, second_moment, self.draws)]
+        states = []
+        for rows in groups.split(np.arange(rounds.size)):
+            inside = np.zeros(rounds.size, dtype=np.bool_)
+            inside[rows] = True
+            entries = np.repeat(inside, chances.lengths)
+            states.append(
+                WholeLog(
+                    logged[rows], chances.values[entries], weights[entries], chances.lengths[rows],
+                    float(moments[rows].sum()), self.draws,
+                )
+            )  # fmt: skip
+        return states
 
     def encode(self, state: Any) -> Any:
         arrays = (state.logged, state.chances, state.weights, state.lengths)
