@@ -15,6 +15,7 @@ from surelift.questions.question import Progress, Question
 from surelift.results.verification import Verification
 
 TOLERANCE = 1e-9
+_PROSE = frozenset({"assumptions", "doubts"})
 _DECLARED = ("reward_range", "density", "propensity_is_estimated", "actions")
 
 
@@ -88,14 +89,16 @@ def _differences(
     for name, form in stated["question"]["policies"].items():
         if dict(form).get("mark") != dict(repeated["question"]["policies"].get(name, {})).get("mark"):
             yield f"policy {name!r} is another one than the certificate speaks of"
-    yield from _compare("answer", stated["answer"], repeated["answer"], rounding)
+    # Another version may say the same in other words.
+    prose = _PROSE if stated["surelift"] != repeated["surelift"] else frozenset()
+    yield from _compare("answer", stated["answer"], repeated["answer"], rounding, prose)
 
 
-def _compare(place: str, was: Any, now: Any, rounding: float) -> Iterator[str]:
+def _compare(place: str, was: Any, now: Any, rounding: float, prose: frozenset[str]) -> Iterator[str]:
     """Walk two answers side by side; numbers may differ by rounding."""
     if isinstance(was, Mapping) and isinstance(now, Mapping):
-        for name in sorted(was.keys() | now.keys()):
-            yield from _compare(f"{place}.{name}", was.get(name), now.get(name), rounding)
+        for name in sorted((was.keys() | now.keys()) - prose):
+            yield from _compare(f"{place}.{name}", was.get(name), now.get(name), rounding, prose)
     elif not _same(place, was, now, rounding):
         yield f"{place} was {was!r}, is now {now!r}"
 
