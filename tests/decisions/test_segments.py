@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import surelift as sl
@@ -131,3 +132,20 @@ def test_what_is_refused() -> None:
     wrong = {"r": np.ones(400), "p": np.full(400, 0.1), "n": np.ones(400), "s": ["a", "b"] * 200}
     with pytest.raises(sl.LogsError, match=r"value of 'n' in segment 'a': .* contradict"):
         sl.evaluate(sl.Logs(wrong, **declared), "n", by="s")
+
+
+@pytest.mark.parametrize("verb", ["select", "power", "estimate", "profile"])
+def test_every_question_that_makes_sense_by_segment(verb: str) -> None:
+    """Each segment is answered as if it were a log of its own, at its share of delta."""
+    ask = getattr(sl, verb)
+    answer = ask(DATA.logs(), {"better": "p_better"}, by="visitor", delta=0.06)
+    assert list(answer) == ["loyal", "new", "returning"]
+    for name, result in answer.items():
+        rows = DATA.table.filter(pc.equal(DATA.table["visitor"], name))
+        alone = ask(sl.Logs(rows, **DATA.columns()), {"better": "p_better"}, delta=0.02)
+        ours, theirs = (one["better"] if verb in ("select", "estimate") else one for one in (result, alone))
+        bound = "estimate" if verb == "estimate" else "lower"
+        assert getattr(ours, bound) == pytest.approx(getattr(theirs, bound), rel=1e-11)
+        assert result.rounds == rows.num_rows
+    assert len(answer.to_frame()) >= 3
+    assert answer.sentence()

@@ -153,7 +153,8 @@ class Monitor:
         counted = ledger.after(sums, file, ends)
         if sums.rows:
             total = self._sums + question.before_sampling(sums)
-            self._question.before_sampling(total) if before is None else None
+            if before is None:
+                self._question.before_sampling(total)  # all must have been kept with one probability, in every batch
             self._question = replace(self._question, known=question.known)
             self._sampled, self._sums = before is not None, total
         self.ledgers[self.name] = counted

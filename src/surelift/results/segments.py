@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
+from surelift.errors import UsageError
 from surelift.results.evaluation import PolicyValue, value_label
 from surelift.results.fields import dict_key
 from surelift.results.improvement import Improvement
@@ -47,13 +48,17 @@ class Segments(ByName[R], Generic[R]):
         ]
 
     def sentence(self) -> str:
-        if not isinstance(self.first, Improvement):
+        if not self.answers():
+            return f"Answers for {len(self)} segments of {quoted(self.by)}."
+        if not hasattr(self.first, "certified"):
             return f"Values for {len(self)} segments of {quoted(self.by)}."
         names = ", ".join(map(quoted, self.certified)) or "none"
         return f"Certified in {len(self.certified)} of {len(self)} segments of {quoted(self.by)}: {names}."
 
     def text(self) -> str:
         answers = self.answers()
+        if not answers:
+            return lines(self.sentence(), [f"{visible(name)}: {one.sentence()}" for name, one in self.results.items()])
         first = answers[0][1]
         improves = isinstance(first, Improvement)
         head = ("segment", "policy", first.counted, "estimate", "at least", "at most")
@@ -72,6 +77,8 @@ class Segments(ByName[R], Generic[R]):
 
     def figure(self) -> Intervals:
         answers = self.answers()
+        if not answers:
+            raise UsageError("answers of this kind have a figure for each segment, not one for all.")
         several = len(answers) > len(self)
         rows = tuple(
             answer.interval(f"{segment}, {answer.policy}" if several else segment) for segment, answer in answers

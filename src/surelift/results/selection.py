@@ -1,6 +1,6 @@
 """Which of several policies should replace production, if any?"""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
@@ -84,6 +84,9 @@ class Selection(Result):
             doubt_lines(self.doubts),
             self.sentence(),
         )
+
+    def parts(self) -> Iterable[Result]:
+        return self.improvements.values()
 
     def figure(self) -> Intervals:
         figure = improvements_figure(self.improvements.values(), over=self.over, margin=self.margin)
