@@ -35,12 +35,13 @@ ENGINES = ("local", "spark", *DATABASES)
 CASES = [(kind, name) for kind, logs in KINDS.items() for name in logs.questions]
 # What a database cannot add up, by the kind of log and by the question. Whatever is not here, it can.
 LOGS_REFUSED = {"vectors": "a vector over actions (logging=)", "clustered": "clusters", "sampled": "sampled rounds"}
-TESTS = "the squares of the rewards"
+TESTS, MOMENTS = "the squares of the rewards", "moments beyond the mean and the square"
 DATABASES_REFUSE = {
-    "evaluate, second-moment": "moments", "evaluate, moments": "moments", "evaluate, implicit-exploration": "moments",
-    "evaluate, bootstrap": "bootstrap resamples", "compare, bootstrap": "bootstrap resamples",
-    "compare over another": "moments", "power over another": "moments", "estimate, snips": "moments",
-    "estimate, ls": "moments", "estimate, clipped": "moments", "estimate by": "moments", "estimate by, ls": "moments",
+    "evaluate, second-moment": MOMENTS, "evaluate, moments": MOMENTS, "evaluate, implicit-exploration": MOMENTS,
+    "evaluate, empirical-bernstein": MOMENTS, "evaluate, bootstrap": "bootstrap resamples",
+    "compare, bootstrap": "bootstrap resamples", "compare over another": "the difference of two policies",
+    "power over another": "the difference of two policies", "estimate, ls": MOMENTS, "estimate, clipped": MOMENTS,
+    "estimate by, ls": MOMENTS,
     "check": TESTS, "check by": TESTS, "gate": TESTS, "gate, a guardrail": TESTS, "report": TESTS,
     "report in order": TESTS,
 }  # fmt: skip
