@@ -187,7 +187,7 @@ def test_segments_have_one_name_everywhere(engine: tuple[Callable[[pa.Table], An
     codes = np.random.default_rng(9).integers(0, 2, 2_000)
     rounds = rounds.append_column("s", pa.array([values[code] for code in codes], typed))
     source, names = place(rounds), [str(value) for value in values]
-    for options in ({"segments": names}, {"grid": "planned"}):
+    for options in ({"segments": names}, {"grid": "planned"})[: 2 if kind == "text" else 1]:
         expected = sl.compare(sl.Logs(rounds, **FLAGS), "a", by="s", **options)
         found = sl.compare(sl.Logs(source, **FLAGS), "a", by="s", **options)
         assert list(found) == list(expected) == sorted(names)
