@@ -35,19 +35,20 @@ ENGINES = ("local", "spark", *DATABASES)
 CASES = [(kind, name) for kind, logs in KINDS.items() for name in logs.questions]
 # What a database cannot add up, by the kind of log and by the question. Whatever is not here, it can.
 LOGS_REFUSED = {"vectors": "a vector over actions (logging=)", "clustered": "clusters", "sampled": "sampled rounds"}
-TESTS = "the squares of the rewards"
+TESTS, MOMENTS = "the squares of the rewards", "moments beyond the mean and the square"
 DATABASES_REFUSE = {
-    "evaluate, second-moment": "moments", "evaluate, moments": "moments", "evaluate, implicit-exploration": "moments",
-    "evaluate, bootstrap": "bootstrap resamples", "compare, bootstrap": "bootstrap resamples",
-    "compare over another": "moments", "power over another": "moments", "estimate, snips": "moments",
-    "estimate, ls": "moments", "estimate, clipped": "moments", "estimate by": "moments", "estimate by, ls": "moments",
+    "evaluate, second-moment": MOMENTS, "evaluate, moments": MOMENTS, "evaluate, implicit-exploration": MOMENTS,
+    "evaluate, empirical-bernstein": MOMENTS, "evaluate, bootstrap": "bootstrap resamples",
+    "compare, bootstrap": "bootstrap resamples", "compare over another": "the difference of two policies",
+    "power over another": "the difference of two policies", "estimate, ls": MOMENTS, "estimate, clipped": MOMENTS,
+    "estimate by, ls": MOMENTS,
     "check": TESTS, "check by": TESTS, "gate": TESTS, "gate, a guardrail": TESTS, "report": TESTS,
     "report in order": TESTS,
 }  # fmt: skip
 SPARK_REFUSES = {"report in order": "the order of the rounds", "evaluate, efron-stein": "what efron-stein redraws"}
 # Random dealing into blocks differs from engine to engine, and so does where a row lies.
 CHANCE = {
-    "power": ("rounds_needed", "more_rounds"), "report": ("forecasts",), "check": ("row",), "gate": ("row",),
+    "power": ("rounds_needed", "more_rounds"), "report": ("forecasts", "row"), "check": ("row",), "gate": ("row",),
     "evaluate, bootstrap": ("lower", "upper"), "compare, bootstrap": ("lower", "upper", "certified"),
 }  # fmt: skip
 
@@ -83,7 +84,8 @@ def plain(kind: str, name: str) -> Plain:
 def refusal(engine: str, kind: str, name: str) -> str | None:
     """What this engine cannot add up for a question."""
     if engine == "spark":
-        return SPARK_REFUSES.get(name)
+        # A part of a sampled log stands for nothing known, so its report shows no history, in no order.
+        return None if kind == "sampled" else SPARK_REFUSES.get(name)
     return LOGS_REFUSED.get(kind) or DATABASES_REFUSE.get(name) if engine in DATABASES else None
 
 
@@ -102,9 +104,7 @@ def placed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         import ibis
 
         connection = ibis.duckdb.connect() if engine == "duckdb" else request.getfixturevalue("postgres")
-        # PostgreSQL has no use for the list columns, of which it is not asked.
-        table = table_of(kind) if engine == "duckdb" else table_of(kind).drop_columns(["va", "vb"])
-        return connection.create_table(kind, table, overwrite=True)
+        return connection.create_table(kind, table_of(kind), overwrite=True)
 
     return cache(lambda engine, kind: KINDS[kind].logs(source(engine, kind)))
 
@@ -135,14 +135,16 @@ def rows_fetched(monkeypatch: pytest.MonkeyPatch) -> list[SqlTable]:
     return fetched
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("kind, name", CASES, ids=lambda part: part)
+@pytest.mark.parametrize(
+    "engine, kind, name",
+    # A list column would have to be made in PostgreSQL first; DuckDB refuses the same.
+    [(engine, *case) for engine in ENGINES for case in CASES if (engine, case[0]) != ("postgres", "vectors")],
+    ids=lambda part: part,
+)
 def test_every_question_in_every_engine(
     engine: str, kind: str, name: str, placed: Any, engine_sums: Any, rows_fetched: list[SqlTable],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    if engine == "postgres" and kind == "vectors":
-        pytest.skip("a list column of another database; DuckDB refuses the same")
     expected = plain(kind, name)
     logs, cannot = placed(engine, kind), refusal(engine, kind, name)
     if cannot is not None:
@@ -191,8 +193,8 @@ def _unplaced(state: Any) -> Any:
     if isinstance(state, TailSums):
         return replace(state, bins=dict(sorted(state.bins.items())), top=tuple((h[0], 0, *h[2:]) for h in state.top))
     if isinstance(state, DuplicateSample):
-        # Which row came before differs at the edges of batches.
-        return replace(state, same_time=0, counts=dict(sorted(state.counts.items())))
+        # Which row came before differs at the edges of batches; a hash is of all that was read, by other questions too.
+        return replace(state, same_time=0, counts=dict(enumerate(sorted(state.counts.values()))))
     return state
 
 
@@ -236,7 +238,7 @@ def parts_of(kind: str, rng: np.random.Generator) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("kind, name", [case for case in CASES if refusal("duckdb", *case)], ids=lambda part: part)
-def test_here_answers_what_a_database_cannot(kind: str, name: str, placed: Any, capsys: Any) -> None:
+def test_here_answers_what_a_database_cannot(kind: str, name: str, placed: Any) -> None:
     expected, here = plain(kind, name), fetched(placed, "duckdb", kind)
     assert_same_answer(expected.question.ask(here), expected.answer)
 

@@ -73,8 +73,9 @@ class SimplePlan:
             if applies:
                 return what
         for request in requests:
-            if not _is_plain(request.statistic):
-                return request.statistic.label
+            unusual = _unusual(request.statistic)
+            if unusual is not None:
+                return unusual
             if request.outcome is not None:
                 return f"a second reward, {request.outcome.column!r}"
         simple = {name: _simple(policy) for name, policy in policies.items()}
@@ -114,14 +115,17 @@ def _simple(policy: Policy) -> SimplePolicy | None:
     return None
 
 
-def _is_plain(statistic: Any) -> bool:
+def _unusual(statistic: Any) -> str | None:
+    """What is not simple about a statistic."""
+    if isinstance(statistic, LogSums | MomentSums) and type(statistic.quantity) not in COMPLEMENTS:
+        return "the difference of two policies (over=)"
+    plain = isinstance(statistic, Count | ProductionTotals | PolicyWeights)
     if isinstance(statistic, LogSums):
-        components = statistic.components
-        plain = all(part.control is None and part.offset == statistic.offset for part in components)
-        return type(statistic.quantity) in COMPLEMENTS and plain
+        plain = all(part.control is None and part.offset == statistic.offset for part in statistic.components)
     if isinstance(statistic, MomentSums):
-        return type(statistic.quantity) in COMPLEMENTS and statistic.moments == (MEAN, SQUARES)
-    return isinstance(statistic, Count | ProductionTotals | PolicyWeights)
+        plain = statistic.moments == (MEAN, SQUARES)
+    label: str = statistic.label
+    return None if plain else label
 
 
 @dataclass(frozen=True, slots=True)

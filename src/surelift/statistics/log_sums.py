@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -57,6 +57,10 @@ class LogSums(Statistic):
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __reduce__(self) -> Any:
+        # The hash of a text differs from process to process.
+        return LogSums, (self.candidate, self.quantity, self.offset, self.components, self.smallest)
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[FloatArray]:
         rounds = reading.rounds
