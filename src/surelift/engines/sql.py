@@ -56,9 +56,7 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
     if progress is not None:
         progress(total.rows)
     # In the order of the plan.
-    return Sums(
-        total.rows, {request: total.states[request] for request in plan.requests}, total.invalid, total.fingerprint
-    )
+    return Sums(total.rows, {request: total.states[request] for request in plan.requests}, total.invalid, total.fingerprint)
 
 
 def _run(query: AggregateQuery) -> list[Row]:
@@ -140,3 +138,5 @@ class _Answer:
 
 def _total(rows: Sequence[Row], name: str) -> float:
     return math.fsum(float(row[name] or 0.0) for row in rows)
+
+

@@ -158,9 +158,7 @@ class AggregateQuery:
     def _bad_segments(self, split: Segment) -> Iterator[Bad]:
         column = self._table[split.column]
         if column.type().is_nested():
-            raise UsageError(
-                f"by {split.column!r} holds {column.type()}; a segment is named by text, a number or a date."
-            )
+            raise UsageError(f"by {split.column!r} holds {column.type()}; a segment is named by text, a number or a date.")
         text = column.cast("string")
         if split.missing_is_one:
             raise UsageError("a database cannot test propensities by segment; bring the rows here first, logs.here().")
