@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow.parquet as pq
 
 import surelift as sl
-from surelift.grids import Grid
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from benchmarks.end_to_end import generate
@@ -86,7 +85,7 @@ def as_things_grow(path: Path, rounds: int) -> None:
     base = 0.0
     for size in (7, 27, 107):
         smoothings = tuple(float(x) for x in 2.0 ** np.linspace(-20, 6, size))
-        grid = Grid("own", smoothings, (1.0 / size,) * size, any_looks=True)
+        grid = sl.grids.Grid("own", smoothings, (1.0 / size,) * size, any_looks=True)
         spent = timed(lambda: sl.compare(logs, "p0", grid=grid))
         base = base or spent
         show(f"{size} components", spent, base)

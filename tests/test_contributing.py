@@ -20,7 +20,7 @@ def test_the_example_is_a_bound(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     hoeffding = types.ModuleType("hoeffding")
     exec(compile(file, "CONTRIBUTING.md", "exec"), hoeffding.__dict__)
     table = eval("{" + line + "}", {"hoeffding": hoeffding, "Bound": Bound, "COLUMNS": COLUMNS})
-    monkeypatch.setitem(sl.BOUNDS, "hoeffding", table["hoeffding"])
+    monkeypatch.setitem(sl.bounds.BOUNDS, "hoeffding", table["hoeffding"])
 
     logs = sl.Logs(reward=np.tile([0.0, 1.0], 500), propensity=np.full(1_000, 0.5))
     answer = sl.evaluate(logs, {"new": np.tile([0.4, 0.6], 500)}, method="hoeffding", clip=2.0)["new"]

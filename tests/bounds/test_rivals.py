@@ -152,7 +152,7 @@ def test_regularizers_that_break_the_condition_are_refused() -> None:
             make()
     assert regularizer_named("exponential-smoothing:0") == ExponentialSmoothing(0.0)
     function = sl.evaluate(logs, policy, method="moments", regularizer=lambda w, p, q, r: w * r)
-    with pytest.raises(sl.UsageError, match="cannot be written into a certificate"):
+    with pytest.raises(sl.UsageError, match="cannot be stored in a certificate"):
         sl.Certificate.of(function)
     halved = sl.evaluate(logs, policy, method="moments", regularizer=lambda w, p, q, r: w * r / 2, smoothing=0.1)
     assert halved["new"].lower == 0.0

@@ -344,7 +344,7 @@ def test_invalid_models_are_rejected() -> None:
         sl.compare(logs, {"new": "new"}, control=7)
     with pytest.raises(sl.UsageError, match="not the class"):
         sl.compare(logs, {"new": "new"}, control=Means)
-    with pytest.raises(sl.UsageError, match="knows no control"):
+    with pytest.raises(sl.UsageError, match="does not support control"):
         sl.compare(logs, {"new": "new"}, control="model", method="logarithmic-smoothing")
     with pytest.raises(sl.UsageError, match="must predict a reward for every action"):
         sl.compare(logs, {"new": "new"}, control=sl.models.given("x"))

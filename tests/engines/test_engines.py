@@ -265,7 +265,7 @@ def test_partial_sums_with_dask(tmp_path: Path) -> None:
     total = delayed(sum_up)(parts).compute(scheduler="processes", num_workers=2)
     answer = question.answer(total)
     whole = sl.select(sl.Logs(rounds, **FLAGS), {"a": "a", "b": "b"})
-    assert isinstance(answer, sl.Selection)
+    assert isinstance(answer, sl.results.Selection)
     assert answer.improvements["a"].lower == pytest.approx(whole.improvements["a"].lower, rel=1e-12)
     assert answer.chosen == whole.chosen
     assert sl.verify(sl.Certificate.of(answer), sl.Logs(rounds, **FLAGS)).same

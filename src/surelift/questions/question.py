@@ -234,8 +234,9 @@ class Question:
 
     @classmethod
     def from_dict(
-        cls, content: Mapping[str, Any], *, policies: Mapping[str, Policy] | None = None, control: Any = None
-    ) -> "Question":
+        cls, content: Mapping[str, Any], *, policies: Mapping[str, Policy] | None = None, control: Any = None,
+        declaration: Declaration | None = None,
+    ) -> "Question":  # fmt: skip
         """The question that was saved; what JSON cannot hold (arrays, functions, models) is given again."""
         kinds = {question.kind: question for question in _subclasses(Question)}
         kind = kinds.get(content["kind"])
@@ -250,6 +251,8 @@ class Question:
         if _ALWAYS - stated.keys():
             raise ValueError(f"{', '.join(sorted(_ALWAYS - stated.keys()))} is missing")
         given = policies or {}
+        if declaration is not None:
+            stated["declaration"] = declaration
         values = {name: _decoded(name, value, given) for name, value in stated.items()}
         values["method"] = method_from(content["method"], control)
         return kind(**values)
@@ -272,7 +275,7 @@ def _encoded(name: str, value: Any) -> Any:
 
 def _decoded(name: str, value: Any, given: Mapping[str, Policy]) -> Any:
     if name == "declaration":
-        return Declaration.from_description(value)
+        return value if isinstance(value, Declaration) else Declaration.from_description(value)
     if name == "policies":
         return {policy: _rebuilt(policy, form, given) for policy, form in value.items()}
     if name == "over":

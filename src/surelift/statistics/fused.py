@@ -5,7 +5,7 @@ added up is the same to rounding, and the fingerprint to the bit.
 """
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,24 +72,37 @@ class SimplePlan:
         for what, applies in special.items():
             if applies:
                 return what
+        for request in requests:
+            if not _is_plain(request.statistic):
+                return request.statistic.label
+            if request.outcome is not None:
+                return f"a second reward, {request.outcome.column!r}"
         simple = {name: _simple(policy) for name, policy in policies.items()}
         for name, policy in simple.items():
             if policy is None:
                 return f"policy {name!r}, which is not a column"
-        terms: dict[tuple[str, Quantity], SimpleTerm] = {}
-        for request in requests:
-            statistic = request.statistic
-            if request.outcome is not None:
-                return f"a second reward, {request.outcome.column!r}"
-            if not _is_plain(statistic):
-                return statistic.label
-            if isinstance(statistic, LogSums | MomentSums):
-                pair = statistic.candidate, statistic.quantity
-                if isinstance(statistic, LogSums):
-                    terms[pair] = SimpleTerm(*pair, statistic.offset, statistic.components)
-                else:
-                    terms.setdefault(pair, SimpleTerm(*pair))
-        return cls({name: policy for name, policy in simple.items() if policy is not None}, list(terms.values()))
+        terms = list(dict.fromkeys(_terms(request.statistic for request in requests)))
+        bounded = {(term.candidate, term.quantity) for term in terms if term.components}
+        # A term with components has its moments beside them.
+        terms = [term for term in terms if term.components or (term.candidate, term.quantity) not in bounded]
+        return cls({name: policy for name, policy in simple.items() if policy is not None}, terms)
+
+    def place(self, statistic: LogSums | MomentSums) -> int:
+        """Which of the terms a statistic is about: two bounds of one quantity have components of their own."""
+        (wanted,) = _terms([statistic])
+        for place, term in enumerate(self.terms):
+            same = (term.candidate, term.quantity) == (wanted.candidate, wanted.quantity)
+            if term == wanted or (same and isinstance(statistic, MomentSums)):
+                return place
+        raise KeyError(statistic)
+
+
+def _terms(statistics: Iterable[Any]) -> Iterator[SimpleTerm]:
+    for statistic in statistics:
+        if isinstance(statistic, LogSums):
+            yield SimpleTerm(statistic.candidate, statistic.quantity, statistic.offset, statistic.components)
+        elif isinstance(statistic, MomentSums):
+            yield SimpleTerm(statistic.candidate, statistic.quantity)
 
 
 def _simple(policy: Policy) -> SimplePolicy | None:
@@ -204,14 +217,12 @@ class Fused:
         )
 
     def sums(self, partial: Partial) -> Sums:
-        pairs = [(term.candidate, term.quantity) for term in self.simple.terms]
-
         def state(statistic: Any) -> Any:
             if isinstance(statistic, LogSums):
-                place = pairs.index((statistic.candidate, statistic.quantity))
+                place = self.simple.place(statistic)
                 return partial.log_sums[self._first[place] : self._first[place + 1]]
             if isinstance(statistic, MomentSums):
-                return partial.moments[pairs.index((statistic.candidate, statistic.quantity))]
+                return partial.moments[self.simple.place(statistic)]
             if isinstance(statistic, PolicyWeights):
                 total, squares, largest = partial.weights[self._names.index(statistic.candidate)].tolist()
                 return WeightSums(total, squares, largest, None)

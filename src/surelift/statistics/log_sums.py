@@ -95,7 +95,9 @@ class _Batch:
         """(groups, components), of components that need the logged probabilities only."""
         shifted = self.shifted(self.values, components[0].offset)
         smoothings = np.array([component.smoothing for component in components])
-        return np.array([self.sums_of_logs(part, smoothings) for part in self.unit_groups.split(shifted)])
+        totals = [self.sums_of_logs(part, smoothings) for part in self.unit_groups.split(shifted)]
+        # A batch may hold no round of any group.
+        return np.array(totals).reshape(len(totals), len(components))
 
     def sums_of_logs(self, shifted: FloatArray, smoothings: FloatArray) -> FloatArray:
         shifted = shifted[shifted > 0.0]

@@ -6,7 +6,7 @@ It adds up by laying parts end to end, so its memory grows with the log, and it 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -57,11 +57,32 @@ class Redraws(Statistic):
                 f"efron-stein redraws actions, so it needs the whole distributions: production's in logging=, and policy "
                 f"{self.candidate!r} as a vector over actions."
             )
-        assert groups.codes is None, "the whole log is one group"
-        chances, wanted = rounds.logging.values, found.vectors.values
-        weights = np.divide(wanted, chances, out=np.zeros_like(wanted), where=chances > 0.0)
+        chances, wanted = rounds.logging, found.vectors.values
+        weights = np.divide(wanted, chances.values, out=np.zeros_like(wanted), where=chances.values > 0.0)
         # An action that production cannot take has an infinite weight there.
-        beyond = bool(((chances == 0.0) & (wanted > 0.0)).any())
-        second_moment = float("inf") if beyond else float((wanted * weights).sum())
+        beyond = (chances.values == 0.0) & (wanted > 0.0)
+        moments = chances.fold(np.add, np.where(beyond, np.inf, wanted * weights), empty=0.0)
         logged = 1.0 + found.excess(rounds.propensity)
-        return [WholeLog(logged, chances, weights, rounds.logging.lengths, second_moment, self.draws)]
+        states = []
+        for rows in groups.split(np.arange(rounds.size)):
+            inside = np.zeros(rounds.size, dtype=np.bool_)
+            inside[rows] = True
+            entries = np.repeat(inside, chances.lengths)
+            states.append(
+                WholeLog(
+                    logged[rows], chances.values[entries], weights[entries], chances.lengths[rows],
+                    float(moments[rows].sum()), self.draws,
+                )
+            )  # fmt: skip
+        return states
+
+    def encode(self, state: Any) -> Any:
+        arrays = (state.logged, state.chances, state.weights, state.lengths)
+        moment = None if state.second_moment == float("inf") else state.second_moment
+        return [*(array.tolist() for array in arrays), moment, state.draws]
+
+    def decode(self, content: Any) -> Any:
+        logged, chances, weights, lengths, moment, draws = content
+        arrays = (np.array(array, dtype=np.float64) for array in (logged, chances, weights))
+        lengths = np.array(lengths, dtype=np.int64)
+        return WholeLog(*arrays, lengths, float("inf") if moment is None else moment, draws)

@@ -144,6 +144,8 @@ class Sums:
 
     @classmethod
     def from_state(cls, content: Mapping[str, Any], plan: Plan) -> "Sums":
+        if not content["rows"]:
+            return cls()
         pairs = zip(plan.requests, content["states"], strict=True)
         rounds, total = content["fingerprint"]
         return cls(
