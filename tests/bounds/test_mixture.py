@@ -26,7 +26,8 @@ def parts(terms: FloatArray, grid: Grid, offset: float = 0.0) -> TermSums:
 
 
 def bound(terms: FloatArray, grid: Grid, delta: float, offset: float = 0.0) -> float:
-    return mixture.lower_bound(parts(terms, grid, offset), delta=delta)
+    lower: float = mixture.lower_bound(parts(terms, grid, offset), delta=delta)
+    return lower
 
 
 @given(rounds=logged_rounds(), delta=deltas())

@@ -390,7 +390,7 @@ def test_what_each_method_promises_with_each_option(method: str, options: dict[s
 def test_the_default_order_is_two_and_numpy_options_are_options() -> None:
     assert len(BOUNDS["moments"].plan(quantity=Value(), offset=0.0, count=lambda: 4).moments) == 4
     logs = sl.Logs(reward=[1.0, 0.0] * 50, propensity=[0.5, 0.5] * 50)
-    answer = sl.evaluate(logs, "production", method="moments", order=np.int64(1), smoothing=float(np.float32(0.1)))  # type: ignore[call-overload]
+    answer = sl.evaluate(logs, "production", method="moments", order=np.int64(1), smoothing=float(np.float32(0.1)))
     assert sl.verify(sl.Certificate.of(answer), logs).same
 
 

@@ -238,7 +238,7 @@ def test_sides_and_several_policies_to_compare(logs: sl.Logs) -> None:
     with pytest.raises(sl.UsageError, match="use select"):
         sl.compare(logs, {"better": BETTER, "worse": WORSE})
     with pytest.raises(sl.UsageError, match="does not use detla="):
-        sl.compare(logs, {"better": BETTER}, detla=0.1)  # type: ignore[call-overload]
+        sl.compare(logs, {"better": BETTER}, detla=0.1)
 
 
 def test_control_auto_is_plain_without_vectors(logs: sl.Logs) -> None:

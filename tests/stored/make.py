@@ -42,7 +42,7 @@ def write(folder: Path) -> None:
     for kind in ("gaussian", "softmax"):
         learned(logs, kind).save(str(folder / f"{kind}.safetensors"))
     for question in ("compare", "evaluate"):
-        watch = sl.Monitor({"better": "p_better"}, question=question, **data.columns())  # type: ignore[arg-type]
+        watch = sl.Monitor({"better": "p_better"}, question=question, **data.columns())
         watch.update(data.table.slice(0, 400), sequence=1)
         watch.save(folder / f"monitor-{question}.json")
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from surelift.errors import UsageError, is_number
-from surelift.logs.logs import Logs
 from surelift.policies import Policy
 from surelift.statistics.splits import Segment
 
@@ -27,7 +26,7 @@ def check_margin(margin: float) -> float:
 
 
 def check_segments(
-    logs: Logs, by: Any, segments: Any, policies: Mapping[str, Policy], *, sampled: bool = False
+    logs: Any, by: Any, segments: Any, policies: Mapping[str, Policy], *, sampled: bool = False
 ) -> Segment | None:
     """Refuse, before anything is read, segments that were not known before the action."""
     if by is None:

@@ -4,7 +4,7 @@ A question knows what to add up (``plan``) and what the sums say (``answer``). I
 back, sent to a cluster, or kept in a monitor; the answer is the same.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ from surelift.policies import Policy
 from surelift.policies.policy import trained_on
 from surelift.policies.resolve import PRODUCTION, name_policies, one_policy, rebuild
 from surelift.questions.method import Method, choose_method, method_from
-from surelift.questions.options import SAMPLED_SEGMENTS
+from surelift.questions.options import SAMPLED_SEGMENTS, check_segments
 from surelift.results.gate import guardrail_from
 from surelift.results.provenance import Provenance
 from surelift.results.result import Result
@@ -75,7 +75,7 @@ class Question:
     @classmethod
     def of(
         cls, kind: str, logs: Logs | Mapping[str, Any], policies: Any, *, method: Any = "mixture", control: Any = "auto",
-        over: Any = None, **options: Any,
+        over: Any = None, by: str | None = None, segments: Sequence[Any] | None = None, **options: Any,
     ) -> "Question":  # fmt: skip
         """A question by its verb, of logs or of what would be declared of them; the options are those of the verb.
 
@@ -87,10 +87,16 @@ class Question:
         declared = logs.declaration if isinstance(logs, Logs) else Declaration(**logs)
         names = {item.name for item in fields(kinds[kind])}
         bound_options = {name: options.pop(name) for name in options.keys() - names}
-        chosen = choose_method(method, control, **bound_options)
-        if over is not None:
-            options["over"] = one_policy(over)
-        question = kinds[kind](declaration=declared, policies=name_policies(policies), method=chosen, **options)
+        baseline: dict[str, Any] = {} if over is None else {"over": one_policy(over)}
+        named = name_policies(policies)
+        if isinstance(logs, Logs) or by is None:
+            segment = check_segments(logs, by, segments, {**named, **dict(baseline.values())})
+        else:
+            segment = Segment(by, None if segments is None else tuple(map(str, segments)))
+        question = kinds[kind](
+            declaration=declared, policies=named, method=choose_method(method, control, **bound_options), by=segment,
+            **baseline, **options,
+        )  # fmt: skip
         return question.resolved(logs) if isinstance(logs, Logs) else question
 
     # What a subclass says.

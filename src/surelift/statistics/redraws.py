@@ -83,6 +83,6 @@ class Redraws(Statistic):
 
     def decode(self, content: Any) -> Any:
         logged, chances, weights, lengths, moment, draws = content
-        arrays = (np.array(array, dtype=np.float64) for array in (logged, chances, weights))
+        logged, chances, weights = (np.array(array, dtype=np.float64) for array in (logged, chances, weights))
         lengths = np.array(lengths, dtype=np.int64)
-        return WholeLog(*arrays, lengths, float("inf") if moment is None else moment, draws)
+        return WholeLog(logged, chances, weights, lengths, float("inf") if moment is None else moment, draws)
