@@ -11,7 +11,7 @@ from surelift.arrays import FloatArray
 from surelift.bounds import efron_stein
 from surelift.bounds.efron_stein import unfloored as unfloored_efron_stein
 from surelift.statistics import MEAN, Needed, TermSums, WeightSums
-from surelift.statistics.efron_stein import Proxies
+from surelift.statistics.redraws import Proxies
 
 
 def logs_of(logging: FloatArray, action: list[int], reward: list[float]) -> sl.Logs:

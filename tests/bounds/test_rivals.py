@@ -30,7 +30,7 @@ from surelift.quantities.regularizers import (
     regularizer_named,
 )
 from surelift.statistics import MEAN, SQUARES, Needed, TermSums, WeightSums
-from surelift.statistics.resampling import resample
+from surelift.statistics.resamples import resample
 from tests.laws import LAWS, SIMULATORS, Simulated, from_law
 from tests.strategies import LoggedRounds, deltas, logged_rounds, smoothings
 from tests.term_sums import collected

@@ -70,7 +70,10 @@ def test_a_certificate_holds_all_it_takes_to_ask_again() -> None:
         (lambda c: c["answer"].update(p_value=c["answer"]["p_value"] * 1.01), "answer.p_value"),
         (lambda c: c["answer"].update(lower=c["answer"]["lower"] + 2e-9), "answer.lower"),
         (lambda c: c["question"]["declaration"].update(density=True), "density was declared as True"),
-        (lambda c: c["question"]["declaration"].update(propensity_is_estimated=True), "propensity_is_estimated was declared as True"),
+        (
+            lambda c: c["question"]["declaration"].update(propensity_is_estimated=True),
+            "propensity_is_estimated was declared as True",
+        ),
         (lambda c: c["question"]["declaration"].update(cost="click"), "costs"),
     ],
 )
@@ -92,9 +95,16 @@ def test_a_tampered_certificate_differs(tamper: Any, says: str) -> None:
         (lambda c: c["question"].update(policies=[]), "is damaged"),
         (lambda c: c["question"].update(policies={"p_better": "p"}), "is damaged"),
         (lambda c: c["question"]["policies"].update(p_better={"kind": "blend", "of": "x", "alpha": 0.5}), "is damaged"),
-        (lambda c: c["question"]["policies"].update(p_better={"kind": "blend", "of": {"kind": "uniform"}, "alpha": 5}), "alpha"),
         (
-            lambda c: c["question"]["policies"].update(p_better={"kind": "softmax", "of": {"kind": "uniform"}, "temperature": 1}),
+            lambda c: c["question"]["policies"].update(
+                p_better={"kind": "blend", "of": {"kind": "uniform"}, "alpha": 5}
+            ),
+            "alpha",
+        ),
+        (
+            lambda c: c["question"]["policies"].update(
+                p_better={"kind": "softmax", "of": {"kind": "uniform"}, "temperature": 1}
+            ),
             "scores",
         ),
         (lambda c: c.update(question="abc"), "'question' is missing or of the wrong kind"),

@@ -272,5 +272,3 @@ def _kinds(kind: type[Question]) -> Iterator[Any]:
         if "kind" in subclass.__dict__ and subclass.__module__.startswith("surelift.questions"):
             yield subclass
         yield from _kinds(subclass)
-
-

@@ -9,8 +9,7 @@ from scipy import stats
 
 import surelift as sl
 from surelift.arrays import FloatArray
-from surelift.statistics.bets import BOTH_WAYS
-from surelift.statistics.betting import log_wealth
+from surelift.statistics.bets import BOTH_WAYS, log_wealth
 from tests.laws import LAWS
 
 ROUNDS, ACTIONS = 8_000, 5
