@@ -27,7 +27,7 @@ MANY_PARAMETERS = {
 }
 # Compiled loops, written as they would be in C.
 KERNELS = {
-    "statistics/kernels.py", "statistics/batch_kernel.py", "statistics/efron_stein.py",
+    "statistics/kernels.py", "statistics/batch_kernel.py", "statistics/redraws.py",
     "learning/policies/quadrature_kernel.py",
 }  # fmt: skip
 
