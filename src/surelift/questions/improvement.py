@@ -59,13 +59,14 @@ class ImprovementsQuestion(Question):
         for name in self.policies:
             yield from requests_of(self.everyone, self.terms(name, count), key, self.outcome)
 
-    def improvements(self, sums: Sums, place: Place) -> dict[str, Improvement]:
+    def improvements(self, sums: Sums, place: Place, *, planned: int | None = None) -> dict[str, Improvement]:
         """Each bound made at the level of the place."""
-        return {name: self.improvement(sums, name, place) for name in self.policies}
+        return {name: self.improvement(sums, name, place, planned=planned) for name in self.policies}
 
-    def improvement(self, sums: Sums, name: str, place: Place) -> Improvement:
+    def improvement(self, sums: Sums, name: str, place: Place, *, planned: int | None = None) -> Improvement:
+        """``planned`` is the number of rounds the sums were planned for, where they are a part of them."""
         method, scale = self.method, self.declaration.scale
-        gain, loss = self.terms(name, lambda: sums.units)
+        gain, loss = self.terms(name, lambda: sums.units if planned is None else planned)
         low = method.lower_bound(sums, gain, delta=place.delta)
         high = method.upper_bound(sums, gain, loss, most=0.0, delta=place.delta)
         mean_weight = sums.weights(name).total / sums.units

@@ -146,7 +146,7 @@ class ReportQuestion(ImprovementsQuestion):
         points = [
             Point(name, result.rounds, result.estimate, result.lower, result.upper)
             for moment in _evenly(totals, POINTS)[:-1]
-            for name, result in self._at(moment, place).items()
+            for name, result in self._at(moment, place, planned=totals[-1].units).items()
         ]
         points += [Point(name, one.rounds, one.estimate, one.lower, one.upper) for name, one in last.items()]
         first = next(iter(last.values()))
@@ -155,9 +155,9 @@ class ReportQuestion(ImprovementsQuestion):
             first.doubts,
         )  # fmt: skip
 
-    def _at(self, sums: Sums, place: Place) -> Mapping[str, Improvement]:
+    def _at(self, sums: Sums, place: Place, *, planned: int) -> Mapping[str, Improvement]:
         try:
-            return self.improvements(self.before_sampling(sums), place)
+            return self.improvements(self.before_sampling(sums), place, planned=planned)
         except LogsError:
             return {}  # bounds that contradict each other on the way: the answer at the end is what counts
 
