@@ -10,10 +10,9 @@ import pyarrow as pa
 
 import surelift as sl
 from surelift.questions.question import Question
-from surelift.statistics.splits import Segment
 
 ROUNDS = 3_000
-BY = {"by": Segment("s")}
+BY = {"by": "s"}
 RAIL = sl.Guardrail("g", margin=0.1)
 
 
@@ -146,7 +145,7 @@ def segment_questions() -> dict[str, Asked]:
         "evaluate by": _asked("evaluate", ["a", "b"], **BY),
         "compare by": _asked("compare", "a", **BY),
         "compare by, planned": _asked("compare", "a", grid="planned", **BY),
-        "compare by, declared": _asked("compare", "a", by=Segment("s", ("de", "fr", "it", "x", "y"))),
+        "compare by, declared": _asked("compare", "a", by="s", segments=["de", "fr", "it", "x", "y"]),
         "select by": _asked("select", ["a", "b"], **BY),
         "profile by": _asked("profile", "a", control="none", **BY),
         "check by": _asked("check", ["a", "b"], columns=("s",)),
