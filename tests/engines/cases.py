@@ -115,6 +115,7 @@ def certified_questions(a: Any = "a", b: Any = "b") -> dict[str, Asked]:
         "gate": _asked("gate", one),
         "report": _asked("report", both, ordered=False),
         "report in order": _asked("report", one),
+        "report in order, planned": _asked("report", one, grid="planned"),
     }
 
 

@@ -44,9 +44,12 @@ DATABASES_REFUSE = {
     "power over another": "the difference of two policies", "estimate, ls": MOMENTS, "estimate, clipped": MOMENTS,
     "estimate by, ls": MOMENTS,
     "check": TESTS, "check by": TESTS, "gate": TESTS, "gate, a guardrail": TESTS, "report": TESTS,
-    "report in order": TESTS,
+    "report in order": TESTS, "report in order, planned": TESTS,
 }  # fmt: skip
-SPARK_REFUSES = {"report in order": "the order of the rounds", "evaluate, efron-stein": "what efron-stein redraws"}
+SPARK_REFUSES = {
+    "report in order": "the order of the rounds", "report in order, planned": "the order of the rounds",
+    "evaluate, efron-stein": "what efron-stein redraws",
+}  # fmt: skip
 # Random dealing into blocks differs from engine to engine, and so does where a row lies.
 CHANCE = {
     "power": ("rounds_needed", "more_rounds"), "report": ("forecasts", "row"), "check": ("row",), "gate": ("row",),

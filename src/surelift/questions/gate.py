@@ -20,7 +20,7 @@ class GateQuestion(ImprovementQuestion):
     """Delta is split evenly over the improvement and the guardrails."""
 
     kind: ClassVar[str] = "gate"
-    unplanned: ClassVar[bool] = True
+    tells_faults: ClassVar[bool] = True
     guardrails: tuple[Guardrail, ...] = ()
 
     def __post_init__(self) -> None:

@@ -36,7 +36,7 @@ class HealthQuestion(Question):
     """Faults are told, not refused: they are what is asked for."""
 
     kind: ClassVar[str] = "check"
-    unplanned: ClassVar[bool] = True
+    tells_faults: ClassVar[bool] = True
     level: float = 0.001
     """The chance that right propensities are refused, over the whole family of tests."""
     columns: tuple[str, ...] = ()

@@ -59,7 +59,7 @@ class Question:
 
     kind: ClassVar[str]
     """The verb, as certificates name it."""
-    unplanned: ClassVar[bool] = False
+    tells_faults: ClassVar[bool] = False
     """Whether it may be asked of logs with faults, which it then tells."""
 
     declaration: Declaration
@@ -168,7 +168,7 @@ class Question:
 
     def answer(self, sums: Sums) -> Any:
         """What sums made by this question's plan say, wherever they were made."""
-        if not self.unplanned:
+        if not self.tells_faults:
             self.refuse_unfit(sums)
         sums = sums.judged_by(self.outcome)
         if self.by is not None:

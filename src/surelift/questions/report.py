@@ -35,7 +35,7 @@ class ReportQuestion(ImprovementsQuestion):
     """The improvements are those of ``select``, at delta in all; so are the values, at a delta of their own."""
 
     kind: ClassVar[str] = "report"
-    unplanned: ClassVar[bool] = True
+    tells_faults: ClassVar[bool] = True
     source: str = ""
     """What the log is called, where it has a name."""
     ordered: bool = True
