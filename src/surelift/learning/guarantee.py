@@ -8,7 +8,6 @@ import numpy as np
 
 from surelift.bounds.bound import Promise
 from surelift.bounds.mixture import ROUNDING
-from surelift.controls import models
 from surelift.controls.model import RewardModel
 from surelift.errors import LogsError, UsageError
 from surelift.grids import Grid
@@ -179,15 +178,10 @@ def guarantee_of(
 def _objective_options(options: Mapping[str, Any], control: Any) -> tuple[ObjectiveOptions, RewardModel | None]:
     """The options of a certificate, which may have been tampered with."""
     try:
-        by_model = isinstance(options["control"], Mapping)
-        if by_model and control is None:
-            control = models.from_description(options["control"])
-        if not by_model and control is not None:
-            raise UsageError("this certificate uses no reward model; remove control=.")
         chosen = {name: options[name] for name in ObjectiveOptions.__dataclass_fields__ if name in options}
         if isinstance(chosen.get("grid"), Mapping):
             chosen["grid"] = Grid.from_description(chosen["grid"])
-        chosen["control"] = control if by_model else options["control"]
+        chosen["control"] = options["control"] if control is None else control
         check_delta(options["delta"])
         if (
             not isinstance(options["prior"], str)
@@ -195,7 +189,7 @@ def _objective_options(options: Mapping[str, Any], control: Any) -> tuple[Object
             or options["set_aside"] < 0
         ):
             raise TypeError("prior and set_aside")
-        return ObjectiveOptions(**chosen), control if by_model else None
+        return ObjectiveOptions(**chosen), control
     except (KeyError, TypeError) as error:
         raise LogsError(f"the certificate of the policy is damaged: {error}.") from error
 

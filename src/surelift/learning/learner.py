@@ -17,7 +17,6 @@ from surelift.learning.data.dataset import Dataset
 from surelift.learning.data.fingerprints import decision_fingerprint
 from surelift.learning.data.survey import LogSurvey, survey
 from surelift.learning.guarantee import NAME, guarantee_of
-from surelift.learning.identity import identity_of
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.objectives.options import ObjectiveOptions
 from surelift.learning.policies.builder import Parameters, build_policy
@@ -26,7 +25,7 @@ from surelift.learning.policies.items import ItemSoftmax, SampledSoftmax
 from surelift.learning.policies.modules import LinearGaussian
 from surelift.learning.policies.rules import ItemRule
 from surelift.learning.prior import Prior, user_prior, zero_prior
-from surelift.learning.training.checkpoint import Checkpoint
+from surelift.learning.training.checkpoint import Checkpoint, identity_of
 from surelift.learning.training.loop import train
 from surelift.learning.training.problem import LearningProblem, TrainingOptions
 from surelift.learning.training.processes import local_device
