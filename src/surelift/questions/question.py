@@ -4,7 +4,7 @@ A question knows what to add up (``plan``) and what the sums say (``answer``). I
 back, sent to a cluster, or kept in a monitor; the answer is the same.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
@@ -71,7 +71,7 @@ class Question:
     @classmethod
     def of(
         cls, kind: str, logs: Logs | Mapping[str, Any], policies: Any, *, method: Any = "mixture", control: Any = "auto",
-        over: Any = None, **options: Any,
+        over: Any = None, by: str | None = None, segments: Sequence[Any] | None = None, **options: Any,
     ) -> "Question":  # fmt: skip
         """A question by its verb, of logs or of what would be declared of them; the options are those of the verb.
 
@@ -83,10 +83,16 @@ class Question:
         declared = logs.declaration if isinstance(logs, Logs) else Declaration(**logs)
         names = {item.name for item in fields(kinds[kind])}
         bound_options = {name: options.pop(name) for name in options.keys() - names}
-        baseline = {} if over is None else {"over": one_policy(over)}
+        baseline: dict[str, Any] = {} if over is None else {"over": one_policy(over)}
+        named = name_policies(policies)
+        compared = {**named, **dict(baseline.values())}
+        if isinstance(logs, Logs) or by is None:
+            segment = check_segments(logs, by, segments, compared)
+        else:
+            segment = Segment(by, None if segments is None else tuple(map(str, segments)))
         question = kinds[kind](
-            declaration=declared, policies=name_policies(policies), method=choose_method(method, control, **bound_options), **baseline,
-            **options,
+            declaration=declared, policies=named, method=choose_method(method, control, **bound_options), by=segment,
+            **baseline, **options,
         )  # fmt: skip
         return question.resolved(logs) if isinstance(logs, Logs) else question
 
@@ -309,7 +315,7 @@ def _no_count() -> int:
 
 
 def check_segments(
-    logs: Logs, by: Any, segments: Any, policies: Mapping[str, Policy], *, sampled: bool = False
+    logs: Any, by: Any, segments: Any, policies: Mapping[str, Policy], *, sampled: bool = False
 ) -> Segment | None:
     """Refuse, before anything is read, segments that were not known before the action."""
     if by is None:

@@ -1,6 +1,6 @@
 """Which of several policies should replace production, if any?"""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
@@ -98,6 +98,9 @@ class Selection(Result):
 
     def lead(self) -> tuple[str, ...]:
         return (f"{self.rounds:,} {self.first.counted}.",)
+
+    def parts(self) -> Iterable[Result]:
+        return self.improvements.values()
 
     def records(self) -> list[dict[str, Any]]:
         return [
