@@ -118,9 +118,9 @@ def _unzip(components: Sequence[Component]) -> tuple[FloatArray, FloatArray, Flo
 MIXTURE = Bound(
     name="mixture",
     promise="any number of looks",
-    says="Tries many smoothings at once, each with a share of the prior fixed beforehand, so that none has to be "
-    "chosen and no number of rounds known. On its default grid it holds at every number of rounds at once, under "
-    "adaptive logging, and whatever the weights.",
+    says="Tries many smoothings at once, each with a share of a prior fixed in advance, so that you need not "
+    "choose one or know the number of rounds. With its default grid it is a confidence sequence: it holds at every number "
+    "of rounds at once, under adaptive logging, and with unbounded weights.",
     proved="Theorem 1: a nonnegative supermartingale and Ville's inequality",
     needs=THREE_COLUMNS, options=("grid",), controls=("weights", "model"), paired=True, any_units=True, plan=plan,
     lower_bound=lower_bound,
