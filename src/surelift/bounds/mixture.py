@@ -43,7 +43,7 @@ def _choose_grid(grid: str | Grid, *, paired: bool, offset: float, count: Callab
     if grid == "planned":
         return grids.improvement(count()) if paired else grids.planned(count())
     if grid == "anytime":
-        # In units of what a term can fall by: the certificate of a mixture is then alpha times that of its candidate.
+        # In units of what a term can fall by: the certified improvement of a blend is then alpha times the candidate's.
         return grids.anytime().scaled(1.0 / offset) if paired else grids.anytime()
     raise UsageError(f"no grid {grid!r}; the grids are 'anytime', 'planned', or a Grid of your own.")
 
