@@ -21,7 +21,7 @@ from surelift.engines import collect
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Value
 from surelift.statistics import Term, plan_of
-from surelift.statistics.efron_stein import Proxies
+from surelift.statistics.redraws import Proxies
 
 ROUNDS, ACTIONS, PLAIN_DRAWS = 28_056, 18, 200
 

@@ -62,7 +62,7 @@ def against_stream(path: Path, rounds: int) -> float:
             rows = ibis.postgres.connect(**server).create_table("logs", sample, overwrite=True)
             spent = timed(lambda: sl.compare(sl.Logs(rows, **FLAGS), "p0"))
             show("SQL, PostgreSQL, a hundredth of the rounds", spent, base)
-    question = sl.Question("p0", **FLAGS)
+    question = sl.Question.of("compare", FLAGS, "p0")
     show("partial_sums, one part", timed(lambda: question.answer(sl.partial_sums([path], question))), base)
     return base
 
@@ -85,7 +85,7 @@ def as_things_grow(path: Path, rounds: int) -> None:
     base = 0.0
     for size in (7, 27, 107):
         smoothings = tuple(float(x) for x in 2.0 ** np.linspace(-20, 6, size))
-        grid = sl.Grid("own", smoothings, (1.0 / size,) * size, any_looks=True)
+        grid = sl.grids.Grid("own", smoothings, (1.0 / size,) * size, any_looks=True)
         spent = timed(lambda: sl.compare(logs, "p0", grid=grid))
         base = base or spent
         show(f"{size} components", spent, base)

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from surelift.errors import is_number
 from surelift.statistics import Sums
+from surelift.statistics.bets import Bets
 from surelift.statistics.moments import MomentSums
 
 
@@ -17,11 +19,16 @@ def assert_same_sums(left: Sums, right: Sums, rel: float = 1e-12) -> None:
     assert left.states.keys() == right.states.keys()
     for request, states in right.states.items():
         assert left.states[request].keys() == states.keys(), request
-        # Moments of paired quantities cancel, so they agree relative to the size of what was added.
-        room = 1e-9 if isinstance(request.statistic, MomentSums) else 1e-13
+        # Moments of paired quantities and bets both ways cancel: they agree relative to the size of what was added.
+        room = 1e-9 if isinstance(request.statistic, MomentSums | Bets) else 1e-13
         for value, state in states.items():
             ours, theirs = (_flat(request.statistic.encode(each)) for each in (left.states[request][value], state))
-            assert ours == pytest.approx(theirs, rel=rel, abs=room), (request.statistic, value)
+            where = (request.statistic, request.key, value)
+            assert [each for each in ours if not is_number(each)] == [each for each in theirs if not is_number(each)], (
+                where
+            )
+            numbers = [[each for each in side if is_number(each)] for side in (ours, theirs)]
+            assert numbers[0] == pytest.approx(numbers[1], rel=rel, abs=room), where
 
 
 def _flat(content: Any) -> list[Any]:
@@ -29,4 +36,4 @@ def _flat(content: Any) -> list[Any]:
         return [number for entry in content for number in _flat(entry)]
     if isinstance(content, np.ndarray):
         return _flat(content.tolist())
-    return [content]
+    return [-1.0 if content is None else content]

@@ -30,7 +30,7 @@ from surelift.quantities.regularizers import (
     regularizer_named,
 )
 from surelift.statistics import MEAN, SQUARES, Needed, TermSums, WeightSums
-from surelift.statistics.resampling import resample
+from surelift.statistics.resamples import resample
 from tests.laws import LAWS, SIMULATORS, Simulated, from_law
 from tests.strategies import LoggedRounds, deltas, logged_rounds, smoothings
 from tests.term_sums import collected
@@ -152,7 +152,7 @@ def test_regularizers_that_break_the_condition_are_refused() -> None:
             make()
     assert regularizer_named("exponential-smoothing:0") == ExponentialSmoothing(0.0)
     function = sl.evaluate(logs, policy, method="moments", regularizer=lambda w, p, q, r: w * r)
-    with pytest.raises(sl.UsageError, match="cannot be written into a certificate"):
+    with pytest.raises(sl.UsageError, match="cannot be stored in a certificate"):
         sl.Certificate.of(function)
     halved = sl.evaluate(logs, policy, method="moments", regularizer=lambda w, p, q, r: w * r / 2, smoothing=0.1)
     assert halved["new"].lower == 0.0
@@ -390,7 +390,7 @@ def test_what_each_method_promises_with_each_option(method: str, options: dict[s
 def test_the_default_order_is_two_and_numpy_options_are_options() -> None:
     assert len(BOUNDS["moments"].plan(quantity=Value(), offset=0.0, count=lambda: 4).moments) == 4
     logs = sl.Logs(reward=[1.0, 0.0] * 50, propensity=[0.5, 0.5] * 50)
-    answer = sl.evaluate(logs, "production", method="moments", order=np.int64(1), smoothing=float(np.float32(0.1)))  # type: ignore[call-overload]
+    answer = sl.evaluate(logs, "production", method="moments", order=np.int64(1), smoothing=float(np.float32(0.1)))
     assert sl.verify(sl.Certificate.of(answer), logs).same
 
 

@@ -15,7 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import surelift as sl
+from surelift.bounds import BOUNDS
 from surelift.cli.app import app, main
+from surelift.estimates import ESTIMATES
 from tests.prose import flat
 
 COLUMNS = ["--reward", "click", "--propensity", "propensity"]
@@ -67,7 +69,7 @@ def assert_clean(done: subprocess.CompletedProcess[str]) -> None:
     "arguments, code, says",
     [
         (["shop.parquet", *COLUMNS, "--policy", "p_better"], 0, "Certified: 'p_better' is better than production."),
-        (["shop.parquet", *COLUMNS, "--policy", "new=p_better", "--mix", "new=0.1"], 0, "Certified: '10% new'"),
+        (["shop.parquet", *COLUMNS, "--policy", "new=p_better", "--blend", "new=0.1"], 0, "Certified: '10% new'"),
         (["shop.parquet", *COLUMNS, "--policy", "p_slight"], 3, "Not certified"),
         (["shop.parquet", *COLUMNS, "--policy", "p_worse"], 3, "'p_worse' performs worse than production"),
         (["shop.parquet", *COLUMNS, "--policy", "p_better", "--margin", "0.09"], 3, "Not certified"),
@@ -85,12 +87,12 @@ def assert_clean(done: subprocess.CompletedProcess[str]) -> None:
         (["shop.parquet", *COLUMNS, "--policy", "p_better", "--detla", "0.1"], 2, "--detla"),
         (["shop.parquet", *COLUMNS, "--policy", "p_better", "--delta", "often"], 2, "delta"),
         (["shop.parquet", *COLUMNS, "--policy", "p_better", "--delta", "2"], 2, "strictly between 0 and 1"),
-        (["shop.parquet", *COLUMNS, "--policy", "p_better", "--mix", "old=0.1"], 2, "names none"),
-        (["shop.parquet", *COLUMNS, "--policy", "p_better", "--mix", "p_better=x"], 2, "is not a number"),
-        (["shop.parquet", *COLUMNS, "--policy", "p_better", "--mix", "p_better=7"], 2, "alpha must be a number in"),
-        (["shop.parquet", *COLUMNS, "--policy", "p_better", *["--mix", "p_better=0.1"] * 2], 2, "two shares"),
+        (["shop.parquet", *COLUMNS, "--policy", "p_better", "--blend", "old=0.1"], 2, "names none"),
+        (["shop.parquet", *COLUMNS, "--policy", "p_better", "--blend", "p_better=x"], 2, "is not a number"),
+        (["shop.parquet", *COLUMNS, "--policy", "p_better", "--blend", "p_better=7"], 2, "alpha must be a number in"),
+        (["shop.parquet", *COLUMNS, "--policy", "p_better", *["--blend", "p_better=0.1"] * 2], 2, "two shares"),
         (
-            ["shop.parquet", *COLUMNS, "--policy", "10% a=p_worse", "--policy", "a=p_better", "--mix", "a=0.1"],
+            ["shop.parquet", *COLUMNS, "--policy", "10% a=p_worse", "--policy", "a=p_better", "--blend", "a=0.1"],
             2,
             "two candidates one name",
         ),
@@ -146,7 +148,7 @@ def test_verify_says_what_differs(folder: Path) -> None:
     assert done.returncode == 3
     assert "answer.lower was 0.9" in done.stderr
     assert json.loads(done.stdout)["same"] is False
-    content["logs"]["colour"] = "red"
+    content["question"]["declaration"]["colour"] = "red"
     (folder / "damaged.json").write_text(json.dumps(content))
     damaged = run("verify", "damaged.json", "shop.parquet", folder=folder)
     assert damaged.returncode == 4
@@ -215,7 +217,7 @@ def test_vectors_labels_and_costs(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["policies"]["new"]["value_range"] == [-1.0, 5.0]
 
 
-@pytest.mark.parametrize("method", sl.BOUNDS)
+@pytest.mark.parametrize("method", BOUNDS)
 def test_every_method_answers_certifies_as_it_says_and_is_explained(method: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     logging, new = np.full((1_000, 2), 0.5), np.tile([0.3, 0.7], (1_000, 1))
@@ -228,9 +230,9 @@ def test_every_method_answers_certifies_as_it_says_and_is_explained(method: str,
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)["policies"]["new"]
     assert answer["lower"] <= 0.51 <= answer["upper"]
-    assert (answer["doubts"] == []) == sl.BOUNDS[method].certifies
+    assert (answer["doubts"] == []) == BOUNDS[method].certifies
     written = run("evaluate", "log.parquet", *declared, "--method", method, "--certificate", "c.json", folder=tmp_path)
-    if sl.BOUNDS[method].certifies:
+    if BOUNDS[method].certifies:
         assert run("verify", "c.json", "log.parquet", folder=tmp_path).returncode == 0
     else:
         assert written.returncode == 2
@@ -238,9 +240,9 @@ def test_every_method_answers_certifies_as_it_says_and_is_explained(method: str,
         assert not (tmp_path / "c.json").exists()
     told = run("explain", method, folder=tmp_path)
     assert told.returncode == 0
-    assert f"Promise: {sl.BOUNDS[method].promise}." in told.stdout
+    assert f"Promise: {BOUNDS[method].promise}." in told.stdout
     # Two sentences: what it does, and what that is worth.
-    assert sl.BOUNDS[method].says.count(". ") == 1
+    assert BOUNDS[method].says.count(". ") == 1
 
 
 def test_options_of_methods(folder: Path) -> None:
@@ -256,9 +258,9 @@ def test_options_of_methods(folder: Path) -> None:
     assert "bounds values, not improvements" in paired.stderr
 
 
-@pytest.mark.parametrize("estimator", sl.ESTIMATES)
+@pytest.mark.parametrize("estimator", ESTIMATES)
 def test_every_estimate_is_explained(estimator: str, folder: Path) -> None:
-    assert sl.ESTIMATES[estimator].says in " ".join(run("explain", estimator, folder=folder).stdout.split())
+    assert ESTIMATES[estimator].says in " ".join(run("explain", estimator, folder=folder).stdout.split())
 
 
 def test_explain(folder: Path) -> None:
@@ -460,5 +462,5 @@ def test_wrong_propensities_are_told_in_both_ways(folder: Path) -> None:
     flags = ["wrong.parquet", *COLUMNS, "--policy", "p_better"]
     compared, gated = run("compare", *flags, folder=folder), run("gate", *flags, folder=folder)
     assert (compared.returncode, gated.returncode) == (4, 4)
-    assert "else suspect the propensities" in compared.stderr
+    assert "otherwise suspect the propensities" in compared.stderr
     assert "the logged propensities are wrong" in gated.stderr

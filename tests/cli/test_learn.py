@@ -43,7 +43,7 @@ def test_the_demo_log_gives_a_policy_certified_better(folder: Path, capsys: pyte
 def test_its_own_rounds_cannot_judge_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     policy = str(folder / "policy.safetensors")
     assert main(["compare", str(folder / "shop.parquet"), *FLAGS, "--learned", policy]) == 2
-    assert "learned from these rounds" in capsys.readouterr().err
+    assert "learned from these very rounds" in capsys.readouterr().err
 
 
 def test_a_softmax_on_rounds_held_out(folder: Path, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_it_narrows_bounds_and_is_stored_in_the_certificate() -> None:
     assert width["linear"] < 0.98 * width["weights"]
     assert width["linear"] == pytest.approx(width["truth"], rel=1e-3)
     certificate = sl.Certificate.of(answers["linear"])
-    assert certificate.content["options"]["control"]["estimator"] == "linear"
+    assert certificate.content["question"]["method"]["control"]["estimator"] == "linear"
     assert sl.verify(certificate, logs).same
 
 

@@ -45,17 +45,17 @@ def test_a_certificate_is_confirmed_by_its_logs_and_by_no_others(kind: str, tmp_
 
 def test_a_certificate_holds_all_it_takes_to_ask_again() -> None:
     content = sl.Certificate.of(answers(DATA.logs())["select"]).content
-    assert content["version"] == 1
+    assert content["version"] == 2
     assert content["surelift"] == sl.__version__
-    assert content["candidates"] == 3
-    assert content["options"] == {
-        "over": "production", "delta": 0.05, "margin": 0.0, "method": "mixture", "control": "auto", "grid": "anytime",
-        "many": "simultaneous",
-    }  # fmt: skip
-    assert content["logs"]["reward_range"] == [0.0, 1.0]
+    question = content["question"]
+    assert question["kind"] == "select"
+    assert len(question["policies"]) == 3
+    assert question["method"] == {"method": "mixture", "options": {}, "control": "auto"}
+    assert question["declaration"]["reward_range"] == [0.0, 1.0]
+    assert sl.Question.from_dict(question).to_dict() == question
     assert content["rounds"] == 3_000
     assert content["fingerprint"].startswith("3000:")
-    assert content["policies"]["better"] == {"kind": "column", "column": "p_better"}
+    assert question["policies"]["better"] == {"kind": "column", "column": "p_better"}
 
 
 @pytest.mark.parametrize(
@@ -63,16 +63,18 @@ def test_a_certificate_holds_all_it_takes_to_ask_again() -> None:
     [
         (lambda c: c["answer"].update(lower=0.5), "answer.lower was 0.5"),
         (lambda c: c["answer"].update(certified=False), "answer.certified was False"),
-        (lambda c: c["options"].update(delta=0.5), "answer"),
-        (lambda c: c["logs"].update(reward_range=[0, 2]), "reward_range was declared as"),
+        (lambda c: c["question"].update(delta=0.5), "answer"),
+        (lambda c: c["question"]["declaration"].update(reward_range=[0, 2]), "reward_range was declared as"),
         (lambda c: c.update(fingerprint="3000:00"), "the fingerprint differs"),
-        (lambda c: c.update(candidates=99), "candidates was 99"),
-        (lambda c: c["options"].pop("margin"), "options.margin was None"),
+        (lambda c: c["question"].update(margin=0.5), "answer.margin"),
         (lambda c: c["answer"].update(p_value=c["answer"]["p_value"] * 1.01), "answer.p_value"),
         (lambda c: c["answer"].update(lower=c["answer"]["lower"] + 2e-9), "answer.lower"),
-        (lambda c: c["logs"].update(density=True), "density was declared as True"),
-        (lambda c: c["logs"].update(propensity_is_estimated=True), "propensity_is_estimated was declared as True"),
-        (lambda c: c["logs"].update(cost="click"), "costs"),
+        (lambda c: c["question"]["declaration"].update(density=True), "density was declared as True"),
+        (
+            lambda c: c["question"]["declaration"].update(propensity_is_estimated=True),
+            "propensity_is_estimated was declared as True",
+        ),
+        (lambda c: c["question"]["declaration"].update(cost="click"), "costs"),
     ],
 )
 def test_a_tampered_certificate_differs(tamper: Any, says: str) -> None:
@@ -87,21 +89,28 @@ def test_a_tampered_certificate_differs(tamper: Any, says: str) -> None:
     "damage, says",
     [
         (lambda c: c.pop("format"), "is not a certificate"),
-        (lambda c: c.update(version=99), "version 99"),
+        (lambda c: c.update(version=99), "format 99"),
         (lambda c: c.pop("answer"), "'answer' is missing"),
-        (lambda c: c.update(question="divine"), "divine"),
-        (lambda c: c.update(policies=[]), "'policies' is missing or of the wrong kind"),
-        (lambda c: c.update(policies={"p_better": "p", "production": {}}), "is damaged"),
-        (lambda c: c["policies"].update(p_better={"kind": "mixture", "of": "x", "alpha": 0.5}), "is damaged"),
-        (lambda c: c["policies"].update(p_better={"kind": "mixture", "of": {"kind": "uniform"}, "alpha": 5}), "alpha"),
+        (lambda c: c["question"].update(kind="divine"), "divine"),
+        (lambda c: c["question"].update(policies=[]), "is damaged"),
+        (lambda c: c["question"].update(policies={"p_better": "p"}), "is damaged"),
+        (lambda c: c["question"]["policies"].update(p_better={"kind": "blend", "of": "x", "alpha": 0.5}), "is damaged"),
         (
-            lambda c: c["policies"].update(p_better={"kind": "softmax", "of": {"kind": "uniform"}, "temperature": 1}),
+            lambda c: c["question"]["policies"].update(
+                p_better={"kind": "blend", "of": {"kind": "uniform"}, "alpha": 5}
+            ),
+            "alpha",
+        ),
+        (
+            lambda c: c["question"]["policies"].update(
+                p_better={"kind": "softmax", "of": {"kind": "uniform"}, "temperature": 1}
+            ),
             "scores",
         ),
-        (lambda c: c.update(options="abc"), "'options' is missing or of the wrong kind"),
+        (lambda c: c.update(question="abc"), "'question' is missing or of the wrong kind"),
         (lambda c: c.update(rounds="abc"), "'rounds' is missing or of the wrong kind"),
-        (lambda c: c["options"].update(detla=1), "unknown options detla"),
-        (lambda c: c["options"].update(over="someone"), "is damaged"),
+        (lambda c: c["question"].update(detla=1), "unknown options detla"),
+        (lambda c: c["question"].update(over="someone"), "is damaged"),
     ],
 )
 def test_a_damaged_certificate_is_refused(damage: Any, says: str) -> None:
@@ -127,7 +136,7 @@ def test_bounds_are_held_to_a_part_in_a_billion_of_the_range() -> None:
 def test_what_a_certificate_cannot_hold_is_given_again() -> None:
     array = DATA.table["p_better"].to_numpy()
     content = sl.Certificate.of(sl.compare(DATA.logs(), {"new": array}))
-    with pytest.raises(sl.UsageError, match="give it in policies="):
+    with pytest.raises(sl.UsageError, match="pass it in policies="):
         sl.verify(content, DATA.logs())
     assert sl.verify(content, DATA.logs(), {"new": array}).same
     assert not sl.verify(content, DATA.logs(), {"new": array * 0.999}).same
@@ -139,12 +148,12 @@ def test_nothing_is_left_half_written(tmp_path: Path) -> None:
         certificate.save(tmp_path / "nowhere" / "certificate.json")
     folder = tmp_path / "taken"
     folder.mkdir()
-    with pytest.raises(sl.UsageError, match="is no certificate"):
+    with pytest.raises(sl.UsageError, match="is not a certificate"):
         certificate.save(folder)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["taken"]
     old = tmp_path / "certificate.json"
     old.write_text("a log, perhaps")
-    with pytest.raises(sl.UsageError, match="is no certificate, so it was not overwritten"):
+    with pytest.raises(sl.UsageError, match="is not a certificate, so it was not overwritten"):
         certificate.save(old)
     assert old.read_text() == "a log, perhaps"
     old.unlink()

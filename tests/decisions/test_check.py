@@ -7,7 +7,7 @@ ROWS = 5_000
 RNG = np.random.default_rng(2)
 
 
-def says(health: sl.Health) -> str:
+def says(health: sl.results.Health) -> str:
     return " ".join(f"{finding.says} {finding.remedy}" for finding in health.findings)
 
 
@@ -53,7 +53,7 @@ def test_one_round_that_carries_the_weight_is_told() -> None:
     p[7] = 1e-6
     health = sl.check(sl.Logs(reward=RNG.random(ROWS), propensity=p), {"new": np.full(ROWS, 0.5)})
     assert "one round carries 99% of its weight" in says(health)
-    assert "its effective sample size is only 1, of" in says(health)
+    assert "the effective sample size is 1 of" in says(health)
 
 
 def test_weights_beyond_reason_are_refused() -> None:

@@ -105,5 +105,6 @@ def test_what_is_refused() -> None:
         sl.gate(logs(), "new", guardrails=[sl.Guardrail("click", 0.1)])
     with pytest.raises(sl.UsageError, match="two guardrails name one column"):
         sl.gate(logs(), "new", guardrails=[sl.Guardrail("clicks", 0.1)] * 2)
-    with pytest.raises(sl.LogsError, match=r"reward 'revenue', declared in \[0, 1\]"):
-        sl.gate(logs(), "new", guardrails=[sl.Guardrail("revenue", 0.1)])
+    refused = sl.gate(logs(), "new", guardrails=[sl.Guardrail("revenue", 0.1)])
+    assert not refused.fit
+    assert "reward 'revenue', declared in [0, 1]" in str(refused)

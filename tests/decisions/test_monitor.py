@@ -38,13 +38,13 @@ def test_it_says_what_the_whole_log_says(cuts: list[int]) -> None:
         assert watch.update(SHOP.table.slice(start, stop - start), sequence=number)
     whole = sl.compare(sl.Logs(SHOP.table.slice(0, 3_000), **FLAGS), {"better": "p_better"})
     answer = watch.answer()
-    assert isinstance(answer, sl.Improvement)
+    assert isinstance(answer, sl.results.Improvement)
     assert answer.lower == pytest.approx(whole.lower, rel=1e-12)
     assert answer.upper == pytest.approx(whole.upper, rel=1e-12)
     assert answer.rounds == 3_000
     certificate = sl.Certificate.of(answer)
     assert sl.verify(certificate, sl.Logs(SHOP.table.slice(0, 3_000), **FLAGS)).same
-    assert [point["rounds"] for point in watch.history] == edges[1:]
+    assert [point["rounds"] for point in watch.history_points] == edges[1:]
 
 
 @pytest.mark.parametrize(
@@ -68,12 +68,12 @@ def test_every_question_survives_a_save(options: dict[str, Any], tmp_path: Path)
     logs = sl.Logs(SHOP.table, **FLAGS)
     if question == "evaluate":
         values = again.answer()
-        assert isinstance(values, sl.Evaluation)
+        assert isinstance(values, sl.results.Evaluation)
         whole = sl.evaluate(logs, {"better": "p_better"}, **options)
         assert values["better"].lower == pytest.approx(whole["better"].lower, rel=1e-12)
     else:
         found = again.answer()
-        assert isinstance(found, sl.Improvement)
+        assert isinstance(found, sl.results.Improvement)
         assert found.lower == pytest.approx(sl.compare(logs, {"better": "p_better"}, **options).lower, rel=1e-12)
 
 
@@ -87,7 +87,7 @@ def test_vectors_and_a_fitted_model(tmp_path: Path) -> None:
         watch.save(tmp_path / "state.json")
         watch = sl.Monitor.load(tmp_path / "state.json")
     answer = watch.answer()
-    assert isinstance(answer, sl.Improvement)
+    assert isinstance(answer, sl.results.Improvement)
     assert answer.control == "model"
     assert answer.lower == pytest.approx(sl.compare(sl.Logs(frame, **DECLARED), "new", control=model).lower)
     with pytest.raises(sl.UsageError, match="cannot refit a reward model"):
@@ -116,7 +116,7 @@ def test_shards_add_up_by_name() -> None:
     both = north + south
     whole = sl.compare(sl.Logs(SHOP.table, **FLAGS), {"better": "p_better"})
     answer = both.answer()
-    assert isinstance(answer, sl.Improvement)
+    assert isinstance(answer, sl.results.Improvement)
     assert answer.lower == pytest.approx(whole.lower, rel=1e-12)
     with pytest.raises(sl.UsageError, match="shard 'north' is in both"):
         both + again
@@ -137,7 +137,7 @@ def test_clusters_and_sampled_batches() -> None:
         watch.update({name: column[start : start + 100] for name, column in table.items()})
     whole = sl.compare(sl.Logs(table, cluster="u", cluster_size=5, **declared), "n")
     found = watch.answer()
-    assert isinstance(found, sl.Improvement)
+    assert isinstance(found, sl.results.Improvement)
     assert found.lower == pytest.approx(whole.lower)
     assert found.rounds == 40
     kept = {**table, "k": np.where(table["r"] == 1.0, 1.0, 0.5)}
@@ -146,7 +146,7 @@ def test_clusters_and_sampled_batches() -> None:
         sampled.update({name: column[start : start + 100] for name, column in kept.items()}, rounds_before_sampling=150)
     logs = sl.Logs(kept, keep_probability="k", rounds_before_sampling=300, **declared)
     answer = sampled.answer()
-    assert isinstance(answer, sl.Improvement)
+    assert isinstance(answer, sl.results.Improvement)
     assert answer.lower == pytest.approx(sl.compare(logs, "n").lower)
 
 
@@ -154,9 +154,9 @@ def test_the_history_stays_short() -> None:
     watch = watching()
     for start in range(600):
         watch.update(SHOP.table.slice(start, 1))
-    assert len(watch.history) <= 256
-    assert watch.history[-1]["rounds"] == 600
-    rounds = [point["rounds"] for point in watch.history]
+    assert len(watch.history_points) <= 256
+    assert watch.history_points[-1]["rounds"] == 600
+    rounds = [point["rounds"] for point in watch.history_points]
     assert rounds == sorted(rounds)
 
 
@@ -231,7 +231,7 @@ def test_killed_anywhere_it_ends_where_the_uninterrupted_one_does(tmp_path: Path
     assert kills >= 5
     left, right = (json.loads(path.read_text()) for path in (state, whole))
     assert left["sums"] == right["sums"]
-    assert left["shards"] == right["shards"]
+    assert left["ledgers"] == right["ledgers"]
     assert left["history"] == right["history"]
 
 
@@ -262,7 +262,7 @@ def test_a_stream_is_resumed_where_it_was_left(kind: str, tmp_path: Path) -> Non
     assert second.returncode == 0, second.stderr
     answer = sl.Monitor.load(state).answer()
     whole = sl.compare(sl.Logs(SHOP.table, **FLAGS), {"better": "p_better"})
-    assert isinstance(answer, sl.Improvement)
+    assert isinstance(answer, sl.results.Improvement)
     assert answer.lower == pytest.approx(whole.lower, rel=1e-12)
     other = subprocess.run(
         command("--stdin", kind, "--skip", "--state", state), input=stream(table.slice(0, 10)), capture_output=True,
@@ -364,7 +364,7 @@ def test_clusters_are_never_torn(tmp_path: Path) -> None:
     assert b"30,000 clusters so far" in done.stderr
     watch = watching(cluster="user", cluster_max=3)
     watch.update(table.slice(0, 7))
-    with pytest.raises(sl.LogsError, match="cluster '2' goes on from the batch before"):
+    with pytest.raises(sl.LogsError, match="cluster '2' continues from the batch before"):
         watch.update(table.slice(7, 5))
 
 
@@ -385,7 +385,7 @@ def test_sampled_batches_are_of_one_kind() -> None:
     known.update(clicks, rounds_before_sampling=50)
     known.update(rest, rounds_before_sampling=1_000)
     answer = known.answer()
-    assert isinstance(answer, sl.Evaluation)
+    assert isinstance(answer, sl.results.Evaluation)
     assert any("out of rounds_before_sampling" in text for text in answer["n"].assumptions)
     both = {name: clicks[name] + rest[name] for name in clicks}
     logs = sl.Logs(both, **declared, rounds_before_sampling=1_050)
@@ -430,6 +430,6 @@ def test_a_function_is_given_again(tmp_path: Path) -> None:
     watch = sl.Monitor({"new": new}, **FLAGS)
     watch.update(SHOP.table)
     watch.save(tmp_path / "s.json")
-    with pytest.raises(sl.UsageError, match="give it in policies="):
+    with pytest.raises(sl.UsageError, match="pass it in policies="):
         sl.Monitor.load(tmp_path / "s.json")
     assert sl.Monitor.load(tmp_path / "s.json", policies={"new": new}).answer() == watch.answer()

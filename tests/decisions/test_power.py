@@ -87,7 +87,7 @@ def test_what_it_says() -> None:
     assert forecast.more_rounds is not None
     assert forecast.rounds_needed is not None
     assert 0 < forecast.more_rounds < 2 * forecast.rounds_needed
-    assert sl.power(logs, {"new": candidate}, improvement=0.04, power=0.95).rounds_needed > forecast.rounds_needed  # type: ignore[operator]
+    assert sl.power(logs, {"new": candidate}, improvement=0.04, power=0.95).rounds_needed > forecast.rounds_needed
     hopeless = sl.power(logs, {"new": candidate}, improvement=0.04, margin=0.05)
     assert hopeless.rounds_needed is None
     assert hopeless.more_rounds is None
@@ -152,4 +152,4 @@ def test_the_order_of_the_rounds_hardly_matters() -> None:
         ).rounds_needed
         for order in orders.values()
     ]
-    assert max(needed) < 1.5 * min(needed)  # type: ignore[type-var, operator]
+    assert max(needed) < 1.5 * min(needed)

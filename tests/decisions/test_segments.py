@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import surelift as sl
@@ -62,7 +63,7 @@ def test_certified_segments_certificates_and_frames() -> None:
     answer = sl.compare(DATA.logs(), {"better": "p_better"}, by="visitor")
     assert answer.certified == tuple(name for name, one in answer.items() if one.lower > 0)
     certificate = sl.Certificate.of(answer)
-    assert certificate.content["options"]["by"] == "visitor"
+    assert certificate.content["question"]["by"] == {"column": "visitor"}
     assert sl.verify(certificate, DATA.logs()).same
     with pytest.raises(sl.UsageError, match="a single segment cannot be certified"):
         sl.Certificate.of(answer["new"])
@@ -83,7 +84,7 @@ def test_how_often_one_may_look() -> None:
     assert declared["new"].delta == pytest.approx(0.05 / 4)
     assert sl.verify(sl.Certificate.of(declared), logs).same
     assert sl.evaluate(logs, "p_better", by="visitor", segments=listed)["new"].delta == pytest.approx(0.05 / 4)
-    with pytest.raises(sl.LogsError, match=r"segment 'loyal' in row .* is not among those declared"):
+    with pytest.raises(sl.LogsError, match=r"segment that was not declared; the first is 'loyal' in row"):
         sl.compare(logs, {"better": "p_better"}, by="visitor", segments=["new", "returning"])
     with pytest.raises(sl.UsageError, match="name it in by="):
         sl.compare(logs, {"better": "p_better"}, segments=["new"])  # type: ignore[call-overload]
@@ -94,7 +95,7 @@ def test_how_often_one_may_look() -> None:
 @pytest.mark.parametrize("column", ["click", "item", "propensity", "p_better"])
 def test_a_segment_is_known_before_the_action(column: str) -> None:
     for ask in (sl.evaluate, sl.compare):
-        with pytest.raises(sl.UsageError, match="must have been known before the action"):
+        with pytest.raises(sl.UsageError, match="must be known before the action"):
             ask(DATA.logs(), {"better": "p_better"}, by=column)
     assert sl.evaluate(sl.Logs(DATA.table.slice(0, 50), **DATA.columns()), "p_better", by="daypart")
 
@@ -106,7 +107,7 @@ def test_odd_segments() -> None:
     found = sl.evaluate(sl.Logs({**arrays, "s": times}, **declared), "n", by="s")
     assert found.rounds == 40
     assert sum(one.rounds for one in found.values()) == 40
-    with pytest.raises(sl.UsageError, match="a segment has a name"):
+    with pytest.raises(sl.UsageError, match="a segment is named by"):
         sl.evaluate(sl.Logs({**arrays, "s": [[1]] * 40}, **declared), "n", by="s")
     with pytest.raises(sl.LogsError, match="have no segment"):
         sl.evaluate(sl.Logs({**arrays, "s": [1.0, float("nan")] * 20}, **declared), "n", by="s")
@@ -131,3 +132,20 @@ def test_what_is_refused() -> None:
     wrong = {"r": np.ones(400), "p": np.full(400, 0.1), "n": np.ones(400), "s": ["a", "b"] * 200}
     with pytest.raises(sl.LogsError, match=r"value of 'n' in segment 'a': .* contradict"):
         sl.evaluate(sl.Logs(wrong, **declared), "n", by="s")
+
+
+@pytest.mark.parametrize("verb", ["select", "power", "estimate", "profile"])
+def test_every_question_that_makes_sense_by_segment(verb: str) -> None:
+    """Each segment is answered as if it were a log of its own, at its share of delta."""
+    ask = getattr(sl, verb)
+    answer = ask(DATA.logs(), {"better": "p_better"}, by="visitor", delta=0.06)
+    assert list(answer) == ["loyal", "new", "returning"]
+    for name, result in answer.items():
+        rows = DATA.table.filter(pc.equal(DATA.table["visitor"], name))
+        alone = ask(sl.Logs(rows, **DATA.columns()), {"better": "p_better"}, delta=0.02)
+        ours, theirs = (one["better"] if verb in ("select", "estimate") else one for one in (result, alone))
+        bound = "estimate" if verb == "estimate" else "lower"
+        assert getattr(ours, bound) == pytest.approx(getattr(theirs, bound), rel=1e-11)
+        assert result.rounds == rows.num_rows
+    assert len(answer.to_frame()) >= 3
+    assert answer.sentence()

@@ -29,7 +29,7 @@ def postgres_binaries() -> Path | None:
 
 @contextmanager
 def spark_session() -> Iterator[Any]:
-    """Two worker processes, and a task that fails is tried again."""
+    """Two worker processes; a task that fails is tried again, and no more than 4 MB may come to this process."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
@@ -37,7 +37,9 @@ def spark_session() -> Iterator[Any]:
         SparkSession.builder.master("local[2, 3]")
         .config("spark.ui.enabled", "false")
         .config("spark.driver.memory", "1g")
+        .config("spark.driver.maxResultSize", "4m")
         .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.ui.showConsoleProgress", "false")
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")

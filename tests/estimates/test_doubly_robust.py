@@ -43,7 +43,7 @@ def test_limits(seed: int) -> None:
     logs = logs_of(table)
 
     def ask(estimator: str, model: Any = None, **options: Any) -> float:
-        return sl.estimate(logs, "new", estimator=estimator, model=model, **options)["new"].estimate
+        return float(sl.estimate(logs, "new", estimator=estimator, model=model, **options)["new"].estimate)
 
     zero, truth = sl.models.given(np.zeros((80, 3))), sl.models.given("q")
     assert ask("dr", zero) == pytest.approx(ask("ips"))

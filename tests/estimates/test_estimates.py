@@ -11,6 +11,7 @@ from hypothesis import given
 
 import surelift as sl
 from surelift.estimates import (
+    ESTIMATES,
     bias_bound,
     learning_suboptimality,
     selection_suboptimality,
@@ -41,7 +42,7 @@ BY_HAND: dict[str, tuple[dict[str, Any], float]] = {
 
 def test_every_estimate_has_a_value_by_hand() -> None:
     """Estimates that use a reward model are in test_doubly_robust."""
-    assert BY_HAND.keys() == {name for name, line in sl.ESTIMATES.items() if not line.asks_model}
+    assert BY_HAND.keys() == {name for name, line in ESTIMATES.items() if not line.asks_model}
 
 
 @pytest.mark.parametrize("name", BY_HAND)
@@ -186,5 +187,5 @@ def test_text_json_and_frames(name: str) -> None:
     result = sl.estimate(LOGS, NEW, estimator=name, **BY_HAND[name][0])
     for view in (result, result["new"]):
         assert json.loads(view.to_json()) == view.to_dict()
-        assert "no promise" in str(view)
+        assert "no guarantee" in str(view)
     assert len(result.to_frame("pyarrow")) == 1

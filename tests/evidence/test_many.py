@@ -55,14 +55,14 @@ def test_it_finds_at_least_what_is_certified_at_once() -> None:
     assert set(one.discoveries) <= set(many.discoveries)
     assert one.chosen == max(one.discoveries, key=lambda name: one.improvements[name].lower)
     assert sl.verify(sl.Certificate.of(many), logs, policies).same
-    assert "on average at most 0.05 of such a list is not" in str(many)
+    assert "false discovery rate of at most 0.05" in str(many)
 
 
 def test_what_is_refused() -> None:
     logs = sl.Logs(reward=[0.0, 1.0], propensity=[0.5, 0.5])
     with pytest.raises(sl.UsageError, match="many must be"):
-        sl.select(logs, {"new": [0.5, 0.5]}, many="bonferroni")  # type: ignore[arg-type]
-    with pytest.raises(sl.UsageError, match="rests on e-values"):
+        sl.select(logs, {"new": [0.5, 0.5]}, many="bonferroni")  # type: ignore[call-overload]
+    with pytest.raises(sl.UsageError, match="needs e-values"):
         sl.select(logs, {"new": [0.5, 0.5]}, many="e-bh", method="normal")
     doubted = sl.Logs(reward=[0.0, 1.0] * 300, propensity=[0.5, 0.5] * 300, propensity_is_estimated=True)
     assert sl.select(doubted, {"new": [0.1, 0.9] * 300}, many="e-bh").discoveries == ()

@@ -9,8 +9,7 @@ from scipy import stats
 
 import surelift as sl
 from surelift.arrays import FloatArray
-from surelift.evidence.propensities import BOTH_WAYS
-from surelift.statistics.betting import log_wealth
+from surelift.statistics.bets import BOTH_WAYS, log_wealth
 from tests.laws import LAWS
 
 ROUNDS, ACTIONS = 8_000, 5
@@ -102,7 +101,7 @@ def test_false_alarms_under_daily_looks() -> None:
     assert alarms <= stats.binom.isf(1e-6, runs, level)
 
 
-def refusals(health: sl.Health) -> list[sl.Finding]:
+def refusals(health: sl.results.Health) -> list[sl.results.Finding]:
     return [finding for finding in health.findings if finding.severity == "refuse"]
 
 
@@ -212,7 +211,7 @@ def test_missing_support_is_told_apart_from_wrong_propensities() -> None:
     ]
     unknown = sl.check(sl.Logs(**arrays), {"new": np.full(ROUNDS, 0.3)})
     (finding,) = (one for one in unknown.findings if one.subject == "policy 'new'")
-    assert "up to 40.0% of its decisions, or its column holds no probabilities" in finding.remedy
+    assert "up to 40.0% of its decisions, or its column does not hold probabilities" in finding.remedy
 
 
 def test_tails_of_weights() -> None:
@@ -242,7 +241,7 @@ def test_what_is_refused() -> None:
     logs = logs_of(good(0, 100))
     with pytest.raises(sl.UsageError, match="level, the chance of a false alarm"):
         sl.check(logs, level=2)
-    with pytest.raises(sl.UsageError, match="must have been known before the action"):
+    with pytest.raises(sl.UsageError, match="must be known before the action"):
         sl.check(logs, by="r")
     with pytest.raises(sl.UsageError, match="no column 'x' for by"):
         sl.check(logs, by=["device", "x"])

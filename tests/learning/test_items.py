@@ -15,9 +15,8 @@ import surelift as sl
 from surelift.arrays import FloatArray
 from surelift.learning import ItemSoftmax, LearnedPolicy, PolicyLearner
 from surelift.learning.objectives.plain import PlainEstimate
-from surelift.learning.policies.item_rule import ItemRule
 from surelift.learning.policies.items import SampledSoftmax
-from surelift.learning.policies.rules import SoftmaxRule, arrays_of
+from surelift.learning.policies.rules import ItemRule, SoftmaxRule, arrays_of
 
 
 @pytest.fixture(autouse=True, scope="module")

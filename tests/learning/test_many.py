@@ -42,7 +42,10 @@ def test_fit_many_gives_the_results_of_separate_fits() -> None:
     for learner, (options, logs) in zip(learners, asked, strict=True):
         expected: Any = alone(options, logs)
         assert learner.answer_.lower == pytest.approx(expected.answer_.lower, abs=1e-6), options
-        assert learner.certificate_.content["options"] == expected.certificate_.content["options"]
+        stated, wanted = (dict(one.certificate_.content["question"]) for one in (learner, expected))
+        # The same to the last option; the weights of the policy differ by rounding, and so does its mark.
+        assert stated.pop("policies").keys() == wanted.pop("policies").keys()
+        assert stated == wanted
         assert sl.verify(learner.certificate_, logs, learner.policy_).same
 
 
@@ -93,7 +96,8 @@ def test_a_certificate_by_torch_equals_the_one_by_numpy(options: dict[str, Any])
     """Up to rounding; both allow for the error of the quadrature."""
     logs = logs_of(problem(500))
     learner = alone(options, logs)
-    asked, learned = learner.policy_.asked, learner.policy_
+    learned, question = learner.policy_, learner.certificate_.content["question"]
+    asked = {**question["learning"], "control": question["method"]["control"], "delta": question["delta"]}
     by_device, expected = (guarantee_of(learned, logs, asked, device=device) for device in ("cpu", None))
     assert by_device.lower == pytest.approx(expected.lower, abs=1e-12)
     assert by_device.estimate == pytest.approx(expected.estimate, abs=1e-12)

@@ -1,6 +1,7 @@
 """What a learner refuses: wrong options, unfit logs, known ways to cheat, tampered certificates."""
 
 import json
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -34,19 +35,19 @@ def test_a_certificate_does_not_verify_another_policy(learned: PolicyLearner) ->
 
 def test_known_cheats_are_refused(learned: PolicyLearner) -> None:
     data = problem()
-    with pytest.raises(sl.UsageError, match="learned from these rounds"):
+    with pytest.raises(sl.UsageError, match="learned from these very rounds"):
         sl.compare(logs_of(data), {"new": learned})
-    with pytest.raises(sl.UsageError, match="learned from these rounds"):
+    with pytest.raises(sl.UsageError, match="learned from these very rounds"):
         sl.evaluate(logs_of(data).part(200, 2_000), {"new": learned})
     # Another declared range does not hide the rounds.
-    with pytest.raises(sl.UsageError, match="learned from these rounds"):
+    with pytest.raises(sl.UsageError, match="learned from these very rounds"):
         sl.compare(sl.Logs(**data, reward_range=(0, 1.0000001)), {"new": learned})
     zero = fit(data, prior="zero", intercept=True)
     # Neither does a prior learned from them.
     detour = fit(problem(seed=8), prior=zero)
     with pytest.raises(sl.UsageError, match="voids the certificate"):
         fit(data, prior=detour)
-    with pytest.raises(sl.UsageError, match="learned from these rounds"):
+    with pytest.raises(sl.UsageError, match="learned from these very rounds"):
         sl.compare(logs_of(data), {"new": detour})
     for options in ({}, {"prior": "zero"}, {"policy": "softmax", "objective": "doubly-robust"}):
         with pytest.raises(sl.UsageError, match="fitted on the rounds it predicts"):
@@ -143,21 +144,28 @@ def test_tampering_is_detected(learned: PolicyLearner) -> None:
     # A prior moved to the policy, and declared as zero.
     forged = LearnedPolicy(GaussianRule(rule.means, rule.deviation, rule.means), policy.features, None, 3, ())
     stated = json.loads(text)
-    stated["options"] |= {"prior": "zero", "set_aside": 0}
+    stated["question"]["learning"] |= {"prior": "zero", "set_aside": 0}
     with pytest.raises(sl.LogsError, match="states a zero prior"):
         sl.verify(stated, logs_of(data), forged)
-    for broken in ({"delta": 0}, {"delta": "x"}, {"set_aside": "x"}, {"control": 5}, {"prior": None}):
+    places: dict[str, tuple[str, ...]] = {
+        "delta": (), "set_aside": ("learning",), "control": ("method",), "prior": ("learning",)
+    }  # fmt: skip
+
+    def place(stated: dict[str, Any], name: str) -> dict[str, Any]:
+        return reduce(lambda content, key: content[key], places[name], stated["question"])
+
+    for name, broken in (("delta", 0), ("delta", "x"), ("set_aside", "x"), ("control", 5), ("prior", None)):
         stated = json.loads(text)
-        stated["options"] |= broken
+        place(stated, name)[name] = broken
         with pytest.raises((sl.LogsError, sl.UsageError)):
             sl.verify(stated, logs_of(data), policy)
-    for missing in ("delta", "set_aside", "control", "prior"):
+    for missing in places:
         stated = json.loads(text)
-        del stated["options"][missing]
+        del place(stated, missing)[missing]
         with pytest.raises(sl.LogsError, match="damaged"):
             sl.verify(stated, logs_of(data), policy)
     stated = json.loads(text)
-    stated["policies"]["learned"]["mark"] = "0" * 32
+    stated["question"]["policies"]["learned"]["mark"] = "0" * 32
     assert "another one" in sl.verify(stated, logs_of(data), policy).differences[0]
     with pytest.raises(sl.UsageError, match="remove control="):
         sl.verify(certificate, logs_of(data), policy, control=sl.models.given("q"))

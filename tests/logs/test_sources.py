@@ -88,7 +88,7 @@ CONTAINERS: dict[str, Callable[[Any, Path], Any]] = {
 }
 
 
-def ask(source: Any, policy: Any) -> sl.Improvement:
+def ask(source: Any, policy: Any) -> sl.results.Improvement:
     logs = sl.Logs(source, reward="click", propensity="p", action="item", actions=["a", "b", "c"])
     return sl.compare(logs, {"new": policy})
 

@@ -156,7 +156,7 @@ def test_a_certificate_of_densities_is_verified_from_the_file(tmp_path: Path) ->
     sl.Certificate.of(answer).save(tmp_path / "c.json")
     assert sl.verify(tmp_path / "c.json", logs).same
     assert sl.verify(tmp_path / "c.json", tmp_path / "log.parquet").same
-    for form in answer.provenance.policies.values():
+    for form in answer.provenance.question["policies"].values():
         assert from_description(form).describe() == form
     assert sl.check(logs, policies).ok
 
@@ -178,7 +178,7 @@ def test_a_growing_log_and_numpy_numbers() -> None:
     assert answer["new"].lower == pytest.approx(whole["new"].lower, abs=1e-12)
     assert not answer["smeared"].certified
     sl.Certificate.of(whole)
-    question = sl.Question({"new": forms["new"]}, **declared)
+    question = sl.Question.of("compare", declared, {"new": forms["new"]})
     assert question.answer(sl.partial_sums([table], question)).rounds == 2_000
 
 

@@ -59,8 +59,8 @@ def every_result(name: str = "new", other: str = "old") -> dict[str, Result]:
         "Simulation": sl.simulate(rounds, {name: "good"}, runs=3, rounds=200),
         "Verification": sl.verify(sl.Certificate.of(answer), rounds),
         "Profile": sl.profile(rounds, {name: "good"}),
-        "History": monitor.course(),
-        "Report": sl.study(rounds, policies),
+        "History": monitor.history(),
+        "Report": sl.report(rounds, policies),
         "Guarantee": guarantee(name, answer),
         "EmbeddingHealth": embedding,
         "EmbeddingTrial": embedding[name],
@@ -69,7 +69,7 @@ def every_result(name: str = "new", other: str = "old") -> dict[str, Result]:
     return results
 
 
-def trials(name: str) -> sl.EmbeddingHealth:
+def trials(name: str) -> sl.results.EmbeddingHealth:
     rng = np.random.default_rng(0)
     logging = rng.dirichlet(np.ones(6), 500)
     action = np.array([rng.choice(6, p=row) for row in logging])
@@ -80,7 +80,7 @@ def trials(name: str) -> sl.EmbeddingHealth:
     return sl.check_embedding(logs, {name: rng.dirichlet(np.ones(6), 500)})
 
 
-def guarantee(name: str, answer: sl.Selection) -> Guarantee:
+def guarantee(name: str, answer: sl.results.Selection) -> Guarantee:
     """As training makes it, without training anything."""
     return Guarantee(
         policy=name, about="improvement", estimate=0.1, lower=0.05, upper=None, certified=True, delta=0.05, rounds=2_000,

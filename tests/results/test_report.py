@@ -46,7 +46,7 @@ def test_the_history_never_splits_a_cluster() -> None:
     rounds = sl.Logs(
         {**table, "user": [k // 3 for k in range(600)]}, reward="click", propensity="p", cluster="user", cluster_size=3
     )
-    report = sl.study(rounds, {"new": "good"})
+    report = sl.report(rounds, {"new": "good"})
     assert report.selection is not None
     assert report.history is not None
     assert report.history.points[-1].rounds == report.selection.rounds == 200
@@ -54,7 +54,7 @@ def test_the_history_never_splits_a_cluster() -> None:
 
 
 def test_a_report_of_unfit_logs_says_why_and_nothing_else() -> None:
-    report = sl.study(sl.Logs(reward=[0, 1], propensity=[0.5, 1.5]), {"new": [0.5, 0.5]})
+    report = sl.report(sl.Logs(reward=[0, 1], propensity=[0.5, 1.5]), {"new": [0.5, 0.5]})
     assert report.selection is None
     assert not report.certified
     page = report.to_html()
@@ -64,7 +64,7 @@ def test_a_report_of_unfit_logs_says_why_and_nothing_else() -> None:
 
 
 def test_a_single_round_has_a_report_without_a_forecast() -> None:
-    report = sl.study(sl.Logs(reward=[1], propensity=[0.5]), {"a": [0.6]})
+    report = sl.report(sl.Logs(reward=[1], propensity=[0.5]), {"a": [0.6]})
     assert report.selection is not None
     assert report.forecasts == {}
     assert "no forecast" in (report.to_html() or "")
@@ -76,6 +76,6 @@ def test_fifty_candidates_fit_on_a_page() -> None:
     rounds = sl.Logs(reward=(rng.random(400) < np.where(good, 0.8, 0.2)) * 1.0, propensity=np.full(400, 0.5))
     probability = np.where(good, 0.9, 0.1)
     policies = {f"candidate {k}": np.clip(probability + 0.002 * k, 0, 1) for k in range(50)}
-    page = sl.study(rounds, policies).to_html() or ""
+    page = sl.report(rounds, policies).to_html() or ""
     assert len(page.encode()) < 1_500_000
     assert "Of 50 candidates, the 8 with the highest lower bounds." in page

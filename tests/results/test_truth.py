@@ -52,7 +52,7 @@ def test_the_assumptions_say_what_fills_up_a_cluster(logs: dict[str, Any], says:
 
 def test_with_a_doubt_nothing_is_promised() -> None:
     logs = sl.Logs(reward=R, propensity=P, propensity_is_estimated=True)
-    report = sl.study(logs, {"a": NEW})
+    report = sl.report(logs, {"a": NEW})
     assert report.selection is not None
     assert report.history is not None
     assert report.forecasts["a"].more_rounds is None
@@ -81,7 +81,7 @@ def test_a_negative_margin_is_no_improvement() -> None:
     assert answer.sentence() == "Certified: 'a' is not worse than production by more than 0.2."
     selection = sl.select(LOGS, {"a": 1 - NEW, "b": np.where(G, 0.45, 0.55)}, margin=-0.5)
     assert selection.sentence().startswith("Choose 'b': worse than production by at most 0.")
-    page = sl.study(LOGS, {"a": NEW}, margin=0.5).to_html() or ""
+    page = sl.report(LOGS, {"a": NEW}, margin=0.5).to_html() or ""
     assert "<td>no</td>" in page
 
 
@@ -109,7 +109,7 @@ def test_the_page_reports_contradictory_bounds(tmp_path: Path) -> None:
 
 
 def test_a_planned_grid_is_valid_at_one_look() -> None:
-    report = sl.study(LOGS, {"a": NEW}, grid="planned")
+    report = sl.report(LOGS, {"a": NEW}, grid="planned")
     assert report.history is not None
     assert "only one, fixed in advance, may be looked at" in report.history.sentence()
     assert "each valid when it was reached" not in (report.to_html() or "")
@@ -117,7 +117,7 @@ def test_a_planned_grid_is_valid_at_one_look() -> None:
 
 @pytest.mark.parametrize("name", ["production", "", "\ud800"])
 def test_misleading_names_are_refused(name: str) -> None:
-    for ask in (sl.compare, sl.evaluate, sl.select, sl.study):
+    for ask in (sl.compare, sl.evaluate, sl.select, sl.report):
         with pytest.raises(sl.UsageError):
             ask(LOGS, {name: NEW})
     with pytest.raises(sl.UsageError):
@@ -125,13 +125,13 @@ def test_misleading_names_are_refused(name: str) -> None:
 
 
 def test_production_goes_by_its_plain_name_and_other_policies_in_quotes() -> None:
-    report = sl.study(LOGS, {"a": NEW})
+    report = sl.report(LOGS, {"a": NEW})
     assert report.selection is not None
     assert report.values is not None
     assert "'a' is better than production" in report.selection["a"].sentence()
     assert [row.name for row in getattr(report.values.figure(), "rows", ())] == ["production", "a"]
     assert "Better than production?" in (report.to_html() or "")
-    assert "Better than &#39;old&#39;?" in (sl.study(LOGS, {"a": NEW}, over={"old": P}).to_html() or "")
+    assert "Better than &#39;old&#39;?" in (sl.report(LOGS, {"a": NEW}, over={"old": P}).to_html() or "")
 
 
 def test_the_difference_of_two_is_the_difference_of_their_values() -> None:
@@ -156,7 +156,7 @@ def test_contradictions_are_reported_in_the_units_of_the_column() -> None:
 def test_a_question_about_one_policy_refuses_a_list() -> None:
     logs = sl.Logs(TABLE, reward="r", propensity="p")
     for ask in (sl.compare, sl.power, sl.profile):
-        with pytest.raises(sl.UsageError, match="one policy is asked about, but 2 were given; use select"):
+        with pytest.raises(sl.UsageError, match="one policy is needed, but 2 were given; use select"):
             ask(logs, ["n", "c"])
 
 

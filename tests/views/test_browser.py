@@ -57,13 +57,13 @@ class OpenPage:
 
 
 @pytest.fixture(scope="module")
-def study() -> sl.Report:
+def study() -> sl.results.Report:
     data = sl.datasets.shop(4_000)
-    return sl.study(data.logs(), data.policies())
+    return sl.report(data.logs(), data.policies())
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_the_report_opens(browser: Any, study: sl.Report, tmp_path: Path, look: str) -> None:
+def test_the_report_opens(browser: Any, study: sl.results.Report, tmp_path: Path, look: str) -> None:
     assert study.selection is not None
     path = tmp_path / "report.html"
     study.to_html(path)
@@ -89,7 +89,7 @@ def test_the_report_opens(browser: Any, study: sl.Report, tmp_path: Path, look: 
         assert (background == "rgb(20, 23, 26)") == (look == "dark")
 
 
-def test_the_certificate_can_be_downloaded_and_verified(browser: Any, study: sl.Report, tmp_path: Path) -> None:
+def test_the_certificate_can_be_downloaded_and_verified(browser: Any, study: sl.results.Report, tmp_path: Path) -> None:
     study.to_html(tmp_path / "report.html")
     with OpenPage(browser, tmp_path / "report.html") as opened:
         with opened.page.expect_download() as waiting:
@@ -99,7 +99,7 @@ def test_the_certificate_can_be_downloaded_and_verified(browser: Any, study: sl.
     assert sl.verify(tmp_path / "certificate.json", data.logs()).same
 
 
-def test_the_tables_are_there_without_scripts(browser: Any, study: sl.Report, tmp_path: Path) -> None:
+def test_the_tables_are_there_without_scripts(browser: Any, study: sl.results.Report, tmp_path: Path) -> None:
     study.to_html(tmp_path / "report.html")
     context = browser.new_context(java_script_enabled=False, offline=True)
     page = context.new_page()
@@ -111,7 +111,7 @@ def test_the_tables_are_there_without_scripts(browser: Any, study: sl.Report, tm
     context.close()
 
 
-def test_it_prints(browser: Any, study: sl.Report, tmp_path: Path) -> None:
+def test_it_prints(browser: Any, study: sl.results.Report, tmp_path: Path) -> None:
     study.to_html(tmp_path / "report.html")
     with OpenPage(browser, tmp_path / "report.html", color_scheme="dark") as opened:
         opened.page.emulate_media(media="print")

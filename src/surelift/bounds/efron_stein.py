@@ -7,8 +7,8 @@ from dataclasses import replace
 from surelift.bounds.bound import COVERAGE, DISTRIBUTIONS, INDEPENDENT, Bound
 from surelift.bounds.draws import check_draws
 from surelift.quantities import Quantity
-from surelift.statistics.efron_stein import Proxies
 from surelift.statistics.plan import MEAN, Needed
+from surelift.statistics.redraws import Proxies
 from surelift.statistics.sums import TermSums
 
 DEFAULT_DRAWS = 1_000

@@ -70,7 +70,7 @@ def explain_certificate(certificate: Certificate) -> str:
     lines = [
         f"A certificate for '{question['kind']}', made by surelift {content['surelift']} from"
         f" {content['rounds']:,} rounds:",
-        f"{', '.join(candidates)}{over}; delta {question.get('delta', 0.05):g}, margin {question.get('margin', 0):g}, "
+        f"{', '.join(candidates)}{over}; delta {question['delta']:g}, margin {question.get('margin', 0):g}, "
         f"method {question['method']['method']}.",
         "",
     ]
@@ -84,7 +84,7 @@ def explain_certificate(certificate: Certificate) -> str:
         lines.append(f"  {name}: {', '.join(bounds)}{verdict}")
     if answer.get("many") == "e-bh":
         lines.append(
-            f"  discovered, at a false discovery rate of {question.get('delta', 0.05):g}: {answer['discoveries'] or 'none'}"
+            f"  discovered, at a false discovery rate of {question['delta']:g}: {answer['discoveries'] or 'none'}"
         )
     elif question["kind"] == "select":
         lines.append(f"  chosen: {answer['chosen']!r}" if answer["chosen"] else "  chosen: none, keep production")

@@ -7,7 +7,8 @@ from surelift.errors import UsageError
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import name_policies
 from surelift.questions.health import HealthQuestion
-from surelift.questions.question import Progress, check_segments, require_logs
+from surelift.questions.options import check_segments
+from surelift.questions.question import Progress, require_logs
 from surelift.results.health import Health
 
 

@@ -7,7 +7,8 @@ from surelift.estimates import ESTIMATES
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import name_policies
 from surelift.questions.estimate import EstimateQuestion, choose_model
-from surelift.questions.question import Progress, check_segments, require_logs
+from surelift.questions.options import check_segments
+from surelift.questions.question import Progress, require_logs
 
 
 def estimate(
@@ -24,9 +25,9 @@ def estimate(
     """Estimate the value of each policy; for a bound that holds, use ``evaluate``.
 
     The estimator takes the hyper-parameter it names in ``ESTIMATES``: a smoothing defaults to 1/sqrt(rounds), a clip to
-    sqrt(rounds), the others (alpha, strength) have to be given. ``delta`` is used by the plug-ins of logarithmic smoothing alone. The
-    estimators with a reward model (dm, dr, sndr, switch-dr, dr-os) take ``model``: an object with ``fit`` and ``predict``,
-    cross-fitted in five folds (gradient boosting by default), or one of ``surelift.models``.
+    sqrt(rounds), the others (alpha, strength) have to be given. ``delta`` is used by the plug-ins of logarithmic smoothing
+    alone. The estimators with a reward model (dm, dr, sndr, switch-dr, dr-os) take ``model``: an object with ``fit`` and
+    ``predict``, cross-fitted in five folds (gradient boosting by default), or one of ``surelift.models``.
 
     >>> logs = Logs(reward=[1, 0], propensity=[0.25, 0.5])
     >>> estimate(logs, {"new": [0.5, 0.5]}, estimator="snips")["new"].estimate  # weights 2 and 1

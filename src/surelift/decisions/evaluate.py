@@ -7,8 +7,8 @@ from surelift.bounds import BoundChoice
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import name_policies
 from surelift.questions.method import choose_method
-from surelift.questions.options import check_delta
-from surelift.questions.question import Progress, check_segments, require_logs
+from surelift.questions.options import check_delta, check_segments
+from surelift.questions.question import Progress, require_logs
 from surelift.questions.value import ValueQuestion
 from surelift.results.evaluation import Evaluation, Sides
 from surelift.results.segments import Segments
@@ -58,8 +58,8 @@ def evaluate(
     require_logs(logs)
     named = name_policies(policies)
     question = ValueQuestion(
-        declaration=logs.declaration, policies=named, delta=check_delta(delta), method=choose_method(method, control, **options),
-        sides=sides, by=check_segments(logs, by, segments, named),
+        declaration=logs.declaration, policies=named, delta=check_delta(delta), sides=sides,
+        method=choose_method(method, control, **options), by=check_segments(logs, by, segments, named),
     )  # fmt: skip
     answer: Evaluation | Segments[Evaluation] = question.ask(logs, progress=progress)
     return answer

@@ -36,9 +36,10 @@ Answer = Improvement | Selection | Evaluation
 class Monitor:
     """Watch a log that grows: ``update`` with what arrived, ask for ``answer()`` at any time, ``save`` in between.
 
-    ``declared`` are the arguments of ``Logs`` that say what the columns mean, and the options of the method. The bound holds at any number of looks, so it
-    may be read after every batch. ``question`` is "compare" (several policies are compared at once, as in ``select``) or
-    "evaluate". ``name`` is that of the shard, where several monitors watch parts of one log and are added up later.
+    ``declared`` are the arguments of ``Logs`` that say what the columns mean, and the options of the method. The bound
+    holds at any number of looks, so it may be read after every batch. ``question`` is "compare" (several policies are
+    compared at once, as in ``select``) or "evaluate". ``name`` is that of the shard, where several monitors watch parts of
+    one log and are added up later.
 
     >>> watch = Monitor({"new": "p_new"}, reward="click", propensity="p")
     >>> batch = {"click": [0, 1] * 500, "p": [0.5] * 1000, "p_new": [0.4, 0.6] * 500}
@@ -152,7 +153,8 @@ class Monitor:
         counted = ledger.after(sums, file, ends)
         if sums.rows:
             total = self._sums + question.before_sampling(sums)
-            self._question.before_sampling(total) if before is None else None
+            if before is None:
+                self._question.before_sampling(total)  # all must have been kept with one probability, in every batch
             self._question = replace(self._question, known=question.known)
             self._sampled, self._sums = before is not None, total
         self.ledgers[self.name] = counted

@@ -6,7 +6,8 @@ from surelift.logs.logs import Logs
 from surelift.policies.resolve import PRODUCTION, one_policy
 from surelift.questions.forecast import ForecastQuestion
 from surelift.questions.method import choose_method
-from surelift.questions.question import Progress, check_segments, require_logs
+from surelift.questions.options import check_segments
+from surelift.questions.question import Progress, require_logs
 
 
 def power(

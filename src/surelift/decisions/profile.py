@@ -7,8 +7,9 @@ from surelift.errors import UsageError
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import PRODUCTION, one_policy
 from surelift.questions.method import choose_method
+from surelift.questions.options import check_segments
 from surelift.questions.profile import ProfileQuestion
-from surelift.questions.question import Progress, check_segments, require_logs
+from surelift.questions.question import Progress, require_logs
 
 
 def profile(

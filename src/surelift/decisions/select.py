@@ -7,7 +7,8 @@ from surelift.bounds import BoundChoice
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import PRODUCTION, name_policies, one_policy
 from surelift.questions.method import choose_method
-from surelift.questions.question import Progress, check_segments, require_logs
+from surelift.questions.options import check_segments
+from surelift.questions.question import Progress, require_logs
 from surelift.questions.selection import SelectionQuestion
 from surelift.results.segments import Segments
 from surelift.results.selection import Many, Selection
@@ -23,7 +24,8 @@ def select(
 @overload
 def select(
     logs: Logs, policies: Any, *, over: Any = ..., delta: float = ..., margin: float = ..., many: Many = ...,
-    method: str | BoundChoice = ..., control: Any = ..., by: str | Sequence[Any], progress: Progress | None = ..., **options: Any,
+    method: str | BoundChoice = ..., control: Any = ..., by: str | Sequence[Any], progress: Progress | None = ...,
+    **options: Any,
 ) -> Segments[Selection]: ...  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from surelift.questions.question import Progress, Question
 from surelift.results.verification import Verification
 
 TOLERANCE = 1e-9
+_PROSE = frozenset({"assumptions", "doubts"})
 _DECLARED = ("reward_range", "density", "propensity_is_estimated", "actions")
 
 
@@ -33,15 +34,18 @@ def verify(
     another log or is an estimator of your own.
     """
     stated = _load(certificate).content
+    declared = logs.declaration if isinstance(logs, Logs) else None
     with damage_told():
-        question = Question.from_dict(stated["question"], policies=_given(stated, policies), control=control)
+        question = Question.from_dict(
+            stated["question"], policies=_given(stated, policies), control=control, declaration=declared
+        )
     if not isinstance(logs, Logs):
         logs = Logs.of(logs, question.declaration)
     rows = stated.get("rows")
     if rows is not None and logs.count() == rows[1]:
         # Of the whole log, the rounds that were held out to judge a learned policy.
         logs = logs.part(*rows)
-    answer = replace(question, declaration=logs.declaration, known=None).ask(logs, progress=progress)
+    answer = replace(question, known=None).ask(logs, progress=progress)
     repeated = Certificate.of(answer).content
     with damage_told():
         differences = tuple(_differences(stated, repeated, logs, rounding=TOLERANCE * logs.scale.width))
@@ -85,14 +89,16 @@ def _differences(
     for name, form in stated["question"]["policies"].items():
         if dict(form).get("mark") != dict(repeated["question"]["policies"].get(name, {})).get("mark"):
             yield f"policy {name!r} is another one than the certificate speaks of"
-    yield from _compare("answer", stated["answer"], repeated["answer"], rounding)
+    # Another version may say the same in other words.
+    prose = _PROSE if stated["surelift"] != repeated["surelift"] else frozenset()
+    yield from _compare("answer", stated["answer"], repeated["answer"], rounding, prose)
 
 
-def _compare(place: str, was: Any, now: Any, rounding: float) -> Iterator[str]:
+def _compare(place: str, was: Any, now: Any, rounding: float, prose: frozenset[str]) -> Iterator[str]:
     """Walk two answers side by side; numbers may differ by rounding."""
     if isinstance(was, Mapping) and isinstance(now, Mapping):
-        for name in sorted(was.keys() | now.keys()):
-            yield from _compare(f"{place}.{name}", was.get(name), now.get(name), rounding)
+        for name in sorted((was.keys() | now.keys()) - prose):
+            yield from _compare(f"{place}.{name}", was.get(name), now.get(name), rounding, prose)
     elif not _same(place, was, now, rounding):
         yield f"{place} was {was!r}, is now {now!r}"
 

@@ -59,7 +59,7 @@ def count_units(logs: Logs, key: Key = ()) -> dict[KeyValue, int]:
     else:
         sums = collect(logs, Plan({}, (Request(COUNT, key),)))
         if sums.invalid:
-            return {(): 1}  # the log will be refused, for a better reason
+            return {tuple("" for _ in key): 1}  # the log will be refused, for a better reason
         counts = dict(sorted(sums.states[Request(COUNT, key)].items())) if sums.rows else {}
     if not counts:
         raise LogsError(EMPTY)

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from surelift.engines.sql_query import AggregateQuery
+from surelift.engines.sql_query import AggregateQuery, text_of
 from surelift.errors import LogsError, UsageError
+from surelift.logs import faults
 from surelift.logs.faults import Fault, Tally
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
@@ -21,7 +22,7 @@ from surelift.statistics.log_sums import LogSums
 from surelift.statistics.moments import MomentSums
 from surelift.statistics.plan import Plan, Request
 from surelift.statistics.production import ProductionSums, ProductionTotals
-from surelift.statistics.splits import Day, KeyValue, RandomBlocks, Segment
+from surelift.statistics.splits import Day, Key, KeyValue, RandomBlocks, Segment
 from surelift.statistics.sums import Sums
 from surelift.statistics.weights import PolicyWeights, WeightSums
 
@@ -32,31 +33,41 @@ Row = Mapping[str, Any]
 def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = None) -> Sums:
     """Add up where the table lies; no row of it comes to this process."""
     assert isinstance(logs.source, SqlTable)
-    simple = SimplePlan.of(logs, plan.requests, plan.policies)
-    if plan.model is not None:
-        simple = "a reward model"
-    for key in plan.keys:
-        unsupported = [split.label for split in key if not isinstance(split, Segment | Day | RandomBlocks)]
-        simple = unsupported[0] if unsupported else simple
-    if isinstance(simple, str):
-        raise UsageError(
-            f"a database cannot add up {simple}; bring the rows here first, logs.here(), or read the log as files."
-        )
     plan.needs(logs)
-    total: Sums | None = None
+    simple = {key: _simple(logs, plan, key) for key in plan.keys}
+    states, invalid, rows = dict[Request, Any](), dict[Fault, Tally](), set[int]()
     for key in plan.keys:
-        requests = [request for request in plan.requests if request.key == key]
-        query = AggregateQuery(logs, simple, key)
+        query = AggregateQuery(logs, simple[key], key)
         answered = _Answer(query, _run(query))
-        if total is None:
-            total = Sums(rows=answered.rows, invalid=answered.invalid(), fingerprint=Fingerprint.unknown(answered.rows))
-        states = {**total.states, **{request: answered.states(request) for request in requests}}
-        total = Sums(total.rows, states, total.invalid, total.fingerprint)
-    assert total is not None
+        states |= {request: answered.states(request) for request in plan.requests if request.key == key}
+        # Every query counts the faults of the columns again, and those of its own key.
+        invalid |= answered.invalid()
+        rows.add(answered.rows)
+    if len(rows) > 1:
+        raise LogsError(
+            f"the table had {min(rows):,} rows and then {max(rows):,}: it was written to while it was read.\nNothing was "
+            "computed. Ask of a snapshot, or of the rows up to a time that has passed."
+        )
+    (count,) = rows
     if progress is not None:
-        progress(total.rows)
-    # In the order of the plan.
-    return Sums(total.rows, {request: total.states[request] for request in plan.requests}, total.invalid, total.fingerprint)
+        progress(count)
+    in_order = {request: states[request] for request in plan.requests}
+    return Sums(count, in_order, invalid, Fingerprint.unknown(count))
+
+
+def _simple(logs: Logs, plan: Plan, key: Key) -> SimplePlan:
+    """What is added up under one key; raises where a database cannot."""
+    simple = SimplePlan.of(logs, [request for request in plan.requests if request.key == key], plan.policies)
+    unable = [split.label for split in key if not isinstance(split, Segment | Day | RandomBlocks)]
+    unable += ["rounds without a segment" for split in key if isinstance(split, Segment) and split.missing_is_one]
+    if plan.model is not None:
+        unable.append("a reward model")
+    if isinstance(simple, SimplePlan) and not unable:
+        return simple
+    what = simple if isinstance(simple, str) else unable[0]
+    raise UsageError(
+        f"a database cannot add up {what}; bring the rows here first, logs.here(), or read the log as files."
+    )
 
 
 def _run(query: AggregateQuery) -> list[Row]:
@@ -105,7 +116,7 @@ class _Answer:
     def _state(self, statistic: Any, rows: Sequence[Row]) -> Any:
         query = self._query
         if isinstance(statistic, LogSums):
-            place = query.place(statistic.candidate, statistic.quantity)
+            place = query.place(statistic)
             # Adding n numbers is off by n units in the last place at most, relative to their sum; a logarithm by a few.
             keep = 1.0 - (max(int(row["rows"]) for row in rows) + 16) * _EPSILON
             zeros = _total(rows, f"zero{place}")
@@ -114,7 +125,7 @@ class _Answer:
                 for j, part in enumerate(statistic.components)
             )
         if isinstance(statistic, MomentSums):
-            place = query.place(statistic.candidate, statistic.quantity)
+            place = query.place(statistic)
             return query.array(_total(rows, f"{name}{place}") for name in ("m", "mm"))
         if isinstance(statistic, PolicyWeights):
             place = query.names.index(statistic.candidate)
@@ -133,10 +144,20 @@ class _Answer:
                 shown = next((row[f"shown{place}"] for row in self._rows if row[f"bad{place}"]), None)
                 text = "null" if shown is None else repr(shown if isinstance(shown, str) else float(shown))
                 invalid[bad.fault] = Tally(count, -1, text, "")
+        return invalid | self._undeclared()
+
+    def _undeclared(self) -> dict[Fault, Tally]:
+        """Segments that were not declared, by the text that they have in this process, as everywhere."""
+        invalid = {}
+        for place, split in enumerate(self._query.key):
+            if isinstance(split, Segment) and split.declared is not None:
+                names = [(text_of(row[f"key{place}"]), int(row["rows"])) for row in self._rows]
+                others = [(name, rows) for name, rows in names if name is not None and name not in split.declared]
+                if others:
+                    fault = Fault(f"by {split.column!r}", faults.SEGMENT_UNDECLARED)
+                    invalid[fault] = Tally(sum(rows for _, rows in others), -1, repr(min(others)[0]), "")
         return invalid
 
 
 def _total(rows: Sequence[Row], name: str) -> float:
     return math.fsum(float(row[name] or 0.0) for row in rows)
-
-

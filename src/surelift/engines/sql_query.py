@@ -13,8 +13,9 @@ from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32
 from surelift.logs.faults import Fault, Reason
 from surelift.logs.logs import Logs
 from surelift.logs.sources.remote import SqlTable
-from surelift.quantities import Quantity
 from surelift.statistics.fused import COMPLEMENTS, SimplePlan, SimpleTerm
+from surelift.statistics.log_sums import LogSums
+from surelift.statistics.moments import MomentSums
 from surelift.statistics.reading import LARGEST_WEIGHT
 from surelift.statistics.splits import Day, Key, KeyValue, RandomBlocks, Segment
 
@@ -36,15 +37,14 @@ class AggregateQuery:
 
     def __init__(self, logs: Logs, simple: SimplePlan, key: Key) -> None:
         assert isinstance(logs.source, SqlTable)
-        self._logs, self._simple, self._key = logs, simple, key
+        self._logs, self._simple, self.key = logs, simple, key
         self._table = logs.source.table
         self.backend = self._table.get_backend()
         self.names = sorted(simple.policies)
-        self._terms = {(term.candidate, term.quantity): place for place, term in enumerate(simple.terms)}
         self.bad = list(self._conditions())
 
-    def place(self, candidate: str, quantity: Quantity) -> int:
-        return self._terms[candidate, quantity]
+    def place(self, statistic: LogSums | MomentSums) -> int:
+        return self._simple.place(statistic)
 
     @staticmethod
     def array(values: Iterable[float]) -> FloatArray:
@@ -52,11 +52,10 @@ class AggregateQuery:
 
     def value_of(self, row: Mapping[str, Any]) -> KeyValue | None:
         """The value of the key that a group of the answer belongs to; None for rounds that belong to none."""
-        values = [row[f"key{place}"] for place in range(len(self._key))]
-        if any(value is None for value in values):
+        texts = tuple(text for place in range(len(self.key)) if (text := text_of(row[f"key{place}"])) is not None)
+        if len(texts) < len(self.key):
             return None
-        texts = tuple(str(value) for value in values)
-        wanted = [split.only if isinstance(split, Segment) else None for split in self._key]
+        wanted = [split.only if isinstance(split, Segment) else None for split in self.key]
         return texts if all(only in (None, text) for only, text in zip(wanted, texts, strict=True)) else None
 
     def expression(self) -> Any:
@@ -73,7 +72,7 @@ class AggregateQuery:
             columns |= {f"w{c}": weight.sum(), f"ww{c}": _square(weight).sum(), f"largest{c}": weight.max()}
         for t, term in enumerate(self._simple.terms):
             columns |= _sums_of(rows[f"term{t}"], t, term)
-        groups = ["bucket", *(f"key{place}" for place in range(len(self._key)))]
+        groups = ["bucket", *(f"key{place}" for place in range(len(self.key)))]
         return rows.group_by(groups).aggregate(**columns)
 
     def _rows(self) -> Any:
@@ -88,7 +87,7 @@ class AggregateQuery:
         columns: dict[str, Any] = {
             "bucket": (ibis.random() * BUCKETS).floor().cast("int64"), "earned": earned, "propensity": propensity,
         }  # fmt: skip
-        for place, split in enumerate(self._key):
+        for place, split in enumerate(self.key):
             columns[f"key{place}"] = self._key_column(split)
         for place, bad in enumerate(self.bad):
             columns |= {f"bad{place}": bad.condition, f"value{place}": bad.value}
@@ -151,21 +150,22 @@ class AggregateQuery:
         if declared.time is not None:
             column = self._table[declared.time]
             yield _unfit(f"time {declared.time!r}", faults.NULL, column.isnull(), column.cast("string"))
-        for split in self._key:
+        for split in self.key:
             if isinstance(split, Segment):
                 yield from self._bad_segments(split)
 
     def _bad_segments(self, split: Segment) -> Iterator[Bad]:
         column = self._table[split.column]
         if column.type().is_nested():
-            raise UsageError(f"by {split.column!r} holds {column.type()}; a segment is named by text, a number or a date.")
-        text = column.cast("string")
-        if split.missing_is_one:
-            raise UsageError("a database cannot test propensities by segment; bring the rows here first, logs.here().")
-        yield _unfit(f"by {split.column!r}", faults.SEGMENT, column.isnull() | (text == ""), text)
-        if split.declared is not None:
-            known = text.isin(list(split.declared))
-            yield _unfit(f"by {split.column!r}", faults.SEGMENT_UNDECLARED, ~known, text)
+            raise UsageError(
+                f"by {split.column!r} holds {column.type()}; a segment is named by text, a number or a date."
+            )
+        absent = column.isnull()
+        if column.type().is_string():
+            absent = absent | (column == "")
+        if column.type().is_floating():
+            absent = absent | column.isnan()
+        yield _unfit(f"by {split.column!r}", faults.SEGMENT, absent, column.cast("string"))
 
     def _bad_probability(self, column: str, subject: str, reason: Reason) -> Iterator[Bad]:
         yield from self._bad_numbers(column, subject)
@@ -183,6 +183,11 @@ class AggregateQuery:
         if raw.type().is_floating():
             yield _unfit(subject, faults.NOT_A_NUMBER, value.isnan(), value)
             yield _unfit(subject, faults.INFINITE, value.isinf(), value)
+
+
+def text_of(value: Any) -> str | None:
+    """A value of a key as it is called everywhere; None where there is none."""
+    return None if value is None or value == "" or value != value else str(value)
 
 
 def _unfit(subject: str, reason: Reason, condition: Any, value: Any) -> Bad:

@@ -1,20 +1,26 @@
 """The guarantee of a learned Gaussian policy on the rounds it was learned from, to be certified and verified."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from surelift.bounds.bound import Promise
+from surelift.bounds.mixture import ROUNDING
 from surelift.controls import models
 from surelift.controls.model import RewardModel
 from surelift.errors import LogsError, UsageError
 from surelift.grids import Grid
-from surelift.learning.certified_bound import certified_bound
 from surelift.learning.data.dataset import Dataset
+from surelift.learning.data.examples import Examples
 from surelift.learning.data.fingerprints import full_fingerprint
 from surelift.learning.data.survey import require_learnable
+from surelift.learning.objectives.objective import Objective, sizes_of, sums_of
 from surelift.learning.objectives.options import ObjectiveOptions
 from surelift.learning.policies.gaussian import GaussianRule
+from surelift.learning.policies.quadrature import EXACT
+from surelift.learning.tensors import logged
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import as_policy
@@ -25,6 +31,60 @@ from surelift.questions.options import check_delta
 from surelift.questions.question import Progress, Question
 from surelift.results.guarantee import Guarantee
 from surelift.results.provenance import Provenance
+
+_ENTRIES_AT_ONCE, _ON_DEVICE = 1 << 20, 1 << 24
+
+
+class CertifiedBound(NamedTuple):
+    """The bound in [0, 1], or in [-1, 1] for an improvement, beside the IPS estimate and the mean importance weight."""
+
+    lower: float
+    estimate: float
+    mean_weight: float
+    rounds: int
+
+
+def certified_bound(
+    rule: GaussianRule,
+    objective: Objective,
+    dataset: Iterable[Examples],
+    *,
+    delta: float,
+    device: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> CertifiedBound:
+    """Compute the bound with NumPy, or with torch on a device, in float64 either way."""
+    total: Any = 0.0
+    sizes: Any = 0.0
+    estimate, weights, rounds, actions = 0.0, 0.0, 0, len(rule.means)
+    width = max(1, (_ON_DEVICE if device else _ENTRIES_AT_ONCE) // (max(objective.sums, EXACT.nodes) * actions))
+    for chunk in dataset:
+        for part in chunk.pieces(width):
+            if device:
+                part = part.tensors(device, double=True)
+                probabilities = rule.probabilities_on_device(part.features)
+            else:
+                probabilities = rule.probabilities(part.features)
+            own = logged(probabilities, part.action)
+            coefficients = objective.coefficients(part)
+            total = total + sums_of(coefficients, probabilities if objective.every_action else own)
+            sizes = sizes + sizes_of(coefficients)
+            weight = own / part.propensity
+            weights += float(weight.sum())
+            estimate += float(((weight - float(objective.about == "improvement")) * part.reward).sum())
+        rounds += len(chunk)
+        if progress is not None:
+            progress(rounds)
+    if device:
+        total, sizes = total.cpu().numpy(), sizes.cpu().numpy()
+    # Lowered by the possible error of the quadrature and of rounding, so that the bound is never overstated.
+    slack = rule.tolerance + ROUNDING
+    low = total - np.array(objective.signs) * slack * sizes - np.array(objective.signs) * ROUNDING * np.abs(total)
+    bound = float(objective.bound(low, np.float64(rule.divergence), rounds=rounds, delta=delta))
+    floor = -1.0 if objective.about == "improvement" else 0.0
+    lower = max(floor, bound - ROUNDING * (1.0 + abs(bound)))
+    return CertifiedBound(lower, estimate / rounds, weights / rounds, rounds)
+
 
 if TYPE_CHECKING:
     from surelift.learning.learned import LearnedPolicy

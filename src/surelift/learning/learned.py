@@ -14,8 +14,7 @@ from surelift.learning import files
 from surelift.learning.data.contexts import as_table
 from surelift.learning.data.features import FeatureLayout
 from surelift.learning.guarantee import GuaranteeQuestion  # noqa: F401  (how its certificate is read back)
-from surelift.learning.policies.item_rule import ItemRule
-from surelift.learning.policies.rules import Rule, arrays_of, kind_of, rule_from
+from surelift.learning.policies.rules import ItemRule, Rule, arrays_of, kind_of, rule_from
 from surelift.logs import faults
 from surelift.logs.batch import Needs
 from surelift.logs.fingerprint import Fingerprint

@@ -10,10 +10,8 @@ import torch
 from torch import nn
 
 from surelift.controls.held_out import SAME_ROUNDS
-from surelift.decisions.compare import compare
 from surelift.errors import UsageError, share
 from surelift.grids import Grid
-from surelift.learning.data.buffered import buffered
 from surelift.learning.data.contexts import as_logs
 from surelift.learning.data.dataset import Dataset
 from surelift.learning.data.fingerprints import decision_fingerprint
@@ -26,8 +24,8 @@ from surelift.learning.policies.builder import Parameters, build_policy
 from surelift.learning.policies.gaussian import GaussianRule
 from surelift.learning.policies.items import ItemSoftmax, SampledSoftmax
 from surelift.learning.policies.modules import LinearGaussian
+from surelift.learning.policies.rules import ItemRule
 from surelift.learning.prior import Prior, user_prior, zero_prior
-from surelift.learning.training.blocks import room
 from surelift.learning.training.checkpoint import Checkpoint
 from surelift.learning.training.loop import train
 from surelift.learning.training.problem import LearningProblem, TrainingOptions
@@ -36,6 +34,7 @@ from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import as_policy
 from surelift.questions.certificate import Certificate
+from surelift.questions.improvement import ImprovementQuestion
 from surelift.questions.options import check_delta
 from surelift.questions.question import LEARNED_FROM
 from surelift.results.guarantee import Guarantee
@@ -305,10 +304,13 @@ class PolicyLearner:
         problem = self._problem(policy, estimate, training, surveyed.all_contents, progress)
         parameters = yield replace(problem, validation=choosing)
         learned = LearnedPolicy(rule_of(parameters), layout, logs.declaration.actions, actions, learned_from)
-        judge = logs.part(held_out, rounds)
-        if Dataset(judge, layout, actions).max_bytes <= room("cpu"):
-            judge = buffered(judge)
-        answer = compare(judge, {NAME: as_policy(learned)}, delta=params["delta"])
+        # Said here, it need not be looked up in a pass of its own: whether the policy gives whole distributions.
+        whole = logs.declaration.logging is not None and not isinstance(learned.rule, ItemRule)
+        question = ImprovementQuestion(
+            declaration=logs.declaration, policies={NAME: as_policy(learned)}, delta=params["delta"],
+            known=frozenset({NAME} if whole else ()),
+        )  # fmt: skip
+        answer: Improvement = question.ask(logs.part(held_out, rounds))
         answer = replace(answer, provenance=replace(answer.provenance, rows=(held_out, rounds)))
         return replace(learned, certificate=Certificate.of(answer)), answer
 

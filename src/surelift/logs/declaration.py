@@ -112,7 +112,8 @@ class Declaration:
     def with_reward(self, column: str, reward_range: tuple[float, float], *, is_cost: bool) -> "Declaration":
         """The same decisions, judged by another outcome column."""
         role, other = ("cost", "reward") if is_cost else ("reward", "cost")
-        return replace(self, **{role: column, other: None, "reward_range": reward_range})
+        changed: dict[str, Any] = {role: column, other: None, "reward_range": reward_range}
+        return replace(self, **changed)
 
     def describe(self) -> dict[str, Any]:
         """The declaration as JSON-ready values; ``from_description`` reads them back."""
@@ -130,7 +131,10 @@ class Declaration:
         unknown = description.keys() - {field.name for field in fields(cls)}
         if unknown:
             raise ValueError(f"unknown fields in a description of logs: {', '.join(sorted(unknown))}")
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in description.items()})
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in description.items()
+        }
+        return cls(**values)
 
     def _check_actions(self) -> None:
         if self.logging is not None and self.action is None:

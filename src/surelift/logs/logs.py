@@ -77,12 +77,12 @@ class Logs:
         )
         if arrays:
             source, roles = _name_arrays(roles)
-        declaration = Declaration(
-            **roles, actions=actions, cluster_max=cluster_max, rounds_before_sampling=rounds_before_sampling,
-            reward_range=reward_range, density=density, propensity_is_estimated=propensity_is_estimated,
-            embedding=embedding, assumes=assumes,
-        )  # type: ignore[arg-type]  # fmt: skip
-        self._open(open_source(source), declaration)
+        declared: dict[str, Any] = {
+            **roles, "actions": actions, "cluster_max": cluster_max, "rounds_before_sampling": rounds_before_sampling,
+            "reward_range": reward_range, "density": density, "propensity_is_estimated": propensity_is_estimated,
+            "embedding": embedding, "assumes": assumes,
+        }  # fmt: skip
+        self._open(open_source(source), Declaration(**declared))
 
     @classmethod
     def of(cls, source: Any, declaration: Declaration) -> "Logs":

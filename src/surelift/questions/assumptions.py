@@ -22,7 +22,7 @@ def assumptions_of(
     )
     return (
         f"{kind} always lie in [{declared.scale.low:g}, {declared.scale.high:g}]",
-        "the model of the propensities is right"
+        "the propensity model is correct"
         if declared.propensity_is_estimated
         else "the propensities were recorded when the decisions were made",
         "no policy was fitted on these rounds",
@@ -40,8 +40,8 @@ def _about_units(declared: Declaration) -> Iterator[str]:
         if declared.cluster_max is None:
             yield "the size of every cluster was known before its first action"
             yield (
-                f"every cluster of {declared.cluster!r} counts once: values are means over clusters of their average "
-                "round, the other rounds of the cluster being as production played them"
+                f"every cluster of {declared.cluster!r} counts once: a value is the mean over clusters of their average "
+                "round, with the other rounds of the cluster as production played them"
             )
         else:
             yield f"no cluster can have more than {declared.cluster_max} rounds"
@@ -50,19 +50,19 @@ def _about_units(declared: Declaration) -> Iterator[str]:
                 f"{_padding(declared)}"
             )
     if declared.rounds_before_sampling is not None:
-        yield "every round was kept independently, with the probability recorded, out of rounds_before_sampling"
+        yield "every round was kept independently, with the recorded probability, out of rounds_before_sampling"
     elif declared.is_sampled:
-        yield "answers are about the rounds that were kept, all with the same probability"
+        yield "all rounds were kept with the same probability, and answers are about the rounds that were kept"
 
 
 def _padding(declared: Declaration) -> str:
-    """What the rounds that fill up a cluster are worth, and what follows for the whole of it."""
+    """What the rounds that fill up a cluster are worth, and what follows for the whole cluster."""
     count, scale = declared.cluster_max, declared.scale
     if scale.is_cost:
-        return f"cost {scale.high:g}, the most there is; {count} times an improvement is what a cluster saves"
+        return f"cost {scale.high:g}, the maximum; a cluster saves {count} times the improvement"
     if scale.low != 0.0:
-        return f"earn {scale.low:g}, the least there is; {count} times an improvement is what a cluster gains"
-    return f"earn nothing: {count} times the value is what a cluster earns"
+        return f"earn {scale.low:g}, the minimum; a cluster gains {count} times the improvement"
+    return f"earn nothing; a cluster earns {count} times the value"
 
 
 def doubts_of(declared: Declaration, policies: Mapping[str, Policy] | None = None) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ def doubts_of(declared: Declaration, policies: Mapping[str, Policy] | None = Non
 
 
 def assumed_of(policies: Mapping[str, Policy]) -> tuple[str, ...]:
-    """What has to be true of the policies."""
+    """What must be true of the policies."""
     return _notes(policies, "assumes")
 
 

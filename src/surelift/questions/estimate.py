@@ -1,7 +1,7 @@
 """What is each policy worth, by one of the usual point estimates: a number without a promise."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -12,6 +12,7 @@ from surelift.estimates import ESTIMATES, bias_bound, selection_suboptimality, s
 from surelift.estimates.estimate import Estimate
 from surelift.logs.logs import Logs
 from surelift.quantities import Value
+from surelift.quantities.regularizers import Regularizer
 from surelift.quantities.smoothing import Discrepancy, LinearDiscrepancy
 from surelift.questions.assumptions import doubts_of
 from surelift.questions.options import check_delta
@@ -59,7 +60,7 @@ class EstimateQuestion(Question):
     def _moments(self, count: RoundCount) -> tuple[Mapping[str, float], tuple[Moment, ...]]:
         """The hyper-parameter, and the moments: the estimate's own first, then those beside it."""
         name = self.line.parameter
-        parameter = {}
+        parameter: dict[str, float] = {}
         if name:
             value = FROM_ROUNDS[name](count()) if self.parameter is None else float(self.parameter)
             parameter = {name: value}
@@ -122,7 +123,7 @@ class EstimateQuestion(Question):
         return plug_ins
 
 
-_DISCREPANCIES = {"ls": Discrepancy, "ls-lin": LinearDiscrepancy}
+_DISCREPANCIES: Mapping[str, Callable[[float], Regularizer]] = {"ls": Discrepancy, "ls-lin": LinearDiscrepancy}
 
 
 def choose_model(estimator: str, model: Any) -> RewardModel | None:

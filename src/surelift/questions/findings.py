@@ -88,7 +88,7 @@ def _usual_cause(family: Family, wrong: Sequence[Evidence], among: int) -> str:
             "rewards?)."
         )
     elif family not in (OVERALL, BY_ACTION) and len(wrong) <= among / 2:
-        cause = "Only there: a different model version, or different business rules, served these rounds."
+        cause = "Only there: another model version, or other business rules, served these rounds."
     elif first.observed < 0.2 * first.expected:
         cause = f"{first.bet} is hardly ever taken: business rules drop it after the policy drew; log what remains."
     else:

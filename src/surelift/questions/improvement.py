@@ -48,9 +48,7 @@ class ImprovementsQuestion(Question):
             else ((name, Difference(other)), (other, Difference(name)))
         )
         gain, loss = (
-            self.method.plan(
-                candidate, quantity, policies=self.everyone, count=count, known=self.known or frozenset()
-            )
+            self.method.plan(candidate, quantity, policies=self.everyone, count=count, known=self.known or frozenset())
             for candidate, quantity in sides
         )
         return gain, loss
@@ -65,7 +63,7 @@ class ImprovementsQuestion(Question):
 
     def improvement(self, sums: Sums, name: str, place: Place) -> Improvement:
         method, scale = self.method, self.declaration.scale
-        gain, loss = self.terms(name, lambda: sums.units)
+        gain, loss = self.terms(name, lambda: place.planned or sums.units)
         low = method.lower_bound(sums, gain, delta=place.delta)
         high = method.upper_bound(sums, gain, loss, most=0.0, delta=place.delta)
         mean_weight = sums.weights(name).total / sums.units

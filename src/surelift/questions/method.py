@@ -182,7 +182,7 @@ def method_from(description: Mapping[str, Any], control: Any = None) -> Method:
     """What ``describe`` wrote; a reward model that a file cannot hold is given again in ``control``."""
     stated = description["control"]
     if control is not None and not isinstance(stated, Mapping):
-        raise UsageError("control= was given again, but no reward model narrowed this certificate; leave it out.")
+        raise UsageError("this certificate uses no reward model; remove control=.")
     choice = BOUNDS[description["method"]](**description["options"])
     return choose_method(choice, stated if control is None else control)
 

@@ -19,6 +19,7 @@ from surelift.policies import Policy
 from surelift.policies.policy import trained_on
 from surelift.policies.resolve import PRODUCTION, name_policies, one_policy, rebuild
 from surelift.questions.method import Method, choose_method, method_from
+from surelift.questions.options import SAMPLED_SEGMENTS, check_segments
 from surelift.results.gate import guardrail_from
 from surelift.results.provenance import Provenance
 from surelift.results.result import Result
@@ -32,6 +33,7 @@ DECIDED = Decided()
 LEARNED_FROM = (
     "this policy was learned from these very rounds, so they cannot judge it: use its own certificate, or fresh rounds."
 )
+_ALWAYS = {"declaration", "policies", "delta", "method"}
 Progress = Callable[[int], None]
 RoundCount = Callable[[], int]
 
@@ -43,6 +45,8 @@ class Place:
     delta: float
     provenance: Provenance
     segment: str | None = None
+    planned: int | None = None
+    """The rounds its sums were planned for, where they are those of a longer log."""
 
     @property
     def words(self) -> str:
@@ -85,9 +89,8 @@ class Question:
         bound_options = {name: options.pop(name) for name in options.keys() - names}
         baseline: dict[str, Any] = {} if over is None else {"over": one_policy(over)}
         named = name_policies(policies)
-        compared = {**named, **dict(baseline.values())}
         if isinstance(logs, Logs) or by is None:
-            segment = check_segments(logs, by, segments, compared)
+            segment = check_segments(logs, by, segments, {**named, **dict(baseline.values())})
         else:
             segment = Segment(by, None if segments is None else tuple(map(str, segments)))
         question = kinds[kind](
@@ -224,18 +227,16 @@ class Question:
         return sums
 
     def to_dict(self) -> dict[str, Any]:
-        """The question as JSON keeps it."""
-        content: dict[str, Any] = {"kind": self.kind}
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if value is not None and value != item.default:
-                content[item.name] = _encoded(item.name, value)
-        return content
+        """The question as JSON keeps it, defaults included: what is stored must not change with them."""
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        stated = {name: _encoded(name, value) for name, value in values.items() if value is not None}
+        return {"kind": self.kind, **stated}
 
     @classmethod
     def from_dict(
-        cls, content: Mapping[str, Any], *, policies: Mapping[str, Policy] | None = None, control: Any = None
-    ) -> "Question":
+        cls, content: Mapping[str, Any], *, policies: Mapping[str, Policy] | None = None, control: Any = None,
+        declaration: Declaration | None = None,
+    ) -> "Question":  # fmt: skip
         """The question that was saved; what JSON cannot hold (arrays, functions, models) is given again."""
         kinds = {question.kind: question for question in _subclasses(Question)}
         kind = kinds.get(content["kind"])
@@ -247,16 +248,14 @@ class Question:
         stated = {name: value for name, value in content.items() if name != "kind"}
         if stated.keys() - names:
             raise ValueError(f"unknown options {', '.join(sorted(stated.keys() - names))}")
+        if _ALWAYS - stated.keys():
+            raise ValueError(f"{', '.join(sorted(_ALWAYS - stated.keys()))} is missing")
         given = policies or {}
+        if declaration is not None:
+            stated["declaration"] = declaration
         values = {name: _decoded(name, value, given) for name, value in stated.items()}
         values["method"] = method_from(content["method"], control)
         return kind(**values)
-
-
-SAMPLED_SEGMENTS = (
-    "by= needs the number of rounds of each segment before sampling, which these logs do not say; leave keep_probability "
-    "out if it depended on the segment alone."
-)
 
 
 def _encoded(name: str, value: Any) -> Any:
@@ -276,7 +275,7 @@ def _encoded(name: str, value: Any) -> Any:
 
 def _decoded(name: str, value: Any, given: Mapping[str, Policy]) -> Any:
     if name == "declaration":
-        return Declaration.from_description(value)
+        return value if isinstance(value, Declaration) else Declaration.from_description(value)
     if name == "policies":
         return {policy: _rebuilt(policy, form, given) for policy, form in value.items()}
     if name == "over":
@@ -312,35 +311,6 @@ def _constant(count: int) -> RoundCount:
 
 def _no_count() -> int:
     raise UsageError("a growing log has no number of rounds to plan for; use the default grid, or name a smoothing.")
-
-
-def check_segments(
-    logs: Any, by: Any, segments: Any, policies: Mapping[str, Policy], *, sampled: bool = False
-) -> Segment | None:
-    """Refuse, before anything is read, segments that were not known before the action."""
-    if by is None:
-        if segments is not None:
-            raise UsageError("segments= lists the segments of a column; name it in by=.")
-        return None
-    if not isinstance(by, str):
-        raise UsageError(f"by must name a column of segments, but is a {type(by).__name__}.")
-    logs.require_columns(by, role="by", single=True)
-    declared = logs.declaration
-    known = {declared.time, declared.cluster, declared.cluster_size, *(declared.contexts or ())}
-    read = {name for policy in policies.values() for name in policy.needs(logs).read}
-    if by in (set(logs.needs().read) | read) - known:
-        raise UsageError(
-            f"by {by!r} is a column that depends on the action or its reward; a segment must be known before the action, "
-            "such as a country or a device."
-        )
-    if segments is not None and (isinstance(segments, str) or not segments):
-        raise UsageError("segments must list the names of the segments, one or more.")
-    named = None if segments is None else tuple(str(name) for name in segments)
-    if named is not None and len(set(named)) != len(named):
-        raise UsageError("segments lists a name twice.")
-    if declared.is_sampled and not sampled:
-        raise UsageError(SAMPLED_SEGMENTS)
-    return Segment(by, named)
 
 
 def require_logs(logs: Any) -> None:

@@ -105,7 +105,7 @@ class ReportQuestion(ImprovementsQuestion):
         """From logs that are fit, unless their bounds contradict each other."""
         self.refuse_unfit(sums)
         whole = self.before_sampling(sums)
-        place = Place(self.delta / len(self.policies), self._selected(sums))
+        place = Place(self.delta / len(self.policies), self._selected(sums), planned=whole.units)
         improvements = self.improvements(whole, place)
         return replace(
             unfit,

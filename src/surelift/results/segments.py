@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
 from surelift.errors import UsageError
-from surelift.results.evaluation import Evaluation, PolicyValue, value_label
+from surelift.results.evaluation import PolicyValue, value_label
 from surelift.results.fields import dict_key
 from surelift.results.improvement import Improvement
 from surelift.results.provenance import Provenance
@@ -48,19 +48,17 @@ class Segments(ByName[R], Generic[R]):
         ]
 
     def sentence(self) -> str:
-        if isinstance(self.first, Evaluation):
+        if not self.answers():
+            return f"Answers for {len(self)} segments of {quoted(self.by)}."
+        if not hasattr(self.first, "certified"):
             return f"Values for {len(self)} segments of {quoted(self.by)}."
-        if not isinstance(self.first, Improvement):
-            return " ".join(f"{visible(name)}: {result.sentence()}" for name, result in self.results.items())
         names = ", ".join(map(quoted, self.certified)) or "none"
         return f"Certified in {len(self.certified)} of {len(self)} segments of {quoted(self.by)}: {names}."
 
     def text(self) -> str:
         answers = self.answers()
-        sentences = [f"  {visible(name)}: {result.sentence()}" for name, result in self.results.items()]
         if not answers:
-            head_line = f"By {quoted(self.by)}: {len(self)} segments, {self.rounds:,} rounds"
-            return lines(head_line, sentences, doubt_lines(self.all_of("doubts")))
+            return lines(self.sentence(), [f"{visible(name)}: {one.sentence()}" for name, one in self.results.items()])
         first = answers[0][1]
         improves = isinstance(first, Improvement)
         head = ("segment", "policy", first.counted, "estimate", "at least", "at most")
@@ -75,13 +73,12 @@ class Segments(ByName[R], Generic[R]):
             aligned(rows),
             f"Together, all {'lower bounds' if improves else 'bounds'} {all_hold(first.promise, self.delta)}.",
             doubt_lines(first.doubts),
-            [] if isinstance(self.first, Evaluation | Improvement) else sentences,
         )
 
     def figure(self) -> Intervals:
         answers = self.answers()
         if not answers:
-            raise UsageError("these answers share no figure; draw them one by one, answer['SEGMENT'].plot().")
+            raise UsageError("answers of this kind have a figure for each segment, not one for all.")
         several = len(answers) > len(self)
         rows = tuple(
             answer.interval(f"{segment}, {answer.policy}" if several else segment) for segment, answer in answers

@@ -85,6 +85,9 @@ class Selection(Result):
             self.sentence(),
         )
 
+    def parts(self) -> Iterable[Result]:
+        return self.improvements.values()
+
     def figure(self) -> Intervals:
         figure = improvements_figure(self.improvements.values(), over=self.over, margin=self.margin)
         if self.many == "simultaneous":
@@ -98,9 +101,6 @@ class Selection(Result):
 
     def lead(self) -> tuple[str, ...]:
         return (f"{self.rounds:,} {self.first.counted}.",)
-
-    def parts(self) -> Iterable[Result]:
-        return self.improvements.values()
 
     def records(self) -> list[dict[str, Any]]:
         return [

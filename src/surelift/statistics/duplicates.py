@@ -12,7 +12,7 @@ from surelift.statistics.groups import Groups
 from surelift.statistics.reading import Reading
 from surelift.statistics.statistic import Statistic
 
-MOST_KEYS = 1 << 13
+MOST_KEYS = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)

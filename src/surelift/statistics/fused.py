@@ -5,7 +5,7 @@ added up is the same to rounding, and the fingerprint to the bit.
 """
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,24 +72,38 @@ class SimplePlan:
         for what, applies in special.items():
             if applies:
                 return what
+        for request in requests:
+            unusual = _unusual(request.statistic)
+            if unusual is not None:
+                return unusual
+            if request.outcome is not None:
+                return f"a second reward, {request.outcome.column!r}"
         simple = {name: _simple(policy) for name, policy in policies.items()}
         for name, policy in simple.items():
             if policy is None:
                 return f"policy {name!r}, which is not a column"
-        terms: dict[tuple[str, Quantity], SimpleTerm] = {}
-        for request in requests:
-            statistic = request.statistic
-            if request.outcome is not None:
-                return f"a second reward, {request.outcome.column!r}"
-            if not _is_plain(statistic):
-                return statistic.label
-            if isinstance(statistic, LogSums | MomentSums):
-                pair = statistic.candidate, statistic.quantity
-                if isinstance(statistic, LogSums):
-                    terms[pair] = SimpleTerm(*pair, statistic.offset, statistic.components)
-                else:
-                    terms.setdefault(pair, SimpleTerm(*pair))
-        return cls({name: policy for name, policy in simple.items() if policy is not None}, list(terms.values()))
+        terms = list(dict.fromkeys(_terms(request.statistic for request in requests)))
+        bounded = {(term.candidate, term.quantity) for term in terms if term.components}
+        # A term with components has its moments beside them.
+        terms = [term for term in terms if term.components or (term.candidate, term.quantity) not in bounded]
+        return cls({name: policy for name, policy in simple.items() if policy is not None}, terms)
+
+    def place(self, statistic: LogSums | MomentSums) -> int:
+        """Which of the terms a statistic is about: two bounds of one quantity have components of their own."""
+        (wanted,) = _terms([statistic])
+        for place, term in enumerate(self.terms):
+            same = (term.candidate, term.quantity) == (wanted.candidate, wanted.quantity)
+            if term == wanted or (same and isinstance(statistic, MomentSums)):
+                return place
+        raise KeyError(statistic)
+
+
+def _terms(statistics: Iterable[Any]) -> Iterator[SimpleTerm]:
+    for statistic in statistics:
+        if isinstance(statistic, LogSums):
+            yield SimpleTerm(statistic.candidate, statistic.quantity, statistic.offset, statistic.components)
+        elif isinstance(statistic, MomentSums):
+            yield SimpleTerm(statistic.candidate, statistic.quantity)
 
 
 def _simple(policy: Policy) -> SimplePolicy | None:
@@ -101,14 +115,17 @@ def _simple(policy: Policy) -> SimplePolicy | None:
     return None
 
 
-def _is_plain(statistic: Any) -> bool:
+def _unusual(statistic: Any) -> str | None:
+    """What is not simple about a statistic."""
+    if isinstance(statistic, LogSums | MomentSums) and type(statistic.quantity) not in COMPLEMENTS:
+        return "the difference of two policies (over=)"
+    plain = isinstance(statistic, Count | ProductionTotals | PolicyWeights)
     if isinstance(statistic, LogSums):
-        components = statistic.components
-        plain = all(part.control is None and part.offset == statistic.offset for part in components)
-        return type(statistic.quantity) in COMPLEMENTS and plain
+        plain = all(part.control is None and part.offset == statistic.offset for part in statistic.components)
     if isinstance(statistic, MomentSums):
-        return type(statistic.quantity) in COMPLEMENTS and statistic.moments == (MEAN, SQUARES)
-    return isinstance(statistic, Count | ProductionTotals | PolicyWeights)
+        plain = statistic.moments == (MEAN, SQUARES)
+    label: str = statistic.label
+    return None if plain else label
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +207,8 @@ class Fused:
         moments, weights = np.zeros((terms, 2)), np.zeros((len(self._names), 3))
         hashes, others = np.zeros(4, dtype=np.uint64), np.array([0.0, np.inf])
         alphas = np.array([self.simple.policies[name].alpha for name in self._names])
-        fit = add_up_batch(
+        loop: Any = add_up_batch
+        fit = loop(
             reward, propensity, tuple(_alike(candidates)), alphas,
             1.0 + np.array([_tolerance(batch.table, column) for column in self._columns[1:]]),
             scale.low, scale.high, *scale.affine, *self._loop, totals, lost, zeros, moments, weights, hashes, others,
@@ -203,16 +221,15 @@ class Fused:
         )
 
     def sums(self, partial: Partial) -> Sums:
-        pairs = [(term.candidate, term.quantity) for term in self.simple.terms]
-
         def state(statistic: Any) -> Any:
             if isinstance(statistic, LogSums):
-                place = pairs.index((statistic.candidate, statistic.quantity))
+                place = self.simple.place(statistic)
                 return partial.log_sums[self._first[place] : self._first[place + 1]]
             if isinstance(statistic, MomentSums):
-                return partial.moments[pairs.index((statistic.candidate, statistic.quantity))]
+                return partial.moments[self.simple.place(statistic)]
             if isinstance(statistic, PolicyWeights):
-                return WeightSums(*partial.weights[self._names.index(statistic.candidate)].tolist(), None)
+                total, squares, largest = partial.weights[self._names.index(statistic.candidate)].tolist()
+                return WeightSums(total, squares, largest, None)
             if isinstance(statistic, ProductionTotals):
                 return ProductionSums(partial.rewards, partial.smallest_propensity)
             return partial.rows

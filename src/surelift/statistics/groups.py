@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ class Groups:
             return [values]
         order, edges = self._order
         sorted_values = values[order]
-        return [sorted_values[start:stop] for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+        return [sorted_values[start:stop] for start, stop in pairwise(edges.tolist())]
 
     def sums(self, values: FloatArray) -> FloatArray:
         """The sum over each group."""

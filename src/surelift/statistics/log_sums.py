@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -58,6 +58,10 @@ class LogSums(Statistic):
     def __hash__(self) -> int:
         return self._hash
 
+    def __reduce__(self) -> Any:
+        # The hash of a text differs from process to process.
+        return LogSums, (self.candidate, self.quantity, self.offset, self.components, self.smallest)
+
     def of(self, reading: Reading, groups: Groups) -> Sequence[FloatArray]:
         rounds = reading.rounds
         batch = _Batch(self, reading, Units.of(rounds), groups, groups.of_units(rounds))
@@ -95,7 +99,9 @@ class _Batch:
         """(groups, components), of components that need the logged probabilities only."""
         shifted = self.shifted(self.values, components[0].offset)
         smoothings = np.array([component.smoothing for component in components])
-        return np.array([self.sums_of_logs(part, smoothings) for part in self.unit_groups.split(shifted)])
+        totals = [self.sums_of_logs(part, smoothings) for part in self.unit_groups.split(shifted)]
+        # A batch may hold no round of any group.
+        return np.array(totals).reshape(len(totals), len(components))
 
     def sums_of_logs(self, shifted: FloatArray, smoothings: FloatArray) -> FloatArray:
         shifted = shifted[shifted > 0.0]

@@ -21,7 +21,7 @@ from surelift.statistics.units import Units
 class MomentSums(Statistic):
     """The state is an array with one sum for each moment."""
 
-    label: ClassVar[str] = "moments"
+    label: ClassVar[str] = "moments beyond the mean and the square"
     candidate: str
     quantity: Quantity
     moments: tuple[Moment, ...]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from surelift.controls import MaxWeightControl, WeightControl
 from surelift.controls.model import CROSS_FITTED, RewardModel
@@ -91,6 +92,10 @@ class Request:
     def __hash__(self) -> int:
         return self._hash
 
+    def __reduce__(self) -> Any:
+        # The hash of a text differs from process to process, so it is made again where the request arrives.
+        return Request, (self.statistic, self.key, self.outcome)
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -131,5 +136,3 @@ def on_grid(grid: Grid, *, offset: float) -> Needed:
 
 def offset_of(candidate: str, quantity: Quantity, policies: Mapping[str, Policy]) -> float:
     return quantity.offset(candidate, {name: policy.limits for name, policy in policies.items()})
-
-

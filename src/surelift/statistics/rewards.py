@@ -16,7 +16,7 @@ from surelift.statistics.statistic import Statistic
 class RewardMoments(Statistic):
     """The state is an array: rounds, sum of rewards on [0, 1], sum of their squares. Clusters are not averaged."""
 
-    label: ClassVar[str] = "rewards by day"
+    label: ClassVar[str] = "the squares of the rewards"
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[FloatArray]:
         reward = reading.rounds.reward

@@ -19,7 +19,7 @@ NOWHERE = -1
 MISSING = "missing"
 # The rows of a part that was read apart are numbered within it: parts must not share their chances.
 ROWS_PER_PART = 1 << 40
-CHUNKS_PER_OCTAVE, FIRST_CHUNKS = 16, 6
+FIRST_OCTAVE, HALVINGS = 6, 5
 
 
 class Split:
@@ -123,15 +123,15 @@ class RandomBlocks(Split):
 
 @dataclass(frozen=True, slots=True)
 class Chunks(Split):
-    """Consecutive rounds, sixteen chunks to every doubling of the log: no number of rounds has to be known."""
+    """Consecutive rounds, 32 chunks to every doubling of the log: no number of rounds has to be known."""
 
     label: ClassVar[str] = "the order of the rounds"
     needs_order: ClassVar[bool] = True
 
     def codes(self, rounds: Rounds) -> tuple[IntArray, Sequence[str]]:
         rows = first_rows(rounds).astype(np.int64)
-        octave = np.maximum(np.frexp(rows.astype(np.float64))[1] - 1, FIRST_CHUNKS)
-        width = np.left_shift(np.int64(1), np.maximum(octave - 4, 0))
+        octave = np.maximum(np.frexp(rows.astype(np.float64))[1] - 1, FIRST_OCTAVE)
+        width = np.left_shift(np.int64(1), octave - HALVINGS)
         starts, codes = np.unique(rows // width * width, return_inverse=True)
         return codes.astype(np.int64), [f"{start:015d}" for start in starts.tolist()]
 
@@ -153,5 +153,3 @@ def segment_column(rounds: Rounds, name: str) -> ArrowColumn:
     if pa.types.is_nested(column.type):
         raise UsageError(f"by {name!r} holds {column.type}; a segment is named by text, a number or a date.")
     return column
-
-

@@ -12,12 +12,11 @@ from surelift.logs.faults import Fault, Tally, merge_tallies
 from surelift.logs.fingerprint import Fingerprint
 from surelift.policies import Policy
 from surelift.statistics.counts import Count
-from surelift.statistics.efron_stein import Proxies
 from surelift.statistics.log_sums import LogSums
 from surelift.statistics.moments import MomentSums
 from surelift.statistics.plan import MEAN, SQUARES, Moment, Needed, Plan, Request, RewardColumn, Term
 from surelift.statistics.production import ProductionSums, ProductionTotals
-from surelift.statistics.redraws import Redraws
+from surelift.statistics.redraws import Proxies, Redraws
 from surelift.statistics.resamples import Resamples
 from surelift.statistics.splits import Key, KeyValue, Split
 from surelift.statistics.statistic import Statistic
@@ -144,6 +143,8 @@ class Sums:
 
     @classmethod
     def from_state(cls, content: Mapping[str, Any], plan: Plan) -> "Sums":
+        if not content["rows"]:
+            return cls()
         pairs = zip(plan.requests, content["states"], strict=True)
         rounds, total = content["fingerprint"]
         return cls(

@@ -10,8 +10,7 @@ from surelift.controls.model import RewardModel
 from surelift.errors import LogsError
 from surelift.learning.data.examples import Examples, examples_of, index_among
 from surelift.learning.data.features import FeatureLayout
-from surelift.learning.data.rounds import split_batches
-from surelift.learning.data.survey import SUBJECT
+from surelift.learning.data.survey import SUBJECT, split_batches
 from surelift.logs.batch import ROWS_PER_BATCH, Needs
 from surelift.logs.faults import refuse_faults
 from surelift.logs.logs import Logs

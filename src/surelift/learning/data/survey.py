@@ -1,23 +1,96 @@
 """One pass over the logs before learning: the feature layout, the number of actions, fingerprints, invalid rounds."""
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from surelift.errors import LogsError, UsageError
-from surelift.learning.data.feature_survey import FeatureSurvey, Standardizer
 from surelift.learning.data.features import FeatureLayout
 from surelift.learning.data.fingerprints import fingerprint_of_all, fingerprint_of_decisions
-from surelift.learning.data.rounds import split_batches
 from surelift.logs import faults
-from surelift.logs.batch import Needs
+from surelift.logs.batch import Batch, Needs
 from surelift.logs.columns import decode, is_list, is_text
 from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.policies.policy import action_counts, require_action, require_action_count
+
+
+class FeatureSurvey:
+    """Finds which contexts are text, and their categories."""
+
+    def __init__(self, names: Sequence[str], *, intercept: bool, most: int = 10_000) -> None:
+        self._names, self._intercept, self._most = tuple(names), intercept, most
+        self._texts: dict[str, dict[str, None]] = {}
+        self._widths: dict[str, int] = {}
+
+    def update(self, table: Any) -> None:
+        for name in self._names:
+            column = table[name]
+            if is_list(column):
+                self._widths.setdefault(name, len(column[0].as_py() or ()) if len(column) else 0)
+            elif is_text(decode(column)):
+                known = self._texts.setdefault(name, {})
+                known.update(dict.fromkeys(text for text in decode(column).unique().to_pylist() if text is not None))
+                if len(known) > self._most:
+                    raise UsageError(
+                        f"context {name!r} has more than {self._most:,} different texts, so it looks like an identifier; "
+                        "drop it, or group its values."
+                    )
+
+    def layout(self) -> FeatureLayout:
+        texts = {name: tuple(sorted(texts)) for name, texts in self._texts.items()}
+        return FeatureLayout(self._names, texts, dict(self._widths), self._intercept)
+
+    def numeric(self) -> FeatureLayout:
+        """The layout of the numeric contexts alone."""
+        names = tuple(name for name in self._names if name not in self._texts)
+        return FeatureLayout(names, {}, dict(self._widths), intercept=False)
+
+
+class Standardizer:
+    """Mean and standard deviation of every numeric feature, updated batch by batch."""
+
+    def __init__(self) -> None:
+        self._numeric = FeatureLayout((), intercept=False)
+        self._count, self._mean, self._squares = 0, np.zeros(0), np.zeros(0)
+
+    def update(self, table: Any, numeric: FeatureLayout) -> None:
+        """``numeric`` may lose a context that turned out to be text."""
+        self._keep_only(numeric)
+        if not numeric.size:
+            return
+        values = numeric.encode(table).astype(np.float64)
+        # Chan et al. (1983): merges the sums of two parts without cancellation.
+        count, mean = len(values), values.mean(axis=0)
+        gap = mean - self._mean
+        self._squares += ((values - mean) ** 2).sum(axis=0) + gap * gap * (self._count * count / (self._count + count))
+        self._mean += gap * (count / (self._count + count))
+        self._count += count
+
+    def _keep_only(self, numeric: FeatureLayout) -> None:
+        if not self._count:
+            self._mean, self._squares = np.zeros(numeric.size), np.zeros(numeric.size)
+        elif numeric.names != self._numeric.names:
+            old = self._numeric
+            keep = np.concatenate([np.full(old.width(name), name in numeric.names) for name in old.names])
+            self._mean, self._squares = self._mean[keep], self._squares[keep]
+        self._numeric = numeric
+
+    def standardised(self, survey: FeatureSurvey) -> FeatureLayout:
+        """The surveyed layout, standardised by these rounds."""
+        self._keep_only(survey.numeric())
+        if not self._numeric.size:
+            return survey.layout()
+        deviation = np.sqrt(self._squares / max(self._count, 1))
+        scale = np.where(deviation > 0.0, deviation, 1.0)
+        return replace(survey.layout(), centre=tuple(self._mean.tolist()), scale=tuple(scale.tolist()))
+
 
 SUBJECT = "a policy to learn"
 
@@ -99,3 +172,15 @@ def require_learnable(logs: Logs) -> None:
     for name in ("cluster", "keep_probability", "embedding"):
         if getattr(logs.declaration, name) is not None:
             raise UsageError(f"policies cannot be learned from logs with {name}=; use the rounds as they were logged.")
+
+
+def split_batches(batches: Iterable[Batch], cuts: Sequence[int]) -> Iterator[tuple[int, Batch]]:
+    """Each batch with the number of its part; a new part begins at every round in ``cuts``."""
+    seen = 0
+    for batch in batches:
+        rows = batch.table.num_rows
+        for part, (first, last) in enumerate(pairwise((0, *cuts, sys.maxsize))):
+            begin, end = max(first - seen, 0), min(last - seen, rows)
+            if begin < end:
+                yield part, replace(batch, table=batch.table.slice(begin, end - begin), start=batch.start + begin)
+        seen += rows

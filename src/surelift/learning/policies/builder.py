@@ -8,10 +8,9 @@ import torch
 from torch import nn
 
 from surelift.errors import UsageError
-from surelift.learning.policies.item_rule import ItemRule
 from surelift.learning.policies.items import ItemSoftmax, SampledSoftmax
 from surelift.learning.policies.modules import SoftmaxOfScores
-from surelift.learning.policies.rules import ModuleRule, Rule, SoftmaxRule
+from surelift.learning.policies.rules import ItemRule, ModuleRule, Rule, SoftmaxRule
 
 Parameters = dict[str, torch.Tensor]
 

@@ -24,7 +24,7 @@ class SqlTable:
         return list(self.table.columns)
 
     def count(self) -> int:
-        return int(_run(lambda: self.table.count().execute()))
+        return int(_run(lambda: self.table.count().to_pyarrow().as_py()))
 
     def batches(self, needs: Needs) -> Iterator[Batch]:
         selected, start = self.table.select(needs.columns()), 0

@@ -1,0 +1,194 @@
+"""Random logs of every kind, and all that can be asked of each."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import surelift as sl
+from surelift.questions.question import Question
+from surelift.statistics.splits import Segment
+
+ROUNDS = 3_000
+BY = {"by": Segment("s")}
+RAIL = sl.Guardrail("g", margin=0.1)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question before it has seen a log."""
+
+    kind: str
+    policies: Any
+    options: Mapping[str, Any]
+
+    def of(self, logs: sl.Logs) -> Question:
+        return Question.of(self.kind, logs, self.policies, **self.options)
+
+
+@dataclass(frozen=True)
+class LogKind:
+    table: Callable[[], pa.Table]
+    declared: Mapping[str, Any]
+    questions: Mapping[str, Asked]
+
+    def logs(self, source: Any) -> sl.Logs:
+        return sl.Logs(source, **self.declared)
+
+
+def plain_table(seed: int = 0, rounds: int = ROUNDS) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    q = rng.uniform(0.05, 1.0, rounds)
+    a, b = (np.minimum(1.0, q * rng.uniform(0.1, 1.9, rounds)) for _ in range(2))
+    r = np.where(rng.random(rounds) < 0.3, rng.uniform(0.5, 1.0, rounds), 0.0)
+    return pa.table({"r": r, "q": q, "a": a, "b": b, "g": (rng.random(rounds) < 0.9).astype(float)})
+
+
+def timed_table() -> pa.Table:
+    rng, table = np.random.default_rng(1), plain_table(1)
+    start = datetime(2024, 3, 1)
+    times = [start + timedelta(minutes=3 * row) for row in range(ROUNDS)]
+    segments = np.array(["de", "fr", "it"])[rng.integers(0, 3, ROUNDS)]
+    return table.append_column("t", pa.array(times, pa.timestamp("us"))).append_column("s", pa.array(segments))
+
+
+def vector_table() -> pa.Table:
+    """Whole distributions as list columns, of three actions or of four."""
+    rng = np.random.default_rng(2)
+    lengths = rng.integers(3, 5, ROUNDS)
+    logging, first, second = ([rng.dirichlet(np.ones(k)) for k in lengths] for _ in range(3))
+    action = np.array([rng.choice(k, p=p) for k, p in zip(lengths, logging, strict=True)])
+    propensity = np.array([p[k] for p, k in zip(logging, action, strict=True)])
+    reward = (rng.random(ROUNDS) < 0.2 + 0.1 * action).astype(float)
+    lists = {"l": logging, "va": first, "vb": second}
+    return pa.table(
+        {"r": reward, "q": propensity, "act": action, **{name: pa.array(one) for name, one in lists.items()}}
+    )
+
+
+def clustered_table() -> pa.Table:
+    rng, table = np.random.default_rng(3), plain_table(3)
+    ends = np.cumsum(rng.integers(1, 4, ROUNDS))
+    cluster = np.searchsorted(ends, np.arange(ROUNDS), side="right")
+    segments = np.array(["x", "y"])[cluster % 2]
+    return table.append_column("c", pa.array(cluster)).append_column("s", pa.array(segments))
+
+
+def sampled_table() -> pa.Table:
+    """All that earned something, and a tenth of the rest."""
+    table, rng = plain_table(4, 4 * ROUNDS), np.random.default_rng(4)
+    keep = np.where(np.asarray(table["r"]) > 0.0, 1.0, 0.1)
+    kept = rng.random(len(keep)) < keep
+    return table.append_column("k", pa.array(keep)).filter(pa.array(kept))
+
+
+def cost_table() -> pa.Table:
+    table = plain_table(5)
+    return table.set_column(0, "r", pa.array(2.0 + 8.0 * np.asarray(table["r"])))
+
+
+def _asked(kind: str, policies: Any, **options: Any) -> Asked:
+    return Asked(kind, policies, options)
+
+
+def certified_questions(a: Any = "a", b: Any = "b") -> dict[str, Asked]:
+    """What logs of every kind can answer; ``a`` and ``b`` are the two candidates."""
+    both, one = {"a": a, "b": b}, {"a": a}
+    return {
+        "evaluate": _asked("evaluate", both),
+        "evaluate, lower": _asked("evaluate", both, sides="lower"),
+        "evaluate, upper": _asked("evaluate", one, sides="upper"),
+        "evaluate, planned": _asked("evaluate", one, grid="planned"),
+        "evaluate, logarithmic-smoothing": _asked("evaluate", both, method="logarithmic-smoothing", smoothing=0.2),
+        "evaluate, its own smoothing": _asked("evaluate", one, method="logarithmic-smoothing"),
+        "compare": _asked("compare", one),
+        "compare, planned": _asked("compare", one, grid="planned", margin=0.01),
+        "compare over another": _asked("compare", one, over={"b": b}),
+        "compare a blend": _asked("compare", {"some": sl.blend(a, 0.1)}, delta=0.01),
+        "select": _asked("select", both),
+        "select, e-bh": _asked("select", both, many="e-bh"),
+        "profile": _asked("profile", one, control="none"),
+        "check": _asked("check", both),
+        "gate": _asked("gate", one),
+        "report": _asked("report", both, ordered=False),
+        "report in order": _asked("report", one),
+    }
+
+
+def unit_questions(a: Any = "a", b: Any = "b") -> dict[str, Asked]:
+    """What only logs of independent rounds, all of them kept, can answer."""
+    both, one = {"a": a, "b": b}, {"a": a}
+    return {
+        **certified_questions(a, b),
+        "evaluate, second-moment": _asked("evaluate", both, method="second-moment"),
+        "evaluate, moments": _asked("evaluate", one, method="moments", order=3),
+        "evaluate, implicit-exploration": _asked("evaluate", one, method="implicit-exploration"),
+        "evaluate, empirical-bernstein": _asked("evaluate", both, method="empirical-bernstein"),
+        "evaluate, normal": _asked("evaluate", both, method="normal"),
+        "evaluate, bootstrap": _asked("evaluate", one, method="bootstrap"),
+        "compare, normal": _asked("compare", one, method="normal"),
+        "compare, bootstrap": _asked("compare", one, method="bootstrap"),
+        "power": _asked("power", one),
+        "power over another": _asked("power", one, over={"b": b}),
+        "estimate": _asked("estimate", both),
+        "estimate, snips": _asked("estimate", both, estimator="snips"),
+        "estimate, ls": _asked("estimate", one, estimator="ls"),
+        "estimate, clipped": _asked("estimate", one, estimator="clipped"),
+    }
+
+
+def segment_questions() -> dict[str, Asked]:
+    return {
+        "evaluate by": _asked("evaluate", ["a", "b"], **BY),
+        "compare by": _asked("compare", "a", **BY),
+        "compare by, planned": _asked("compare", "a", grid="planned", **BY),
+        "compare by, declared": _asked("compare", "a", by=Segment("s", ("de", "fr", "it", "x", "y"))),
+        "select by": _asked("select", ["a", "b"], **BY),
+        "profile by": _asked("profile", "a", control="none", **BY),
+        "check by": _asked("check", ["a", "b"], columns=("s",)),
+    }
+
+
+def _only(questions: Mapping[str, Asked], *words: str) -> dict[str, Asked]:
+    return {name: asked for name, asked in questions.items() if name.split(",")[0] in words}
+
+
+PLAIN: Mapping[str, Any] = {"reward": "r", "propensity": "q"}
+KINDS: Mapping[str, LogKind] = {
+    "plain": LogKind(plain_table, PLAIN, {**unit_questions(), "gate, a guardrail": _asked("gate", "a", guardrails=(RAIL,))}),
+    "timed": LogKind(
+        timed_table,
+        {**PLAIN, "time": "t"},
+        {
+            **_only(unit_questions(), "compare", "check", "gate", "report", "report in order"),
+            **segment_questions(),
+            "power by": _asked("power", "a", **BY),
+            "estimate by": _asked("estimate", ["a", "b"], estimator="snips", **BY),
+            "estimate by, ls": _asked("estimate", "a", estimator="ls", **BY),
+        },
+    ),
+    "vectors": LogKind(
+        vector_table,
+        {**PLAIN, "action": "act", "logging": "l"},
+        {
+            **unit_questions("va", "vb"),
+            "evaluate, controlled": _asked("evaluate", {"a": "va"}, control="weights"),
+            "evaluate, no control": _asked("evaluate", {"a": "va"}, control="none"),
+            "evaluate, efron-stein": _asked("evaluate", {"a": "va"}, method="efron-stein"),
+        },
+    ),
+    "clustered": LogKind(
+        clustered_table, {**PLAIN, "cluster": "c", "cluster_max": 3}, {**certified_questions(), **segment_questions()}
+    ),
+    "sampled": LogKind(
+        sampled_table, {**PLAIN, "keep_probability": "k", "rounds_before_sampling": 4 * ROUNDS}, certified_questions()
+    ),
+    "costs": LogKind(
+        cost_table,
+        {"cost": "r", "propensity": "q", "reward_range": (0.0, 12.0)},
+        _only(unit_questions(), "evaluate", "compare", "select", "power", "report", "estimate"),
+    ),
+}  # fmt: skip
