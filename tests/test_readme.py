@@ -36,7 +36,7 @@ def test_the_answer_shown_is_current(
     monkeypatch.chdir(tmp_path)
     main(["demo"])
     capsys.readouterr()
-    flags = ["--reward", "click", "--propensity", "propensity", "--policy", "p_better", "--mix", "p_better=0.1"]
+    flags = ["--reward", "click", "--propensity", "propensity", "--policy", "p_better", "--blend", "p_better=0.1"]
     assert main(["compare", "demo/shop.parquet", *flags]) == 0
     assert capsys.readouterr().err.strip() in README.read_text()
 

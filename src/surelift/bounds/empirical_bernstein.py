@@ -45,7 +45,7 @@ EMPIRICAL_BERNSTEIN = Bound(
     name="empirical-bernstein",
     promise="one look",
     says="Clips the weights and pays for their empirical variance and their range. It holds for independent rounds at "
-    "one look at a number of rounds fixed beforehand, and is wide unless there are many.",
+    "one look at a number of rounds fixed in advance, and is wide unless there are many.",
     proved="Maurer and Pontil (2009); Swaminathan and Joachims (2015)",
     needs=THREE_COLUMNS, options=("clip",), assumes=(INDEPENDENT,),
     paired=False, plan=plan,

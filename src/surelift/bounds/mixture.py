@@ -43,7 +43,7 @@ def _choose_grid(grid: str | Grid, *, paired: bool, offset: float, count: Callab
     if grid == "planned":
         return grids.improvement(count()) if paired else grids.planned(count())
     if grid == "anytime":
-        # In units of what a term can fall by: the certificate of a mixture is then alpha times that of its candidate.
+        # In units of what a term can fall by: the certified improvement of a blend is then alpha times the candidate's.
         return grids.anytime().scaled(1.0 / offset) if paired else grids.anytime()
     raise UsageError(f"no grid {grid!r}; the grids are 'anytime', 'planned', or a Grid of your own.")
 
@@ -118,9 +118,9 @@ def _unzip(components: Sequence[Component]) -> tuple[FloatArray, FloatArray, Flo
 MIXTURE = Bound(
     name="mixture",
     promise="any number of looks",
-    says="Tries many smoothings at once, each with a share of the prior fixed beforehand, so that none has to be "
-    "chosen and no number of rounds known. On its default grid it holds at every number of rounds at once, under "
-    "adaptive logging, and whatever the weights.",
+    says="Tries many smoothings at once, each with a share of a prior fixed in advance, so that you need not "
+    "choose one or know the number of rounds. With its default grid it is a confidence sequence: it holds at every number "
+    "of rounds at once, under adaptive logging, and with unbounded weights.",
     proved="Theorem 1: a nonnegative supermartingale and Ville's inequality",
     needs=THREE_COLUMNS, options=("grid",), controls=("weights", "model"), paired=True, any_units=True, plan=plan,
     lower_bound=lower_bound,

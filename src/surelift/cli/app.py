@@ -46,15 +46,15 @@ FLAGS = {
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 HELP = """Is the new policy better than production, and how sure is that?
 
-Answers come from logged decisions alone. A log holds three numbers a round:
-what it earned (--reward), the probability with which production took the
-action it took (--propensity), and the probability with which the candidate
-would have taken that same action (--policy).
+Off-policy evaluation from logged decisions, with confidence bounds that hold
+in finite samples and at any number of looks. Each row of a log needs the
+reward (--reward), production's probability of the logged action (--propensity),
+and the candidate's probability of the same action (--policy).
 
     surelift compare LOG.parquet --reward click --propensity p --policy p_new
 
 Exit codes: 0 done or certified, 3 not certified, 4 logs not fit,
-2 wrong question, 1 unexpected error.
+2 wrong usage, 1 unexpected error.
 """
 
 app = App(
@@ -73,7 +73,7 @@ for command in (
 
 
 def as_flags(message: str) -> str:
-    """A message about arguments of Python, as it is said on the command line.
+    """Turn the Python arguments in a message into flags.
 
     >>> as_flags("declare it in reward_range=(low, high), or actions=[...]; name it in action=.")
     'declare it in --reward-range LOW,HIGH, or --actions A,B,...; name it in --action.'
@@ -133,8 +133,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run() -> None:
     code = main()
     if "TORCHELASTIC_RUN_ID" in os.environ:
-        # One of several processes that learned together. All is written; the threads of torch are not waited for, which
-        # abort one exit in many.
+        # One of several processes that learned together. Everything is written; do not wait for the threads of torch,
+        # which now and then abort the exit.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

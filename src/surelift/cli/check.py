@@ -18,15 +18,15 @@ def check(
     by: Annotated[
         str | None,
         Parameter(
-            help="Columns known before the action, with commas: the propensities are tested in each of their segments.",
+            help="Columns known before the action, separated by commas: their segments are tested one by one.",
             show_default=False,
             group=QUESTION,
         ),
     ] = None,
-    level: Annotated[float, Parameter(help="The chance that right propensities are refused.", group=QUESTION)] = 0.001,
+    level: Annotated[float, Parameter(help="The probability of refusing right propensities.", group=QUESTION)] = 0.001,
     json: JsonFlag = False,
 ) -> int:
-    """Are these logs fit for a guarantee, are their propensities right, how much can they say? Exit code 4 when not fit."""
+    """Are these logs fit for a guarantee? Tests the propensities and the overlap. Exit code 4 if they are not fit."""
     brought = log.imported(sources)
     named = policies.policies(None if brought is None else brought.policies)
     logs = log.logs(sources) if brought is None else brought.logs

@@ -29,7 +29,7 @@ def compare(
 ) -> int:
     """Is the candidate better than production, or than another policy, and how sure is that?
 
-    Exit code 0 when certified (with --by: in every segment), 3 when not.
+    Exit code 0 if certified (with --by: in every segment), 3 if not.
     """
     logs, candidate = opened_one(sources, log, policies)
     require_folder(output.certificate, output.html, output.csv)

@@ -1,14 +1,12 @@
-"""surelift completion: the script with which a shell completes commands and flags."""
+"""surelift completion: a shell completion script."""
 
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 
-def completion(
-    shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(name="SHELL", help="The shell to write it for.")], /
-) -> int:
-    """Print what makes a shell complete commands and flags: source it, or put it where your shell looks.
+def completion(shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(name="SHELL", help="Your shell.")], /) -> int:
+    """Print a shell completion script: source it, or put it where your shell looks for it.
 
     For bash: surelift completion bash > ~/.local/share/bash-completion/completions/surelift
     """

@@ -28,7 +28,7 @@ def evaluate(
     segments: SegmentFlags = SegmentFlags(),
     output: OutputFlags = OutputFlags(),
 ) -> int:
-    """What is each policy worth? An estimate, a lower and an upper bound, all holding at once."""
+    """What is each policy worth? An estimate, a lower and an upper bound; all bounds hold at once."""
     logs, named = opened(sources, log, policies)
     require_folder(output.certificate, output.html, output.csv)
     with progress(logs) as tell:

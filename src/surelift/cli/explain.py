@@ -17,9 +17,7 @@ from surelift.views.numbers import rounded
 
 
 def explain(
-    *words: Annotated[
-        str, Parameter(name="TOPIC", help="A method, an estimate, a word, or the file of a certificate.")
-    ],
+    *words: Annotated[str, Parameter(name="TOPIC", help="A method, an estimator, a word, or a certificate file.")],
 ) -> int:
     """What a method promises, what a word means, or what a certificate says."""
     topic = " ".join(words)
@@ -39,7 +37,7 @@ def explain(
             )
         )
         print(fill(f"words: {', '.join(WORDS)}", initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False))
-        print("  or the file of a certificate")
+        print("  or a certificate file")
     elif topic in BOUNDS:
         bound = BOUNDS[topic]
         print(f"{topic}\n\n{fill(bound.says)}\n")

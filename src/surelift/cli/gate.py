@@ -1,4 +1,4 @@
-"""surelift gate: may the candidate be launched?"""
+"""surelift gate: can the candidate be launched?"""
 
 from typing import Annotated
 
@@ -32,8 +32,8 @@ def gate(
     guardrail: Annotated[
         list[str] | None,
         Parameter(
-            help="COL:MARGIN, or COL:MARGIN:LOW,HIGH where its range is not 0,1: a second reward that must not get worse "
-            "by more than MARGIN; with :cost at the end, less of it is better. Delta is split evenly over improvement and "
+            help="COL:MARGIN, or COL:MARGIN:LOW,HIGH if its range is not 0,1: a second reward that must not get worse by "
+            "more than MARGIN; with :cost at the end, less is better. Delta is split evenly over the improvement and the "
             "guardrails. Repeatable.",
             show_default=False,
             group=QUESTION,
@@ -42,9 +42,9 @@ def gate(
     method: MethodFlags = MethodFlags(),
     output: OutputFlags = OutputFlags(),
 ) -> int:
-    """May the candidate be launched? Checks the logs, then compares: for scripts and merge checks.
+    """Can the candidate be launched? Checks the logs, then compares: for scripts and merge checks.
 
-    Exit code 0 when certified, 3 when not, 4 when the logs are not fit, 2 when the question is wrong.
+    Exit code 0 if certified, 3 if not, 4 if the logs are not fit, 2 for wrong usage.
     """
     rails = [parse_guardrail(text) for text in guardrail or ()]
     logs, candidate = opened_one(sources, log, policies)
@@ -61,7 +61,7 @@ def gate(
 
 
 def parse_guardrail(text: str) -> Guardrail:
-    """A guardrail from COL:MARGIN, COL:MARGIN:LOW,HIGH, and either with :cost at its end.
+    """Parse COL:MARGIN or COL:MARGIN:LOW,HIGH, either with :cost at its end.
 
     >>> parse_guardrail("complaints:0.5:0,100:cost")
     Guardrail(column='complaints', margin=0.5, reward_range=(0.0, 100.0), cost=True)

@@ -1,4 +1,4 @@
-"""surelift learn: a new policy from the log, and the proof that it is better."""
+"""surelift learn: a new policy from the log, with its certificate."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ def learn(
     ] = "policy.safetensors",
     kind: Annotated[
         Literal["gaussian", "softmax"],
-        Parameter(name="--kind", help="A random linear rule, certified on all rounds, or a softmax, on rounds held out.",
+        Parameter(name="--kind", help="gaussian: a random linear rule, certified on all rounds. softmax: on held-out ones.",
                   group=LEARNING),
     ] = "gaussian",
     objective: Annotated[
@@ -37,33 +37,33 @@ def learn(
     ] = None,
     control: Annotated[
         Literal["auto", "none", "weights", "model"],
-        Parameter(help="What narrows the bound: weights, or a reward model refitted along the times in --time.",
+        Parameter(help="What narrows the bound: weights, or a reward model refitted along the way, in the order of --time.",
                   group=LEARNING),
     ] = "auto",
-    delta: Annotated[float, Parameter(help="The chance of being wrong.", group=LEARNING)] = 0.05,
+    delta: Annotated[float, Parameter(help="The probability of error.", group=LEARNING)] = 0.05,
     prior: Annotated[
         Literal["fitted", "zero"],
-        Parameter(help="Where the rule starts: fitted on the first rounds, which then certify nothing, or zero.",
+        Parameter(help="Where the rule starts: fitted on the first rounds, which then do not certify anything, or zero.",
                   group=LEARNING),
     ] = "fitted",
     prior_share: Annotated[float, Parameter(help="The share of rounds to fit the prior on.", group=LEARNING)] = 0.1,
-    holdout: Annotated[float, Parameter(help="For a softmax, the share of rounds to certify with.", group=LEARNING)] = 0.3,
+    holdout: Annotated[float, Parameter(help="For a softmax, the share of held-out rounds.", group=LEARNING)] = 0.3,
     epochs: Annotated[int, Parameter(help="Passes over the rounds, at most.", group=LEARNING)] = 10,
-    batch_size: Annotated[int, Parameter(help="Rounds a step.", group=LEARNING)] = 128,
-    learning_rate: Annotated[float, Parameter(help="Size of a step (Adam).", group=LEARNING)] = 1e-2,
-    seed: Annotated[int, Parameter(help="Seed; the same gives the same policy.", group=LEARNING)] = 0,
-    device: Annotated[str, Parameter(help="Where to compute: cpu or cuda.", group=LEARNING)] = "cpu",
+    batch_size: Annotated[int, Parameter(help="Rounds per step.", group=LEARNING)] = 128,
+    learning_rate: Annotated[float, Parameter(help="Learning rate (Adam).", group=LEARNING)] = 1e-2,
+    seed: Annotated[int, Parameter(help="Random seed; the same seed gives the same policy.", group=LEARNING)] = 0,
+    device: Annotated[str, Parameter(help="Where to train: cpu or cuda.", group=LEARNING)] = "cpu",
     checkpoint: Annotated[
         str | None,
-        Parameter(help="File that keeps the state; a run that was killed goes on from it.", show_default=False,
+        Parameter(help="File that keeps the training state; a killed run resumes from it.", show_default=False,
                   group=LEARNING),
     ] = None,
     json: JsonFlag = False,
 ) -> int:  # fmt: skip
-    """Learn a new policy that carries the proof of being better than production.
+    """Learn a new policy that carries a certificate of being better than production (PAC-Bayes).
 
-    Exit code 0 when it is certified (with an objective about the value: when that is bounded), 3 when it is not; the policy
-    is written either way.
+    Exit code 0 if it is certified (with an objective about the value: if that is bounded), 3 if not; the policy is written
+    either way.
     """
     logs = log.logs(sources)
     if not Path(policy).resolve().parent.is_dir():
@@ -75,7 +75,7 @@ def learn(
     )  # fmt: skip
     with _progress(epochs) as tell:
         learner.fit(logs, progress=tell)
-    from surelift.learning.training.processes import process_group  # torch, which no other command waits for
+    from surelift.learning.training.processes import process_group  # imports torch, which no other command needs
 
     if not process_group(device).first:
         return 0

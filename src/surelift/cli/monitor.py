@@ -26,23 +26,23 @@ def monitor(
     sources: Annotated[
         list[str] | None,
         Parameter(
-            name="SOURCE", help="Files, globs in quotes or folders; new ones are counted in the order of their names."
+            name="SOURCE", help="Files, globs in quotes or folders; new files are counted in the order of their names."
         ),
     ] = None,
     /,
     *,
-    state: Annotated[str | None, flag("File that keeps what was counted; it is made at the first call.")] = None,
+    state: Annotated[str | None, flag("File that keeps what was counted; created by the first call.")] = None,
     stdin: Annotated[
         StreamKind | None, flag("Read rounds from standard input: csv, jsonl or arrow (a stream).")
     ] = None,
     skip: Annotated[
-        bool, Parameter(help="The stream starts anew from its first row: skip those that were counted.")
+        bool, Parameter(help="The stream starts again from its first row: skip the rows that were counted.")
     ] = False,
-    append: Annotated[bool, Parameter(help="The stream goes on where the last one ended.")] = False,
+    append: Annotated[bool, Parameter(help="The stream continues where the last one ended.")] = False,
     merge: Annotated[
-        list[str] | None, flag("States of several shards, added up; together with --state they are written there.")
+        list[str] | None, flag("States of several shards to add up; with --state, the total is written there.")
     ] = None,
-    name: Annotated[str | None, flag("Name of this shard, where several are monitored and merged.")] = None,
+    name: Annotated[str | None, flag("Name of this shard, if several are monitored and merged.")] = None,
     about: Annotated[
         Literal["compare", "evaluate"], Parameter(help="Improvements, or values.", group=QUESTION)
     ] = "compare",
@@ -52,10 +52,10 @@ def monitor(
     method: MethodFlags = MethodFlags(),
     output: Annotated[OutputFlags, Parameter(group=OUTPUT)] = OutputFlags(),
 ) -> int:
-    """Count the rounds that arrived since the last call, and answer from all of them.
+    """Count the rounds that arrived since the last call, and answer from all rounds so far.
 
-    The question is asked once, at the first call; later calls need the state and the sources only. Killed anywhere, the
-    next call goes on with no round lost and none counted twice. Exit code 0 when certified, 3 when not.
+    The first call asks the question; later calls need only the state and the sources. If it is killed, the next call
+    resumes with no round lost and none counted twice. Exit code 0 if certified, 3 if not.
     """
     if merge:
         if sources or stdin is not None or policies != PolicyFlags():
@@ -89,10 +89,10 @@ def _tell(watch: Monitor, output: OutputFlags) -> int:
 
 @contextmanager
 def _alone(state: str) -> Iterator[None]:
-    """Two at once would each write what the other does not know of; the lock goes with the process that holds it."""
+    """Two processes at once would overwrite each other's counts; the lock ends with the process that holds it."""
     try:
         import fcntl
-    except ImportError:  # where there are no such locks
+    except ImportError:  # Windows
         yield
         return
     path = Path(state).resolve()

@@ -45,57 +45,54 @@ def flag(text: str) -> Parameter:
 class LogFlags:
     format: Annotated[
         str | None,
-        flag("Another's format, where the name of the file does not tell it: dsjson, cb, cb_adf, open-bandit."),
+        flag("Format, if the file name does not tell it: dsjson, cb, cb_adf, open-bandit."),
     ] = None
-    reward: Annotated[str | None, flag("Column of what a round earned.")] = None
-    cost: Annotated[str | None, flag("Column of what a round cost, instead of a reward.")] = None
-    propensity: Annotated[
-        str | None, flag("Column of the probability with which production took the logged action.")
-    ] = None
-    log_propensity: Annotated[str | None, flag("Column of its natural logarithm, instead.")] = None
-    action: Annotated[str | None, flag("Column of the action taken: a position from 0, or a label.")] = None
-    actions: Annotated[str | None, flag("The labels of the actions in vector order, with commas.")] = None
+    reward: Annotated[str | None, flag("Column of the reward.")] = None
+    cost: Annotated[str | None, flag("Column of the cost, instead of a reward.")] = None
+    propensity: Annotated[str | None, flag("Column of production's probability of the logged action.")] = None
+    log_propensity: Annotated[str | None, flag("Column of the natural logarithm of the propensity, instead.")] = None
+    action: Annotated[str | None, flag("Column of the logged action: a position, from 0, or a label.")] = None
+    actions: Annotated[str | None, flag("Labels of the actions in vector order, separated by commas.")] = None
     logging: Annotated[
-        str | None, flag("Production's whole distribution: a list column, or columns with commas, one per action.")
+        str | None,
+        flag("Production's whole distribution: a list column, or one column per action, separated by commas."),
     ] = None
-    contexts: Annotated[str | None, flag("Columns known before the action, with commas.")] = None
+    contexts: Annotated[str | None, flag("Columns known before the action, separated by commas.")] = None
     time: Annotated[str | None, flag("Column of the time of the decision.")] = None
     cluster: Annotated[
-        str | None, flag("Column of the user, session or slate whose rounds count as one; they must follow each other.")
+        str | None, flag("Column of the user, session or slate; its rounds count as one, and must follow each other.")
     ] = None
     cluster_size: Annotated[
-        str | None, flag("How many rounds a cluster has, known before its first action: a number or a column.")
+        str | None, flag("Number of rounds in a cluster, known before its first action: a number or a column.")
     ] = None
     cluster_max: Annotated[
-        int | None, flag("The most rounds a cluster can have, where sizes are not known before.")
+        int | None, flag("The most rounds a cluster can have, if sizes are not known in advance.")
     ] = None
     keep_probability: Annotated[
-        str | None, flag("Column of the probability with which a round was kept, where the log was sampled.")
+        str | None, flag("Column of the probability with which a round was kept, if the log was sampled.")
     ] = None
-    rounds_before_sampling: Annotated[int | None, flag("How many rounds there were before sampling.")] = None
-    action_count: Annotated[str | None, flag("How many actions there were to choose from: a number or a column.")] = (
-        None
-    )
+    rounds_before_sampling: Annotated[int | None, flag("Number of rounds before sampling.")] = None
+    action_count: Annotated[str | None, flag("Number of actions to choose from: a number or a column.")] = None
     reward_range: Annotated[
         str,
         Parameter(
-            help="LOW,HIGH: the least and the largest a reward (or cost) can be, known beforehand.",
+            help="LOW,HIGH: the smallest and the largest possible reward (or cost), known in advance.",
             allow_leading_hyphen=True,
         ),
     ] = "0,1"
     density: Annotated[bool, Parameter(help="Propensities and probabilities are densities and may exceed 1.")] = False
     propensity_is_estimated: Annotated[
-        bool, Parameter(help="The propensity was fitted, not logged; then nothing is certified.")
+        bool, Parameter(help="The propensity was estimated, not logged; then nothing is certified.")
     ] = False
 
     def logs(self, sources: list[str]) -> Logs:
         if not sources:
-            raise UsageError("no log was named; give the path of a Parquet, CSV or Arrow file.")
+            raise UsageError("no log was given; name the path of a Parquet, CSV or Arrow file.")
         brought = self.imported(sources)
         return Logs(sources, **self.declared()) if brought is None else brought.logs
 
     def imported(self, sources: list[str]) -> Imported | None:
-        """What an importer makes of files in another's format, which tell their columns themselves."""
+        """Logs in another tool's format, which determines their columns."""
         kind = self.format or (importers.format_of(sources[0]) if sources else None)
         if kind is None:
             return None
@@ -131,18 +128,18 @@ class PolicyFlags:
     chosen: Annotated[
         list[str] | None, flag("[NAME=]COL: column of the action a deterministic candidate would take. Repeatable.")
     ] = None
-    learned: Annotated[list[str] | None, flag("[NAME=]FILE: a policy that 'surelift learn' wrote. Repeatable.")] = None
+    learned: Annotated[list[str] | None, flag("[NAME=]FILE: a policy written by 'surelift learn'. Repeatable.")] = None
     predictions: Annotated[
         list[str] | None,
-        flag("[NAME=]FILE: probabilities of all actions, a line for each round, as 'vw -p' writes. Repeatable."),
+        flag("[NAME=]FILE: probabilities of all actions, one line per round, as written by 'vw -p'. Repeatable."),
     ] = None
     blend: Annotated[
         list[str] | None,
-        flag("NAME=SHARE: try candidate NAME in this share of decisions only, production in the others. Repeatable."),
+        flag("NAME=ALPHA: candidate NAME in a share ALPHA of decisions, production in the rest. Repeatable."),
     ] = None
 
     def policies(self, brought: Mapping[str, Policy] | None = None, present: Collection[str] = ()) -> dict[str, Policy]:
-        """Those that were named; ``brought`` are such that a format brings along, ``present`` the columns of the log."""
+        """The candidates that were named; ``brought`` come with a format, ``present`` are the columns of the log."""
         named: dict[str, Policy] = {}
         blended: dict[str, tuple[str, Policy]] = {}
         with_logs = brought or {}
@@ -164,7 +161,7 @@ class PolicyFlags:
             if name not in named:
                 known = ", ".join(named) or "none"
                 raise UsageError(
-                    f"--blend takes NAME=SHARE for a candidate ({known}), such as {next(iter(named), 'new')}=0.1; "
+                    f"--blend takes NAME=ALPHA for a candidate ({known}), such as {next(iter(named), 'new')}=0.1; "
                     f"{text!r} names none."
                 )
             if name in blended:
@@ -187,14 +184,14 @@ class PolicyFlags:
 
 
 def opened(sources: list[str], log: LogFlags, policies: PolicyFlags) -> tuple[Logs, dict[str, Policy]]:
-    """The logs, and the candidates: those that were named, or else those that the format of the logs brings along."""
+    """The logs, and the candidates: those that were named, or those that come with the format of the logs."""
     brought = log.imported(sources)
     logs = log.logs(sources) if brought is None else brought.logs
     return logs, policies.required(None if brought is None else brought.policies, logs.column_names())
 
 
 def again(log: LogFlags, policies: PolicyFlags) -> str:
-    """What has to be said again to verify a certificate, which does not hold it."""
+    """The flags that ``verify`` needs again, because a certificate does not hold them."""
     told = [] if log.format is None else ["--format", log.format]
     for text in policies.predictions or ():
         told += ["--predictions", text]
@@ -215,20 +212,20 @@ def opened_one(sources: list[str], log: LogFlags, policies: PolicyFlags) -> tupl
 @Parameter(name="*", group=ANSWER)
 @dataclass(frozen=True, kw_only=True)
 class MethodFlags:
-    delta: Annotated[float, Parameter(help="The chance of being wrong.")] = 0.05
-    method: Annotated[str, Parameter(help="How to bound; see 'surelift explain'.")] = "mixture"
+    delta: Annotated[float, Parameter(help="The probability of error.")] = 0.05
+    method: Annotated[str, Parameter(help="The bound to use; see 'surelift explain'.")] = "mixture"
     control: Annotated[
         str,
         Parameter(
             help="What narrows the bound: auto, none, weights (needs whole distributions), model (a reward model refitted "
-            "along --time), or model:COL (a list column of expected rewards, from a model fitted elsewhere)."
+            "in the order of --time), or model:COL (a list column of expected rewards, from a model fitted elsewhere)."
         ),
     ] = "auto"
     grid: Annotated[str, Parameter(help="Smoothings to try: anytime, or planned for a single look.")] = "anytime"
     smoothing: Annotated[
-        float | None, flag("A single smoothing, for methods that take one; default 1/sqrt(rounds).")
+        float | None, flag("A single smoothing, for methods that use one; by default 1/sqrt(rounds).")
     ] = None
-    draws: Annotated[int | None, flag("How often to redraw, for methods that simulate; default 1000.")] = None
+    draws: Annotated[int | None, flag("Number of resamples, for methods that resample; by default 1000.")] = None
 
     def arguments(self, **options: Any) -> dict[str, Any]:
         """Delta, the bound with its options, and the control; ``options`` are those of further flags."""
@@ -243,11 +240,11 @@ class MethodFlags:
 @Parameter(name="*", group=ANSWER)
 @dataclass(frozen=True, kw_only=True)
 class MomentFlags:
-    order: Annotated[int | None, flag("Order of the method 'moments'; default 2.")] = None
+    order: Annotated[int | None, flag("Order of the method 'moments'; by default 2.")] = None
     regularizer: Annotated[
         str | None, flag("Regularizer of the method 'moments', as NAME:NUMBER, such as clipping:10 or shrinkage:5.")
     ] = None
-    clip: Annotated[float | None, flag("Largest weight, for methods that clip; default sqrt(rounds).")] = None
+    clip: Annotated[float | None, flag("Largest weight, for methods that clip; by default sqrt(rounds).")] = None
 
     def arguments(self) -> dict[str, Any]:
         return {"order": self.order, "regularizer": self.regularizer, "clip": self.clip}
@@ -256,10 +253,8 @@ class MomentFlags:
 @Parameter(name="*", group=QUESTION)
 @dataclass(frozen=True, kw_only=True)
 class OverFlags:
-    over: Annotated[str, Parameter(help="What to compare with: 'production', or a column of another policy.")] = (
-        "production"
-    )
-    margin: Annotated[float, Parameter(help="How much better it has to be, in units of the reward.")] = 0.0
+    over: Annotated[str, Parameter(help="The baseline: 'production', or a column of another policy.")] = "production"
+    margin: Annotated[float, Parameter(help="How much better it must be, in units of the reward.")] = 0.0
 
     def arguments(self) -> dict[str, Any]:
         name, named, column = self.over.partition("=")
@@ -275,7 +270,8 @@ class SegmentFlags:
         flag("Column of segments known before the action: an answer for each, at delta divided by their number."),
     ] = None
     segments: Annotated[
-        str | None, flag("All segments, with commas, listed beforehand; without it the answer is good for one look.")
+        str | None,
+        flag("All segments, separated by commas, listed in advance; without it the answer is valid at one look."),
     ] = None
 
     def arguments(self) -> dict[str, Any]:
@@ -287,8 +283,8 @@ class SegmentFlags:
 class OutputFlags:
     json: Annotated[bool, Parameter(help="Print the answer as JSON on standard output.")] = False
     certificate: Annotated[str | None, flag("Write a certificate to this file, for 'surelift verify'.")] = None
-    html: Annotated[str | None, flag("Write the answer as one page of HTML to this file.")] = None
-    csv: Annotated[str | None, flag("Write the answer as a table to this file, in CSV.")] = None
+    html: Annotated[str | None, flag("Write the answer as one HTML page to this file.")] = None
+    csv: Annotated[str | None, flag("Write the answer as a CSV table to this file.")] = None
 
 
 JsonFlag = Annotated[bool, Parameter(help="Print the answer as JSON on standard output.", group=OUTPUT)]
@@ -319,7 +315,7 @@ def split(text: str | None) -> list[str] | None:
 
 
 def columns(text: str | None) -> Any:
-    """A column, or several with commas that stand for a vector over actions."""
+    """A column, or several separated by commas, for a vector over actions."""
     return text.split(",") if text is not None and "," in text else text
 
 
@@ -331,7 +327,7 @@ def two_numbers(text: str) -> tuple[float, float]:
     """A range, as LOW,HIGH."""
     parts = text.split(",")
     if len(parts) != 2:
-        raise UsageError(f"--reward-range takes two numbers with a comma, such as 0,80, not {text!r}.")
+        raise UsageError(f"--reward-range takes two numbers separated by a comma, such as 0,80, not {text!r}.")
     return number(parts[0], "--reward-range"), number(parts[1], "--reward-range")
 
 

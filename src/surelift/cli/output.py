@@ -26,7 +26,7 @@ def show(result: Result, *, json: bool) -> None:
 
 
 def deliver(answer: Result, output: OutputFlags, page: Result | Monitor | None = None, *, again: str = "") -> None:
-    """The files first: what is shown is then surely written. ``again`` is what ``verify`` must be told besides."""
+    """Write the files, then show the answer. ``again`` is what ``verify`` also needs to be told."""
     if output.certificate is not None:
         Certificate.of(answer).save(output.certificate)
     if output.html is not None:
@@ -44,20 +44,22 @@ def deliver(answer: Result, output: OutputFlags, page: Result | Monitor | None =
 
 
 def require_folder(*paths: str | None) -> None:
-    """Refuse, before any work is done, to write where no folder is."""
+    """Before any work is done, refuse to write into a folder that does not exist."""
     for path in paths:
         if path is not None and not Path(path).resolve().parent.is_dir():
-            raise UsageError(f"{path} cannot be written: there is no folder {str(Path(path).parent)!r}; make it first.")
+            raise UsageError(
+                f"{path} cannot be written: there is no folder {str(Path(path).parent)!r}; create it first."
+            )
 
 
 def watched() -> bool:
-    """Whether someone looks at a terminal: in a cell of a notebook every move of a bar would be a line."""
+    """Whether a terminal shows the output: in a notebook every update of a bar would be a line."""
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and "JPY_PARENT_PID" not in os.environ
 
 
 @contextmanager
 def progress(logs: Logs | None = None) -> Iterator[Callable[[int], None] | None]:
-    """A bar while the log is read, and afterwards what of it was left out, where its format has such lines."""
+    """A bar while the log is read, and then what was left out, for formats that have such lines."""
     with _bar(logs) as tell:
         yield tell
     for reason, count in getattr(getattr(logs, "source", None), "left_out", {}).items():
@@ -66,7 +68,7 @@ def progress(logs: Logs | None = None) -> Iterator[Callable[[int], None] | None]
 
 @contextmanager
 def _bar(logs: Logs | None) -> Iterator[Callable[[int], None] | None]:
-    """Rows read so far, how many a second, and the time left where the log tells its length; on a terminal only."""
+    """Rows read so far, rows per second, and the time left if the length is known; on a terminal only."""
     if not watched():
         yield None
         return
@@ -76,7 +78,7 @@ def _bar(logs: Logs | None) -> Iterator[Callable[[int], None] | None]:
 
     class Rate(TextColumn):
         def render(self, task: Task) -> Text:
-            return Text(f"{task.speed:,.0f} a second" if task.speed else "")
+            return Text(f"{task.speed:,.0f} per second" if task.speed else "")
 
     quick = getattr(logs.source, "quick_count", None) if logs is not None else None
     parts = (

@@ -18,16 +18,16 @@ def power(
     question: OverFlags = OverFlags(),
     improvement: Annotated[
         float | None,
-        Parameter(help="The true improvement to assume; default the estimate.", show_default=False, group=QUESTION),
+        Parameter(help="The true improvement to assume; by default the estimate.", show_default=False, group=QUESTION),
     ] = None,
-    power: Annotated[float, Parameter(help="The chance to certify it.", group=QUESTION)] = 0.8,
-    delta: Annotated[float, Parameter(help="The chance of being wrong.", group=QUESTION)] = 0.05,
+    power: Annotated[float, Parameter(help="The probability of certifying it.", group=QUESTION)] = 0.8,
+    delta: Annotated[float, Parameter(help="The probability of error.", group=QUESTION)] = 0.05,
     narrowed_by: Annotated[
         str, Parameter(name="--control", help="What narrows the bound: auto, none, weights or model.", group=QUESTION)
     ] = "auto",
     json: JsonFlag = False,
 ) -> int:
-    """How many more rounds like these would certify the candidate? A forecast, without a promise."""
+    """How many more rounds like these would certify the candidate? A forecast, not a guarantee."""
     logs, candidate = opened_one(sources, log, policies)
     with progress(logs) as tell:
         forecast = ask(

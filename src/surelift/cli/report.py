@@ -18,7 +18,7 @@ def report(
     log: LogFlags = LogFlags(),
     policies: PolicyFlags = PolicyFlags(),
     question: OverFlags = OverFlags(),
-    delta: Annotated[float, Parameter(help="The chance of being wrong.", group=ANSWER)] = 0.05,
+    delta: Annotated[float, Parameter(help="The probability of error.", group=ANSWER)] = 0.05,
     narrowed: Annotated[
         str, Parameter(name="--control", help="What narrows the bound; see 'surelift compare --help'.", group=ANSWER)
     ] = "auto",
@@ -26,14 +26,13 @@ def report(
         "anytime"
     ),
     output: Annotated[str, Parameter(name=["--output", "-o"], help="The page to write.", group=OUTPUT)] = "report.html",
-    title: Annotated[
-        str | None, Parameter(help="What stands above the verdict.", show_default=False, group=OUTPUT)
-    ] = None,
+    title: Annotated[str | None, Parameter(help="Title of the page.", show_default=False, group=OUTPUT)] = None,
     json: JsonFlag = False,
 ) -> int:
-    """Check, compare and select, and write it all as one page of HTML that needs no network.
+    """Check, compare and select, and write a decision report: one HTML page that needs no network.
 
-    Exit code 0 when a candidate is certified, 3 when none is, 4 when the logs are not fit: the page then says why.
+    The log is read once. Exit code 0 if a candidate is certified, 3 if none is, 4 if the logs are not fit (the page says
+    why).
     """
     require_altair()
     require_folder(output)

@@ -1,4 +1,4 @@
-"""surelift reproduce: the paper's tables and figures on real data, beside the published numbers."""
+"""surelift reproduce: the paper's tables and figures on real data, next to the published numbers."""
 
 import sys
 from collections.abc import Callable
@@ -18,15 +18,17 @@ def reproduce(
     ],
     /,
     *,
-    quick: Annotated[bool, Parameter(negative="", help="A reduced run, within two minutes; it says so.")] = False,
+    quick: Annotated[
+        bool, Parameter(negative="", help="A reduced run of at most two minutes; its page says so.")
+    ] = False,
     output: Annotated[
         str | None, Parameter(help="Folder for tables, figures and a summary page.", show_default=False)
     ] = None,
 ) -> int:
-    """Recompute the paper's tables and figures, with surelift's own methods beside.
+    """Recompute the paper's tables and figures, next to surelift's own methods.
 
-    Data sets are read from the folder that SURELIFT_DATA names; the tables of ope and ops are otherwise fetched from OpenML.
-    A run that was killed goes on where it stopped.
+    Data sets are read from the folder named by SURELIFT_DATA; missing tables of ope and ops are fetched from OpenML. A
+    killed run resumes where it stopped.
     """
     folder = Path(output or f"reproduce-{what}{'-quick' if quick else ''}")
     try:

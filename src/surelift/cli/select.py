@@ -31,15 +31,15 @@ def select(
         Literal["simultaneous", "e-bh"],
         Parameter(
             help="simultaneous: all bounds hold at once, and one candidate is chosen. e-bh: for dozens of candidates, a "
-            "list of discoveries with a false discovery rate of delta, and none chosen.",
+            "list of discoveries at a false discovery rate of delta, and none is chosen.",
             group=ANSWER,
         ),
     ] = "simultaneous",
     output: OutputFlags = OutputFlags(),
 ) -> int:
-    """Which candidate should replace production? The one surely better by most, else none.
+    """Which candidate should replace production? The one with the largest certified improvement, or none.
 
-    Exit code 0 when one is chosen (e-bh: when there is a discovery), 3 when production stays.
+    Exit code 0 if one is chosen (e-bh: if there is a discovery), 3 if production stays.
     """
     logs, named = opened(sources, log, policies)
     require_folder(output.certificate, output.html, output.csv)

@@ -1,4 +1,4 @@
-"""surelift simulate: how would each method do on weights like these?"""
+"""surelift simulate: how does each method do on weights like these?"""
 
 from typing import Annotated
 
@@ -16,13 +16,15 @@ def simulate(
     *,
     log: LogFlags = LogFlags(),
     policies: PolicyFlags = PolicyFlags(),
-    delta: Annotated[float, Parameter(help="The chance of being wrong.", group=QUESTION)] = 0.05,
-    rounds: Annotated[int | None, flag("Rounds of a simulated log; default those of this one, 10,000 at most.")] = None,
+    delta: Annotated[float, Parameter(help="The probability of error.", group=QUESTION)] = 0.05,
+    rounds: Annotated[
+        int | None, flag("Rounds per simulated log; by default as many as in this one, at most 10,000.")
+    ] = None,
     runs: Annotated[int, Parameter(help="How many logs to simulate.", group=QUESTION)] = 100,
-    seed: Annotated[int, Parameter(help="Seed of the simulation.", group=QUESTION)] = SEED,
+    seed: Annotated[int, Parameter(help="Random seed.", group=QUESTION)] = SEED,
     json: JsonFlag = False,
 ) -> int:
-    """How often does each method hold, and how wide is it, on these weights with rewards of a known truth?"""
+    """How often does each method hold, and how wide is it, on these weights, with rewards of a known truth?"""
     logs, named = opened(sources, log, policies)
     with progress(logs) as tell:
         found = ask(logs, named, delta=delta, rounds=rounds, runs=runs, seed=seed, progress=tell)

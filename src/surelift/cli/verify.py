@@ -25,23 +25,25 @@ def load(path: str) -> "LearnedPolicy":
 
 def verify(
     certificate: Annotated[
-        str, Parameter(help="The certificate, as written by --certificate, or a policy that 'surelift learn' wrote.")
+        str, Parameter(help="The certificate written by --certificate, or a policy written by 'surelift learn'.")
     ],
     sources: Sources,
     /,
     *,
-    format: Annotated[str | None, flag("Another's format of the logs; see 'surelift compare --help'.")] = None,
+    format: Annotated[
+        str | None, flag("Format of the logs, if another tool wrote them; see 'surelift compare --help'.")
+    ] = None,
     predictions: Annotated[
-        list[str] | None, flag("[NAME=]FILE: the predictions that were judged, given again. Repeatable.")
+        list[str] | None, flag("[NAME=]FILE: the predictions that were evaluated. Repeatable.")
     ] = None,
     json: JsonFlag = False,
 ) -> int:
-    """Does a certificate follow from these logs? Everything is computed again and compared.
+    """Does a certificate follow from these logs? Everything is recomputed and compared.
 
-    Exit code 0 when it is the same, 3 when it differs.
+    Exit code 0 if it is the same, 3 if it differs.
     """
     if any(certificate.lower().endswith(ending) for ending in FORMATS):
-        raise LogsError(f"{certificate} is not a certificate, but a log; name the certificate first, then the log.")
+        raise LogsError(f"{certificate} is a log, not a certificate; name the certificate first, then the log.")
     learned = load(certificate) if is_policy(certificate) else None
     stated = Certificate.load(certificate) if learned is None else learned.certificate
     if stated is None:

@@ -44,8 +44,8 @@ WORDS = {
         "bounds remain valid and become looser."
     ),
     "blend": (
-        "The candidate in a share alpha of the decisions and production in the rest (--mix NAME=ALPHA). Its weights are at "
-        "least 1 - alpha, so with the default grid its certified improvement is alpha times the candidate's own: being "
+        "The candidate in a share alpha of the decisions and production in the rest (--blend NAME=ALPHA). Its weights are "
+        "at least 1 - alpha, so with the default grid its certified improvement is alpha times the candidate's own: being "
         "cautious costs no evidence."
     ),
     "control": (
