@@ -6,7 +6,7 @@ import numpy as np
 
 from surelift.arrays import FloatArray
 from surelift.bounds.bound import COVERAGE, INDEPENDENT, THREE_COLUMNS, Bound
-from surelift.bounds.draws import check_draws
+from surelift.errors import whole
 from surelift.quantities import Quantity
 from surelift.statistics.plan import Needed
 from surelift.statistics.sums import TermSums
@@ -15,7 +15,9 @@ DEFAULT_RESAMPLES = 1_000
 
 
 def plan(*, quantity: Quantity, offset: float, count: Callable[[], int], draws: int | None = None) -> Needed:
-    return Needed(offset=offset, resamples=check_draws(draws, DEFAULT_RESAMPLES), any_looks=False)
+    return Needed(
+        offset=offset, resamples=DEFAULT_RESAMPLES if draws is None else whole("draws", draws, least=2), any_looks=False
+    )
 
 
 def lower_bound(sums: TermSums, *, delta: float) -> float:

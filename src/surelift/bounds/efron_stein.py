@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from surelift.bounds.bound import COVERAGE, DISTRIBUTIONS, INDEPENDENT, Bound
-from surelift.bounds.draws import check_draws
+from surelift.errors import whole
 from surelift.quantities import Quantity
 from surelift.statistics.plan import MEAN, Needed
 from surelift.statistics.redraws import Proxies
@@ -15,7 +15,7 @@ DEFAULT_DRAWS = 1_000
 
 
 def plan(*, quantity: Quantity, offset: float, count: Callable[[], int], draws: int | None = None) -> Needed:
-    return Needed(redraws=check_draws(draws, DEFAULT_DRAWS), any_looks=False)
+    return Needed(redraws=DEFAULT_DRAWS if draws is None else whole("draws", draws, least=2), any_looks=False)
 
 
 def unfloored(sums: TermSums, *, delta: float) -> float:

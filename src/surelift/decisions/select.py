@@ -1,7 +1,6 @@
 """Which of several policies should replace production, if any?"""
 
-from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any
 
 from surelift.bounds import BoundChoice
 from surelift.logs.logs import Logs
@@ -10,23 +9,7 @@ from surelift.questions.method import choose_method
 from surelift.questions.options import check_segments
 from surelift.questions.question import Progress, require_logs
 from surelift.questions.selection import SelectionQuestion
-from surelift.results.segments import Segments
-from surelift.results.selection import Many, Selection
-
-
-@overload
-def select(
-    logs: Logs, policies: Any, *, over: Any = ..., delta: float = ..., margin: float = ..., many: Many = ...,
-    method: str | BoundChoice = ..., control: Any = ..., by: None = ..., progress: Progress | None = ..., **options: Any,
-) -> Selection: ...  # fmt: skip
-
-
-@overload
-def select(
-    logs: Logs, policies: Any, *, over: Any = ..., delta: float = ..., margin: float = ..., many: Many = ...,
-    method: str | BoundChoice = ..., control: Any = ..., by: str | Sequence[Any], progress: Progress | None = ...,
-    **options: Any,
-) -> Segments[Selection]: ...  # fmt: skip
+from surelift.results.selection import Many
 
 
 def select(
@@ -42,12 +25,12 @@ def select(
     by: Any = None,
     progress: Progress | None = None,
     **options: Any,
-) -> Selection | Segments[Selection]:
+) -> Any:
     """Pick the policy whose certified improvement is largest; if none is certified, keep production.
 
     With ``many="e-bh"``, for dozens of candidates and more, nothing is chosen: ``discoveries`` lists the candidates found
     to be better, of which on average at most a share delta is not (the false discovery rate). With ``by``, a column of
-    segments, there is a selection for each.
+    segments, there is a ``Selection`` for each, else one.
 
     >>> logs = Logs(reward=[0, 1] * 500, propensity=[0.5, 0.5] * 500)
     >>> select(logs, {"new": [0.4, 0.6] * 500, "worse": [0.6, 0.4] * 500}).chosen
@@ -61,5 +44,4 @@ def select(
         declaration=logs.declaration, policies=named, over=baseline, delta=delta, margin=margin, many=many,
         method=chosen, by=check_segments(logs, by, None, {**named, baseline[0]: baseline[1]}),
     )  # fmt: skip
-    answer: Selection | Segments[Selection] = question.ask(logs, progress=progress)
-    return answer
+    return question.ask(logs, progress=progress)

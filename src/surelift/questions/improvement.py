@@ -12,9 +12,8 @@ from surelift.policies.given import Production
 from surelift.policies.resolve import PRODUCTION
 from surelift.quantities import Decline, Difference, Gain, Quantity
 from surelift.questions.assumptions import assumed_of, assumptions_of, doubts_of
-from surelift.questions.contradictions import refuse_contradiction
 from surelift.questions.method import control_of, slack_of
-from surelift.questions.options import check_delta, check_margin
+from surelift.questions.options import check_delta, check_margin, refuse_contradiction
 from surelift.questions.question import Place, Question, RoundCount, check_over
 from surelift.results.improvement import Improvement
 from surelift.statistics.plan import Request, Term

@@ -1,9 +1,9 @@
-"""The options that questions share, checked once, before anything is read."""
+"""What questions check: their options before anything is read, and that bounds do not contradict each other."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from surelift.errors import UsageError, is_number
+from surelift.errors import LogsError, UsageError, is_number
 from surelift.policies import Policy
 from surelift.statistics.splits import Segment
 
@@ -52,3 +52,21 @@ def check_segments(
     if declared.is_sampled and not sampled:
         raise UsageError(SAMPLED_SEGMENTS)
     return Segment(by, named)
+
+
+def refuse_contradiction(
+    lower: float, upper: float, *, possible: tuple[float, float], subject: str, mean_weight: float
+) -> None:
+    """Bounds that contradict each other or the range: with right logs that takes a bound that fails."""
+    least, most = possible
+    rounding = 1e-9 * (most - least)
+    if lower <= most + rounding and upper >= least - rounding and lower <= upper + rounding:
+        return
+    raise LogsError(
+        f"{subject}: the bounds contradict each other, at least {lower:.6g} and at most {upper:.6g}, where only "
+        f"[{least:.6g}, {most:.6g}] is possible.\nWith right logs one of the two would have to fail. The mean weight is "
+        f"{mean_weight:.4g}; it is at most about 1 when everything is right. If other candidates have it near 1, this "
+        "column does not hold probabilities of the logged action (scores, or predicted rewards?); otherwise suspect the "
+        "propensities: they must be those of the action really taken, from the policy version that took it, after "
+        "business rules."
+    )

@@ -9,8 +9,8 @@ from surelift.estimates import plain_mean
 from surelift.policies import Policy
 from surelift.quantities import Shortfall, Value
 from surelift.questions.assumptions import assumed_of, assumptions_of, doubts_of
-from surelift.questions.contradictions import refuse_contradiction
 from surelift.questions.method import control_of
+from surelift.questions.options import refuse_contradiction
 from surelift.questions.question import Place, Question, RoundCount
 from surelift.results.evaluation import Evaluation, PolicyValue, Sides
 from surelift.statistics.plan import Request, Term
