@@ -6,6 +6,7 @@ a few kilobytes whatever the number of rounds, comes to this process.
 
 import os
 import pickle
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -105,11 +106,13 @@ class Partition:
 
 
 def _selected(logs: Logs, plan: Plan) -> Any:
-    # Workers run the Python that runs here, unless somebody chose another.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     assert isinstance(logs.source, SparkFrame)
-    names = (logs.needs() + plan.needs(logs)).columns()
-    return logs.source.frame.select(*names)
+    frame = logs.source.frame
+    context = getattr(frame.sparkSession, "_sc", None)
+    if context is not None and context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        # Workers on this machine run the Python that runs here, also where the session was started without saying so.
+        context.pythonExec = sys.executable
+    return frame.select(*(logs.needs() + plan.needs(logs)).columns())
 
 
 def _packed(make: Callable[[], Any]) -> Any:
@@ -165,10 +168,11 @@ def _reason(message: str) -> str:
             f"its workers run another Python than this process, {version}. Set PYSPARK_PYTHON, or "
             "spark.pyspark.python, to one of the same version on every worker."
         )
-    if "No module named 'surelift" in message:
+    missing = re.search(r"No module named '(surelift|pyarrow|numpy)", message)
+    if missing:
         return (
-            "its workers lack surelift. Install it in the Python of the workers (PYSPARK_PYTHON), in the same version as "
-            "here, or ship it with spark.archives."
+            f"its workers lack {missing[1]}. Install it in the Python of the workers (set PYSPARK_PYTHON before the session "
+            "starts), in the same version as here, or ship it with spark.archives."
         )
     lines = message.splitlines() or ["no message"]
     return next((line.strip() for line in lines if "Error" in line), lines[0])
