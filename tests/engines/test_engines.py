@@ -205,8 +205,8 @@ def test_rounds_without_a_segment_are_refused(
     place, _ = engine
     rounds = table(10, 2_000)
     number = isinstance(absent, float)
-    values = [1.0, 2.0] * 1_000 if number else ["x", "y"] * 1_000
-    values[7], values[1_999] = absent, absent  # type: ignore[call-overload]
+    values: list[Any] = [1.0, 2.0] * 1_000 if number else ["x", "y"] * 1_000
+    values[7], values[1_999] = absent, absent
     bad = rounds.append_column("s", pa.array(values, pa.float64() if number else pa.string()))
     with pytest.raises(sl.LogsError, match="by 's': 2 of 2,000 values have no segment"):
         sl.compare(sl.Logs(place(bad), **FLAGS), "a", by="s")
@@ -238,7 +238,7 @@ def test_a_database_that_fails_says_why(postgres: Any) -> None:
     rows = postgres.create_table("gone", table(13, 100), overwrite=True)
     logs = sl.Logs(rows, **FLAGS)
     postgres.drop_table("gone")
-    with pytest.raises(sl.LogsError, match="(?s)could not add up these logs: .*gone.*logs.here"):
+    with pytest.raises(sl.LogsError, match=r"(?s)could not add up these logs: .*gone.*logs\.here"):
         sl.compare(logs, "a")
 
 

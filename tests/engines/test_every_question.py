@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -237,7 +238,7 @@ def parts_of(kind: str, rng: np.random.Generator) -> list[tuple[int, int]]:
         possible = np.concatenate([[0], np.flatnonzero(np.diff(clusters)) + 1, [len(clusters)]])
     edges = np.sort(rng.choice(possible[2:-1], 4, replace=False))
     cuts = [0, int(possible[1]), *map(int, edges), int(edges[-1]), table.num_rows]
-    return list(zip(cuts[:-1], cuts[1:], strict=True))
+    return list(pairwise(cuts))
 
 
 @pytest.mark.parametrize("kind, name", [case for case in CASES if refusal("duckdb", *case)], ids=lambda part: part)
@@ -259,7 +260,7 @@ def fetched(placed: Any, engine: str, kind: str) -> sl.Logs:
     with pytest.MonkeyPatch.context() as patched:
         said: list[str] = []
         patched.setattr("builtins.print", lambda text, **_: said.append(text))
-        here = placed(engine, kind).here()
+        here: sl.Logs = placed(engine, kind).here()
     assert said == [f"surelift: fetching {table_of(kind).num_rows:,} rows into this process"]
     return here
 
@@ -275,5 +276,3 @@ def _kinds(kind: type[Question]) -> Iterator[Any]:
         if "kind" in subclass.__dict__ and subclass.__module__.startswith("surelift.questions"):
             yield subclass
         yield from _kinds(subclass)
-
-

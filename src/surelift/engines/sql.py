@@ -65,7 +65,9 @@ def _simple(logs: Logs, plan: Plan, key: Key) -> SimplePlan:
     if isinstance(simple, SimplePlan) and not unable:
         return simple
     what = simple if isinstance(simple, str) else unable[0]
-    raise UsageError(f"a database cannot add up {what}; bring the rows here first, logs.here(), or read the log as files.")
+    raise UsageError(
+        f"a database cannot add up {what}; bring the rows here first, logs.here(), or read the log as files."
+    )
 
 
 def _run(query: AggregateQuery) -> list[Row]:
@@ -159,5 +161,3 @@ class _Answer:
 
 def _total(rows: Sequence[Row], name: str) -> float:
     return math.fsum(float(row[name] or 0.0) for row in rows)
-
-

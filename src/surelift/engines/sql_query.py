@@ -157,7 +157,9 @@ class AggregateQuery:
     def _bad_segments(self, split: Segment) -> Iterator[Bad]:
         column = self._table[split.column]
         if column.type().is_nested():
-            raise UsageError(f"by {split.column!r} holds {column.type()}; a segment is named by text, a number or a date.")
+            raise UsageError(
+                f"by {split.column!r} holds {column.type()}; a segment is named by text, a number or a date."
+            )
         absent = column.isnull()
         if column.type().is_string():
             absent = absent | (column == "")

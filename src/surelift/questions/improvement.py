@@ -48,9 +48,7 @@ class ImprovementsQuestion(Question):
             else ((name, Difference(other)), (other, Difference(name)))
         )
         gain, loss = (
-            self.method.plan(
-                candidate, quantity, policies=self.everyone, count=count, known=self.known or frozenset()
-            )
+            self.method.plan(candidate, quantity, policies=self.everyone, count=count, known=self.known or frozenset())
             for candidate, quantity in sides
         )
         return gain, loss

@@ -127,9 +127,7 @@ def _common_lengths(reading: Reading, groups: Groups) -> list[int]:
     return [int(part[0]) if len(part) and (part == part[0]).all() else 0 for part in parts]
 
 
-def _bets(
-    reading: Reading, candidates: Sequence[str], labels: Sequence[object] | None, actions: int
-) -> Iterator[Bet]:
+def _bets(reading: Reading, candidates: Sequence[str], labels: Sequence[object] | None, actions: int) -> Iterator[Bet]:
     rounds = reading.rounds
     if rounds.logging_shares is None:
         for name in candidates:
@@ -156,9 +154,7 @@ def _held_to(name: str, values: FloatArray, most: FloatArray) -> Bet:
     return Bet(name, values, most, values, most, both_ways=False)
 
 
-def _on_set(
-    name: str, shares: Vectors, taken: IntArray, chosen: npt.NDArray[np.int64]
-) -> Bet:
+def _on_set(name: str, shares: Vectors, taken: IntArray, chosen: npt.NDArray[np.int64]) -> Bet:
     """A bet that the chosen action is taken more, or less, often than its share."""
     expected, observed = shares.at(chosen), (taken == chosen).astype(np.float64)
     return Bet(name, observed - expected, np.zeros(len(taken)), observed, expected, both_ways=True)

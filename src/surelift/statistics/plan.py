@@ -136,5 +136,3 @@ def on_grid(grid: Grid, *, offset: float) -> Needed:
 
 def offset_of(candidate: str, quantity: Quantity, policies: Mapping[str, Policy]) -> float:
     return quantity.offset(candidate, {name: policy.limits for name, policy in policies.items()})
-
-

@@ -71,6 +71,6 @@ class Redraws(Statistic):
 
     def decode(self, content: Any) -> Any:
         logged, chances, weights, lengths, moment, draws = content
-        arrays = (np.array(array, dtype=np.float64) for array in (logged, chances, weights))
-        lengths = np.array(lengths, dtype=np.int64)
-        return WholeLog(*arrays, lengths, float("inf") if moment is None else moment, draws)
+        numbers = [np.array(array, dtype=np.float64) for array in (logged, chances, weights)]
+        second_moment = float("inf") if moment is None else moment
+        return WholeLog(numbers[0], numbers[1], numbers[2], np.array(lengths, dtype=np.int64), second_moment, draws)
