@@ -23,13 +23,11 @@ class Weights:
 class Quantity(Protocol):
     """Frozen and hashable: a quantity is part of the key of its sums."""
 
-    paired: ClassVar[bool]
+    paired: ClassVar[bool] = False
     """Whether two policies are compared round by round, which needs another grid."""
-
-    control_shares: ClassVar[tuple[float, ...]]
+    control_shares: ClassVar[tuple[float, ...]] = (0.5, 1.0)
     """The shares of the weight that control may subtract."""
-
-    padding: ClassVar[float]
+    padding: ClassVar[float] = 0.0
     """Its value for a padded round of a cluster, where every policy acts like production and the reward is 0."""
 
     def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
@@ -38,7 +36,7 @@ class Quantity(Protocol):
 
     def earned(self, reward: FloatArray) -> FloatArray:
         """The part of the reward the quantity is about: the reward, or 1 minus the reward."""
-        ...
+        return reward
 
     def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
         """How far below zero a term can be."""
@@ -46,7 +44,7 @@ class Quantity(Protocol):
 
     def taken_off(self, candidate: str, share: float, predicted: Predicted) -> Mapping[str, float | FloatArray]:
         """The share of each policy's weight that control subtracts, possibly times the predicted reward."""
-        ...
+        return {candidate: share if predicted is None else share * self.earned(predicted)}
 
     def counted_from(self, limits: Limits) -> float:
         """The origin from which control measures a weight: 0, or the smallest possible weight."""

@@ -2,32 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from surelift.arrays import FloatArray
 from surelift.policies.policy import Limits
-from surelift.quantities.quantity import Predicted, Weights
+from surelift.quantities.quantity import Quantity, Weights
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class Value(Quantity):
     """w r, whose mean is at most the value V, and equal to it if production supports every action."""
-
-    paired: ClassVar[bool] = False
-    control_shares: ClassVar[tuple[float, ...]] = (0.5, 1.0)
-    padding: ClassVar[float] = 0.0
 
     def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
         return weights[candidate].weight * self.earned(reward)
 
-    def earned(self, reward: FloatArray) -> FloatArray:
-        return reward
-
     def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
         return 0.0
-
-    def taken_off(self, candidate: str, share: float, predicted: Predicted) -> Mapping[str, float | FloatArray]:
-        return {candidate: share if predicted is None else share * self.earned(predicted)}
 
     def counted_from(self, limits: Limits) -> float:
         return 0.0
@@ -43,7 +32,7 @@ class Value:
 class Shortfall(Value):
     """w (1 - r), whose mean is at most 1 - V: a lower bound on it is an upper bound on V."""
 
-    padding: ClassVar[float] = 1.0
+    padding = 1.0
 
     def earned(self, reward: FloatArray) -> FloatArray:
         return 1.0 - reward
