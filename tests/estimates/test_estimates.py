@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 
 import surelift as sl
-from surelift.estimates import (
-    ESTIMATES,
+from surelift.estimates import ESTIMATES
+from surelift.estimates.plug_ins import (
     bias_bound,
     learning_suboptimality,
     selection_suboptimality,
