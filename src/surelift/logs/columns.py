@@ -17,6 +17,7 @@ TOLERANCE_FLOAT32 = 1e-5
 
 # What tools write into a CSV for a missing value.
 _MISSING = ("", "na", "n/a", "#n/a", "null", "none")
+_NUMERIC = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_null)
 _NUMBER = r"^-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^-?inf(inity)?$|^nan$"
 
 
@@ -43,8 +44,7 @@ def decode(column: ArrowColumn) -> ArrowColumn:
 
 
 def is_text(column: ArrowColumn) -> bool:
-    kind = column.type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
 
 
 def is_list(column: ArrowColumn) -> bool:
@@ -63,11 +63,7 @@ def to_numbers(column: ArrowColumn, *, as_text: bool) -> Numbers:
     column = decode(column)
     null = np.asarray(column.is_null())
     kind = column.type
-    numeric = (
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-        or pa.types.is_boolean(kind) or pa.types.is_null(kind)
-    )  # fmt: skip
-    if numeric:
+    if any(is_kind(kind) for is_kind in _NUMERIC):
         values = _as_float(column.cast(pa.uint8()) if pa.types.is_boolean(kind) else column)
         not_numeric = np.zeros(len(column), dtype=np.bool_)
     elif is_text(column) and as_text:
@@ -85,8 +81,7 @@ def plain_numbers(column: ArrowColumn) -> npt.NDArray[Any] | None:
     if column.null_count or not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
         return None
     if pa.types.is_float32(kind) or pa.types.is_float64(kind):
-        values: npt.NDArray[Any] = column.to_numpy()
-        return values
+        return np.asarray(column.to_numpy())
     return _as_float(column.cast(pa.uint8()) if pa.types.is_boolean(kind) else column)
 
 

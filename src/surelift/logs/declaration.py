@@ -18,9 +18,7 @@ K actions: epsilon/K, plus 1 - epsilon for the greedy action). It cannot be reco
 of it, pass propensity='your_column', propensity_is_estimated=True; every answer is then conditional on that model and
 never certified."""
 # Roles that name one column each, or None.
-_COLUMNS = (
-    "reward", "cost", "log_propensity", "action", "time", "cluster", "keep_probability",
-)  # fmt: skip
+_COLUMNS = ("reward", "cost", "log_propensity", "action", "time", "cluster", "keep_probability")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +55,7 @@ class Declaration:
             "propensity": _from_description(density_from, self.propensity, "propensity= is not a valid density"),
             "embedding": _embedding(self.embedding),
             "actions": _labels(self.actions),
-            "logging": _column_or_columns(self.logging, "logging"),
+            "logging": _logging(self.logging),
             "contexts": (self.contexts,) if isinstance(self.contexts, str) else _tuple(self.contexts),
             "action_count": _count(self.action_count, "action_count"),
             "cluster_size": _count(self.cluster_size, "cluster_size"),
@@ -100,7 +98,7 @@ class Declaration:
         if isinstance(self.propensity, DENSITIES):
             yield from (("the density of production", name) for name in self.propensity.columns())
         elif self.propensity is not None:
-            yield "propensity", self.propensity  # type: ignore[misc]
+            yield "propensity", self.propensity
         for role in ("action_count", "cluster_size"):
             if isinstance(getattr(self, role), str):
                 yield role, getattr(self, role)
@@ -111,9 +109,8 @@ class Declaration:
 
     def with_reward(self, column: str, reward_range: tuple[float, float], *, is_cost: bool) -> "Declaration":
         """The same decisions, judged by another outcome column."""
-        role, other = ("cost", "reward") if is_cost else ("reward", "cost")
-        changed: dict[str, Any] = {role: column, other: None, "reward_range": reward_range}
-        return replace(self, **changed)
+        reward, cost = (None, column) if is_cost else (column, None)
+        return replace(self, reward=reward, cost=cost, reward_range=reward_range)
 
     def describe(self) -> dict[str, Any]:
         """The declaration as JSON-ready values; ``from_description`` reads them back."""
@@ -131,10 +128,8 @@ class Declaration:
         unknown = description.keys() - {field.name for field in fields(cls)}
         if unknown:
             raise ValueError(f"unknown fields in a description of logs: {', '.join(sorted(unknown))}")
-        values: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in description.items()
-        }
-        return cls(**values)
+        tuples: dict[str, Any] = {name: tuple(value) for name, value in description.items() if isinstance(value, list)}
+        return cls(**{**description, **tuples})
 
     def _check_actions(self) -> None:
         if self.logging is not None and self.action is None:
@@ -215,13 +210,13 @@ def _two_numbers(reward_range: Any) -> tuple[float, float]:
         raise UsageError(f"reward_range must be two numbers, (low, high), but is {reward_range!r}.") from error
 
 
-def _column_or_columns(columns: Any, role: str) -> str | tuple[str, ...] | None:
+def _logging(columns: Any) -> str | tuple[str, ...] | None:
     if columns is None or isinstance(columns, str):
         return columns
     if isinstance(columns, Sequence) and columns:
         return tuple(columns)
     raise UsageError(
-        f"{role} must be a column, or a list with one column per action, but is a {type(columns).__name__}."
+        f"logging must be a column, or a list with one column per action, but is a {type(columns).__name__}."
     )
 
 

@@ -14,7 +14,7 @@ from surelift.logs.batch import Needs
 from surelift.logs.densities import DENSITIES, Density, density_from
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
-from surelift.policies.policy import Limits, Probabilities, single_probabilities
+from surelift.policies.policy import Policy, Probabilities, single_probabilities
 from surelift.policies.readers import Singles
 
 
@@ -46,7 +46,7 @@ class DensityReader:
 
 
 @dataclass(frozen=True, slots=True)
-class Binned:
+class Binned(Policy):
     """A candidate that samples a bin like ``of``, then an action within the bin like production: weights of bins.
 
     ``of`` is a density, or the column of a deterministic candidate's action.
@@ -54,7 +54,6 @@ class Binned:
 
     of: Density | str
     edges: tuple[float, ...]
-    limits: Limits = Limits()
 
     @property
     def assumes(self) -> tuple[str, ...]:
@@ -101,12 +100,11 @@ class Binned:
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class Kernel(Policy):
     """A deterministic candidate, smoothed over nearby actions: an estimate of its value, with a bias."""
 
     column: str
     bandwidth: float
-    limits: Limits = Limits()
 
     @property
     def doubts(self) -> tuple[str, ...]:

@@ -11,16 +11,13 @@ from surelift.logs.batch import Needs
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
-from surelift.policies.policy import Limits, Probabilities, action_counts, require_action, require_action_count
+from surelift.policies.policy import Policy, Probabilities, action_counts, require_action, require_action_count
 from surelift.policies.readers import Reader
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """A deterministic candidate: it always takes the action in its column."""
-
+class Chosen(Policy):
     column: str
-    limits: Limits = Limits()
 
     def needs(self, logs: Logs) -> Needs:
         require_action(logs, f"chosen({self.column!r})")
@@ -38,12 +35,9 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class EpsilonGreedy:
-    """A uniformly random action with probability ``epsilon``, else a chosen column or the first best score."""
-
+class EpsilonGreedy(Policy):
     greedy: Chosen | Reader
     epsilon: float
-    limits: Limits = Limits()
 
     def needs(self, logs: Logs) -> Needs:
         require_action(logs, "epsilon_greedy")
@@ -58,13 +52,12 @@ class EpsilonGreedy:
         if not isinstance(scores, Vectors):
             raise UsageError(f"{subject}: epsilon_greedy needs one score per action, or chosen('column').")
         best = scores.spread(scores.fold(np.maximum, scores.values, empty=0.0))
-        lengths = scores.lengths
         indices = np.where(scores.values == best, np.arange(len(best)), len(best))
         first = scores.fold(np.minimum, indices.astype(np.float64), empty=0.0).astype(np.int64) - scores.starts[:-1]
         assert rounds.action is not None
         rounds.check_vector_layout(scores, subject)
         vectors = scores.replace_values(_peaks(scores, first, self.epsilon))
-        logged = self.epsilon / np.maximum(lengths, 1) + (1.0 - self.epsilon) * (first == rounds.action)
+        logged = self.epsilon / np.maximum(scores.lengths, 1) + (1.0 - self.epsilon) * (first == rounds.action)
         return Probabilities(logged, vectors)
 
     def describe(self) -> dict[str, Any]:
@@ -72,21 +65,14 @@ class EpsilonGreedy:
 
 
 @dataclass(frozen=True, slots=True)
-class UniformPolicy:
-    """Every action with the same probability."""
-
-    limits: Limits = Limits()
-
+class UniformPolicy(Policy):
     def needs(self, logs: Logs) -> Needs:
         require_action_count(logs, "uniform()")
         return Needs()
 
     def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
-        counts = action_counts(rounds)
-        layout = rounds.logging
-        return Probabilities(
-            1.0 / counts, None if layout is None else layout.replace_values(layout.spread(1.0 / counts))
-        )
+        layout, shares = rounds.logging, 1.0 / action_counts(rounds)
+        return Probabilities(shares, None if layout is None else layout.replace_values(layout.spread(shares)))
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "uniform"}
@@ -99,9 +85,8 @@ def peaked(rounds: Rounds, positions: IntArray, *, exploration: float) -> Probab
     if exploration:
         logged = logged + exploration / action_counts(rounds)
     layout = rounds.logging
-    return Probabilities(
-        logged, None if layout is None else layout.replace_values(_peaks(layout, positions, exploration))
-    )
+    vectors = None if layout is None else layout.replace_values(_peaks(layout, positions, exploration))
+    return Probabilities(logged, vectors)
 
 
 def _peaks(layout: Vectors, positions: IntArray, exploration: float) -> FloatArray:

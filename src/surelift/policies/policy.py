@@ -27,7 +27,6 @@ class Probabilities:
     """The most by which its vectors fall short of a sum of 1."""
 
     def excess(self, propensity: FloatArray) -> FloatArray:
-        """The importance weights minus 1."""
         if self.known_excess is not None:
             return self.known_excess
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -43,39 +42,32 @@ class Limits:
 
 
 class Policy(Protocol):
-    """A candidate, or production."""
-
     @property
     def limits(self) -> Limits:
         """The limits that follow from how the policy is built."""
-        ...
+        return Limits()
 
     def needs(self, logs: Logs) -> Needs:
         """The columns to read; raises if these logs do not support this policy."""
-        ...
 
     def probabilities(self, rounds: Rounds, subject: str) -> Probabilities: ...
 
     def describe(self) -> dict[str, Any]:
         """The policy as it is stored in a certificate."""
-        ...
 
 
 def notes_of(policy: Policy, kind: Literal["assumes", "doubts"]) -> tuple[str, ...]:
     """Notes of a policy, or of the one it wraps: what it assumes, or why it cannot be certified."""
     while hasattr(policy, "policy"):
         policy = policy.policy
-    notes: tuple[str, ...] = getattr(policy, kind, ())
-    return notes
+    return tuple(getattr(policy, kind, ()))
 
 
 def trained_on(policy: Policy) -> tuple[Fingerprint, ...]:
     """The rounds that a learned policy, or the one inside it, was learned from: they cannot judge it."""
     while hasattr(policy, "policy"):
         policy = policy.policy
-    reader = getattr(policy, "reader", None)
-    rounds: tuple[Fingerprint, ...] = getattr(reader, "trained_on", ())
-    return rounds
+    return tuple(getattr(getattr(policy, "reader", None), "trained_on", ()))
 
 
 def single_probabilities(rounds: Rounds, values: FloatArray, tolerance: float, subject: str) -> Probabilities:

@@ -13,11 +13,10 @@ import pyarrow as pa
 from surelift.arrays import FloatArray
 from surelift.errors import UsageError
 from surelift.logs import faults
-from surelift.logs.batch import Needs
+from surelift.logs.batch import Needs, Slice
 from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32, is_list, list_to_vectors
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
-from surelift.logs.sources.slice import Slice
 from surelift.logs.vectors import Vectors
 
 
@@ -196,12 +195,8 @@ def kept(rounds: Rounds, values: Any, subject: str) -> Singles | Vectors:
         rounds.refuse(subject, faults.LIST_MISSING, missing, [])
         rounds.keep_vectors(ragged, subject)
         return ragged
-    if (
-        isinstance(values, pa.Array)
-        or values.dtype.kind not in "fiub"
-        or values.ndim not in (1, 2)
-        or len(values) != rounds.size
-    ):
+    numeric = not isinstance(values, pa.Array) and values.dtype.kind in "fiub" and values.ndim in (1, 2)
+    if not numeric or len(values) != rounds.size:
         raise UsageError(
             f"{subject} gave {_shape(values)} for {rounds.size:,} rounds; "
             "it must give numbers of shape (rounds,) or (rounds, actions)."
