@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from surelift.errors import UsageError
-from surelift.importers.imported import Imported
+from surelift.importers.events import Imported
 from surelift.logs.logs import Logs
 from surelift.policies.policy import Policy
 from surelift.policies.resolve import as_policy, uniform
@@ -44,10 +44,9 @@ def obp(
         declared["logging"] = _select_position(bandit_feedback["pi_b"], position, len(action), "pi_b")
     elif bandit_feedback.get("n_actions") is not None:
         declared["action_count"] = bandit_feedback["n_actions"]
-    policies: dict[str, Policy] = (
-        {} if action_dist is None
-        else {name: as_policy(_select_position(action_dist, position, len(action), "action_dist"))}
-    )  # fmt: skip
+    policies = dict[str, Policy]()
+    if action_dist is not None:
+        policies[name] = as_policy(_select_position(action_dist, position, len(action), "action_dist"))
     return Imported(Logs(**declared), policies)
 
 
