@@ -18,8 +18,7 @@ from surelift.estimates.plug_ins import (
     sub_gaussian_smoothing,
     variance_bound,
 )
-from surelift.quantities.regularizers import PolicyRounds
-from surelift.quantities.smoothing import Discrepancy, LinearDiscrepancy
+from surelift.quantities.regularizers import Discrepancy, LinearDiscrepancy, PolicyRounds
 from tests.laws import LAWS, from_law
 from tests.strategies import LoggedRounds, logged_rounds, smoothings
 

@@ -2,7 +2,7 @@
 
 from surelift.estimates import doubly_robust
 from surelift.estimates.estimate import Estimate, plain_mean, self_normalised
-from surelift.quantities import regularizers, smoothing
+from surelift.quantities import regularizers
 
 __all__ = ["ESTIMATES", "Estimate", "plain_mean"]
 
@@ -39,11 +39,11 @@ ESTIMATES: dict[str, Estimate] = {
     ),
     "ls": Estimate(
         says="The mean of log(1 + smoothing w r)/smoothing: logarithmic smoothing; a smoothing of 0 is IPS.",
-        seen="the paper, Equation 14", parameter="smoothing", regularizer=smoothing.LogarithmicSmoothing,
+        seen="the paper, Equation 14", parameter="smoothing", regularizer=regularizers.LogarithmicSmoothing,
     ),
     "ls-lin": Estimate(
         says="The mean of p log(1 + smoothing r/q)/smoothing: logarithmic smoothing made linear in the policy.",
-        seen="the paper, Section 4.2", parameter="smoothing", regularizer=smoothing.LinearSmoothing,
+        seen="the paper, Section 4.2", parameter="smoothing", regularizer=regularizers.LinearSmoothing,
     ),
     "snips": Estimate(
         says="The sum of w r over the sum of w: stays within the reward range, slightly biased, less variable than IPS.",

@@ -64,8 +64,7 @@ class OptimisticShrinkage(DoublyRobust):
 
     def weights(self, rounds: PolicyRounds) -> FloatArray:
         # w t/(w^2 + t) without squares that overflow.
-        shrunk: FloatArray = rounds.weight / (1.0 + rounds.weight * (rounds.weight / self.strength))
-        return shrunk
+        return np.asarray(rounds.weight / (1.0 + rounds.weight * (rounds.weight / self.strength)))
 
 
 def self_normalised(sums: TermSums, moment: Moment) -> float:

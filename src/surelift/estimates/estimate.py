@@ -24,8 +24,6 @@ def self_normalised(sums: TermSums, moment: Moment) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A row of the table of estimates."""
-
     says: str
     """A one-sentence description."""
     seen: str
