@@ -13,6 +13,7 @@ from surelift.logs.logs import Logs
 VISITORS = {"new": 0.5, "returning": 0.35, "loyal": 0.15}
 DEVICES = {"phone": 0.65, "desktop": 0.35}
 DAYPARTS = {"day": 0.6, "evening": 0.4}
+CONTEXTS = ("visitor", "device", "daypart")
 ITEMS = ("boots", "coat", "dress", "gloves", "hat", "jeans", "scarf", "shirt", "socks", "sweater")
 CANDIDATES = ("better", "slight", "worse")
 SEED = 20240523
@@ -35,7 +36,7 @@ class Shop:
         """The arguments of ``Logs`` for this table."""
         return {
             "reward": "click", "propensity": "propensity", "action": "item", "actions": list(ITEMS),
-            "contexts": ["visitor", "device", "daypart"], "time": "time",
+            "contexts": list(CONTEXTS), "time": "time",
         }  # fmt: skip
 
     @staticmethod
@@ -60,13 +61,10 @@ def shop(rounds: int = 20_000, *, seed: int = SEED) -> Shop:
     item = draw(policies["production"][context], rng.random(rounds))
     click = (rng.random(rounds) < clicks[context, item]).astype(np.int8)
     seconds = np.sort(np.floor(rng.random(rounds) * _SECONDS)).astype(np.int64)
-    visitor, device, daypart = (np.array(part)[context] for part in zip(*contexts, strict=True))
     table = pa.table(
         {
             "time": pa.array(np.datetime64("2024-03-04T00:00:00", "s") + seconds),
-            "visitor": visitor,
-            "device": device,
-            "daypart": daypart,
+            **{name: np.array(part)[context] for name, part in zip(CONTEXTS, zip(*contexts, strict=True), strict=True)},
             "item": np.array(ITEMS)[item],
             "click": click,
             "propensity": policies["production"][context, item],

@@ -28,11 +28,8 @@ class BanditFeedback:
     expected_rewards: FloatArray  # (rounds, actions)
 
     def logs(self) -> Logs:
-        rows = np.arange(len(self.action))
-        return Logs(
-            reward=self.reward, propensity=self.logging[rows, self.action], action=self.action, logging=self.logging,
-            contexts=self.features,
-        )  # fmt: skip
+        columns = {"reward": self.reward, "action": self.action, "logging": self.logging, "contexts": self.features}
+        return Logs(**columns, propensity=self.logging[np.arange(len(self.action)), self.action])
 
     def true_value(self, policy: FloatArray) -> float:
         """The expected reward of a policy, (rounds, actions), over this data set's contexts."""

@@ -40,16 +40,12 @@ class Surprise(DirectMethod):
 
 @dataclass(frozen=True, slots=True)
 class DoublyRobust(Surprise):
-    """The model's expected reward under the policy, plus w times its error."""
-
     def values(self, rounds: PolicyRounds) -> FloatArray:
         return DirectMethod.values(self, rounds) + Surprise.values(self, rounds)
 
 
 @dataclass(frozen=True, slots=True)
 class SwitchDoublyRobust(DoublyRobust):
-    """Doubly robust if the weight is at most ``clip``, else the model alone."""
-
     clip: float
 
     def weights(self, rounds: PolicyRounds) -> FloatArray:
@@ -58,12 +54,10 @@ class SwitchDoublyRobust(DoublyRobust):
 
 @dataclass(frozen=True, slots=True)
 class OptimisticShrinkage(DoublyRobust):
-    """Doubly robust with w t/(w^2 + t) in place of w; t is the ``strength``."""
-
     strength: float
 
     def weights(self, rounds: PolicyRounds) -> FloatArray:
-        # w t/(w^2 + t) without squares that overflow.
+        # w t/(w^2 + t) with strength t, without squares that overflow.
         return np.asarray(rounds.weight / (1.0 + rounds.weight * (rounds.weight / self.strength)))
 
 

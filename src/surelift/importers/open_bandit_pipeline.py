@@ -34,10 +34,7 @@ def obp(
             raise UsageError(f"bandit_feedback has no {key!r}{hint}; it has {', '.join(map(str, bandit_feedback))}.")
     action = np.atleast_1d(np.asarray(bandit_feedback["action"]))
     position = bandit_feedback.get("position")
-    declared: dict[str, Any] = {
-        "reward": bandit_feedback["reward"], "propensity": bandit_feedback["pscore"], "action": action,
-        "reward_range": reward_range,
-    }  # fmt: skip
+    declared = {"reward": bandit_feedback["reward"], "propensity": bandit_feedback["pscore"], "action": action}
     if bandit_feedback.get("context") is not None:
         declared["contexts"] = bandit_feedback["context"]
     if bandit_feedback.get("pi_b") is not None:
@@ -47,7 +44,7 @@ def obp(
     policies = dict[str, Policy]()
     if action_dist is not None:
         policies[name] = as_policy(_select_position(action_dist, position, len(action), "action_dist"))
-    return Imported(Logs(**declared), policies)
+    return Imported(Logs(**declared, reward_range=reward_range), policies)
 
 
 def _select_position(shares: Any, position: Any, rounds: int, what: str) -> Any:

@@ -100,8 +100,6 @@ def _one_round_per_slate(rows: Logs, policies: Mapping[str, Policy]) -> Imported
             f"{tiny:,} of {len(log_propensity):,} slates have a probability below 1e-290, the product over their positions, "
             "which is too small to compute with; use weight='independent' if its assumption holds."
         )
-    logs = Logs(
-        reward=np.concatenate(rewards), log_propensity=log_propensity, reward_range=(rows.scale.low, rows.scale.high),
-        assumes=[PRODUCT],
-    )  # fmt: skip
+    span, reward = (rows.scale.low, rows.scale.high), np.concatenate(rewards)
+    logs = Logs(reward=reward, log_propensity=log_propensity, reward_range=span, assumes=[PRODUCT])
     return Imported(logs, {name: as_policy(np.concatenate(parts)) for name, parts in candidates.items()})

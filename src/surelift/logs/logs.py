@@ -12,9 +12,8 @@ import pyarrow as pa
 from surelift.errors import UsageError
 from surelift.logs.batch import Batch, Needs, Slice, Source
 from surelift.logs.clusters import whole_clusters
-from surelift.logs.declaration import Declaration
+from surelift.logs.declaration import Declaration, Scale
 from surelift.logs.embeddings import Known
-from surelift.logs.scale import Scale
 from surelift.logs.sources.recognise import open_source
 from surelift.logs.sources.remote import REMOTE
 

@@ -10,14 +10,23 @@ import pyarrow as pa
 from surelift.arrays import BoolArray, FloatArray, IntArray
 from surelift.errors import UsageError
 from surelift.logs import faults
-from surelift.logs.actions import NOWHERE, find_positions
 from surelift.logs.batch import Batch
 from surelift.logs.clusters import Clusters, cluster_starts
-from surelift.logs.columns import Numbers, decode, is_absent, is_list, is_text, list_to_vectors, to_numbers
+from surelift.logs.columns import (
+    NOWHERE,
+    Numbers,
+    decode,
+    find_positions,
+    is_absent,
+    is_list,
+    is_text,
+    list_to_vectors,
+    to_numbers,
+)
+from surelift.logs.declaration import Scale
 from surelift.logs.densities import DENSITIES, Density
 from surelift.logs.faults import FaultCounter, Reason
 from surelift.logs.fingerprint import RoundHashes
-from surelift.logs.scale import Scale
 from surelift.logs.vectors import Vectors
 
 if TYPE_CHECKING:

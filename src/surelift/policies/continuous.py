@@ -14,7 +14,7 @@ from surelift.logs.batch import Needs
 from surelift.logs.densities import DENSITIES, Density, density_from
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
-from surelift.policies.policy import Policy, Probabilities, single_probabilities
+from surelift.policies.policy import Policy, Probabilities, StoredPolicy, single_probabilities
 from surelift.policies.readers import Singles
 
 
@@ -100,11 +100,12 @@ class Binned(Policy):
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel(Policy):
+class Kernel(StoredPolicy):
     """A deterministic candidate, smoothed over nearby actions: an estimate of its value, with a bias."""
 
     column: str
     bandwidth: float
+    kind = "kernel"
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -126,9 +127,6 @@ class Kernel(Policy):
             values = np.exp(-0.5 * z * z) / (math.sqrt(2.0 * math.pi) * self.bandwidth)
         return single_probabilities(rounds, np.where(np.isfinite(values), values, 0.0), 0.0, subject)
 
-    def describe(self) -> dict[str, Any]:
-        return {"kind": "kernel", "column": self.column, "bandwidth": self.bandwidth}
-
 
 def binned(of: Any, edges: Any) -> Binned:
     """A density, or the column of a deterministic candidate's action, over bins between ``edges`` fixed in advance."""
@@ -136,8 +134,8 @@ def binned(of: Any, edges: Any) -> Binned:
         raise UsageError(f"binned takes a density or a column, not a {type(of).__name__}.")
     try:
         ends = tuple(float(edge) for edge in edges)
-    except (TypeError, ValueError) as error:
-        raise UsageError("the edges of bins must be one or more ascending numbers.") from error
+    except (TypeError, ValueError):
+        ends = ()
     if not ends or not all(map(math.isfinite, ends)) or any(not low < high for low, high in pairwise(ends)):
         raise UsageError("the edges of bins must be one or more ascending numbers.")
     return Binned(of, ends)

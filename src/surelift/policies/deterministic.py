@@ -1,7 +1,6 @@
 """Deterministic, epsilon-greedy and uniform policies."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -11,13 +10,14 @@ from surelift.logs.batch import Needs
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
-from surelift.policies.policy import Policy, Probabilities, action_counts, require_action, require_action_count
+from surelift.policies.policy import Probabilities, StoredPolicy, action_counts, require_action, require_action_count
 from surelift.policies.readers import Reader
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen(Policy):
+class Chosen(StoredPolicy):
     column: str
+    kind = "chosen"
 
     def needs(self, logs: Logs) -> Needs:
         require_action(logs, f"chosen({self.column!r})")
@@ -30,14 +30,12 @@ class Chosen(Policy):
     def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
         return peaked(rounds, self.positions(rounds, subject), exploration=0.0)
 
-    def describe(self) -> dict[str, Any]:
-        return {"kind": "chosen", "column": self.column}
-
 
 @dataclass(frozen=True, slots=True)
-class EpsilonGreedy(Policy):
+class EpsilonGreedy(StoredPolicy):
     greedy: Chosen | Reader
     epsilon: float
+    kind = "epsilon_greedy"
 
     def needs(self, logs: Logs) -> Needs:
         require_action(logs, "epsilon_greedy")
@@ -60,12 +58,11 @@ class EpsilonGreedy(Policy):
         logged = self.epsilon / np.maximum(scores.lengths, 1) + (1.0 - self.epsilon) * (first == rounds.action)
         return Probabilities(logged, vectors)
 
-    def describe(self) -> dict[str, Any]:
-        return {"kind": "epsilon_greedy", "epsilon": self.epsilon, "of": self.greedy.describe()}
-
 
 @dataclass(frozen=True, slots=True)
-class UniformPolicy(Policy):
+class UniformPolicy(StoredPolicy):
+    kind = "uniform"
+
     def needs(self, logs: Logs) -> Needs:
         require_action_count(logs, "uniform()")
         return Needs()
@@ -73,9 +70,6 @@ class UniformPolicy(Policy):
     def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
         layout, shares = rounds.logging, 1.0 / action_counts(rounds)
         return Probabilities(shares, None if layout is None else layout.replace_values(layout.spread(shares)))
-
-    def describe(self) -> dict[str, Any]:
-        return {"kind": "uniform"}
 
 
 def peaked(rounds: Rounds, positions: IntArray, *, exploration: float) -> Probabilities:

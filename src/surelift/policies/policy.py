@@ -1,7 +1,7 @@
 """The policy protocol: the probability of each round's logged action and, if known, of every action."""
 
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -54,6 +54,19 @@ class Policy(Protocol):
 
     def describe(self) -> dict[str, Any]:
         """The policy as it is stored in a certificate."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPolicy(Policy):
+    """A policy described by its kind, its own fields, and the policy or reader it is built from."""
+
+    kind: ClassVar[str]
+
+    def describe(self) -> dict[str, Any]:
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        own = {name: value for name, value in values.items() if not hasattr(value, "describe")}
+        inner = [value.describe() for value in values.values() if hasattr(value, "describe")]
+        return {"kind": self.kind, **own, **({"of": inner[0]} if inner else {})}
 
 
 def notes_of(policy: Policy, kind: Literal["assumes", "doubts"]) -> tuple[str, ...]:

@@ -197,8 +197,12 @@ def kept(rounds: Rounds, values: Any, subject: str) -> Singles | Vectors:
         return ragged
     numeric = not isinstance(values, pa.Array) and values.dtype.kind in "fiub" and values.ndim in (1, 2)
     if not numeric or len(values) != rounds.size:
+        if isinstance(values, pa.Array):
+            shown = f"{len(values):,} values of type {values.type}"
+        else:
+            shown = f"an array of shape {values.shape} and type {values.dtype}"
         raise UsageError(
-            f"{subject} gave {_shape(values)} for {rounds.size:,} rounds; "
+            f"{subject} gave {shown} for {rounds.size:,} rounds; "
             "it must give numbers of shape (rounds,) or (rounds, actions)."
         )
     tolerance = TOLERANCE_FLOAT32 if values.dtype in (np.float32, np.float16) else TOLERANCE
@@ -212,9 +216,3 @@ def kept(rounds: Rounds, values: Any, subject: str) -> Singles | Vectors:
         rounds.refuse(subject, faults.LIST_MISSING, np.ones(rounds.size, dtype=np.bool_), [])
     rounds.keep_vectors(vectors, subject)
     return vectors
-
-
-def _shape(values: Any) -> str:
-    if isinstance(values, pa.Array):
-        return f"{len(values):,} values of type {values.type}"
-    return f"an array of shape {values.shape} and type {values.dtype}"

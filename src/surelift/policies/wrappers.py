@@ -15,6 +15,7 @@ from surelift.policies.policy import (
     Limits,
     Policy,
     Probabilities,
+    StoredPolicy,
     require_action,
     single_probabilities,
     vector_probabilities,
@@ -23,19 +24,17 @@ from surelift.policies.readers import Reader
 
 
 @dataclass(frozen=True, slots=True)
-class Production(Policy):
+class Production(StoredPolicy):
     """The logging policy; every importance weight is 1."""
 
-    limits: Limits = Limits(0.0, 0.0)
+    limits = Limits(0.0, 0.0)
+    kind = "production"
 
     def needs(self, logs: Logs) -> Needs:
         return Needs()
 
     def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
         return Probabilities(rounds.propensity, rounds.logging_shares, np.zeros(rounds.size))
-
-    def describe(self) -> dict[str, Any]:
-        return {"kind": "production"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +55,10 @@ class Given(Policy):
 
 
 @dataclass(frozen=True, slots=True)
-class Softmax(Policy):
+class Softmax(StoredPolicy):
     scores: Reader
     temperature: float
+    kind = "softmax"
 
     def needs(self, logs: Logs) -> Needs:
         require_action(logs, "softmax")
@@ -77,14 +77,9 @@ class Softmax(Policy):
         values = exponentials / scores.spread(np.where(totals > 0, totals, 1.0))
         return vector_probabilities(rounds, scores.replace_values(values), subject)
 
-    def describe(self) -> dict[str, Any]:
-        return {"kind": "softmax", "temperature": self.temperature, "of": self.scores.describe()}
-
 
 @dataclass(frozen=True, slots=True)
-class Wrapper(Policy):
-    """A policy that needs what the one inside it needs."""
-
+class Wrapper(StoredPolicy):
     policy: Policy
 
     def needs(self, logs: Logs) -> Needs:
@@ -95,16 +90,16 @@ class Wrapper(Policy):
 class Direct(Wrapper):
     """A policy weighted by actions where others are weighted by embeddings, to compare the two."""
 
+    kind = "direct"
+
     def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
         return self.policy.probabilities(rounds, subject)
-
-    def describe(self) -> dict[str, Any]:
-        return {"kind": "direct", "of": self.policy.describe()}
 
 
 @dataclass(frozen=True, slots=True)
 class Blend(Wrapper):
     alpha: float
+    kind = "blend"
 
     @property
     def limits(self) -> Limits:
@@ -123,13 +118,11 @@ class Blend(Wrapper):
         values = (1.0 - self.alpha) * shares.values + self.alpha * other.vectors.values
         return Probabilities(logged, shares.replace_values(values), excess, self.alpha * other.short_of_one)
 
-    def describe(self) -> dict[str, Any]:
-        return {"kind": "blend", "alpha": self.alpha, "of": self.policy.describe()}
-
 
 @dataclass(frozen=True, slots=True)
 class Bounded(Wrapper):
     max_weight: float
+    kind = "bounded"
 
     @property
     def limits(self) -> Limits:
@@ -151,6 +144,3 @@ class Bounded(Wrapper):
         subject = f"{subject}, declared at most {self.max_weight:g}"
         rounds.refuse(subject, faults.MAX_WEIGHT, rounds.usable & above, largest)
         return probabilities
-
-    def describe(self) -> dict[str, Any]:
-        return {"kind": "bounded", "max_weight": self.max_weight, "of": self.policy.describe()}

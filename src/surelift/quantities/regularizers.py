@@ -29,9 +29,6 @@ class PolicyRounds:
     expected: FloatArray | None = None
     """Its expected prediction under the policy."""
 
-    def terms_per(self, divisor: FloatArray) -> FloatArray:
-        return np.asarray(self.terms / divisor)
-
 
 class Regularizer(Protocol):
     """Frozen and hashable: part of the key of its sums."""
@@ -106,7 +103,7 @@ class Shrinkage(PositiveParameter):
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
         # Divided by t throughout, so that the square of a large weight does not overflow.
-        return rounds.terms_per(1.0 + rounds.weight * (rounds.weight / self.strength))
+        return np.asarray(rounds.terms / (1.0 + rounds.weight * (rounds.weight / self.strength)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +117,7 @@ class Harmonic(Regularizer):
         share("strength", positive("strength", self.strength))
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
-        return rounds.terms_per(1.0 - self.strength + self.strength * rounds.weight)
+        return np.asarray(rounds.terms / (1.0 - self.strength + self.strength * rounds.weight))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +127,7 @@ class RepairedHarmonic(Harmonic):
     shrinks = True
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
-        return rounds.terms_per(np.maximum(1.0, 1.0 - self.strength + self.strength * rounds.weight))
+        return np.asarray(rounds.terms / np.maximum(1.0, 1.0 - self.strength + self.strength * rounds.weight))
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,8 +92,7 @@ def _csv(file: IO[bytes], rows: int) -> Iterator[Any]:
 def _json_lines(file: IO[bytes], rows: int) -> Iterator[Any]:
     from pyarrow import json
 
-    for chunk in _lines(file, rows):
-        yield json.read_json(io.BytesIO(chunk))
+    return (json.read_json(io.BytesIO(chunk)) for chunk in _lines(file, rows))
 
 
 def _arrow(file: IO[bytes], rows: int) -> Iterator[Any]:
