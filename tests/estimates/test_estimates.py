@@ -10,16 +10,15 @@ import pytest
 from hypothesis import given
 
 import surelift as sl
-from surelift.estimates import (
-    ESTIMATES,
+from surelift.estimates import ESTIMATES
+from surelift.estimates.plug_ins import (
     bias_bound,
     learning_suboptimality,
     selection_suboptimality,
     sub_gaussian_smoothing,
     variance_bound,
 )
-from surelift.quantities.regularizers import PolicyRounds
-from surelift.quantities.smoothing import Discrepancy, LinearDiscrepancy
+from surelift.quantities.regularizers import Discrepancy, LinearDiscrepancy, PolicyRounds
 from tests.laws import LAWS, from_law
 from tests.strategies import LoggedRounds, logged_rounds, smoothings
 

@@ -40,8 +40,8 @@ class ModelFeatures:
         vectors, missing = list_to_vectors(rounds.table[name])
         width = self._widths.setdefault(name, int(vectors.lengths[0]))
         wrong = missing | (vectors.lengths != width)
-        rounds.refuse(f"context {name!r} of the reward model", faults.CONTEXT_LENGTH, wrong, vectors.lengths)
         subject = f"context {name!r} of the reward model"
+        rounds.refuse(subject, faults.CONTEXT_LENGTH, wrong, vectors.lengths)
         if wrong.any():
             return np.full((rounds.size, width), np.nan)
         matrix = vectors.values.reshape(-1, width)
@@ -51,25 +51,21 @@ class ModelFeatures:
     def _read(self, rounds: Rounds, name: str) -> FloatArray:
         if rounds.size and is_list(rounds.table[name]):
             return self._vectors(rounds, name)
-        numbers = rounds.plain_numbers(name)
+        subject, numbers = f"context {name!r} of the reward model", rounds.plain_numbers(name)
         if name not in self._codes and name not in self._numeric:
             # Decided by the first entry, which is known before any other: later rounds must not change earlier features.
             entries = np.flatnonzero(~numbers.null)
             if len(entries) and not numbers.not_numeric[entries[0]]:
                 self._numeric.add(name)
         if (name in self._numeric and not numbers.not_numeric.any()) or numbers.null.all():
-            infinite = np.isinf(numbers.values)
-            rounds.refuse(f"context {name!r} of the reward model", faults.INFINITE, infinite, numbers.values)
+            rounds.refuse(subject, faults.INFINITE, np.isinf(numbers.values), numbers.values)
             return numbers.values
         if name in self._numeric or not is_text(decode(rounds.table[name])):
-            first = numbers.shown[int(np.argmax(numbers.not_numeric))].as_py()
-            rounds.refuse(f"context {name!r} of the reward model", faults.NOT_NUMERIC, numbers.not_numeric, first)
+            rounds.refuse(subject, faults.NOT_NUMERIC, numbers.not_numeric, numbers.shown)
             return numbers.values
         codes = self._codes.setdefault(name, {})
         encoded = decode(rounds.table[name]).dictionary_encode()
-        known = [
-            codes.setdefault(text, min(len(codes), MOST_CATEGORIES - 1)) for text in encoded.dictionary.to_pylist()
-        ]
+        texts = encoded.dictionary.to_pylist()
+        known = [codes.setdefault(text, min(len(codes), MOST_CATEGORIES - 1)) for text in texts]
         positions = np.asarray(pc.fill_null(encoded.indices, len(known)))
-        values: FloatArray = np.array([*known, np.nan])[positions]
-        return values
+        return np.asarray(np.array([*known, np.nan])[positions])

@@ -33,8 +33,6 @@ _WORTH_THREADS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class TrainingRounds:
-    """Rounds to train on."""
-
     features: FloatArray  # (rounds, contexts)
     categorical: tuple[bool, ...]
     """Which contexts hold category codes."""
@@ -44,16 +42,13 @@ class TrainingRounds:
     def only(self, chosen: Any) -> "TrainingRounds":
         return replace(self, features=self.features[chosen], action=self.action[chosen], reward=self.reward[chosen])
 
-    @classmethod
-    def joined(cls, parts: list["TrainingRounds"]) -> "TrainingRounds":
+    @staticmethod
+    def joined(parts: list["TrainingRounds"]) -> "TrainingRounds":
         if len(parts) == 1:
             return parts[0]
-        return cls(
-            np.concatenate([part.features for part in parts]),
-            parts[-1].categorical,
-            np.concatenate([part.action for part in parts]),
-            np.concatenate([part.reward for part in parts]),
-        )
+        names = ("features", "action", "reward")
+        joined: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        return replace(parts[-1], **joined)
 
 
 class Fitted:
@@ -61,12 +56,10 @@ class Fitted:
 
     def __init__(self, estimator: Any, training: TrainingRounds | None, actions: int) -> None:
         self._actions = actions
-        self._constant: float | None = 0.5
-        if training is None or len(training.reward) == 0:
-            return
-        first = float(training.reward[0])
-        if (training.reward == first).all():
-            self._constant = first
+        self._constant: float | None = (
+            0.5 if training is None or not len(training.reward) else float(training.reward[0])
+        )
+        if training is None or (training.reward == self._constant).all():
             return
         self._constant = None
         self._default, self._linear = estimator is None, isinstance(estimator, str)
@@ -128,11 +121,8 @@ class Fitted:
         """The contexts, with category codes one-hot encoded."""
         if not any(self._codes):
             return features
-        columns = [
-            _indicators(column, codes) if codes else column
-            for column, codes in zip(features.T, self._codes, strict=True)
-        ]
-        return np.column_stack(columns)
+        coded = zip(features.T, self._codes, strict=True)
+        return np.column_stack([_indicators(column, codes) if codes else column for column, codes in coded])
 
     @property
     def _classifies(self) -> bool:
@@ -142,8 +132,7 @@ class Fitted:
         if not self._classifies:
             return np.asarray(self._estimator.predict(design), dtype=np.float64)
         chances = np.asarray(self._estimator.predict_proba(design), dtype=np.float64)
-        expected: FloatArray = chances @ np.asarray(self._estimator.classes_, dtype=np.float64)
-        return expected
+        return np.asarray(chances @ np.asarray(self._estimator.classes_, dtype=np.float64))
 
 
 def _default_estimator(training: TrainingRounds, actions: int) -> Any:
@@ -168,8 +157,7 @@ def _one_thread() -> AbstractContextManager[Any]:
 
 def _indicators(codes: FloatArray | IntArray, count: int) -> FloatArray:
     """One-hot columns; all zero for a code not seen in training."""
-    indicators: FloatArray = (codes[:, None] == np.arange(count)).astype(np.float64)
-    return indicators
+    return np.asarray((codes[:, None] == np.arange(count)).astype(np.float64))
 
 
 def check_estimator(estimator: Any) -> Any:

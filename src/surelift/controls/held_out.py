@@ -1,20 +1,20 @@
-"""A reward model fitted on another log."""
+"""Reward models fitted on whole rounds held out: those of another log, or all but one fold of this one."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from surelift.controls.features import ModelFeatures
 from surelift.controls.fitting import Fitted, TrainingRounds, actions_of, name_of, training_needs, training_of
+from surelift.controls.model import Predictor, RewardModel
 from surelift.errors import LogsError, UsageError
-from surelift.logs.batch import Needs, Source
+from surelift.logs.batch import Needs, Slice, Source
 from surelift.logs.faults import refuse_faults
 from surelift.logs.fingerprint import Fingerprint, RoundHashes
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.logs.sources.files import Files
-from surelift.logs.sources.slice import Slice
 from surelift.logs.vectors import Vectors
 
 SAME_ROUNDS = (
@@ -24,12 +24,10 @@ SAME_ROUNDS = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FittedOn:
+class FittedOn(RewardModel):
     logs: Logs
     estimator: Any
-    predictable: ClassVar[bool] = True
-    in_order: ClassVar[bool] = False
-    assumes: ClassVar[str] = "the reward model was fitted on other rounds"
+    assumes = "the reward model was fitted on other rounds"
 
     def needs(self, logs: Logs) -> Needs:
         if _share_files(logs.source, self.logs.source):
@@ -48,7 +46,7 @@ class FittedOn:
         return {"model": "fitted on another log", "estimator": name_of(self.estimator)}
 
 
-class _HeldOutModel:
+class _HeldOutModel(Predictor):
     def __init__(self, model: FittedOn) -> None:
         self._features = ModelFeatures(model.logs.declaration.contexts or ())
         training, self._actions = whole_training(model.logs, self._features)
@@ -69,6 +67,43 @@ class _HeldOutModel:
     def finish(self) -> None:
         if self._learned == self._judged:
             raise UsageError(SAME_ROUNDS)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrossFitted(RewardModel):
+    """Each fold is predicted by a model fitted on the others. For point estimates only, never certificates."""
+
+    estimator: Any
+    folds: int
+    predictable = False
+    in_order = True
+    assumes = "nothing: it is never used in a certificate"
+
+    def needs(self, logs: Logs) -> Needs:
+        return training_needs(logs)
+
+    def start(self, logs: Logs) -> "_CrossFitting":
+        return _CrossFitting(self, logs)
+
+    def describe(self) -> dict[str, Any]:
+        return {"model": "cross-fitted", "estimator": name_of(self.estimator), "folds": self.folds}
+
+
+class _CrossFitting(Predictor):
+    def __init__(self, model: CrossFitted, logs: Logs) -> None:
+        self._features = ModelFeatures(logs.declaration.contexts or ())
+        training, actions = whole_training(logs, self._features)
+        fold = np.arange(len(training.reward)) % model.folds
+        self._models = [Fitted(model.estimator, training.only(fold != k), actions) for k in range(model.folds)]
+        self._actions = actions
+
+    def predictions(self, rounds: Rounds) -> Vectors:
+        training = training_of(rounds, self._features)
+        predicted = np.empty((rounds.size, self._actions))
+        fold = rounds.rows % len(self._models)
+        for k, model in enumerate(self._models):
+            predicted[fold == k] = model.predict(training.features[fold == k])
+        return Vectors.from_matrix(predicted, tolerance=0.0)
 
 
 def fingerprint_of(training: TrainingRounds) -> Fingerprint:

@@ -42,9 +42,8 @@ class Linear:
             count, mean = np.count_nonzero(action == a), reward[action == a].mean()
             middle = sums[a] / count
             covariance = products[a] - count * np.outer(middle, middle)
-            model.weights[a] = solve(
-                covariance + penalty * np.eye(width), with_reward[a] - count * mean * middle, assume_a="pos"
-            )
+            with_centred = with_reward[a] - count * mean * middle
+            model.weights[a] = solve(covariance + penalty * np.eye(width), with_centred, assume_a="pos")
             model.constants[a] = mean - middle @ model.weights[a]
         return model
 

@@ -1,24 +1,28 @@
-"""The reward-model protocol: for each round, the expected reward of every action, on [0, 1].
+"""The reward-model protocol: for each round, the expected reward of every action, on [0, 1]; and given predictions.
 
 In a certificate it complements the share in weight control (``controls/weights``) and may be arbitrarily wrong: only
 *when* it is known matters. It is predictable if a round's predictions were fixed before its action and reward.
 """
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.errors import LogsError
+from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import Needs
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
+from surelift.policies.policy import require_action
+from surelift.policies.readers import Reader
 
 CROSS_FITTED = (
     "a cross-fitted reward model gives point estimates, never a certificate: rounds of different folds depend on each "
     "other. Use models.refitted, models.fitted_on or models.given."
 )
+_SUBJECT = "the reward model"
 
 
 class Predictor(Protocol):
@@ -26,30 +30,27 @@ class Predictor(Protocol):
 
     def predictions(self, rounds: Rounds) -> Vectors:
         """The expected reward of each action in each round, on [0, 1], laid out like production's vectors."""
-        ...
 
     def finish(self) -> None:
         """Called after the last round; raises if the model was not allowed to predict these rounds."""
-        ...
+        return
 
 
 class RewardModel(Protocol):
-    predictable: ClassVar[bool]
+    predictable: ClassVar[bool] = True
     """Whether a certificate may use it."""
-    in_order: ClassVar[bool]
+    in_order: ClassVar[bool] = False
     """Whether it must see the rounds in order, in one process."""
     assumes: ClassVar[str]
     """What must be true for a certificate that uses it."""
 
     def needs(self, logs: Logs) -> Needs:
         """The columns to read; raises if these logs do not support this model."""
-        ...
 
     def start(self, logs: Logs) -> Predictor: ...
 
     def describe(self) -> dict[str, Any]:
         """The model as it is stored in a certificate."""
-        ...
 
 
 def within_range(predicted: FloatArray) -> FloatArray:
@@ -60,3 +61,30 @@ def within_range(predicted: FloatArray) -> FloatArray:
             "check its features, or drop the model and use weight control."
         )
     return np.clip(predicted, 0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenPredictions(RewardModel, Predictor):
+    """Expected rewards in the units of the reward (or cost) column, from a model not fitted on these rounds."""
+
+    reader: Reader
+    assumes = "the reward model was not fitted on these rounds"
+
+    def needs(self, logs: Logs) -> Needs:
+        require_action(logs, _SUBJECT)
+        return self.reader.needs(logs)
+
+    def start(self, logs: Logs) -> "GivenPredictions":
+        return self
+
+    def predictions(self, rounds: Rounds) -> Vectors:
+        predicted = self.reader.read(rounds, _SUBJECT)
+        if not isinstance(predicted, Vectors):
+            raise UsageError(f"{_SUBJECT} must predict a reward for every action: a list column, columns, or a matrix.")
+        rounds.check_vector_layout(predicted, _SUBJECT)
+        if rounds.faults.tallies:
+            return predicted.replace_values(np.zeros(len(predicted.values)))
+        return predicted.replace_values(within_range(rounds.logs.scale.unit(predicted.values)))
+
+    def describe(self) -> dict[str, Any]:
+        return {"model": "given", "of": self.reader.describe()}

@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from surelift.controls.cross_fitted import CrossFitted
 from surelift.controls.fitting import LINEAR, check_estimator
-from surelift.controls.held_out import FittedOn
-from surelift.controls.model import RewardModel
-from surelift.controls.predictions import GivenPredictions
+from surelift.controls.held_out import CrossFitted, FittedOn
+from surelift.controls.model import GivenPredictions, RewardModel
 from surelift.controls.refitted import Refitted
 from surelift.errors import UsageError
 from surelift.logs.logs import Logs

@@ -8,12 +8,13 @@ above 1.)
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from surelift.controls.features import ModelFeatures
 from surelift.controls.fitting import Fitted, TrainingRounds, actions_of, name_of, training_needs, training_of
+from surelift.controls.model import Predictor, RewardModel
 from surelift.errors import LogsError, UsageError
 from surelift.logs import faults
 from surelift.logs.batch import Needs
@@ -27,12 +28,11 @@ LAST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Refitted:
+class Refitted(RewardModel):
     estimator: Any
     """None for the default, gradient boosting; "linear" for one ridge regression per action."""
-    predictable: ClassVar[bool] = True
-    in_order: ClassVar[bool] = True
-    assumes: ClassVar[str] = "the rounds are in the order of their decisions"
+    in_order = True
+    assumes = "the rounds are in the order of their decisions"
 
     def needs(self, logs: Logs) -> Needs:
         if logs.declaration.time is None:
@@ -50,15 +50,13 @@ class Refitted:
         return {"model": "refitted", "estimator": name_of(self.estimator), "default": self.estimator is None}
 
 
-class _Refitting:
+class _Refitting(Predictor):
     def __init__(self, estimator: Any, features: ModelFeatures) -> None:
         self._estimator, self._features = estimator, features
-        self._seen = 0
-        self._due = FIRST
+        self._seen, self._due, self._actions = 0, FIRST, 0
         self._kept: list[TrainingRounds] = []
         self._latest: Any = None
         self._fitted: Fitted | None = None
-        self._actions = 0
 
     def predictions(self, rounds: Rounds) -> Vectors:
         training, times = training_of(rounds, self._features), rounds.times()
@@ -78,9 +76,8 @@ class _Refitting:
         parts, begin = [], 0
         for end in self._refits(times):
             parts.append(self._fitted.predict(training.features[begin:end]))
-            self._fitted = Fitted(
-                self._estimator, TrainingRounds.joined(self._kept).only(slice(self._seen + end)), self._actions
-            )
+            earlier = TrainingRounds.joined(self._kept).only(slice(self._seen + end))
+            self._fitted = Fitted(self._estimator, earlier, self._actions)
             begin = end
         parts.append(self._fitted.predict(training.features[begin:]))
         self._seen += rounds.size
@@ -88,9 +85,6 @@ class _Refitting:
         if self._due > LAST:
             self._kept = []
         return Vectors.from_matrix(np.concatenate(parts), tolerance=0.0)
-
-    def finish(self) -> None:
-        pass
 
     def _refits(self, times: Any) -> Iterator[int]:
         """Where in the batch a refit is due: at the first round of a timestamp, so that simultaneous rounds share a model.

@@ -36,6 +36,22 @@ class WeightControl:
 
 
 @dataclass(frozen=True, slots=True)
+class MaxWeightControl:
+    """Control by a known maximum weight W: the share of each policy's excess weight (the weight minus 1) it subtracts.
+
+    If production supports every action of the policy, w - 1 has mean zero, so phi = w r - rho (w - 1) has the mean of w r,
+    and phi >= -rho (W - 1). It needs only the logged probabilities, and a W that follows from how the policy is built.
+    Without full support it would be false, not loose; giving no action more than W times production's probability ensures
+    it.
+    """
+
+    shares: tuple[tuple[str, float], ...]
+
+    def adjustment(self, weights: Mapping[str, Weights]) -> FloatArray:
+        return sum((-share * weights[name].excess for name, share in self.shares), start=np.zeros(1))
+
+
+@dataclass(frozen=True, slots=True)
 class TakenOff:
     """The control before capping: of the logged action, and of every action times its share, laid out as ``logging``."""
 
@@ -46,8 +62,7 @@ class TakenOff:
     def adjustment(self, cap: float) -> FloatArray:
         """What is added to a term: minus the capped control, plus its mean over all actions."""
         mean = self.logging.fold(np.add, np.minimum(self.expected, cap * self.logging.values), empty=0.0)
-        adjustment: FloatArray = mean - np.minimum(self.taken, cap)
-        return adjustment
+        return np.asarray(mean - np.minimum(self.taken, cap))
 
 
 class KnownDistributions:
@@ -80,8 +95,10 @@ class KnownDistributions:
     def taken_off(
         self, quantity: Quantity, candidate: str, *, share: float, by_model: bool, smallest: Mapping[str, float]
     ) -> TakenOff:
-        """The control of a term before capping."""
-        everywhere, logged = (None, None) if not by_model else self._predictions()
+        everywhere = logged = None
+        if by_model:
+            assert self._predicted is not None
+            everywhere, logged = self._predicted.values, self._predicted.at(self._action)
         expected = np.zeros(len(self._logging.values))
         for name, part in quantity.taken_off(candidate, share, everywhere).items():
             expected += part * (self._vectors_of(name).values - smallest[name] * self._logging.values)
@@ -90,10 +107,6 @@ class KnownDistributions:
             # From the excess: a smallest weight near 1 would be lost in the rounding of the weight.
             taken += part * (self.weights(name).excess + (1.0 - smallest[name]))
         return TakenOff(taken, expected, self._logging)
-
-    def _predictions(self) -> tuple[FloatArray, FloatArray]:
-        assert self._predicted is not None
-        return self._predicted.values, self._predicted.at(self._action)
 
 
 def overstated(rounds: Rounds) -> FloatArray:

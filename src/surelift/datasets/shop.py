@@ -13,6 +13,7 @@ from surelift.logs.logs import Logs
 VISITORS = {"new": 0.5, "returning": 0.35, "loyal": 0.15}
 DEVICES = {"phone": 0.65, "desktop": 0.35}
 DAYPARTS = {"day": 0.6, "evening": 0.4}
+CONTEXTS = ("visitor", "device", "daypart")
 ITEMS = ("boots", "coat", "dress", "gloves", "hat", "jeans", "scarf", "shirt", "socks", "sweater")
 CANDIDATES = ("better", "slight", "worse")
 SEED = 20240523
@@ -35,7 +36,7 @@ class Shop:
         """The arguments of ``Logs`` for this table."""
         return {
             "reward": "click", "propensity": "propensity", "action": "item", "actions": list(ITEMS),
-            "contexts": ["visitor", "device", "daypart"], "time": "time",
+            "contexts": list(CONTEXTS), "time": "time",
         }  # fmt: skip
 
     @staticmethod
@@ -56,17 +57,14 @@ def shop(rounds: int = 20_000, *, seed: int = SEED) -> Shop:
     truth = {name: float((shares[:, None] * matrix * clicks).sum()) for name, matrix in policies.items()}
 
     rng = np.random.default_rng(seed)
-    context = _draw(np.broadcast_to(shares, (rounds, len(shares))), rng.random(rounds))
-    item = _draw(policies["production"][context], rng.random(rounds))
+    context = draw(np.broadcast_to(shares, (rounds, len(shares))), rng.random(rounds))
+    item = draw(policies["production"][context], rng.random(rounds))
     click = (rng.random(rounds) < clicks[context, item]).astype(np.int8)
     seconds = np.sort(np.floor(rng.random(rounds) * _SECONDS)).astype(np.int64)
-    visitor, device, daypart = (np.array(part)[context] for part in zip(*contexts, strict=True))
     table = pa.table(
         {
             "time": pa.array(np.datetime64("2024-03-04T00:00:00", "s") + seconds),
-            "visitor": visitor,
-            "device": device,
-            "daypart": daypart,
+            **{name: np.array(part)[context] for name, part in zip(CONTEXTS, zip(*contexts, strict=True), strict=True)},
             "item": np.array(ITEMS)[item],
             "click": click,
             "propensity": policies["production"][context, item],
@@ -81,8 +79,7 @@ def _click_rates(contexts: int) -> FloatArray:
     rng = np.random.default_rng(1)
     popularity = np.linspace(-3.4, -1.9, len(ITEMS))
     taste = 1.6 * (rng.random((contexts, len(ITEMS))) - 0.5)
-    rates: FloatArray = 1.0 / (1.0 + np.exp(-(popularity + taste)))
-    return rates
+    return np.asarray(1.0 / (1.0 + np.exp(-(popularity + taste))))
 
 
 def _policies(clicks: FloatArray) -> dict[str, FloatArray]:
@@ -90,26 +87,21 @@ def _policies(clicks: FloatArray) -> dict[str, FloatArray]:
     popularity = np.broadcast_to(clicks.mean(axis=0), clicks.shape)
     hunch = np.random.default_rng(2).random(clicks.shape)
     return {
-        "production": _explore(_softmax(10.0 * popularity), 0.2),
-        "better": _explore(_softmax(30.0 * clicks), 0.05),
-        "slight": _explore(_softmax(10.0 * popularity + 4.0 * (clicks - popularity) + 1.2 * hunch), 0.1),
-        "worse": _explore(_softmax(-12.0 * clicks), 0.05),
+        "production": _softmax(10.0 * popularity, 0.2),
+        "better": _softmax(30.0 * clicks, 0.05),
+        "slight": _softmax(10.0 * popularity + 4.0 * (clicks - popularity) + 1.2 * hunch, 0.1),
+        "worse": _softmax(-12.0 * clicks, 0.05),
     }
 
 
-def _softmax(scores: FloatArray) -> FloatArray:
+def _softmax(scores: FloatArray, epsilon: float) -> FloatArray:
+    """Softmax of the scores, with a uniformly random item with probability ``epsilon``."""
     exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
-    shares: FloatArray = exponentials / exponentials.sum(axis=1, keepdims=True)
-    return shares
+    shares = exponentials / exponentials.sum(axis=1, keepdims=True)
+    return np.asarray((1.0 - epsilon) * shares + epsilon / scores.shape[1])
 
 
-def _explore(policy: FloatArray, epsilon: float) -> FloatArray:
-    explored: FloatArray = (1.0 - epsilon) * policy + epsilon / policy.shape[1]
-    return explored
-
-
-def _draw(distributions: FloatArray, uniforms: FloatArray) -> IntArray:
+def draw(distributions: FloatArray, uniforms: FloatArray) -> IntArray:
     """One position per row, by inversion: ``uniforms`` is the only randomness."""
     inner = np.cumsum(distributions, axis=1)[:, :-1]
-    positions: IntArray = (uniforms[:, None] >= inner).sum(axis=1)
-    return positions
+    return np.asarray((uniforms[:, None] >= inner).sum(axis=1))

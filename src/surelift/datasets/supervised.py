@@ -8,8 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from surelift.arrays import FloatArray, IntArray
+from surelift.datasets.shop import draw
 from surelift.errors import UsageError
 from surelift.logs.logs import Logs
+
+Labels = Sequence[Any] | npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +28,15 @@ class BanditFeedback:
     expected_rewards: FloatArray  # (rounds, actions)
 
     def logs(self) -> Logs:
-        rows = np.arange(len(self.action))
-        return Logs(
-            reward=self.reward, propensity=self.logging[rows, self.action], action=self.action, logging=self.logging,
-            contexts=self.features,
-        )  # fmt: skip
+        columns = {"reward": self.reward, "action": self.action, "logging": self.logging, "contexts": self.features}
+        return Logs(**columns, propensity=self.logging[np.arange(len(self.action)), self.action])
 
     def true_value(self, policy: FloatArray) -> float:
         """The expected reward of a policy, (rounds, actions), over this data set's contexts."""
         return float((policy * self.expected_rewards).sum(axis=1).mean())
 
 
-def encode_labels(labels: Sequence[Any] | npt.NDArray[Any]) -> tuple[IntArray, tuple[str, ...]]:
+def encode_labels(labels: Labels) -> tuple[IntArray, tuple[str, ...]]:
     """Labels as positions among their strings in sorted order.
 
     >>> encode_labels(["b", "a", "b"])[1]
@@ -52,22 +52,22 @@ def ideal_policy(codes: IntArray, actions: int, *, temperature: float) -> FloatA
     >>> ideal_policy(np.array([1]), 2, temperature=1.0).round(3).tolist()
     [[0.269, 0.731]]
     """
-    return _peaked_policy(codes, actions, temperature)
+    if not temperature > 0:
+        raise UsageError(f"temperature must be positive, but is {temperature}.")
+    # Relative to the peak, so that a small temperature does not overflow.
+    policy = np.full((len(codes), actions), np.exp(-1.0 / temperature))
+    policy[np.arange(len(codes)), codes] = 1.0
+    return np.asarray(policy / policy.sum(axis=1, keepdims=True))
 
 
 def faulty_policy(codes: IntArray, actions: int, *, temperature: float, faulty: Sequence[int] = (0, 1)) -> FloatArray:
     """The same, but for the labels in ``faulty`` the peak is on the next label, a wrong one."""
     shifted = np.where(np.isin(codes, list(faulty)), (codes + 1) % actions, codes)
-    return _peaked_policy(shifted, actions, temperature)
+    return ideal_policy(shifted, actions, temperature=temperature)
 
 
 def supervised_to_bandit(
-    features: FloatArray,
-    labels: Sequence[Any] | npt.NDArray[Any],
-    logging: FloatArray,
-    *,
-    noise: float = 0.0,
-    rng: np.random.Generator,
+    features: FloatArray, labels: Labels, logging: FloatArray, *, noise: float = 0.0, rng: np.random.Generator
 ) -> BanditFeedback:
     """Let a logging policy, (rounds, labels), choose a label per row; the right one pays with probability 1 - noise.
 
@@ -83,18 +83,6 @@ def supervised_to_bandit(
     expected = np.full(logging.shape, noise)
     rows = np.arange(len(codes))
     expected[rows, codes] = 1.0 - noise
-    inner = np.cumsum(logging, axis=1)[:, :-1]
-    action: IntArray = (rng.random(len(codes))[:, None] >= inner).sum(axis=1)
+    action = draw(logging, rng.random(len(codes)))
     reward = (rng.random(len(codes)) < expected[rows, action]).astype(np.float64)
     return BanditFeedback(np.asarray(features), actions, action, reward, logging, expected)
-
-
-def _peaked_policy(peaks: IntArray, actions: int, temperature: float) -> FloatArray:
-    if not temperature > 0:
-        raise UsageError(f"temperature must be positive, but is {temperature}.")
-    # Relative to the peak, so that a small temperature does not overflow.
-    off_peak = np.exp(-1.0 / temperature)
-    policy = np.full((len(peaks), actions), off_peak)
-    policy[np.arange(len(peaks)), peaks] = 1.0
-    shares: FloatArray = policy / policy.sum(axis=1, keepdims=True)
-    return shares

@@ -6,8 +6,8 @@ from surelift.decisions.check import check
 from surelift.decisions.compare import compare
 from surelift.errors import UsageError
 from surelift.logs.logs import Logs
-from surelift.policies.direct import Direct
 from surelift.policies.resolve import name_policies
+from surelift.policies.wrappers import Direct
 from surelift.questions.options import check_delta
 from surelift.questions.question import Progress, require_logs
 from surelift.results.embedding import EmbeddingHealth, EmbeddingTrial

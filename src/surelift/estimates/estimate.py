@@ -4,19 +4,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from surelift.errors import LogsError
 from surelift.quantities.regularizers import Plain, Regularizer
-from surelift.statistics.plan import Moment
-from surelift.statistics.sums import TermSums
+from surelift.statistics.plan import MEAN, Moment, Term
+from surelift.statistics.sums import Sums, TermSums
 
 
-def mean(sums: TermSums, moment: Moment) -> float:
-    return sums.mean(moment)
+def plain_mean(sums: Sums, term: Term) -> float:
+    """The mean of a quantity's terms: inverse propensity scoring for a value (the paper, Equation 2)."""
+    return sums.of(term).mean(MEAN)
+
+
+def self_normalised(sums: TermSums, moment: Moment) -> float:
+    """The sum of w r over the sum of w."""
+    if sums.weights.total <= 0.0:
+        raise LogsError("the policy would never take any logged action, so the self-normalised estimate is undefined.")
+    return sums.moments[moment] / sums.weights.total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A row of the table of estimates."""
-
     says: str
     """A one-sentence description."""
     seen: str
@@ -26,7 +33,7 @@ class Estimate:
     """The regularizer's hyperparameter."""
     besides: tuple[Regularizer, ...] = ()
     """Further regularizers its value needs."""
-    value: Callable[[TermSums, Moment], float] = mean
+    value: Callable[[TermSums, Moment], float] = TermSums.mean
 
     @property
     def asks_model(self) -> bool:

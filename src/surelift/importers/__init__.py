@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from surelift.errors import UsageError
-from surelift.importers.imported import Imported
+from surelift.importers.events import Imported
 from surelift.importers.open_bandit_pipeline import obp, open_bandit
-from surelift.importers.predictions import predictions
 from surelift.importers.slates import slates
-from surelift.importers.vw import cb, cb_adf, dsjson
+from surelift.importers.vw import cb, cb_adf, dsjson, predictions
 from surelift.logs.logs import Logs
 
 __all__ = [
@@ -24,14 +23,7 @@ FORMATS: dict[str, Callable[..., Imported]] = {
     "cb_adf": cb_adf,
     "open-bandit": open_bandit,
 }
-_ENDINGS = {
-    ".dsjson": "dsjson",
-    ".dsjson.gz": "dsjson",
-    ".cb": "cb",
-    ".cb.gz": "cb",
-    ".cb_adf": "cb_adf",
-    ".cb_adf.gz": "cb_adf",
-}
+_ENDINGS = {f".{kind}{zipped}": kind for kind in ("dsjson", "cb", "cb_adf") for zipped in ("", ".gz")}
 
 
 def format_of(path: str | Path) -> str | None:
@@ -45,7 +37,6 @@ def format_of(path: str | Path) -> str | None:
 
 
 def read(kind: str, paths: Sequence[str | Path], **options: Any) -> Imported:
-    """Read files in a named format."""
     if kind not in FORMATS:
         raise UsageError(f"unknown format {kind!r}; choose from {', '.join(FORMATS)}.")
     known = inspect.signature(FORMATS[kind]).parameters

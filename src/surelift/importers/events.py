@@ -1,9 +1,10 @@
-"""Rounds from files of one event per line (or several lines), read in pieces; invalid lines are counted and rejected."""
+"""Rounds from files of one event per line (or several lines), read in pieces, and the result of an import."""
 
 import gzip
+import io
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,13 @@ import pyarrow as pa
 from surelift.arrays import ArrowTable
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
-from surelift.logs.sources.files import expand
+from surelift.logs.logs import Logs
+from surelift.logs.sources.files import expand, name_of_files
+from surelift.policies.policy import Policy
+from surelift.saving import write_beside
 
 BYTES_PER_PIECE = 1 << 24
+Paths = str | Path | Sequence[str | Path]
 
 
 @dataclass(slots=True)
@@ -23,23 +28,19 @@ class Found:
     """What was not read: invalid lines by reason, with the first of each, and lines that are not decisions."""
 
     broken: Counter[str] = field(default_factory=Counter)
-    first: dict[str, tuple[str, int, str]] = field(default_factory=dict)
-    """By reason: the file, the line number from 1, and the line."""
+    first: dict[str, str] = field(default_factory=dict)
+    """The first invalid line, by reason."""
     left_out: Counter[str] = field(default_factory=Counter)
 
     def breaks(self, reason: str, path: str, line: int, text: str) -> None:
         self.broken[reason] += 1
-        if reason not in self.first:
-            self.first[reason] = (path, line, text if len(text) <= 80 else f"{text[:77]}...")
+        shown = text if len(text) <= 80 else f"{text[:77]}..."
+        self.first.setdefault(reason, f"the first is line {line:,} of {path}: {shown!r}")
 
     def refuse(self, what: str) -> None:
         if not self.broken:
             return
-        lines = "\n".join(
-            f"- {count:,} {reason}; the first is line {self.first[reason][1]:,} of {self.first[reason][0]}: "
-            f"{self.first[reason][2]!r}"
-            for reason, count in self.broken.most_common()
-        )
+        lines = "\n".join(f"- {count:,} {reason}; {self.first[reason]}" for reason, count in self.broken.most_common())
         raise LogsError(
             f"{self.broken.total():,} events cannot be read as {what}:\n{lines}\nFix them, or drop such events by a rule "
             "that does not depend on their rewards; nothing was computed."
@@ -50,7 +51,7 @@ Parse = Callable[[list[tuple[int, bytes]], str, Found], ArrowTable]
 
 
 class Events:
-    """A source of rounds for ``Logs``.
+    """A source of rounds for ``Logs``; invalid lines are counted and rejected.
 
     ``parse`` turns numbered lines into a table and reports what it could not read; ``ends`` says after which lines a piece
     may end, if an event has several lines.
@@ -59,13 +60,7 @@ class Events:
     ordered = True
 
     def __init__(
-        self,
-        paths: str | Path | Sequence[str | Path],
-        *,
-        what: str,
-        schema: pa.Schema,
-        parse: Parse,
-        ends: Callable[[bytes], bool] | None = None,
+        self, paths: Paths, *, what: str, schema: pa.Schema, parse: Parse, ends: Callable[[bytes], bool] | None = None
     ) -> None:
         self.paths = files_of(paths)
         self.what = what
@@ -76,9 +71,7 @@ class Events:
 
     @property
     def called(self) -> str:
-        """The name of the file, or of the first of several."""
-        more = len(self.paths) - 1
-        return Path(self.paths[0]).name + (f" and {more:,} more" if more else "")
+        return name_of_files(self.paths)
 
     def column_names(self) -> list[str]:
         return list(self._schema.names)
@@ -115,6 +108,11 @@ class Events:
             yield lines
 
 
+def to_table(rows: list[tuple[Any, ...]], schema: pa.Schema) -> ArrowTable:
+    columns = zip(*rows, strict=True) if rows else [()] * len(schema)
+    return pa.table(dict(zip(schema.names, columns, strict=True)), schema=schema)
+
+
 def files_of(paths: Any) -> list[str]:
     """The files that paths, folders and globs expand to."""
     listed = [paths] if isinstance(paths, str | Path) else paths
@@ -130,3 +128,26 @@ def numbered(path: str) -> Iterator[tuple[int, bytes]]:
             yield from enumerate(file, start=1)
     except (OSError, EOFError, zlib.error) as error:
         raise LogsError(f"{path} cannot be read: {error}. It may be truncated. Nothing was computed.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The logs, and the policies that come with the format."""
+
+    logs: Logs
+    policies: Mapping[str, Policy] = field(default_factory=dict)
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """Lines that are not decisions, by reason, from the last complete pass."""
+        return dict(self.logs.source.left_out) if isinstance(self.logs.source, Events) else {}
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write the rounds as a Parquet table, which is faster to read again."""
+        import pyarrow.parquet as pq
+
+        names = tuple(self.logs.column_names())
+        tables = [batch.table for batch in self.logs.source.batches(Needs(read=names))]
+        buffer = io.BytesIO()
+        pq.write_table(pa.concat_tables(tables), buffer)
+        write_beside(path, buffer.getvalue(), what="the table")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from surelift.errors import UsageError
-from surelift.importers.imported import Imported
+from surelift.importers.events import Imported
 from surelift.logs.logs import Logs
 from surelift.policies.policy import Policy
 from surelift.policies.resolve import as_policy, uniform
@@ -34,21 +34,17 @@ def obp(
             raise UsageError(f"bandit_feedback has no {key!r}{hint}; it has {', '.join(map(str, bandit_feedback))}.")
     action = np.atleast_1d(np.asarray(bandit_feedback["action"]))
     position = bandit_feedback.get("position")
-    declared: dict[str, Any] = {
-        "reward": bandit_feedback["reward"], "propensity": bandit_feedback["pscore"], "action": action,
-        "reward_range": reward_range,
-    }  # fmt: skip
+    declared = {"reward": bandit_feedback["reward"], "propensity": bandit_feedback["pscore"], "action": action}
     if bandit_feedback.get("context") is not None:
         declared["contexts"] = bandit_feedback["context"]
     if bandit_feedback.get("pi_b") is not None:
         declared["logging"] = _select_position(bandit_feedback["pi_b"], position, len(action), "pi_b")
     elif bandit_feedback.get("n_actions") is not None:
         declared["action_count"] = bandit_feedback["n_actions"]
-    policies: dict[str, Policy] = (
-        {} if action_dist is None
-        else {name: as_policy(_select_position(action_dist, position, len(action), "action_dist"))}
-    )  # fmt: skip
-    return Imported(Logs(**declared), policies)
+    policies = dict[str, Policy]()
+    if action_dist is not None:
+        policies[name] = as_policy(_select_position(action_dist, position, len(action), "action_dist"))
+    return Imported(Logs(**declared, reward_range=reward_range), policies)
 
 
 def _select_position(shares: Any, position: Any, rounds: int, what: str) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from surelift.arrays import FloatArray
 from surelift.errors import LogsError, UsageError
-from surelift.importers.imported import Imported
+from surelift.importers.events import Imported
 from surelift.logs.batch import Needs
 from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
 from surelift.logs.logs import Logs
@@ -70,16 +70,13 @@ def slates(
 
 def _one_round_per_slate(rows: Logs, policies: Mapping[str, Policy]) -> Imported:
     """Multiply the probabilities of each slate's positions."""
-    needs = Needs()
-    for policy in policies.values():
-        needs = needs + policy.needs(rows)
+    needs = sum((policy.needs(rows) for policy in policies.values()), start=Needs())
     rewards, chances, candidates = (
         list[FloatArray](),
         list[FloatArray](),
         {name: list[FloatArray]() for name in policies},
     )
-    invalid: dict[Fault, Tally] = {}
-    count = 0
+    invalid, count = dict[Fault, Tally](), 0
     for batch in rows.batches(needs):
         rounds = Rounds(rows, batch)
         logged = {name: policy.probabilities(rounds, f"policy {name!r}").logged for name, policy in policies.items()}
@@ -98,14 +95,11 @@ def _one_round_per_slate(rows: Logs, policies: Mapping[str, Policy]) -> Imported
     if not rewards:
         raise LogsError("these logs are empty: they contain no slate.")
     log_propensity = np.concatenate(chances)
-    if (log_propensity < SMALLEST).any():
-        tiny = int((log_propensity < SMALLEST).sum())
+    if tiny := int((log_propensity < SMALLEST).sum()):
         raise LogsError(
             f"{tiny:,} of {len(log_propensity):,} slates have a probability below 1e-290, the product over their positions, "
             "which is too small to compute with; use weight='independent' if its assumption holds."
         )
-    logs = Logs(
-        reward=np.concatenate(rewards), log_propensity=log_propensity, reward_range=(rows.scale.low, rows.scale.high),
-        assumes=[PRODUCT],
-    )  # fmt: skip
+    span, reward = (rows.scale.low, rows.scale.high), np.concatenate(rewards)
+    logs = Logs(reward=reward, log_propensity=log_propensity, reward_range=span, assumes=[PRODUCT])
     return Imported(logs, {name: as_policy(np.concatenate(parts)) for name, parts in candidates.items()})

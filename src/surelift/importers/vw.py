@@ -1,4 +1,4 @@
-"""Vowpal Wabbit's logs as ``Logs``: rewards are negative costs."""
+"""Vowpal Wabbit's logs as ``Logs``, whose rewards are negative costs, and its predictions as policies."""
 
 import re
 from collections.abc import Sequence
@@ -6,14 +6,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from surelift.importers import dsjson_lines, vw_text
-from surelift.importers.events import Events, files_of, numbered
-from surelift.importers.imported import Imported
+import pyarrow as pa
+
+from surelift.errors import LogsError, UsageError
+from surelift.importers import vw_lines
+from surelift.importers.events import Events, Imported, Paths, files_of, numbered
 from surelift.logs.logs import Logs
+from surelift.policies.readers import Array
 from surelift.policies.resolve import chosen, uniform
+from surelift.policies.wrappers import Given
 
 DROPPED = re.compile(rb'"pdrop"\s*:\s*0*\.?0*[1-9]')
-Paths = str | Path | Sequence[str | Path]
+_LABEL: dict[str, Any] = {"reward": "reward", "propensity": "propensity", "action": "action"}
 
 
 def dsjson(
@@ -26,15 +30,13 @@ def dsjson(
     """
     files = files_of(paths)
     sampled = rounds_before_sampling is not None or _has_dropped_events(files)
-    parse = partial(dsjson_lines.parse, sampled=sampled)
-    source = Events(files, what="dsjson", schema=dsjson_lines.SCHEMA, parse=parse)
-    declared: dict[str, Any] = {
-        "reward": "reward", "propensity": "propensity", "action": "action", "logging": "logging",
-        "reward_range": reward_range,
-    }  # fmt: skip
+    parse = partial(vw_lines.parse_dsjson, sampled=sampled)
+    source = Events(files, what="dsjson", schema=vw_lines.DSJSON, parse=parse)
+    declared = {**_LABEL, "logging": "logging", "reward_range": reward_range}
     if sampled:
         declared |= {"keep_probability": "keep_probability", "rounds_before_sampling": rounds_before_sampling}
-    return Imported(Logs(source, **declared), {"first": chosen("first_action"), "uniform": uniform()})
+    logs = Logs(source, **declared)
+    return Imported(logs, {"first": chosen("first_action"), "uniform": uniform()})
 
 
 def _has_dropped_events(files: Sequence[str]) -> bool:
@@ -44,21 +46,43 @@ def _has_dropped_events(files: Sequence[str]) -> bool:
 
 def cb(paths: Paths, *, reward_range: tuple[float, float] = (0, 1), action_count: int | None = None) -> Imported:
     """A log in VW's ``cb`` text; with ``action_count``, a uniform policy over that many actions is a candidate."""
-    source = Events(paths, what="cb text", schema=vw_text.CB, parse=vw_text.parse_cb)
-    logs = Logs(
-        source, reward="reward", propensity="propensity", action="action", action_count=action_count,
-        reward_range=reward_range,
-    )  # fmt: skip
+    source = Events(paths, what="cb text", schema=vw_lines.CB, parse=vw_lines.parse_cb)
+    logs = Logs(source, **_LABEL, action_count=action_count, reward_range=reward_range)
     return Imported(logs, {} if action_count is None else {"uniform": uniform()})
 
 
 def cb_adf(paths: Paths, *, reward_range: tuple[float, float] = (0, 1)) -> Imported:
     """A log in VW's ``cb_adf`` text, with two candidates: always the first action, and uniform."""
     source = Events(
-        paths, what="cb_adf text", schema=vw_text.ADF, parse=vw_text.parse_adf, ends=lambda line: not line.strip()
+        paths, what="cb_adf text", schema=vw_lines.ADF, parse=vw_lines.parse_adf, ends=lambda line: not line.strip()
     )
-    logs = Logs(
-        source, reward="reward", propensity="propensity", action="action", action_count="action_count",
-        reward_range=reward_range,
-    )  # fmt: skip
+    logs = Logs(source, **_LABEL, action_count="action_count", reward_range=reward_range)
     return Imported(logs, {"first": chosen("first_action"), "uniform": uniform()})
+
+
+def predictions(path: str | Path) -> Given:
+    """A policy from a file that ``-p`` wrote, in the order of the events, ``0:0.8,1:0.2`` or ``0.8,0.2`` per line.
+
+    Blank lines, which ``cb_explore_adf`` writes after every event, are skipped.
+    """
+    rows: list[list[float]] = []
+    if not Path(path).is_file():
+        raise UsageError(f"the predictions {path} cannot be read: the file does not exist.")
+    for number, line in numbered(str(path)):
+        if line.strip():
+            rows.append(_shares(line.decode(errors="replace").strip(), f"line {number:,} of {path}"))
+    return Given(Array(pa.array(rows, pa.list_(pa.float64()))))
+
+
+def _shares(line: str, location: str) -> list[float]:
+    # A tag may follow the numbers.
+    parts = line.split()[0].split(",")
+    try:
+        if ":" not in line.split()[0]:
+            return [float(part) for part in parts]
+        by_action = {int(action): float(share) for action, share in (part.split(":") for part in parts)}
+    except ValueError as error:
+        raise LogsError(f"{location} has no action probabilities: {line[:80]!r}. Nothing was computed.") from error
+    if sorted(by_action) != list(range(len(parts))):
+        raise LogsError(f"{location} must list each action from 0 once: {line[:80]!r}. Nothing was computed.")
+    return [by_action[action] for action in range(len(parts))]

@@ -1,10 +1,13 @@
-"""A batch of rounds as a table with its origin, and the protocol of every source of batches."""
+"""A batch of rounds as a table with its origin, the protocol of every source of batches, and a slice of one."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from surelift.arrays import ArrowTable, BoolArray
+from surelift.errors import LogsError
 
 ROWS_PER_BATCH = 1 << 16
 
@@ -51,3 +54,53 @@ class Source(Protocol):
     def batches(self, needs: Needs) -> Iterator[Batch]: ...
 
     def count(self) -> int: ...
+
+
+@dataclass(slots=True)
+class Slice:
+    """The rows from ``first`` to ``last`` (exclusive)."""
+
+    source: Source
+    first: int
+    last: int
+    ordered: bool = True
+
+    def column_names(self) -> list[str]:
+        return self.source.column_names()
+
+    def overlaps(self, other: Source) -> bool:
+        """Whether the two share rows of the same source."""
+        other_slice = other if isinstance(other, Slice) else Slice(other, 0, sys.maxsize)
+        return other_slice.source is self.source and self.first < other_slice.last and other_slice.first < self.last
+
+    def count(self) -> int:
+        return max(0, min(self.last, self.source.count()) - self.first)
+
+    def batches(self, needs: Needs) -> Iterator[Batch]:
+        for batch in self.source.batches(needs):
+            begin = max(self.first - batch.start, 0)
+            end = min(self.last - batch.start, batch.table.num_rows)
+            if batch.start >= self.last:
+                break
+            if begin < end:
+                yield replace(batch, table=batch.table.slice(begin, end - begin), start=batch.start + begin)
+
+
+def number_rows(tables: Iterable[ArrowTable]) -> Iterator[Batch]:
+    """The tables of an engine as batches; empty ones are skipped."""
+    start = 0
+    for table in tables:
+        if table.num_rows:
+            yield Batch(table, start)
+            start += table.num_rows
+
+
+@contextmanager
+def engine_errors(problem: str) -> Iterator[None]:
+    """Report whatever an engine raises, each its own exceptions, as rounds that could not be read."""
+    try:
+        yield
+    except LogsError:
+        raise
+    except Exception as error:
+        raise LogsError(f"{problem}: {error}\nNothing was computed.") from error

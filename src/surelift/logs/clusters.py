@@ -31,8 +31,7 @@ class Clusters:
     @property
     def padding(self) -> FloatArray:
         """Number of rounds each cluster lacks to reach its divisor."""
-        padding: FloatArray = self.divisor - self.sizes
-        return padding
+        return np.asarray(self.divisor - self.sizes)
 
     def mean(self, values: FloatArray, *, padded_with: float) -> FloatArray:
         """The mean over each cluster, with ``padded_with`` in place of each missing round."""
@@ -81,13 +80,10 @@ def _join(first: Batch, second: Batch) -> Batch:
 def _concatenate(first: ArrowTable, second: ArrowTable) -> ArrowTable:
     """Concatenate tables whose column types may differ as files do: integers and floats, dictionary codes and text."""
     try:
-        return pa.concat_tables([_decode_table(first), _decode_table(second)], promote_options="permissive")
+        tables = [pa.table({name: decode(table[name]) for name in table.column_names}) for table in (first, second)]
+        return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
         raise LogsError(f"two files share a cluster but differ in the type of a column: {error}") from error
-
-
-def _decode_table(table: ArrowTable) -> ArrowTable:
-    return pa.table({name: decode(table[name]) for name in table.column_names})
 
 
 def _slice(batch: Batch, start: int, stop: int) -> Batch:

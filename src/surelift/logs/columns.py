@@ -1,5 +1,6 @@
-"""Arrow columns as float64 numbers, with a mask of entries that are not numbers."""
+"""Arrow columns as float64 numbers, and actions as positions in a vector, from whole numbers or declared labels."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,15 +9,18 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from surelift.arrays import ArrowColumn, BoolArray, FloatArray
+from surelift.arrays import ArrowColumn, BoolArray, FloatArray, IntArray
 from surelift.logs.vectors import Vectors
 
 # How far a probability vector's sum may be from 1, and a probability above 1, before it is rejected.
 TOLERANCE = 1e-6
 TOLERANCE_FLOAT32 = 1e-5
 
+NOWHERE = -1
+
 # What tools write into a CSV for a missing value.
 _MISSING = ("", "na", "n/a", "#n/a", "null", "none")
+_NUMERIC = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_null)
 _NUMBER = r"^-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^-?inf(inity)?$|^nan$"
 
 
@@ -43,8 +47,7 @@ def decode(column: ArrowColumn) -> ArrowColumn:
 
 
 def is_text(column: ArrowColumn) -> bool:
-    kind = column.type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
 
 
 def is_list(column: ArrowColumn) -> bool:
@@ -63,11 +66,7 @@ def to_numbers(column: ArrowColumn, *, as_text: bool) -> Numbers:
     column = decode(column)
     null = np.asarray(column.is_null())
     kind = column.type
-    numeric = (
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-        or pa.types.is_boolean(kind) or pa.types.is_null(kind)
-    )  # fmt: skip
-    if numeric:
+    if any(is_kind(kind) for is_kind in _NUMERIC):
         values = _as_float(column.cast(pa.uint8()) if pa.types.is_boolean(kind) else column)
         not_numeric = np.zeros(len(column), dtype=np.bool_)
     elif is_text(column) and as_text:
@@ -85,8 +84,7 @@ def plain_numbers(column: ArrowColumn) -> npt.NDArray[Any] | None:
     if column.null_count or not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
         return None
     if pa.types.is_float32(kind) or pa.types.is_float64(kind):
-        values: npt.NDArray[Any] = column.to_numpy()
-        return values
+        return np.asarray(column.to_numpy())
     return _as_float(column.cast(pa.uint8()) if pa.types.is_boolean(kind) else column)
 
 
@@ -116,3 +114,47 @@ def list_to_vectors(column: ArrowColumn) -> tuple[Vectors, BoolArray]:
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     entries = to_numbers(pc.list_flatten(column), as_text=False)
     return Vectors(entries.values, starts, entries.tolerance), missing
+
+
+def find_positions(
+    column: ArrowColumn, labels: Sequence[Any] | None, *, as_text: bool
+) -> tuple[IntArray, BoolArray, ArrowColumn]:
+    """Positions counted from 0 (``NOWHERE`` if invalid), a mask of missing rows, and the decoded column for messages.
+
+    Without labels, whole numbers are positions. Labels that are numbers, or look like numbers, are always labels. Other
+    labels are matched as text, and whole numbers mixed with them are positions. In a CSV, "1" and 1 are the same.
+    """
+    column = decode(column)
+    if labels is None:
+        return _whole_positions(to_numbers(column, as_text=as_text).values), is_absent(column), column
+    if all(not isinstance(label, str) for label in labels):
+        numbers = to_numbers(column, as_text=as_text)
+        return _match(pa.array(numbers.values), [float(label) for label in labels]), is_absent(column), column
+    texts = [str(label) for label in labels]
+    null = is_absent(column)
+    if not is_text(column):
+        whole = _whole_positions(to_numbers(column, as_text=False).values)
+        if not _look_like_numbers(texts):
+            return np.where(whole < len(labels), whole, NOWHERE), null, column
+        return _match(pa.array(whole).cast(pa.string()), texts), null, column
+    positions = _match(column, texts)
+    if as_text:
+        null = null & (positions == NOWHERE)
+        if not _look_like_numbers(texts):
+            whole = _whole_positions(to_numbers(column, as_text=True).values)
+            positions = np.where((positions == NOWHERE) & (whole < len(labels)), whole, positions)
+    return positions, null, column
+
+
+def _whole_positions(values: FloatArray) -> IntArray:
+    whole = (values == np.floor(values)) & (values >= 0) & (values < 2**62)
+    return np.where(whole, values, NOWHERE).astype(np.int64)
+
+
+def _match(column: ArrowColumn, labels: Sequence[Any]) -> IntArray:
+    positions = pc.index_in(column, value_set=pa.array(labels).cast(column.type))
+    return np.asarray(pc.fill_null(positions, NOWHERE), dtype=np.int64)
+
+
+def _look_like_numbers(labels: Sequence[str]) -> bool:
+    return not to_numbers(pa.array(labels), as_text=True).not_numeric.any()

@@ -1,15 +1,16 @@
 """``Declaration``: what the columns of a log mean, without the rounds themselves."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from surelift.arrays import FloatArray
 from surelift.errors import UsageError
 from surelift.logs.densities import DENSITIES, Density, density_from
 from surelift.logs.embeddings import ActionKinds, Embedding, Known, embedding_from
-from surelift.logs.scale import Scale
 
 NO_PROPENSITY = """\
 no propensity: name the column that holds production's probability of the logged action.
@@ -18,9 +19,70 @@ K actions: epsilon/K, plus 1 - epsilon for the greedy action). It cannot be reco
 of it, pass propensity='your_column', propensity_is_estimated=True; every answer is then conditional on that model and
 never certified."""
 # Roles that name one column each, or None.
-_COLUMNS = (
-    "reward", "cost", "log_propensity", "action", "time", "cluster", "keep_probability",
-)  # fmt: skip
+_COLUMNS = ("reward", "cost", "log_propensity", "action", "time", "cluster", "keep_probability")
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A declared range of rewards, or of costs (lower is better).
+
+    >>> Scale(low=0.0, high=5.0, is_cost=False).unit(np.array([0.0, 2.5, 5.0])).tolist()
+    [0.0, 0.5, 1.0]
+    >>> Scale(low=0.0, high=5.0, is_cost=True).value(0.75)
+    1.25
+    """
+
+    low: float
+    high: float
+    is_cost: bool
+
+    def __post_init__(self) -> None:
+        if not (self.low < self.high and np.isfinite(self.high - self.low)):
+            raise UsageError(
+                f"reward_range must be two finite numbers, the smaller first, but is ({self.low}, {self.high}).\n"
+                "Declare the range of possible rewards, such as (0, 1) for a click, not the observed extremes."
+            )
+
+    @property
+    def width(self) -> float:
+        return self.high - self.low
+
+    def unit(self, rewards: FloatArray) -> FloatArray:
+        if self.is_cost:
+            return (self.high - rewards) / self.width
+        if self.low == 0.0 and self.high == 1.0:
+            return rewards
+        return (rewards - self.low) / self.width
+
+    @property
+    def affine(self) -> tuple[float, float]:
+        """(zero, divisor) such that (reward - zero) / divisor lies in [0, 1]."""
+        return (self.high, -self.width) if self.is_cost else (self.low, self.width)
+
+    def value(self, unit: float) -> float:
+        """Convert a value on [0, 1] to an expected reward or cost in the column's units."""
+        # Map 0 and 1 to the ends of the range exactly.
+        share = 1.0 - unit if self.is_cost else unit
+        return self.high if share == 1.0 else self.low + self.width * share
+
+    def lower(self, unit: float) -> float:
+        """A lower bound in the column's units, rounded down."""
+        return self._round_outward(unit, -math.inf)
+
+    def upper(self, unit: float) -> float:
+        """An upper bound in the column's units, rounded up."""
+        return self._round_outward(unit, math.inf)
+
+    def _round_outward(self, unit: float, towards: float) -> float:
+        exact = unit in (0.0, 1.0) or (self.low == 0.0 and self.high == 1.0 and not self.is_cost)
+        return self.value(unit) if exact else math.nextafter(self.value(unit), towards)
+
+    def improvement(self, unit: float) -> float:
+        """A difference on [-1, 1] in the column's units; positive is better, also for costs."""
+        return self.width * unit
+
+    def unit_margin(self, margin: float) -> float:
+        return margin / self.width
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +119,7 @@ class Declaration:
             "propensity": _from_description(density_from, self.propensity, "propensity= is not a valid density"),
             "embedding": _embedding(self.embedding),
             "actions": _labels(self.actions),
-            "logging": _column_or_columns(self.logging, "logging"),
+            "logging": _logging(self.logging),
             "contexts": (self.contexts,) if isinstance(self.contexts, str) else _tuple(self.contexts),
             "action_count": _count(self.action_count, "action_count"),
             "cluster_size": _count(self.cluster_size, "cluster_size"),
@@ -100,7 +162,7 @@ class Declaration:
         if isinstance(self.propensity, DENSITIES):
             yield from (("the density of production", name) for name in self.propensity.columns())
         elif self.propensity is not None:
-            yield "propensity", self.propensity  # type: ignore[misc]
+            yield "propensity", self.propensity
         for role in ("action_count", "cluster_size"):
             if isinstance(getattr(self, role), str):
                 yield role, getattr(self, role)
@@ -111,9 +173,8 @@ class Declaration:
 
     def with_reward(self, column: str, reward_range: tuple[float, float], *, is_cost: bool) -> "Declaration":
         """The same decisions, judged by another outcome column."""
-        role, other = ("cost", "reward") if is_cost else ("reward", "cost")
-        changed: dict[str, Any] = {role: column, other: None, "reward_range": reward_range}
-        return replace(self, **changed)
+        reward, cost = (None, column) if is_cost else (column, None)
+        return replace(self, reward=reward, cost=cost, reward_range=reward_range)
 
     def describe(self) -> dict[str, Any]:
         """The declaration as JSON-ready values; ``from_description`` reads them back."""
@@ -131,10 +192,8 @@ class Declaration:
         unknown = description.keys() - {field.name for field in fields(cls)}
         if unknown:
             raise ValueError(f"unknown fields in a description of logs: {', '.join(sorted(unknown))}")
-        values: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in description.items()
-        }
-        return cls(**values)
+        tuples: dict[str, Any] = {name: tuple(value) for name, value in description.items() if isinstance(value, list)}
+        return cls(**{**description, **tuples})
 
     def _check_actions(self) -> None:
         if self.logging is not None and self.action is None:
@@ -215,13 +274,13 @@ def _two_numbers(reward_range: Any) -> tuple[float, float]:
         raise UsageError(f"reward_range must be two numbers, (low, high), but is {reward_range!r}.") from error
 
 
-def _column_or_columns(columns: Any, role: str) -> str | tuple[str, ...] | None:
+def _logging(columns: Any) -> str | tuple[str, ...] | None:
     if columns is None or isinstance(columns, str):
         return columns
     if isinstance(columns, Sequence) and columns:
         return tuple(columns)
     raise UsageError(
-        f"{role} must be a column, or a list with one column per action, but is a {type(columns).__name__}."
+        f"logging must be a column, or a list with one column per action, but is a {type(columns).__name__}."
     )
 
 

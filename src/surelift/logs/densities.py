@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -14,24 +14,8 @@ Columns = Callable[[str], FloatArray]
 """Reads a column of the current batch."""
 
 
-class Density(Protocol):
-    """The distribution of a continuous action, per round: its density and its cumulative distribution function."""
-
-    def columns(self) -> tuple[str, ...]: ...
-
-    def at(self, action: FloatArray, read: Columns) -> FloatArray: ...
-
-    def below(self, edge: FloatArray, read: Columns) -> FloatArray:
-        """The probability of an action below ``edge``."""
-        ...
-
-    def describe(self) -> dict[str, Any]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Gaussian:
-    """Normal density; ``mean`` and ``deviation`` are columns or numbers. Truncated to [``low``, ``high``] if given."""
-
     mean: str | float
     deviation: str | float
     low: float = -math.inf
@@ -58,6 +42,7 @@ class Gaussian:
         return np.asarray(density / self._mass(mean, deviation))
 
     def below(self, edge: FloatArray, read: Columns) -> FloatArray:
+        """The probability of an action below ``edge``."""
         mean, deviation = self._parameters(read)
         within = np.clip(edge, self.low, self.high)
         return np.asarray(_normal_mass(self.low, within, mean, deviation) / self._mass(mean, deviation))
@@ -87,8 +72,6 @@ def _normal_mass(low: Any, high: Any, mean: Any, deviation: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class UniformDensity:
-    """Uniform on [``low``, ``high``]."""
-
     low: float
     high: float
 
@@ -111,9 +94,7 @@ class UniformDensity:
 
 @dataclass(frozen=True, slots=True)
 class DensityBlend:
-    """A weighted average of densities, such as an exploratory one and a cautious one."""
-
-    parts: tuple[tuple[float, Density], ...]
+    parts: tuple[tuple[float, "Density"], ...]
 
     def __post_init__(self) -> None:
         shares = [share for share, _ in self.parts]
@@ -134,6 +115,8 @@ class DensityBlend:
 
 
 DENSITIES = (Gaussian, UniformDensity, DensityBlend)
+Density = Gaussian | UniformDensity | DensityBlend
+"""The distribution of a continuous action, per round: its density and its cumulative distribution function."""
 
 
 def gaussian(mean: str | float, deviation: str | float, *, low: float = -math.inf, high: float = math.inf) -> Gaussian:
@@ -166,10 +149,8 @@ def density_from(description: Mapping[str, Any]) -> Density:
     """Rebuild a density from what ``describe`` wrote into a certificate."""
     fields = dict(description)
     kind = fields.pop("kind")
-    if kind == "gaussian":
-        return Gaussian(**fields)
-    if kind == "uniform-density":
-        return UniformDensity(**fields)
     if kind == "density-blend":
         return DensityBlend(tuple((share, density_from(part)) for share, part in fields["parts"]))
-    raise ValueError(f"unknown density kind {kind!r}")
+    if kind not in ("gaussian", "uniform-density"):
+        raise ValueError(f"unknown density kind {kind!r}")
+    return Gaussian(**fields) if kind == "gaussian" else UniformDensity(**fields)

@@ -90,8 +90,8 @@ def kinds(codes: Sequence[int] | IntArray) -> ActionKinds:
     """The kind of each action, numbered from 0 without gaps."""
     try:
         numbers = np.asarray(codes)
-    except ValueError as error:
-        raise UsageError("kinds must be a list of whole numbers, one per action.") from error
+    except ValueError:
+        numbers = np.empty(0)
     if numbers.ndim != 1 or not len(numbers) or numbers.dtype.kind not in "iu":
         raise UsageError("kinds must be a list of whole numbers, one per action.")
     if not np.array_equal(np.unique(numbers), np.arange(numbers.max() + 1)):

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 
 from surelift.arrays import BoolArray
 from surelift.errors import LogsError
@@ -36,8 +37,7 @@ LOG_PROPENSITY = Reason(
 )
 DENSITY = Reason("are not positive", "The density of the logged action must be positive and finite.")
 PROBABILITY = Reason(
-    "lie outside [0, 1]",
-    "Give the candidate's probability of the logged action, not a score or a percentage.",
+    "lie outside [0, 1]", "Give the candidate's probability of the logged action, not a score or a percentage."
 )
 NEGATIVE = Reason("are negative", "A density cannot be negative.")
 REWARD = Reason(
@@ -46,18 +46,13 @@ REWARD = Reason(
     "extremes: a guarantee needs a range known in advance.",
 )
 NOT_VECTORS = Reason(
-    "are not vectors",
-    "Give a list column with one probability per action, or a list of columns, one per action.",
+    "are not vectors", "Give a list column with one probability per action, or a list of columns, one per action."
 )
 VECTOR_ENTRIES = Reason(
-    "are vectors with an entry that is missing or not finite",
-    "Give a finite number for every action of every round.",
+    "are vectors with an entry that is missing or not finite", "Give a finite number for every action of every round."
 )
 LIST_MISSING = Reason("are missing or empty vectors", "Log one probability per action in every round.")
-VECTOR_SUM = Reason(
-    "do not sum to 1",
-    "A probability vector must cover every action available in that round.",
-)
+VECTOR_SUM = Reason("do not sum to 1", "A probability vector must cover every action available in that round.")
 VECTOR_LENGTH = Reason(
     "differ in length from the vector in logging=",
     "Candidate and production must list the same actions in the same order, row by row.",
@@ -82,8 +77,7 @@ EMBEDDING = Reason(
     "p(e|a) is zero there: check the column, and the order of the rows of p(e|a).",
 )
 WEIGHT_OVERFLOW = Reason(
-    "give a weight above 1e150",
-    "No action is ever sampled with so small a propensity: this is a logging fault.",
+    "give a weight above 1e150", "No action is ever sampled with so small a propensity: this is a logging fault."
 )
 MAX_WEIGHT = Reason(
     "give a weight above the declared max_weight",
@@ -94,8 +88,7 @@ OTHER_ITEMS = Reason(
     "Evaluate it on logs with the items it was trained on, in that order; a new item needs an embedding and a new policy.",
 )
 CONTEXT_LENGTH = Reason(
-    "are missing, or are vectors that differ in length from the first",
-    "Give every round a vector of the same length.",
+    "are missing, or are vectors that differ in length from the first", "Give every round a vector of the same length."
 )
 ACTIONS_VARY = Reason(
     "are action counts that differ from the first round's",
@@ -117,10 +110,7 @@ CLUSTER_VARIES = Reason(
     "differ within their cluster",
     "This value must be the same in all rounds of a cluster: clusters are kept or dropped whole.",
 )
-KEEP_PROBABILITY = Reason(
-    "lie outside (0, 1]",
-    "Give the probability of keeping each round, 1 if it is always kept.",
-)
+KEEP_PROBABILITY = Reason("lie outside (0, 1]", "Give the probability of keeping each round, 1 if it is always kept.")
 SEGMENT = Reason(
     "have no segment (null)",
     "Every round needs a segment known before its action; give rounds without one a segment of their own.",
@@ -157,6 +147,11 @@ class Tally:
         first = min(self, other, key=lambda tally: tally.row)
         return replace(first, count=self.count + other.count)
 
+    def example(self) -> str:
+        if self.row < 0:
+            return f"one of them is {self.value}."
+        return f"the first is {self.value} in row {self.row:,}{self.place}, counting from 0."
+
 
 class FaultCounter:
     """The faults of one batch, and which rows have none."""
@@ -167,20 +162,21 @@ class FaultCounter:
         self._start, self._place, self._place_start = start, place, place_start
 
     def count(self, subject: str, reason: Reason, bad: BoolArray, shown: object) -> None:
-        """Count the rows marked in ``bad``; ``shown`` is an array of values to show, or the first of them."""
+        """Count the rows marked in ``bad``; ``shown`` holds the values to show, or is the first of them."""
         rows = np.flatnonzero(bad)
         if rows.size == 0:
             return
         first = int(rows[0])
-        value = shown[first] if isinstance(shown, np.ndarray) else shown
+        value = shown[first] if isinstance(shown, np.ndarray | pa.Array | pa.ChunkedArray) else shown
         place = f" ({self._place}, row {self._start + first - self._place_start})" if self._place else ""
         tally = Tally(int(rows.size), self._start + first, _show(value), place)
-        fault = Fault(subject, reason)
-        self.tallies[fault] = self.tallies[fault] + tally if fault in self.tallies else tally
+        self.tallies = merge_tallies(self.tallies, {Fault(subject, reason): tally})
         self.usable &= ~bad
 
 
 def _show(value: object) -> str:
+    if isinstance(value, pa.Scalar):
+        value = value.as_py()
     if isinstance(value, float | np.floating):
         return repr(float(value))
     if isinstance(value, int | np.integer):
@@ -200,12 +196,7 @@ def describe_faults(tallies: Mapping[Fault, Tally], *, rows: int) -> list[str]:
     """One sentence per fault, most frequent first."""
     ordered = sorted(tallies.items(), key=lambda item: -item[1].count)
     return [
-        f"{fault.subject}: {tally.count:,} of {rows:,} values {fault.reason.says}; "
-        + (
-            f"the first is {tally.value} in row {tally.row:,}{tally.place}, counting from 0."
-            if tally.row >= 0
-            else f"one of them is {tally.value}."
-        )
+        f"{fault.subject}: {tally.count:,} of {rows:,} values {fault.reason.says}; {tally.example()}"
         for fault, tally in ordered
     ]
 
@@ -214,8 +205,7 @@ def refuse_faults(tallies: Mapping[Fault, Tally], *, rows: int) -> None:
     """Raise if any row has a fault: a guarantee for the remaining rows would be about something else."""
     if not tallies:
         return
-    ordered = sorted(tallies.items(), key=lambda item: -item[1].count)
-    lines = describe_faults(tallies, rows=rows)
-    remedies = [fault.reason.remedy for fault, _ in ordered]
-    body = "\n".join(f"- {line}\n  {remedy}" for line, remedy in zip(lines, remedies, strict=True))
+    ordered = sorted(tallies, key=lambda fault: -tallies[fault].count)
+    lines = zip(describe_faults(tallies, rows=rows), ordered, strict=True)
+    body = "\n".join(f"- {line}\n  {fault.reason.remedy}" for line, fault in lines)
     raise LogsError(f"these logs cannot support a guarantee, so nothing was computed:\n{body}")

@@ -7,6 +7,7 @@ against deliberate forgery.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,6 @@ _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 # Below this many entries, loading the compiler costs more than it saves.
 WORTH_COMPILING = 200_000
-_loop: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +106,12 @@ def _hash_entries_in_a_loop(values: FloatArray, starts: IntArray, seed: np.uint6
     return out
 
 
+@cache
 def _compile_loop() -> Any:
     """Compiled at first use and cached on disk: numba takes half a second to import."""
-    global _loop
-    if _loop is None:
-        from numba import njit
+    from numba import njit
 
-        _loop = njit(cache=True, nogil=True)(_hash_entries_in_a_loop)
-    return _loop
+    return njit(cache=True, nogil=True)(_hash_entries_in_a_loop)
 
 
 class RoundHashes:

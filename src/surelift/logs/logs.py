@@ -10,16 +10,19 @@ import numpy as np
 import pyarrow as pa
 
 from surelift.errors import UsageError
-from surelift.logs.batch import Batch, Needs, Source
+from surelift.logs.batch import Batch, Needs, Slice, Source
 from surelift.logs.clusters import whole_clusters
-from surelift.logs.declaration import Declaration
+from surelift.logs.declaration import Declaration, Scale
 from surelift.logs.embeddings import Known
-from surelift.logs.scale import Scale
 from surelift.logs.sources.recognise import open_source
 from surelift.logs.sources.remote import REMOTE
-from surelift.logs.sources.slice import Slice
 
 _NUMBERS = ("action_count", "cluster_size")
+# Arguments that are neither columns nor arrays.
+_OPTIONS = (
+    "actions", "cluster_max", "rounds_before_sampling", "reward_range", "density", "propensity_is_estimated", "embedding",
+    "assumes",
+)  # fmt: skip
 
 
 class Logs:
@@ -66,23 +69,13 @@ class Logs:
         embedding: Any = None,
         assumes: Sequence[str] = (),
     ) -> None:
-        roles = {
-            "reward": reward, "cost": cost, "propensity": propensity, "log_propensity": log_propensity,
-            "action": action, "logging": logging, "contexts": contexts, "time": time, "cluster": cluster,
-            "cluster_size": cluster_size, "keep_probability": keep_probability, "action_count": action_count,
-        }  # fmt: skip
-        roles = {role: column for role, column in roles.items() if column is not None}
-        arrays = (
-            source is None and {"reward", "cost"} & roles.keys() and {"propensity", "log_propensity"} & roles.keys()
-        )
-        if arrays:
-            source, roles = _name_arrays(roles)
-        declared: dict[str, Any] = {
-            **roles, "actions": actions, "cluster_max": cluster_max, "rounds_before_sampling": rounds_before_sampling,
-            "reward_range": reward_range, "density": density, "propensity_is_estimated": propensity_is_estimated,
-            "embedding": embedding, "assumes": assumes,
-        }  # fmt: skip
-        self._open(open_source(source), Declaration(**declared))
+        given = {
+            name: value for name, value in locals().items() if name not in ("self", "source") and value is not None
+        }
+        if source is None and {"reward", "cost"} & given.keys() and {"propensity", "log_propensity"} & given.keys():
+            source, names = _name_arrays({role: value for role, value in given.items() if role not in _OPTIONS})
+            given |= names
+        self._open(open_source(source), Declaration(**given))
 
     @classmethod
     def of(cls, source: Any, declaration: Declaration) -> "Logs":
@@ -105,7 +98,6 @@ class Logs:
         return list(self._names)
 
     def declared_as(self, declaration: Declaration) -> "Logs":
-        """The same rounds under another declaration."""
         return Logs.of(self.source, declaration)
 
     def without_embedding(self) -> "Logs":
@@ -195,8 +187,9 @@ def _name_arrays(arrays: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
         elif role == "contexts":
             matrix = np.asarray(array)
             matrix = matrix[:, None] if matrix.ndim == 1 else matrix
-            names[role] = [f"x{i}" for i in range(matrix.shape[1])]
-            columns.update({f"x{i}": matrix[:, i] for i in range(matrix.shape[1])})
+            contexts = {f"x{i}": matrix[:, i] for i in range(matrix.shape[1])}
+            names[role] = list(contexts)
+            columns |= contexts
         else:
             names[role] = role
             columns[role] = array

@@ -7,17 +7,26 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from surelift.arrays import ArrowColumn, BoolArray, FloatArray, IntArray
+from surelift.arrays import BoolArray, FloatArray, IntArray
 from surelift.errors import UsageError
 from surelift.logs import faults
-from surelift.logs.actions import NOWHERE, find_positions
 from surelift.logs.batch import Batch
 from surelift.logs.clusters import Clusters, cluster_starts
-from surelift.logs.columns import Numbers, decode, is_absent, is_list, is_text, list_to_vectors, to_numbers
+from surelift.logs.columns import (
+    NOWHERE,
+    Numbers,
+    decode,
+    find_positions,
+    is_absent,
+    is_list,
+    is_text,
+    list_to_vectors,
+    to_numbers,
+)
+from surelift.logs.declaration import Scale
 from surelift.logs.densities import DENSITIES, Density
 from surelift.logs.faults import FaultCounter, Reason
 from surelift.logs.fingerprint import RoundHashes
-from surelift.logs.scale import Scale
 from surelift.logs.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -56,12 +65,7 @@ class Rounds:
         self.clusters = None if declared.cluster is None else self._read_clusters(batch.again)
         self.keep_probability = self._read_keep_probability()
         if declared.time is not None:
-            self.refuse(
-                f"time {declared.time!r}",
-                faults.NULL,
-                is_absent(decode(self.table[declared.time])),
-                None,
-            )
+            self.refuse(f"time {declared.time!r}", faults.NULL, is_absent(decode(self.table[declared.time])), None)
 
     @property
     def usable(self) -> BoolArray:
@@ -78,9 +82,7 @@ class Rounds:
 
     def _checked_numbers(self, name: str, subject: str) -> tuple[FloatArray, float]:
         numbers = to_numbers(self.table[name], as_text=name in self._as_text)
-        if numbers.not_numeric.any():
-            first = int(np.argmax(numbers.not_numeric))
-            self.refuse(subject, faults.NOT_NUMERIC, numbers.not_numeric, numbers.shown[first].as_py())
+        self.refuse(subject, faults.NOT_NUMERIC, numbers.not_numeric, numbers.shown)
         self.refuse(subject, faults.NULL, numbers.null, None)
         self.check_finite(numbers.values, subject, besides=numbers.null | numbers.not_numeric)
         return numbers.values, numbers.tolerance
@@ -99,12 +101,10 @@ class Rounds:
             self.hashes.mix_vectors(stacked)
             return stacked
         if not is_list(self.table[columns]):
-            everywhere = np.ones(self.size, dtype=np.bool_)
-            self.refuse(subject, faults.NOT_VECTORS, everywhere, self.table[columns][0].as_py())
+            self.refuse(subject, faults.NOT_VECTORS, np.ones(self.size, dtype=np.bool_), self.table[columns])
             return Vectors(np.zeros(0), np.zeros(self.size + 1, dtype=np.int64), 0.0)
         vectors, missing = list_to_vectors(self.table[columns])
-        if missing.any():
-            self.refuse(subject, faults.LIST_MISSING, missing, self.table[columns][int(np.argmax(missing))].as_py())
+        self.refuse(subject, faults.LIST_MISSING, missing, self.table[columns])
         self.keep_vectors(vectors, subject)
         return vectors
 
@@ -146,14 +146,11 @@ class Rounds:
         positions, null, column = find_positions(self.table[name], labels, as_text=name in self._as_text)
         self.refuse(subject, faults.NULL, null, None)
         nowhere = (positions == NOWHERE) & ~null
-        if nowhere.any():
-            reason = faults.ACTION_POSITION if labels is None else faults.ACTION_LABEL
-            self.refuse(subject, reason, nowhere, column[int(np.argmax(nowhere))].as_py())
+        self.refuse(subject, faults.ACTION_POSITION if labels is None else faults.ACTION_LABEL, nowhere, column)
         self.hashes.mix(positions.astype(np.float64))
-        if self.logging is not None:
-            self.check_positions(positions, subject, limit=self.logging.lengths)
-        elif self.action_counts is not None:
-            self.check_positions(positions, subject, limit=self.action_counts)
+        limit = self.action_counts if self.logging is None else self.logging.lengths
+        if limit is not None:
+            self.check_positions(positions, subject, limit=limit)
         return positions
 
     def check_positions(self, positions: IntArray, subject: str, *, limit: FloatArray | IntArray) -> None:
@@ -175,8 +172,7 @@ class Rounds:
         if is_text(column):
             numbers = self.plain_numbers(self.declaration.time)
             return numbers.values if not numbers.not_numeric.any() else np.asarray(column.to_pylist(), dtype=np.str_)
-        times: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
-        return times
+        return np.asarray(column.to_numpy(zero_copy_only=False))
 
     def handed_on(self, columns: Sequence[str]) -> pa.Table:
         """Columns for the user's own code; text columns become numbers if every entry is a number."""
@@ -219,7 +215,6 @@ class Rounds:
         return values if self.logging is None else self._reconcile(values, tolerance, subject)
 
     def density_at(self, density: Density, subject: str) -> FloatArray:
-        """A density at the logged actions."""
         assert self.continuous is not None
         with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
             values = density.at(self.continuous, lambda name: self.numbers(name, f"{subject}, column {name!r}")[0])
@@ -250,20 +245,16 @@ class Rounds:
         column = decode(self.table[declared.cluster])
         missing = is_absent(column)
         if pa.types.is_floating(column.type):
-            missing = missing | np.isnan(_as_floats(column))
+            missing = missing | np.isnan(column.to_numpy(zero_copy_only=False).astype(np.float64))
         self.refuse(subject, faults.NULL, missing, None)
-        if again is not None and again.any():
-            self.refuse(subject, faults.CLUSTER_AGAIN, again, column[int(np.argmax(again))].as_py())
+        if again is not None:
+            self.refuse(subject, faults.CLUSTER_AGAIN, again, column)
         starts = cluster_starts(column)
         sizes = np.diff(starts)
         if declared.cluster_max is not None:
-            above = np.repeat(sizes > declared.cluster_max, sizes)
-            self.refuse(
-                f"{subject}, declared at most {declared.cluster_max}",
-                faults.CLUSTER_MAX,
-                above,
-                np.repeat(sizes, sizes),
-            )
+            subject = f"{subject}, declared at most {declared.cluster_max}"
+            each = np.repeat(sizes, sizes)
+            self.refuse(subject, faults.CLUSTER_MAX, each > declared.cluster_max, each)
             return Clusters(starts, np.full(len(sizes), float(declared.cluster_max)))
         if isinstance(declared.cluster_size, str):
             expected, _ = self.numbers(declared.cluster_size, f"cluster_size {declared.cluster_size!r}")
@@ -295,8 +286,3 @@ class Rounds:
         counts, _ = self.numbers(declared, subject)
         self.refuse(subject, faults.ACTION_COUNT, (counts < 1) | (counts != np.floor(counts)), counts)
         return counts
-
-
-def _as_floats(column: ArrowColumn) -> FloatArray:
-    values: FloatArray = column.to_numpy(zero_copy_only=False).astype(np.float64)
-    return values

@@ -46,8 +46,7 @@ class Vectors:
         """Reduce ``values``, laid out like these vectors, to one number per round with a ufunc such as ``np.add``."""
         lengths = self.lengths
         if len(lengths) and lengths[0] > 0 and (lengths == lengths[0]).all():
-            folded: npt.NDArray[Number] = ufunc.reduce(values.reshape(len(lengths), lengths[0]), axis=1)
-            return folded
+            return np.asarray(ufunc.reduce(values.reshape(len(lengths), lengths[0]), axis=1))
         result = np.full(len(lengths), empty, dtype=values.dtype)
         filled = lengths > 0
         if filled.any():

@@ -14,7 +14,7 @@ from surelift.logs.batch import Needs
 from surelift.logs.densities import DENSITIES, Density, density_from
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
-from surelift.policies.policy import Limits, Probabilities, single_probabilities
+from surelift.policies.policy import Policy, Probabilities, StoredPolicy, single_probabilities
 from surelift.policies.readers import Singles
 
 
@@ -46,7 +46,7 @@ class DensityReader:
 
 
 @dataclass(frozen=True, slots=True)
-class Binned:
+class Binned(Policy):
     """A candidate that samples a bin like ``of``, then an action within the bin like production: weights of bins.
 
     ``of`` is a density, or the column of a deterministic candidate's action.
@@ -54,7 +54,6 @@ class Binned:
 
     of: Density | str
     edges: tuple[float, ...]
-    limits: Limits = Limits()
 
     @property
     def assumes(self) -> tuple[str, ...]:
@@ -101,12 +100,12 @@ class Binned:
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class Kernel(StoredPolicy):
     """A deterministic candidate, smoothed over nearby actions: an estimate of its value, with a bias."""
 
     column: str
     bandwidth: float
-    limits: Limits = Limits()
+    kind = "kernel"
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -128,9 +127,6 @@ class Kernel:
             values = np.exp(-0.5 * z * z) / (math.sqrt(2.0 * math.pi) * self.bandwidth)
         return single_probabilities(rounds, np.where(np.isfinite(values), values, 0.0), 0.0, subject)
 
-    def describe(self) -> dict[str, Any]:
-        return {"kind": "kernel", "column": self.column, "bandwidth": self.bandwidth}
-
 
 def binned(of: Any, edges: Any) -> Binned:
     """A density, or the column of a deterministic candidate's action, over bins between ``edges`` fixed in advance."""
@@ -138,8 +134,8 @@ def binned(of: Any, edges: Any) -> Binned:
         raise UsageError(f"binned takes a density or a column, not a {type(of).__name__}.")
     try:
         ends = tuple(float(edge) for edge in edges)
-    except (TypeError, ValueError) as error:
-        raise UsageError("the edges of bins must be one or more ascending numbers.") from error
+    except (TypeError, ValueError):
+        ends = ()
     if not ends or not all(map(math.isfinite, ends)) or any(not low < high for low, high in pairwise(ends)):
         raise UsageError("the edges of bins must be one or more ascending numbers.")
     return Binned(of, ends)

@@ -1,7 +1,6 @@
 """Deterministic, epsilon-greedy and uniform policies."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -11,16 +10,14 @@ from surelift.logs.batch import Needs
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
-from surelift.policies.policy import Limits, Probabilities, action_counts, require_action, require_action_count
+from surelift.policies.policy import Probabilities, StoredPolicy, action_counts, require_action, require_action_count
 from surelift.policies.readers import Reader
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """A deterministic candidate: it always takes the action in its column."""
-
+class Chosen(StoredPolicy):
     column: str
-    limits: Limits = Limits()
+    kind = "chosen"
 
     def needs(self, logs: Logs) -> Needs:
         require_action(logs, f"chosen({self.column!r})")
@@ -33,17 +30,12 @@ class Chosen:
     def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
         return peaked(rounds, self.positions(rounds, subject), exploration=0.0)
 
-    def describe(self) -> dict[str, Any]:
-        return {"kind": "chosen", "column": self.column}
-
 
 @dataclass(frozen=True, slots=True)
-class EpsilonGreedy:
-    """A uniformly random action with probability ``epsilon``, else a chosen column or the first best score."""
-
+class EpsilonGreedy(StoredPolicy):
     greedy: Chosen | Reader
     epsilon: float
-    limits: Limits = Limits()
+    kind = "epsilon_greedy"
 
     def needs(self, logs: Logs) -> Needs:
         require_action(logs, "epsilon_greedy")
@@ -58,38 +50,26 @@ class EpsilonGreedy:
         if not isinstance(scores, Vectors):
             raise UsageError(f"{subject}: epsilon_greedy needs one score per action, or chosen('column').")
         best = scores.spread(scores.fold(np.maximum, scores.values, empty=0.0))
-        lengths = scores.lengths
         indices = np.where(scores.values == best, np.arange(len(best)), len(best))
         first = scores.fold(np.minimum, indices.astype(np.float64), empty=0.0).astype(np.int64) - scores.starts[:-1]
         assert rounds.action is not None
         rounds.check_vector_layout(scores, subject)
         vectors = scores.replace_values(_peaks(scores, first, self.epsilon))
-        logged = self.epsilon / np.maximum(lengths, 1) + (1.0 - self.epsilon) * (first == rounds.action)
+        logged = self.epsilon / np.maximum(scores.lengths, 1) + (1.0 - self.epsilon) * (first == rounds.action)
         return Probabilities(logged, vectors)
-
-    def describe(self) -> dict[str, Any]:
-        return {"kind": "epsilon_greedy", "epsilon": self.epsilon, "of": self.greedy.describe()}
 
 
 @dataclass(frozen=True, slots=True)
-class UniformPolicy:
-    """Every action with the same probability."""
-
-    limits: Limits = Limits()
+class UniformPolicy(StoredPolicy):
+    kind = "uniform"
 
     def needs(self, logs: Logs) -> Needs:
         require_action_count(logs, "uniform()")
         return Needs()
 
     def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
-        counts = action_counts(rounds)
-        layout = rounds.logging
-        return Probabilities(
-            1.0 / counts, None if layout is None else layout.replace_values(layout.spread(1.0 / counts))
-        )
-
-    def describe(self) -> dict[str, Any]:
-        return {"kind": "uniform"}
+        layout, shares = rounds.logging, 1.0 / action_counts(rounds)
+        return Probabilities(shares, None if layout is None else layout.replace_values(layout.spread(shares)))
 
 
 def peaked(rounds: Rounds, positions: IntArray, *, exploration: float) -> Probabilities:
@@ -99,9 +79,8 @@ def peaked(rounds: Rounds, positions: IntArray, *, exploration: float) -> Probab
     if exploration:
         logged = logged + exploration / action_counts(rounds)
     layout = rounds.logging
-    return Probabilities(
-        logged, None if layout is None else layout.replace_values(_peaks(layout, positions, exploration))
-    )
+    vectors = None if layout is None else layout.replace_values(_peaks(layout, positions, exploration))
+    return Probabilities(logged, vectors)
 
 
 def _peaks(layout: Vectors, positions: IntArray, exploration: float) -> FloatArray:

@@ -1,7 +1,7 @@
 """The policy protocol: the probability of each round's logged action and, if known, of every action."""
 
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -27,7 +27,6 @@ class Probabilities:
     """The most by which its vectors fall short of a sum of 1."""
 
     def excess(self, propensity: FloatArray) -> FloatArray:
-        """The importance weights minus 1."""
         if self.known_excess is not None:
             return self.known_excess
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -43,39 +42,45 @@ class Limits:
 
 
 class Policy(Protocol):
-    """A candidate, or production."""
-
     @property
     def limits(self) -> Limits:
         """The limits that follow from how the policy is built."""
-        ...
+        return Limits()
 
     def needs(self, logs: Logs) -> Needs:
         """The columns to read; raises if these logs do not support this policy."""
-        ...
 
     def probabilities(self, rounds: Rounds, subject: str) -> Probabilities: ...
 
     def describe(self) -> dict[str, Any]:
         """The policy as it is stored in a certificate."""
-        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPolicy(Policy):
+    """A policy described by its kind, its own fields, and the policy or reader it is built from."""
+
+    kind: ClassVar[str]
+
+    def describe(self) -> dict[str, Any]:
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        own = {name: value for name, value in values.items() if not hasattr(value, "describe")}
+        inner = [value.describe() for value in values.values() if hasattr(value, "describe")]
+        return {"kind": self.kind, **own, **({"of": inner[0]} if inner else {})}
 
 
 def notes_of(policy: Policy, kind: Literal["assumes", "doubts"]) -> tuple[str, ...]:
     """Notes of a policy, or of the one it wraps: what it assumes, or why it cannot be certified."""
     while hasattr(policy, "policy"):
         policy = policy.policy
-    notes: tuple[str, ...] = getattr(policy, kind, ())
-    return notes
+    return tuple(getattr(policy, kind, ()))
 
 
 def trained_on(policy: Policy) -> tuple[Fingerprint, ...]:
     """The rounds that a learned policy, or the one inside it, was learned from: they cannot judge it."""
     while hasattr(policy, "policy"):
         policy = policy.policy
-    reader = getattr(policy, "reader", None)
-    rounds: tuple[Fingerprint, ...] = getattr(reader, "trained_on", ())
-    return rounds
+    return tuple(getattr(getattr(policy, "reader", None), "trained_on", ()))
 
 
 def single_probabilities(rounds: Rounds, values: FloatArray, tolerance: float, subject: str) -> Probabilities:

@@ -13,11 +13,10 @@ import pyarrow as pa
 from surelift.arrays import FloatArray
 from surelift.errors import UsageError
 from surelift.logs import faults
-from surelift.logs.batch import Needs
+from surelift.logs.batch import Needs, Slice
 from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32, is_list, list_to_vectors
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
-from surelift.logs.sources.slice import Slice
 from surelift.logs.vectors import Vectors
 
 
@@ -196,14 +195,14 @@ def kept(rounds: Rounds, values: Any, subject: str) -> Singles | Vectors:
         rounds.refuse(subject, faults.LIST_MISSING, missing, [])
         rounds.keep_vectors(ragged, subject)
         return ragged
-    if (
-        isinstance(values, pa.Array)
-        or values.dtype.kind not in "fiub"
-        or values.ndim not in (1, 2)
-        or len(values) != rounds.size
-    ):
+    numeric = not isinstance(values, pa.Array) and values.dtype.kind in "fiub" and values.ndim in (1, 2)
+    if not numeric or len(values) != rounds.size:
+        if isinstance(values, pa.Array):
+            shown = f"{len(values):,} values of type {values.type}"
+        else:
+            shown = f"an array of shape {values.shape} and type {values.dtype}"
         raise UsageError(
-            f"{subject} gave {_shape(values)} for {rounds.size:,} rounds; "
+            f"{subject} gave {shown} for {rounds.size:,} rounds; "
             "it must give numbers of shape (rounds,) or (rounds, actions)."
         )
     tolerance = TOLERANCE_FLOAT32 if values.dtype in (np.float32, np.float16) else TOLERANCE
@@ -217,9 +216,3 @@ def kept(rounds: Rounds, values: Any, subject: str) -> Singles | Vectors:
         rounds.refuse(subject, faults.LIST_MISSING, np.ones(rounds.size, dtype=np.bool_), [])
     rounds.keep_vectors(vectors, subject)
     return vectors
-
-
-def _shape(values: Any) -> str:
-    if isinstance(values, pa.Array):
-        return f"{len(values):,} values of type {values.type}"
-    return f"an array of shape {values.shape} and type {values.dtype}"

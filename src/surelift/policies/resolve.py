@@ -1,6 +1,6 @@
 """Turn what a user passes, or a description from a certificate, into a policy."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,9 @@ from surelift.logs.densities import DENSITIES, density_from
 from surelift.logs.logs import Logs
 from surelift.policies.continuous import Binned, DensityReader, Kernel, binned_from, kernel
 from surelift.policies.deterministic import Chosen, EpsilonGreedy, UniformPolicy
-from surelift.policies.direct import Direct
-from surelift.policies.given import Given, Production
 from surelift.policies.policy import Policy
 from surelift.policies.readers import Array, Column, Columns, Function, Model, Reader, as_numbers
-from surelift.policies.wrappers import Blend, Bounded, Softmax
+from surelift.policies.wrappers import Blend, Bounded, Direct, Given, Production, Softmax
 
 PRODUCTION = "production"
 _POLICIES = (Given, Production, Chosen, EpsilonGreedy, UniformPolicy, Softmax, Blend, Bounded, Binned, Kernel, Direct)
@@ -106,7 +104,6 @@ def name_policies(policies: Any) -> dict[str, Policy]:
 
 
 def one_policy(policy: Any, logs: Logs | None = None) -> tuple[str, Policy]:
-    """The single policy of a comparison, with its name."""
     if isinstance(policy, Mapping):
         if len(policy) != 1:
             raise UsageError(f"compare takes one policy, but was given {len(policy)}; use select for several.")
@@ -128,7 +125,6 @@ def check_name(name: str, policy: Policy) -> Policy:
 
 
 def name_of(form: Any) -> str:
-    """A default name for one policy."""
     if isinstance(form, str):
         return form
     if isinstance(getattr(form, "name", None), str) and hasattr(form, "__array__"):
@@ -146,34 +142,31 @@ def from_description(description: Mapping[str, Any]) -> Policy:
     kind = description["kind"]
     if kind in ("array", "function", "model", "learned"):
         raise UsageError(f"it was built from {kind} {description.get('name', '')}".rstrip())
-    match kind:
-        case "production":
-            return Production()
-        case "column":
-            return Given(Column(str(description["column"])))
-        case "columns":
-            return Given(Columns(tuple(map(str, description["columns"]))))
-        case "chosen":
-            return chosen(description["column"])
-        case "uniform":
-            return uniform()
-        case "softmax":
-            return Softmax(reader_from(description["of"]), positive("temperature", description["temperature"]))
-        case "epsilon_greedy":
-            of = description["of"]
-            greedy = Chosen(of["column"]) if of["kind"] == "chosen" else reader_from(of)
-            return EpsilonGreedy(greedy, share("epsilon", description["epsilon"]))
-        case "blend":
-            return blend(from_description(description["of"]), description["alpha"])
-        case "gaussian" | "uniform-density" | "density-blend":
-            return Given(DensityReader(density_from(description)))
-        case "binned":
-            return binned_from(dict(description))
-        case "kernel":
-            return kernel(str(description["column"]), description["bandwidth"])
-        case "bounded":
-            return bounded(from_description(description["of"]), description["max_weight"])
-    raise ValueError(f"unknown policy kind {kind!r}")
+    if kind not in _REBUILD:
+        raise ValueError(f"unknown policy kind {kind!r}")
+    return _REBUILD[kind](description)
+
+
+_REBUILD: dict[str, Callable[[Mapping[str, Any]], Policy]] = {
+    "production": lambda _: Production(),
+    "column": lambda saved: Given(Column(str(saved["column"]))),
+    "columns": lambda saved: Given(Columns(tuple(map(str, saved["columns"])))),
+    "chosen": lambda saved: Chosen(saved["column"]),
+    "uniform": lambda _: UniformPolicy(),
+    "softmax": lambda saved: Softmax(reader_from(saved["of"]), positive("temperature", saved["temperature"])),
+    "epsilon_greedy": lambda saved: EpsilonGreedy(_greedy_from(saved["of"]), share("epsilon", saved["epsilon"])),
+    "blend": lambda saved: blend(from_description(saved["of"]), saved["alpha"]),
+    "bounded": lambda saved: bounded(from_description(saved["of"]), saved["max_weight"]),
+    "binned": lambda saved: binned_from(dict(saved)),
+    "kernel": lambda saved: kernel(str(saved["column"]), saved["bandwidth"]),
+    **dict.fromkeys(
+        ("gaussian", "uniform-density", "density-blend"), lambda saved: Given(DensityReader(density_from(saved)))
+    ),
+}
+
+
+def _greedy_from(description: Mapping[str, Any]) -> Chosen | Reader:
+    return Chosen(description["column"]) if description["kind"] == "chosen" else reader_from(description)
 
 
 def rebuild(name: str, description: Mapping[str, Any], *, kept_in: str) -> Policy:

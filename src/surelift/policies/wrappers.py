@@ -1,4 +1,4 @@
-"""Policies built from others: softmax of scores, a blend with production, a declared maximum weight."""
+"""Policies built from readers and other policies, and production itself."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,17 +11,54 @@ from surelift.logs.batch import Needs
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
-from surelift.policies.policy import Limits, Policy, Probabilities, require_action, vector_probabilities
+from surelift.policies.policy import (
+    Limits,
+    Policy,
+    Probabilities,
+    StoredPolicy,
+    require_action,
+    single_probabilities,
+    vector_probabilities,
+)
 from surelift.policies.readers import Reader
 
 
 @dataclass(frozen=True, slots=True)
-class Softmax:
-    """Probabilities proportional to exp(score / temperature)."""
+class Production(StoredPolicy):
+    """The logging policy; every importance weight is 1."""
 
+    limits = Limits(0.0, 0.0)
+    kind = "production"
+
+    def needs(self, logs: Logs) -> Needs:
+        return Needs()
+
+    def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
+        return Probabilities(rounds.propensity, rounds.logging_shares, np.zeros(rounds.size))
+
+
+@dataclass(frozen=True, slots=True)
+class Given(Policy):
+    reader: Reader
+
+    def needs(self, logs: Logs) -> Needs:
+        return self.reader.needs(logs)
+
+    def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
+        probabilities = self.reader.read(rounds, subject)
+        if isinstance(probabilities, Vectors):
+            return vector_probabilities(rounds, probabilities, subject)
+        return single_probabilities(rounds, probabilities.values, probabilities.tolerance, subject)
+
+    def describe(self) -> dict[str, Any]:
+        return self.reader.describe()
+
+
+@dataclass(frozen=True, slots=True)
+class Softmax(StoredPolicy):
     scores: Reader
     temperature: float
-    limits: Limits = Limits()
+    kind = "softmax"
 
     def needs(self, logs: Logs) -> Needs:
         require_action(logs, "softmax")
@@ -40,24 +77,34 @@ class Softmax:
         values = exponentials / scores.spread(np.where(totals > 0, totals, 1.0))
         return vector_probabilities(rounds, scores.replace_values(values), subject)
 
-    def describe(self) -> dict[str, Any]:
-        return {"kind": "softmax", "temperature": self.temperature, "of": self.scores.describe()}
+
+@dataclass(frozen=True, slots=True)
+class Wrapper(StoredPolicy):
+    policy: Policy
+
+    def needs(self, logs: Logs) -> Needs:
+        return self.policy.needs(logs)
 
 
 @dataclass(frozen=True, slots=True)
-class Blend:
-    """Production with probability 1 - alpha, the other policy with probability alpha: weights of at least 1 - alpha."""
+class Direct(Wrapper):
+    """A policy weighted by actions where others are weighted by embeddings, to compare the two."""
 
-    policy: Policy
+    kind = "direct"
+
+    def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
+        return self.policy.probabilities(rounds, subject)
+
+
+@dataclass(frozen=True, slots=True)
+class Blend(Wrapper):
     alpha: float
+    kind = "blend"
 
     @property
     def limits(self) -> Limits:
         other = self.policy.limits
         return Limits(self.alpha * other.drop, self.alpha * other.rise if self.alpha else 0.0)
-
-    def needs(self, logs: Logs) -> Needs:
-        return self.policy.needs(logs)
 
     def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
         other = self.policy.probabilities(rounds, subject)
@@ -71,24 +118,16 @@ class Blend:
         values = (1.0 - self.alpha) * shares.values + self.alpha * other.vectors.values
         return Probabilities(logged, shares.replace_values(values), excess, self.alpha * other.short_of_one)
 
-    def describe(self) -> dict[str, Any]:
-        return {"kind": "blend", "alpha": self.alpha, "of": self.policy.describe()}
-
 
 @dataclass(frozen=True, slots=True)
-class Bounded:
-    """A policy that, by construction, gives no action more than ``max_weight`` times production's probability."""
-
-    policy: Policy
+class Bounded(Wrapper):
     max_weight: float
+    kind = "bounded"
 
     @property
     def limits(self) -> Limits:
         other = self.policy.limits
         return Limits(other.drop, min(other.rise, self.max_weight - 1.0))
-
-    def needs(self, logs: Logs) -> Needs:
-        return self.policy.needs(logs)
 
     def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
         probabilities = self.policy.probabilities(rounds, subject)
@@ -102,10 +141,6 @@ class Bounded:
                 weights = np.where(vectors.values > 0.0, vectors.values / shares.values, 0.0)
             largest = np.fmax(largest, vectors.fold(np.fmax, weights, empty=0.0))
             above |= largest > self.max_weight * (1.0 + max(shares.tolerance, vectors.tolerance))
-        rounds.refuse(
-            f"{subject}, declared at most {self.max_weight:g}", faults.MAX_WEIGHT, rounds.usable & above, largest
-        )
+        subject = f"{subject}, declared at most {self.max_weight:g}"
+        rounds.refuse(subject, faults.MAX_WEIGHT, rounds.usable & above, largest)
         return probabilities
-
-    def describe(self) -> dict[str, Any]:
-        return {"kind": "bounded", "max_weight": self.max_weight, "of": self.policy.describe()}

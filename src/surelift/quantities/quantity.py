@@ -1,4 +1,4 @@
-"""The quantity protocol: one number per round, and the offset that makes it nonnegative."""
+"""The quantities a bound is about: one number per round, and the offset that makes it nonnegative."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,39 +23,128 @@ class Weights:
 class Quantity(Protocol):
     """Frozen and hashable: a quantity is part of the key of its sums."""
 
-    paired: ClassVar[bool]
+    paired: ClassVar[bool] = False
     """Whether two policies are compared round by round, which needs another grid."""
-
-    control_shares: ClassVar[tuple[float, ...]]
+    control_shares: ClassVar[tuple[float, ...]] = (0.5, 1.0)
     """The shares of the weight that control may subtract."""
-
-    padding: ClassVar[float]
+    padding: ClassVar[float] = 0.0
     """Its value for a padded round of a cluster, where every policy acts like production and the reward is 0."""
 
     def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
         """The number of each round; given the past, its mean is at most the target of the bound."""
-        ...
 
     def earned(self, reward: FloatArray) -> FloatArray:
         """The part of the reward the quantity is about: the reward, or 1 minus the reward."""
-        ...
+        return reward
 
     def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
         """How far below zero a term can be."""
-        ...
 
     def taken_off(self, candidate: str, share: float, predicted: Predicted) -> Mapping[str, float | FloatArray]:
         """The share of each policy's weight that control subtracts, possibly times the predicted reward."""
-        ...
+        return {candidate: share if predicted is None else share * self.earned(predicted)}
 
     def counted_from(self, limits: Limits) -> float:
         """The origin from which control measures a weight: 0, or the smallest possible weight."""
-        ...
 
     def control_caps(self, cap: float, offset: float) -> tuple[float, float]:
         """Turn a desired cap into the cap used and the offset a controlled term then needs."""
-        ...
 
     def offset_without(self, candidate: str, taken_off: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
         """How far below zero a term can be after subtracting these shares of the excess weights."""
-        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Value(Quantity):
+    """w r, whose mean is at most the value V, and equal to it if production supports every action."""
+
+    def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
+        return weights[candidate].weight * self.earned(reward)
+
+    def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
+        return 0.0
+
+    def counted_from(self, limits: Limits) -> float:
+        return 0.0
+
+    def control_caps(self, cap: float, offset: float) -> tuple[float, float]:
+        return cap, cap
+
+    def offset_without(self, candidate: str, taken_off: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
+        return taken_off[candidate] * limits[candidate].rise
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall(Value):
+    """w (1 - r), whose mean is at most 1 - V: a lower bound on it is an upper bound on V."""
+
+    padding = 1.0
+
+    def earned(self, reward: FloatArray) -> FloatArray:
+        return 1.0 - reward
+
+
+@dataclass(frozen=True, slots=True)
+class Gain(Quantity):
+    """(w - 1) r, whose mean is at most V(candidate) - V(production)."""
+
+    paired = True
+
+    def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
+        return weights[candidate].excess * self.earned(reward)
+
+    def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
+        return limits[candidate].drop
+
+    def counted_from(self, limits: Limits) -> float:
+        return 1.0 - limits.drop
+
+    def control_caps(self, cap: float, offset: float) -> tuple[float, float]:
+        # If t is at most w - w_min, (w - 1) r - t is at least -(1 - w_min) at r = 1, and at least -t at r = 0.
+        return max(cap, offset), max(cap, offset)
+
+    def offset_without(self, candidate: str, taken_off: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
+        # (w - 1)(r - share): the worst case is the smallest weight at r = 1, and the largest at r = 0.
+        share, candidate_limits = taken_off[candidate], limits[candidate]
+        return max((1.0 - share) * candidate_limits.drop, share * candidate_limits.rise)
+
+
+@dataclass(frozen=True, slots=True)
+class Decline(Gain):
+    """(w - 1)(1 - r), whose mean is at most V(production) - V(candidate)."""
+
+    def earned(self, reward: FloatArray) -> FloatArray:
+        return 1.0 - reward
+
+
+@dataclass(frozen=True, slots=True)
+class Difference(Quantity):
+    """w r + w' (1 - r) - 1, whose mean is at most V(candidate) - V(over); swap the two for an upper bound."""
+
+    over: str
+    paired = True
+    control_shares = (0.0, 0.5, 1.0)
+
+    def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
+        return weights[candidate].excess * reward + weights[self.over].excess * (1.0 - reward)
+
+    def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
+        # A weighted average of two excesses is never below the smaller one.
+        return max(limits[candidate].drop, limits[self.over].drop)
+
+    def taken_off(self, candidate: str, share: float, predicted: Predicted) -> Mapping[str, float | FloatArray]:
+        if predicted is None:
+            return {candidate: share, self.over: 1.0 - share}
+        return {candidate: share * predicted, self.over: share * (1.0 - predicted)}
+
+    def counted_from(self, limits: Limits) -> float:
+        return 1.0 - limits.drop
+
+    def control_caps(self, cap: float, offset: float) -> tuple[float, float]:
+        return cap, offset + cap
+
+    def offset_without(self, candidate: str, taken_off: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
+        # At r = 1 the worst case is the candidate's smallest weight with the other's largest, at r = 0 the reverse.
+        new, over = limits[candidate], limits[self.over]
+        share, rest = taken_off[candidate], taken_off[self.over]
+        return max((1.0 - share) * new.drop + rest * over.rise, share * new.rise + (1.0 - rest) * over.drop)

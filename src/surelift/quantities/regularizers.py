@@ -4,7 +4,7 @@ A regularizer is valid in a bound if it is never negative and never exceeds w r:
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -29,60 +29,53 @@ class PolicyRounds:
     expected: FloatArray | None = None
     """Its expected prediction under the policy."""
 
-    def terms_per(self, divisor: FloatArray) -> FloatArray:
-        quotient: FloatArray = self.terms / divisor
-        return quotient
-
 
 class Regularizer(Protocol):
     """Frozen and hashable: part of the key of its sums."""
 
-    shrinks: ClassVar[bool]
+    shrinks: ClassVar[bool] = True
     """Whether it satisfies the paper's condition C1: between 0 and w r in every round."""
-    for_densities: ClassVar[bool]
+    for_densities: ClassVar[bool] = True
     """Whether it is meaningful if a propensity can exceed 1."""
-    asks_model: ClassVar[bool]
+    asks_model: ClassVar[bool] = False
     """Whether it needs a reward model's predictions."""
 
     def values(self, rounds: PolicyRounds) -> FloatArray: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
-    """w r."""
+class PositiveParameter(Regularizer):
+    """A regularizer whose parameter is positive."""
 
-    shrinks: ClassVar[bool] = True
-    for_densities: ClassVar[bool] = True
-    asks_model: ClassVar[bool] = False
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            positive(field.name, getattr(self, field.name))
+
+
+@dataclass(frozen=True, slots=True)
+class Plain(Regularizer):
+    """w r."""
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
         return rounds.terms
 
 
 @dataclass(frozen=True, slots=True)
-class Clipping:
+class Clipping(PositiveParameter):
     """min(w, clip) r (the paper, Equation 4)."""
 
     clip: float
-    shrinks: ClassVar[bool] = True
-    for_densities: ClassVar[bool] = True
-    asks_model: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        positive("clip", self.clip)
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
         return np.minimum(rounds.weight, self.clip) * rounds.earned
 
 
 @dataclass(frozen=True, slots=True)
-class ExponentialSmoothing:
+class ExponentialSmoothing(Regularizer):
     """p r / q^alpha, alpha in [0, 1] (Aouali et al. 2023; the paper, Equation 4)."""
 
     alpha: float
-    shrinks: ClassVar[bool] = True
-    for_densities: ClassVar[bool] = False
-    asks_model: ClassVar[bool] = False
+    for_densities = False
 
     def __post_init__(self) -> None:
         share("alpha", self.alpha)
@@ -92,94 +85,66 @@ class ExponentialSmoothing:
 
 
 @dataclass(frozen=True, slots=True)
-class ImplicitExploration:
+class ImplicitExploration(PositiveParameter):
     """p r / (q + smoothing/2) (Gabbianelli et al. 2024; the paper, Equation 17)."""
 
     smoothing: float
-    shrinks: ClassVar[bool] = True
-    for_densities: ClassVar[bool] = False
-    asks_model: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        positive("smoothing", self.smoothing)
+    for_densities = False
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
         return rounds.probability * rounds.earned / (rounds.propensity + self.smoothing / 2.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Shrinkage:
+class Shrinkage(PositiveParameter):
     """w t / (w^2 + t) r (Su et al. 2020)."""
 
     strength: float
-    shrinks: ClassVar[bool] = True
-    for_densities: ClassVar[bool] = True
-    asks_model: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        positive("strength", self.strength)
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
         # Divided by t throughout, so that the square of a large weight does not overflow.
-        return rounds.terms_per(1.0 + rounds.weight * (rounds.weight / self.strength))
+        return np.asarray(rounds.terms / (1.0 + rounds.weight * (rounds.weight / self.strength)))
 
 
 @dataclass(frozen=True, slots=True)
-class Harmonic:
+class Harmonic(Regularizer):
     """w / (1 - strength + strength w) r (Metelli et al. 2021); it exceeds w r if w < 1, so it is for estimates only."""
 
     strength: float
-    shrinks: ClassVar[bool] = False
-    for_densities: ClassVar[bool] = True
-    asks_model: ClassVar[bool] = False
+    shrinks = False
 
     def __post_init__(self) -> None:
         share("strength", positive("strength", self.strength))
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
-        return rounds.terms_per(1.0 - self.strength + self.strength * rounds.weight)
+        return np.asarray(rounds.terms / (1.0 - self.strength + self.strength * rounds.weight))
 
 
 @dataclass(frozen=True, slots=True)
-class RepairedHarmonic:
+class RepairedHarmonic(Harmonic):
     """w / max(1, 1 - strength + strength w) r: the harmonic regularizer, made valid for a bound."""
 
-    strength: float
-    shrinks: ClassVar[bool] = True
-    for_densities: ClassVar[bool] = True
-    asks_model: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        share("strength", positive("strength", self.strength))
+    shrinks = True
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
-        return rounds.terms_per(np.maximum(1.0, 1.0 - self.strength + self.strength * rounds.weight))
+        return np.asarray(rounds.terms / np.maximum(1.0, 1.0 - self.strength + self.strength * rounds.weight))
 
 
 @dataclass(frozen=True, slots=True)
-class GlobalClipping:
+class GlobalClipping(PositiveParameter):
     """min(w r, 1/smoothing) (the paper, Equation 11)."""
 
     smoothing: float
-    shrinks: ClassVar[bool] = True
-    for_densities: ClassVar[bool] = True
-    asks_model: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        positive("smoothing", self.smoothing)
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
         return np.minimum(rounds.terms, 1.0 / self.smoothing)
 
 
 @dataclass(frozen=True, slots=True)
-class Custom:
+class Custom(Regularizer):
     """A fixed function of a round's weight, probability, propensity and reward, checked against condition C1."""
 
     function: Callable[[FloatArray, FloatArray, FloatArray, FloatArray], Any]
-    shrinks: ClassVar[bool] = True
-    for_densities: ClassVar[bool] = True
-    asks_model: ClassVar[bool] = False
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
         result = self.function(rounds.weight, rounds.probability, rounds.propensity, rounds.earned)
@@ -199,8 +164,55 @@ class Custom:
         return np.clip(values, 0.0, rounds.terms)
 
 
+@dataclass(frozen=True, slots=True)
+class LogarithmicSmoothing(Regularizer):
+    """log(1 + smoothing w r) / smoothing; w r itself for a smoothing of 0 (the paper, Equation 14)."""
+
+    smoothing: float
+
+    def values(self, rounds: PolicyRounds) -> FloatArray:
+        if self.smoothing == 0.0:
+            return rounds.terms
+        return np.log1p(self.smoothing * rounds.terms) / self.smoothing
+
+
+@dataclass(frozen=True, slots=True)
+class LinearSmoothing(Regularizer):
+    """p log(1 + smoothing r/q) / smoothing, which is linear in the policy (the paper, Section 4.2)."""
+
+    smoothing: float
+    for_densities = False
+
+    def values(self, rounds: PolicyRounds) -> FloatArray:
+        return rounds.probability * np.log1p(self.smoothing * rounds.earned / rounds.propensity) / self.smoothing
+
+
+@dataclass(frozen=True, slots=True)
+class Discrepancy(Regularizer):
+    """(w r)^2 / (1 + smoothing w r): its mean is the paper's S (Equation 15), which bounds bias and variance."""
+
+    smoothing: float
+    shrinks = False
+
+    def values(self, rounds: PolicyRounds) -> FloatArray:
+        return rounds.terms * (rounds.terms / (1.0 + self.smoothing * rounds.terms))
+
+
+@dataclass(frozen=True, slots=True)
+class LinearDiscrepancy(Regularizer):
+    """p r^2 / (q^2 + smoothing q r): the same for linear smoothing."""
+
+    smoothing: float
+    shrinks = False
+    for_densities = False
+
+    def values(self, rounds: PolicyRounds) -> FloatArray:
+        q, r = rounds.propensity, rounds.earned
+        return rounds.weight * r * (r / (q + self.smoothing * r))
+
+
 # By name, with its parameter.
-REGULARIZERS: dict[str, tuple[type, str]] = {
+REGULARIZERS: dict[str, tuple[type[Any], str]] = {
     "none": (Plain, ""),
     "clipping": (Clipping, "clip"),
     "exponential-smoothing": (ExponentialSmoothing, "alpha"),
@@ -210,16 +222,7 @@ REGULARIZERS: dict[str, tuple[type, str]] = {
     "global-clipping": (GlobalClipping, "smoothing"),
 }
 
-BUILT_IN = (
-    Plain,
-    Clipping,
-    ExponentialSmoothing,
-    ImplicitExploration,
-    Shrinkage,
-    Harmonic,
-    RepairedHarmonic,
-    GlobalClipping,
-)
+BUILT_IN: tuple[type[Any], ...] = (*(kind for kind, _ in REGULARIZERS.values()), Harmonic)
 
 
 def regularizer_named(text: str) -> Regularizer:
@@ -232,14 +235,11 @@ def regularizer_named(text: str) -> Regularizer:
     if name not in REGULARIZERS:
         raise UsageError(f"unknown regularizer {name!r}; choose from {', '.join(REGULARIZERS)}.")
     kind, meaning = REGULARIZERS[name]
-    if not meaning:
-        plain: Regularizer = kind()
-        return plain
     try:
-        number = float(parameter)
+        numbers = [float(parameter)] if meaning else []
     except ValueError as error:
         raise UsageError(f"regularizer {name!r} needs its {meaning}: use '{name}:NUMBER', not {text!r}.") from error
-    regularizer: Regularizer = kind(number)
+    regularizer: Regularizer = kind(*numbers)
     return regularizer
 
 

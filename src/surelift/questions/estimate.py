@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 from surelift.controls import models
 from surelift.controls.model import RewardModel
 from surelift.errors import UsageError, is_number, positive
-from surelift.estimates import ESTIMATES, bias_bound, selection_suboptimality, sub_gaussian_smoothing, variance_bound
-from surelift.estimates.estimate import Estimate
+from surelift.estimates import ESTIMATES, Estimate
+from surelift.estimates.plug_ins import bias_bound, selection_suboptimality, sub_gaussian_smoothing, variance_bound
 from surelift.logs.logs import Logs
 from surelift.quantities import Value
-from surelift.quantities.regularizers import Regularizer
-from surelift.quantities.smoothing import Discrepancy, LinearDiscrepancy
+from surelift.quantities.regularizers import Discrepancy, LinearDiscrepancy, Regularizer
 from surelift.questions.assumptions import doubts_of
 from surelift.questions.options import check_delta
 from surelift.questions.question import Place, Question, RoundCount

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from surelift.evidence.drift import Drift
 from surelift.evidence.propensities import BY_ACTION, OVERALL, Evidence, Family
-from surelift.logs.declaration import Declaration
+from surelift.logs.declaration import Declaration, Scale
 from surelift.logs.faults import describe_faults
-from surelift.logs.scale import Scale
 from surelift.questions.assumptions import doubts_of
 from surelift.results.health import Finding
 from surelift.results.weights import HeavyRound, WeightHealth, WeightSize

@@ -8,8 +8,8 @@ from surelift.errors import UsageError
 from surelift.estimates import plain_mean
 from surelift.evidence import e_value, p_value
 from surelift.policies import Policy
-from surelift.policies.given import Production
 from surelift.policies.resolve import PRODUCTION
+from surelift.policies.wrappers import Production
 from surelift.quantities import Decline, Difference, Gain, Quantity
 from surelift.questions.assumptions import assumed_of, assumptions_of, doubts_of
 from surelift.questions.method import control_of, slack_of

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from surelift.errors import LogsError
 from surelift.policies import Policy
-from surelift.policies.given import Production
 from surelift.policies.resolve import PRODUCTION
+from surelift.policies.wrappers import Production
 from surelift.questions.forecast import block_requests, forecast_of
 from surelift.questions.health import HealthQuestion
 from surelift.questions.improvement import ImprovementsQuestion

@@ -12,10 +12,8 @@ from surelift.logs.embeddings import ActionKinds, Known
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
 from surelift.policies import Policy
-from surelift.policies.direct import Direct
-from surelift.policies.given import Production
 from surelift.policies.policy import Probabilities
-from surelift.policies.wrappers import Blend
+from surelift.policies.wrappers import Blend, Direct, Production
 
 
 def embedded(

@@ -17,9 +17,8 @@ from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32, plain_numbers
 from surelift.logs.fingerprint import LANES, Fingerprint
 from surelift.logs.logs import Logs
 from surelift.policies import Policy
-from surelift.policies.given import Given
 from surelift.policies.readers import Column
-from surelift.policies.wrappers import Blend
+from surelift.policies.wrappers import Blend, Given
 from surelift.quantities import Decline, Gain, Quantity, Shortfall, Value
 from surelift.statistics.counts import Count
 from surelift.statistics.log_sums import LogSums

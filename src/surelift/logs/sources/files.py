@@ -36,9 +36,7 @@ class Files:
 
     @property
     def called(self) -> str:
-        """The name of the file, or of the first of several."""
-        more = len(self._paths) - 1
-        return Path(self._paths[0]).name + (f" and {more:,} more" if more else "")
+        return name_of_files(self._paths)
 
     def column_names(self) -> list[str]:
         names = list(_open(self._paths[0]).schema.names)
@@ -99,12 +97,8 @@ def _scan(path: str, data: Any, columns: Sequence[str]) -> Iterator[Any]:
     # pre_buffer=False: otherwise Arrow holds whole row groups of all columns, ten times the memory.
     options = ds.ParquetFragmentScanOptions(pre_buffer=False) if _format(path) == "parquet" else None
     try:
-        scanner = data.scanner(
-            columns=list(columns),
-            batch_size=_batch_size(data, columns),
-            batch_readahead=4,
-            fragment_scan_options=options,
-        )
+        size = _batch_size(data, columns)
+        scanner = data.scanner(list(columns), batch_size=size, batch_readahead=4, fragment_scan_options=options)
         for batch in scanner.to_batches():
             if batch.num_rows:
                 yield pa.Table.from_batches([batch])
@@ -166,12 +160,16 @@ def _files_in(folder: str) -> list[str]:
     files = []
     for file in Path(folder).rglob("*"):
         # Folders such as _temporary and .ipynb_checkpoints hold copies; _day=1 holds a column.
-        hidden = any(
-            part.startswith(".") or (part[0] == "_" and "=" not in part) for part in file.relative_to(folder).parts
-        )
+        parts = file.relative_to(folder).parts
+        hidden = any(part[0] == "." or (part[0] == "_" and "=" not in part) for part in parts)
         if not hidden and not file.is_dir() and _extension(str(file)):
             files.append(str(file))
     return files
+
+
+def name_of_files(paths: Sequence[str]) -> str:
+    """The name of the file, or of the first of several."""
+    return Path(paths[0]).name + (f" and {len(paths) - 1:,} more" if len(paths) > 1 else "")
 
 
 def _identity(file: str) -> tuple[int, int]:

@@ -8,10 +8,11 @@ import pyarrow as pa
 
 from surelift.arrays import ArrowColumn
 from surelift.errors import LogsError, UsageError
-from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
+from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs, engine_errors, number_rows
 
 _CONVERSION = (pa.ArrowException, TypeError, ValueError, OverflowError)
 NUMBERS_PER_BATCH = 1 << 23
+_UNREADABLE = "the query could not be read"
 
 
 class Arrays:
@@ -80,33 +81,25 @@ class LazyQuery:
     def __init__(self, frame: Any) -> None:
         self._frame = frame
 
+    @engine_errors(_UNREADABLE)
     def column_names(self) -> list[str]:
-        return list(self._run(lambda: self._frame.collect_schema().names()))
+        return list(self._frame.collect_schema().names())
 
+    @engine_errors(_UNREADABLE)
     def count(self) -> int:
         import narwhals as nw
 
-        return int(self._run(lambda: self._frame.select(nw.len()).collect("pyarrow").item()))
+        return int(self._frame.select(nw.len()).collect("pyarrow").item())
 
     def batches(self, needs: Needs) -> Iterator[Batch]:
-        tables, start = self._run(lambda: self._tables(needs.columns())), 0
-        while (table := self._run(lambda: next(tables, None))) is not None:
-            if table.num_rows:
-                yield Batch(table, start)
-                start += table.num_rows
+        with engine_errors(_UNREADABLE):
+            yield from number_rows(self._tables(needs.columns()))
 
     def _tables(self, columns: list[str]) -> Iterator[Any]:
         native = self._frame.select(columns).to_native()
         if hasattr(native, "to_arrow_reader"):
             return (pa.Table.from_batches([batch]) for batch in native.to_arrow_reader(ROWS_PER_BATCH))
         return (part.to_arrow() for part in native.collect_batches(chunk_size=ROWS_PER_BATCH))
-
-    def _run(self, question: Any) -> Any:
-        try:
-            return question()
-        except Exception as error:
-            # Each engine raises its own exceptions.
-            raise LogsError(f"the query could not be read: {error}\nNothing was computed.") from error
 
 
 def _sliceable(name: str, column: Any) -> Any:

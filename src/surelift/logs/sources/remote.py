@@ -8,8 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from surelift.errors import LogsError
-from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
+from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs, engine_errors, number_rows
+
+_UNREADABLE = "the rounds could not be read where they are"
 
 
 class SqlTable:
@@ -23,16 +24,14 @@ class SqlTable:
     def column_names(self) -> list[str]:
         return list(self.table.columns)
 
+    @engine_errors(_UNREADABLE)
     def count(self) -> int:
-        return int(_run(lambda: self.table.count().to_pyarrow().as_py()))
+        return int(self.table.count().to_pyarrow().as_py())
 
     def batches(self, needs: Needs) -> Iterator[Batch]:
-        selected, start = self.table.select(needs.columns()), 0
-        reader = _run(lambda: _reader(selected))
-        while (batch := _run(lambda: next(reader, None))) is not None:
-            if batch.num_rows:
-                yield Batch(pa.Table.from_batches([batch]), start)
-                start += batch.num_rows
+        selected = self.table.select(needs.columns())
+        with engine_errors(_UNREADABLE):
+            yield from number_rows(pa.Table.from_batches([batch]) for batch in _reader(selected))
 
 
 def _reader(query: Any) -> Any:
@@ -54,18 +53,16 @@ class SparkFrame:
     def column_names(self) -> list[str]:
         return list(self.frame.columns)
 
+    @engine_errors(_UNREADABLE)
     def count(self) -> int:
-        return int(_run(self.frame.count))
+        return int(self.frame.count())
 
     def batches(self, needs: Needs) -> Iterator[Batch]:
         """Stream the rows to this process, one partition at a time."""
-        selected, start = self.frame.select(*needs.columns()), 0
-        rows = _run(lambda: selected.mapInArrow(_serialise, "batch binary").toLocalIterator())
-        while (row := _run(lambda: next(rows, None))) is not None:
-            table = pa.ipc.open_stream(row["batch"]).read_all()
-            if table.num_rows:
-                yield Batch(table, start)
-                start += table.num_rows
+        selected = self.frame.select(*needs.columns())
+        with engine_errors(_UNREADABLE):
+            rows = selected.mapInArrow(_serialise, "batch binary").toLocalIterator()
+            yield from number_rows(pa.ipc.open_stream(row["batch"]).read_all() for row in rows)
 
 
 def _serialise(batches: Iterator[Any]) -> Iterator[Any]:
@@ -75,16 +72,6 @@ def _serialise(batches: Iterator[Any]) -> Iterator[Any]:
         with pa.ipc.new_stream(sink, batch.schema) as writer:
             writer.write_batch(batch)
         yield pa.record_batch({"batch": pa.array([bytes(sink.getvalue())], pa.binary())})
-
-
-def _run(query: Any) -> Any:
-    try:
-        return query()
-    except LogsError:
-        raise
-    except Exception as error:
-        # Each engine has its own exceptions; whatever it says, its rounds could not be read.
-        raise LogsError(f"the rounds could not be read where they are: {error}\nNothing was computed.") from error
 
 
 REMOTE = (SqlTable, SparkFrame)

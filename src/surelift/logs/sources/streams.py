@@ -15,8 +15,6 @@ StreamKind = Literal["csv", "jsonl", "arrow"]
 
 
 class Chunk:
-    """A table read from a stream."""
-
     ordered = True
 
     def __init__(self, table: Any, *, start: int, as_text: bool) -> None:
@@ -60,18 +58,13 @@ def read_stream(
 
 
 def _whole_clusters(tables: Iterator[Any], cluster: str) -> Iterator[Any]:
-    start = 0
-
-    def numbered() -> Iterator[Batch]:
-        nonlocal start
+    def batches() -> Iterator[Batch]:
         for table in tables:
             if cluster not in table.column_names:
                 raise UsageError(f"the stream has no column {cluster!r} for cluster.")
-            yield Batch(table, start)
-            start += table.num_rows
+            yield Batch(table, start=0)
 
-    batches = whole_clusters(numbered(), cluster)
-    return (batch.table for batch in batches)
+    return (batch.table for batch in whole_clusters(batches(), cluster))
 
 
 def _lines(file: IO[bytes], rows: int) -> Iterator[bytes]:
@@ -99,8 +92,7 @@ def _csv(file: IO[bytes], rows: int) -> Iterator[Any]:
 def _json_lines(file: IO[bytes], rows: int) -> Iterator[Any]:
     from pyarrow import json
 
-    for chunk in _lines(file, rows):
-        yield json.read_json(io.BytesIO(chunk))
+    return (json.read_json(io.BytesIO(chunk)) for chunk in _lines(file, rows))
 
 
 def _arrow(file: IO[bytes], rows: int) -> Iterator[Any]:

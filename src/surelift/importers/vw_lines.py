@@ -1,0 +1,198 @@
+"""Vowpal Wabbit's lines: dsjson, and the text formats ``cb`` and ``cb_adf``.
+
+dsjson is one JSON object per line, as logged by VW's RL client library and Azure Personalizer.
+
+    {"_label_cost": -1, "_label_probability": 0.8, "_label_Action": 2, "Timestamp": "...", "EventId": "...",
+     "a": [2, 1, 3], "p": [0.8, 0.1, 0.1], "c": {...}, "pdrop": 0.5, "_skipLearn": true}
+
+``a`` ranks the actions, numbered from 1, with the logged one first; ``p`` holds their probabilities in the same order.
+
+``cb`` is one decision per line, and ``cb_adf`` several lines per event, ended by a blank line.
+
+    cb       2:-1:0.8 | morning phone
+    cb_adf   shared | morning phone
+             | item=hat
+             0:-1:0.8 | item=coat
+
+A label is action:cost:probability; in ``cb_adf`` it is on the line of the logged action.
+"""
+
+import json
+import math
+import sys
+from collections.abc import Iterator
+from typing import Any, TypeGuard
+
+import pyarrow as pa
+
+from surelift.arrays import ArrowTable
+from surelift.importers.events import Found, to_table
+
+_LABEL = [("reward", pa.float64()), ("propensity", pa.float64()), ("action", pa.int64())]
+CB = pa.schema([*_LABEL, ("features", pa.string())])
+ADF = pa.schema([*_LABEL, ("action_count", pa.int64()), ("first_action", pa.int64())])
+DSJSON = pa.schema(
+    [
+        *_LABEL, ("logging", pa.list_(pa.float64())), ("first_action", pa.int64()), ("keep_probability", pa.float64()),
+        ("time", pa.string()), ("event", pa.string()),
+    ]
+)  # fmt: skip
+SKIPPED = "events marked _skipLearn, whose action was never shown"
+DANGLING = "rewards without a decision (dangling observations)"
+
+
+def parse_dsjson(lines: list[tuple[int, bytes]], path: str, report: Found, *, sampled: bool) -> ArrowTable:
+    """A table of the decisions; ``sampled`` says whether events may have been dropped."""
+    rows: list[tuple[Any, ...]] = []
+    for number, line in lines:
+        text = line.strip()
+        if not text:
+            continue
+        try:
+            event = json.loads(text)
+        except (ValueError, RecursionError):
+            report.breaks("lines are not JSON", path, number, text.decode(errors="replace"))
+            continue
+        read = _round(event, sampled)
+        if isinstance(read, str):
+            report.breaks(read, path, number, text.decode(errors="replace"))
+        elif read is None:
+            report.left_out[SKIPPED if "_skipLearn" in event else DANGLING] += 1
+        else:
+            rows.append(read)
+    return to_table(rows, DSJSON)
+
+
+def _round(event: Any, sampled: bool) -> tuple[Any, ...] | str | None:
+    """The values of a round, a description of what is wrong with it, or None if it is not a decision."""
+    if not isinstance(event, dict):
+        return "lines are not JSON objects"
+    if "_outcomes" in event or "_slates" in event or "_label_ca" in event:
+        return "events have several slots or a continuous action (CCB, slates, CATS), which is not supported"
+    skipped = event.get("_skipLearn", False)
+    if not isinstance(skipped, bool):
+        return "events have a _skipLearn that is neither true nor false"
+    if skipped:
+        return None
+    if "_label_cost" not in event and "a" not in event and "p" not in event:
+        return None if "RewardValue" in event or "DanglingReward" in event else "events have no _label_cost"
+    cost, propensity = event.get("_label_cost"), event.get("_label_probability")
+    if not _number(cost):
+        return "events have no number in _label_cost"
+    if not _number(propensity):
+        return "events have no number in _label_probability, which has no default"
+    ranked, shares = event.get("a"), event.get("p")
+    if not isinstance(ranked, list) or not isinstance(shares, list) or len(ranked) != len(shares):
+        return "events have no lists a and p of equal length"
+    if not all(_number(share) for share in shares):
+        return "events have an entry in p that is not a number"
+    whole = all(isinstance(action, int) and not isinstance(action, bool) for action in ranked)
+    if not ranked or not whole or sorted(ranked) != list(range(1, len(ranked) + 1)):
+        return "events do not rank the actions 1 to K in a"
+    taken = event.get("_label_Action", ranked[0])
+    if not (isinstance(taken, int) and 1 <= taken <= len(ranked)):
+        return "events have an action in _label_Action that is not in a"
+    dropped = event.get("pdrop", 0.0)
+    if not (_number(dropped) and 0.0 <= dropped < 1.0):
+        return "events have a pdrop outside [0, 1)"
+    if dropped and not sampled:
+        return "events have a pdrop that the first scan of the file did not find; write it without escapes"
+    logging = [0.0] * len(ranked)
+    for action, share in zip(ranked, shares, strict=True):
+        logging[action - 1] = float(share)
+    time, name = event.get("Timestamp"), event.get("EventId")
+    return (
+        -float(cost) + 0.0, float(propensity), taken - 1, logging, 0, 1.0 - dropped,
+        None if time is None else _text(time), None if name is None else _text(name),
+    )  # fmt: skip
+
+
+def _number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
+def _text(value: Any) -> str:
+    """Replace unpaired surrogates, which Arrow cannot store."""
+    return str(value).encode(errors="replace").decode()
+
+
+def parse_cb(lines: list[tuple[int, bytes]], path: str, report: Found) -> ArrowTable:
+    rows: list[tuple[Any, ...]] = []
+    for number, line in lines:
+        text = line.decode(errors="replace").strip()
+        if not text:
+            continue
+        label, bar, features = text.partition("|")
+        read = _label(label) if bar else "lines have no '|' between label and features"
+        if not isinstance(read, str) and read[0] < 1:
+            read = "labels have action 0; actions are numbered from 1"
+        if isinstance(read, str):
+            report.breaks(read, path, number, text)
+        else:
+            action, cost, probability = read
+            rows.append((-cost + 0.0, probability, action - 1, features.strip()))
+    return to_table(rows, CB)
+
+
+def parse_adf(lines: list[tuple[int, bytes]], path: str, report: Found) -> ArrowTable:
+    rows: list[tuple[Any, ...]] = []
+    for number, event in _events(lines):
+        read = _adf_round(event)
+        if isinstance(read, str):
+            report.breaks(read, path, number, event[0])
+        else:
+            rows.append(read)
+    return to_table(rows, ADF)
+
+
+def _adf_round(event: list[str]) -> tuple[Any, ...] | str:
+    actions = event[1:] if event[0].startswith("shared") else event
+    if not actions:
+        return "events have no line for an action"
+    if any(line.startswith("shared") for line in actions):
+        return "events have a shared line that is not their first; a blank line must end every event"
+    if any("|" not in line for line in actions):
+        return "events have a line without '|'"
+    labels = [(position, line.partition("|")[0].strip()) for position, line in enumerate(actions)]
+    taken = [(position, label) for position, label in labels if ":" in label]
+    if len(taken) != 1:
+        return "events have no label" if not taken else "events have more than one label"
+    read = _label(taken[0][1])
+    if isinstance(read, str):
+        return read
+    return -read[1] + 0.0, read[2], taken[0][0], len(actions), 0
+
+
+def _label(text: str) -> tuple[int, float, float] | str:
+    """The action, its cost and its probability, or what is wrong."""
+    # A tag may precede the bar, and other available actions may be listed next to the logged one.
+    labels = [part for part in text.split() if ":" in part and not part.startswith("'")]
+    if len(labels) != 1:
+        return "events have no label" if not labels else "events have more than one label"
+    parts = labels[0].split(":")
+    if len(parts) != 3:
+        return "labels are not action:cost:probability; the probability has no default"
+    try:
+        action, cost, probability = int(parts[0]), float(parts[1]), float(parts[2])
+    except ValueError:
+        return "labels are not action:cost:probability, three numbers"
+    if not 0 <= action < 1 << 31:
+        return "labels have an action number that is negative or too large"
+    if not (math.isfinite(cost) and math.isfinite(probability)):
+        return "labels have a number that is not finite"
+    return action, cost, probability
+
+
+def _events(lines: list[tuple[int, bytes]]) -> Iterator[tuple[int, list[str]]]:
+    """Runs of lines between blank lines, with the number of the first."""
+    first, event = 0, list[str]()
+    for number, line in lines:
+        text = line.decode(errors="replace").strip()
+        if text:
+            first = first if event else number
+            event.append(text)
+        elif event:
+            yield first, event
+            event = []
+    if event:
+        yield first, event
