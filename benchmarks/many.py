@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from surelift.learning.data.dataset import Dataset
-from surelift.learning.data.examples import Examples
+from surelift.learning.data.dataset import Dataset, Examples
 from surelift.learning.data.survey import survey
 from surelift.learning.objectives.objective import sums_of
 from surelift.learning.objectives.options import ObjectiveOptions

@@ -12,14 +12,12 @@ from surelift.controls import models
 from surelift.controls.model import RewardModel
 from surelift.errors import LogsError, UsageError
 from surelift.grids import Grid
-from surelift.learning.data.dataset import Dataset
-from surelift.learning.data.examples import Examples
-from surelift.learning.data.fingerprints import full_fingerprint
-from surelift.learning.data.survey import require_learnable
+from surelift.learning.data.dataset import Dataset, Examples
+from surelift.learning.data.survey import full_fingerprint, require_learnable
 from surelift.learning.objectives.objective import Objective, sizes_of, sums_of
 from surelift.learning.objectives.options import ObjectiveOptions
-from surelift.learning.policies.gaussian import GaussianRule
 from surelift.learning.policies.quadrature import EXACT
+from surelift.learning.policies.rules import GaussianRule
 from surelift.learning.tensors import logged
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
@@ -71,7 +69,7 @@ def certified_bound(
             sizes = sizes + sizes_of(coefficients)
             weight = own / part.propensity
             weights += float(weight.sum())
-            estimate += float(((weight - float(objective.about == "improvement")) * part.reward).sum())
+            estimate += float(((weight - float(objective.paired)) * part.reward).sum())
         rounds += len(chunk)
         if progress is not None:
             progress(rounds)
@@ -81,7 +79,7 @@ def certified_bound(
     slack = rule.tolerance + ROUNDING
     low = total - np.array(objective.signs) * slack * sizes - np.array(objective.signs) * ROUNDING * np.abs(total)
     bound = float(objective.bound(low, np.float64(rule.divergence), rounds=rounds, delta=delta))
-    floor = -1.0 if objective.about == "improvement" else 0.0
+    floor = -1.0 if objective.paired else 0.0
     lower = max(floor, bound - ROUNDING * (1.0 + abs(bound)))
     return CertifiedBound(lower, estimate / rounds, weights / rounds, rounds)
 
@@ -141,7 +139,7 @@ def guarantee_of(
     dataset = read[0] if read else Dataset(judged, learned.features, learned.action_count, model)
     certified = certified_bound(rule, objective, dataset, delta=options["delta"], device=device, progress=progress)
     scale = logs.scale
-    improves = objective.about == "improvement"
+    improves = objective.paired
     refuse_contradiction(
         certified.lower, 1.0, possible=(-1.0 if improves else 0.0, 1.0), mean_weight=certified.mean_weight,
         subject=f"the {objective.about} of the learned policy, in [0, 1]",

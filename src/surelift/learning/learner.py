@@ -14,19 +14,15 @@ from surelift.errors import UsageError, share
 from surelift.grids import Grid
 from surelift.learning.data.contexts import as_logs
 from surelift.learning.data.dataset import Dataset
-from surelift.learning.data.fingerprints import decision_fingerprint
-from surelift.learning.data.survey import LogSurvey, survey
+from surelift.learning.data.survey import LogSurvey, decision_fingerprint, survey
 from surelift.learning.guarantee import NAME, guarantee_of
-from surelift.learning.identity import identity_of
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.objectives.options import ObjectiveOptions
-from surelift.learning.policies.builder import Parameters, build_policy
-from surelift.learning.policies.gaussian import GaussianRule
 from surelift.learning.policies.items import ItemSoftmax, SampledSoftmax
-from surelift.learning.policies.modules import LinearGaussian
-from surelift.learning.policies.rules import ItemRule
+from surelift.learning.policies.modules import LinearGaussian, Parameters, build_policy
+from surelift.learning.policies.rules import GaussianRule, ItemRule
 from surelift.learning.prior import Prior, user_prior, zero_prior
-from surelift.learning.training.checkpoint import Checkpoint
+from surelift.learning.training.checkpoint import Checkpoint, identity_of
 from surelift.learning.training.loop import train
 from surelift.learning.training.problem import LearningProblem, TrainingOptions
 from surelift.learning.training.processes import local_device
@@ -251,9 +247,7 @@ class PolicyLearner:
         progress: Progress | None = None,
     ) -> LearningProblem:
         objective = options.build(
-            rounds=dataset.rounds,
-            actions=dataset.actions,
-            distributions=dataset.logs.declaration.logging is not None,
+            rounds=dataset.rounds, actions=dataset.actions, distributions=dataset.logs.declaration.logging is not None
         )
         covariance = self.get_params()["covariance"]
         policy = LinearGaussian(torch.from_numpy(prior.means.copy()), covariance, unseen=prior.layout.unseen())

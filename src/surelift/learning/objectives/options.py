@@ -115,12 +115,13 @@ class ObjectiveOptions:
             raise UsageError("control= needs production's distribution over all actions: name it in logging=.")
         plain = plain_parts(grid, offset=offset, mass=0.5)
         if isinstance(control, str):
-            return smoothed.ControlledObjective(plain + controlled_parts(grid, paired=paired), paired, grid.any_looks)
+            parts = plain + controlled_parts(grid, paired=paired)
+            return smoothed.ControlledObjective(parts, paired=paired, any_looks=grid.any_looks)
         if not control.predictable:
             raise UsageError(CROSS_FITTED)
         by_model = controlled_parts(grid, paired=paired, by_model=True, mass=0.25)
         by_share = controlled_parts(grid, paired=paired, mass=0.25)
-        return smoothed.ControlledObjective(plain + by_model + by_share, paired, grid.any_looks)
+        return smoothed.ControlledObjective(plain + by_model + by_share, paired=paired, any_looks=grid.any_looks)
 
     def _grid(self, rounds: int, paired: bool) -> Grid:
         if isinstance(self.grid, Grid):

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from surelift.arrays import FloatArray
-from surelift.learning.data.dataset import Dataset
-from surelift.learning.data.examples import Examples, index_among
+from surelift.learning.data.dataset import Dataset, Examples, index_among
 from surelift.logs.batch import ROWS_PER_BATCH
 
 Share = Callable[[int], slice]

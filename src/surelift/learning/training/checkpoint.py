@@ -2,16 +2,22 @@
 
 import hashlib
 import json
+import pickle
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from surelift.errors import UsageError
-from surelift.learning.files import metadata_of
+from surelift.learning import files
+from surelift.learning.data.survey import decision_fingerprint
+from surelift.learning.learned import LearnedPolicy
+from surelift.learning.policies.items import ItemSoftmax
+from surelift.logs.logs import Logs
 from surelift.saving import write_beside
 
 
@@ -45,7 +51,7 @@ class Checkpoint:
         """Restore policy and optimizer; None where there is no file yet."""
         if not Path(self.path).exists():
             return None
-        state = json.loads(metadata_of(self.path).get("stand", "{}"))
+        state = json.loads(files.metadata_of(self.path).get("stand", "{}"))
         if state.get("setting") != self._digest():
             raise UsageError(
                 f"{self.path} is the checkpoint of another training run: its options or rounds differ. Choose another file, "
@@ -66,3 +72,27 @@ class Checkpoint:
 
 def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+
+def identity_of(value: Any) -> str:
+    """A short text that identifies an option of a learner, the same in every process and at every start."""
+    if isinstance(value, LearnedPolicy):
+        return str(value.describe()["mark"])
+    if isinstance(value, ItemSoftmax):
+        arrays = {"items": value.embeddings, **({} if value.start is None else {"start": value.start})}
+        return f"{files.digest(arrays)} {value.retrieved} {value.draws}"
+    if isinstance(value, nn.Module):
+        return files.digest({name: tensor.detach().cpu().numpy() for name, tensor in value.state_dict().items()})
+    if hasattr(value, "predictable"):
+        return _identity_of_model(value)
+    return files.digest({"array": value}) if isinstance(value, np.ndarray) else repr(value)
+
+
+def _identity_of_model(model: Any) -> str:
+    estimator, logs = getattr(model, "estimator", None), getattr(model, "logs", None)
+    try:
+        content = hashlib.sha256(pickle.dumps(estimator)).hexdigest()
+    except (pickle.PicklingError, TypeError, AttributeError):
+        content = type(estimator).__name__
+    rounds = str(decision_fingerprint(logs)) if isinstance(logs, Logs) else ""
+    return f"{json.dumps(model.describe())} {content} {rounds}"

@@ -16,8 +16,7 @@ from surelift.errors import UsageError
 from surelift.learning.training.blocks import Block
 from surelift.learning.training.problem import LearningProblem, TrainingOptions
 from surelift.learning.training.processes import ProcessGroup, process_group
-from surelift.learning.training.stacked import StackedProblems, stack
-from surelift.learning.training.steps import OptimizerSteps
+from surelift.learning.training.stacked import OptimizerSteps, StackedProblems, stack
 
 
 @dataclass(slots=True)
