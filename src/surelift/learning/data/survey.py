@@ -114,16 +114,11 @@ class LogSurvey(NamedTuple):
 
 
 def survey(
-    logs: Logs,
-    *,
-    intercept: bool,
-    cuts: Sequence[int] = (),
-    layout_from_first_part: bool = False,
-    standardise: bool = False,
+    logs: Logs, *, intercept: bool, cuts: Sequence[int] = (), first_part_only: bool = False, standardise: bool = False
 ) -> LogSurvey:
     """Survey logs whose parts begin at ``cuts``; with ``standardise``, by the mean and deviation of the first part.
 
-    Invalid rounds are counted over the whole log before they are reported.
+    With ``first_part_only``, categories come from the first part too. Invalid rounds are counted over the whole log.
     """
     require_learnable(logs)
     contexts = logs.declaration.contexts or ()
@@ -139,7 +134,7 @@ def survey(
         invalid = merge_tallies(invalid, rounds.faults.tallies)
         if rounds.faults.tallies:
             continue
-        if part == 0 or not layout_from_first_part:
+        if part == 0 or not first_part_only:
             features.update(table)
         if part == 0 and standardise:
             standardizer.update(table, features.numeric())

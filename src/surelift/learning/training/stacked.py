@@ -35,51 +35,46 @@ class StackedProblems:
             )
         self._objective, self._delta, self._rounds = first.objective, first.delta, first.dataset.rounds
         self.blocks = Blocks([problem.dataset for problem in problems], self._device)
-        validation = first.validation
-        self._validation = None if validation is None else Blocks([validation], self._device)
-        self._validation_rounds = 0 if validation is None else validation.rounds
+        self._validation = None if first.validation is None else Blocks([first.validation], self._device)
 
     @property
     def recordable(self) -> bool:
         """Whether every step runs the same operations on the same memory, as a CUDA graph requires."""
         return self.blocks.whole is not None and isinstance(self.policy, LinearGaussian)
 
-    def batch_score(self, batch: Examples, size: int) -> Tensor:
+    def batch_score(self, batch: Examples, size: int) -> Any:
         """The bound or estimate of each problem, as if all rounds were like this batch of ``size`` over all processes."""
         return self._score(self._sums(batch) * (self._rounds / size))
 
     @torch.no_grad()
     def epoch_scores(self) -> list[float]:
         """The bound over all rounds, in training precision; for an estimate, a bound over the validation rounds."""
-        rows = _ROWS_AT_ONCE[torch.device(self._device).type]
-        total: Any
-        if self._validation is None:
-            total = sum(self._sums(piece) for piece in self.blocks.pieces(rows, self._processes.share))
-            score = self._score(total)
+        validation, rows = self.problems[0].validation, _ROWS_AT_ONCE[torch.device(self._device).type]
+        pieces = (self._validation or self.blocks).pieces(rows, self._processes.share)
+        total: Any = sum(self._sums(piece) if validation is None else self._validation_sums(piece) for piece in pieces)
+        if validation is None:
+            score: Any = self._score(total)
         else:
-            pieces = self._validation.pieces(rows, self._processes.share)
-            total = self._processes.sum(sum(self._validation_sums(piece) for piece in pieces))  # type: ignore[arg-type]
-            score = EARLY_STOPPING.bound(total, 0.0 * total[:, 0], rounds=self._validation_rounds, delta=self._delta)
-        scores: list[float] = score.tolist()
-        return scores
+            total = self._processes.sum(total)
+            score = EARLY_STOPPING.bound(total, 0.0 * total[:, 0], rounds=validation.rounds, delta=self._delta)
+        return list(score.tolist())
 
     def _sums(self, batch: Examples) -> Tensor:
         """(problems, sums), of this process."""
-        objective, policy = self._objective, self.policy
+        objective = self._objective
         if not len(batch):
             # The batch is smaller than the number of processes, but each of them must have a gradient to add.
             nothing = torch.zeros(len(self.problems), objective.sums, dtype=torch.float64, device=self._device)
-            for parameter in policy.parameters():
+            for parameter in self.policy.parameters():
                 nothing = nothing + 0.0 * parameter.sum()
             return nothing
         probabilities = self._probabilities(batch)
         if isinstance(objective, PlainEstimate):
             terms = objective.terms(batch, probabilities)
-            sums = terms.reshape(len(self.problems), -1, terms.shape[-1]).sum(1)
+            sums: Tensor = terms.reshape(len(self.problems), -1, terms.shape[-1]).sum(1)
         else:
             sums = sums_of(objective.coefficients(batch), probabilities, problems=len(self.problems))
-        double: Tensor = sums.double()
-        return double
+        return sums.double()
 
     def _validation_sums(self, batch: Examples) -> Tensor:
         if not len(batch):
@@ -87,22 +82,18 @@ class StackedProblems:
         sums: Tensor = early_stopping_terms(batch, self._probabilities(batch)).double().sum(0)[None]
         return sums
 
-    def _probabilities(self, batch: Examples) -> Tensor:
+    def _probabilities(self, batch: Examples) -> Any:
         """Of every action, or of the logged action where that is enough."""
         if self._objective.every_action:
-            every: Tensor = self.policy.every(batch.features)
-            return every
-        logged: Tensor = self.policy.logged(batch.features, batch.action)
-        return logged
+            return self.policy.every(batch.features)
+        return self.policy.logged(batch.features, batch.action)
 
-    def _score(self, sums: Tensor) -> Tensor:
+    def _score(self, sums: Tensor) -> Any:
         sums = self._processes.sum(sums)
         if isinstance(self._objective, PlainEstimate):
-            estimate: Tensor = self._objective.estimate(sums, rounds=self._rounds)
-            return estimate
+            return self._objective.estimate(sums, rounds=self._rounds)
         divergence = self._processes.once(self.policy.divergence().double())
-        bound: Tensor = self._objective.bound(sums, divergence, rounds=self._rounds, delta=self._delta)
-        return bound
+        return self._objective.bound(sums, divergence, rounds=self._rounds, delta=self._delta)
 
 
 def stack(problems: Sequence[LearningProblem], processes: ProcessGroup) -> list[StackedProblems]:
