@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from surelift.learning.data.dataset import Dataset
-from surelift.learning.data.examples import Examples
+from surelift.learning.data.dataset import Dataset, Examples
 from surelift.learning.data.survey import survey
 from surelift.learning.objectives.objective import sums_of
 from surelift.learning.objectives.options import ObjectiveOptions
@@ -43,7 +42,7 @@ def plain_step(task: opl.LearningTask, options: dict[str, Any], device: str, ste
     surveyed = survey(task.logs, intercept=False)
     chosen = ObjectiveOptions(**options)
     dataset = Dataset(task.logs, surveyed.layout, surveyed.actions, chosen.model)
-    objective = chosen.build(rounds=dataset.rounds, actions=surveyed.actions, distributions=True)
+    objective = chosen.build(dataset)
     examples, rounds = Examples.concatenate(list(dataset)).tensors(device), dataset.rounds
     policy = LinearGaussian(torch.from_numpy(task.prior)).to(device)
     optimizer = torch.optim.Adam(policy.parameters(), lr=opl.RATE)

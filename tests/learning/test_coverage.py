@@ -10,7 +10,7 @@ import torch
 import surelift as sl
 from surelift.arrays import FloatArray
 from surelift.learning.learner import PolicyLearner
-from surelift.learning.policies.gaussian import GaussianRule
+from surelift.learning.policies.rules import GaussianRule
 from surelift.learning.training.stacked import StackedProblems
 from tests.bounds.test_coverage import allowed
 

@@ -11,8 +11,8 @@ from scipy.special import log_ndtr, ndtr
 
 from surelift.arrays import FloatArray
 from surelift.learning.policies import quadrature, quadrature_torch
-from surelift.learning.policies.gaussian import GaussianRule
 from surelift.learning.policies.quadrature import EXACT, TRAINING
+from surelift.learning.policies.rules import GaussianRule
 
 
 def integral(scores: FloatArray, nodes: int = 1001) -> FloatArray:

@@ -116,7 +116,7 @@ def test_the_probability_of_one_item_equals_that_of_the_whole_softmax(items: int
 
 
 def test_the_linear_estimate_by_hand() -> None:
-    from surelift.learning.data.examples import Examples
+    from surelift.learning.data.dataset import Examples
 
     examples = Examples(None, np.array([0, 1]), np.array([1.0, 0.5]), np.array([0.5, 0.25]))
     estimate = PlainEstimate("logarithmic-smoothing", 0.5, linear=True)

@@ -21,7 +21,7 @@ from surelift.learning.data.features import FeatureLayout
 from surelift.learning.data.survey import FeatureSurvey, Standardizer
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
-from surelift.learning.policies.gaussian import GaussianRule
+from surelift.learning.policies.rules import GaussianRule
 from surelift.learning.training import blocks
 
 FEW: dict[str, Any] = {"epochs": 3, "learning_rate": 0.05}

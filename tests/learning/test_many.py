@@ -9,11 +9,11 @@ import torch
 import surelift as sl
 from surelift import grids
 from surelift.learning import fit_many
-from surelift.learning.data.examples import Examples
+from surelift.learning.data.dataset import Examples
 from surelift.learning.guarantee import guarantee_of
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.objectives.logarithmic_smoothing import ValueObjective, plain_parts
-from surelift.learning.policies.gaussian import GaussianRule
+from surelift.learning.policies.rules import GaussianRule
 from surelift.learning.training.blocks import Block
 from surelift.learning.training.loop import BestEpoch
 from tests.learning.test_learner import logs_of, means, problem

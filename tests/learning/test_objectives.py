@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from surelift import grids
 from surelift.arrays import FloatArray
 from surelift.grids import Grid
-from surelift.learning.data.examples import Examples
+from surelift.learning.data.dataset import Examples
 from surelift.learning.objectives.logarithmic_smoothing import (
     ControlledObjective,
     ImprovementObjective,
@@ -263,7 +263,7 @@ def test_every_factor_has_mean_one_and_is_never_negative(name: str) -> None:
     objective: Any = OBJECTIVES[name]
     mean = [0.25 + 0.75 * high for high in (0.9, 0.2, 0.5)]
     production = 0.2 * mean[0] + 0.5 * mean[1] + 0.3 * mean[2]
-    shift = production if objective.about == "improvement" else 0.0
+    shift = production if objective.paired else 0.0
     wealth = wealth_of_rules(objective, objective.parts, lambda rule: mean[rule] - shift)
     if name == "moments":
         assert wealth <= 1.0

@@ -12,7 +12,7 @@ import torch
 import surelift as sl
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
-from surelift.learning.policies.gaussian import GaussianRule
+from surelift.learning.policies.rules import GaussianRule
 from tests.learning.test_learner import FEW, fit, logs_of, problem
 
 

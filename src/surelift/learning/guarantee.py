@@ -1,93 +1,80 @@
 """The guarantee of a learned Gaussian policy on the rounds it was learned from, to be certified and verified."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from surelift.bounds.bound import Promise
 from surelift.bounds.mixture import ROUNDING
+from surelift.controls import models
 from surelift.controls.model import RewardModel
 from surelift.errors import LogsError, UsageError
 from surelift.grids import Grid
 from surelift.learning.data.dataset import Dataset
-from surelift.learning.data.examples import Examples
-from surelift.learning.data.fingerprints import full_fingerprint
-from surelift.learning.data.survey import require_learnable
+from surelift.learning.data.survey import full_fingerprint, require_learnable
 from surelift.learning.objectives.objective import Objective, sizes_of, sums_of
 from surelift.learning.objectives.options import ObjectiveOptions
-from surelift.learning.policies.gaussian import GaussianRule
 from surelift.learning.policies.quadrature import EXACT
+from surelift.learning.policies.rules import GaussianRule
 from surelift.learning.tensors import logged
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import as_policy
 from surelift.questions.assumptions import doubts_of
+from surelift.questions.contradictions import refuse_contradiction
 from surelift.questions.method import choose_method
-from surelift.questions.options import check_delta, refuse_contradiction
+from surelift.questions.options import check_delta
 from surelift.questions.question import Progress, Question
 from surelift.results.guarantee import Guarantee
 from surelift.results.provenance import Provenance
 
+if TYPE_CHECKING:
+    from surelift.learning.learned import LearnedPolicy
+
 _ENTRIES_AT_ONCE, _ON_DEVICE = 1 << 20, 1 << 24
-
-
-class CertifiedBound(NamedTuple):
-    """The bound in [0, 1], or in [-1, 1] for an improvement, beside the IPS estimate and the mean importance weight."""
-
-    lower: float
-    estimate: float
-    mean_weight: float
-    rounds: int
+NAME, ZERO = "learned", "zero"
 
 
 def certified_bound(
     rule: GaussianRule,
     objective: Objective,
-    dataset: Iterable[Examples],
-    *,
+    dataset: Dataset,
     delta: float,
-    device: str | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> CertifiedBound:
-    """Compute the bound with NumPy, or with torch on a device, in float64 either way."""
+    device: str | None,
+    progress: Progress | None,
+) -> tuple[float, float, float]:
+    """The bound in [0, 1], or in [-1, 1] for an improvement, beside the IPS estimate and the mean importance weight.
+
+    It is computed with NumPy, or with torch on a device, in float64 either way.
+    """
     total: Any = 0.0
     sizes: Any = 0.0
-    estimate, weights, rounds, actions = 0.0, 0.0, 0, len(rule.means)
-    width = max(1, (_ON_DEVICE if device else _ENTRIES_AT_ONCE) // (max(objective.sums, EXACT.nodes) * actions))
+    estimate, weights, rounds = 0.0, 0.0, 0
+    width = max(1, (_ON_DEVICE if device else _ENTRIES_AT_ONCE) // (max(objective.sums, EXACT.nodes) * len(rule.means)))
     for chunk in dataset:
         for part in chunk.pieces(width):
             if device:
                 part = part.tensors(device, double=True)
-                probabilities = rule.probabilities_on_device(part.features)
-            else:
-                probabilities = rule.probabilities(part.features)
+            probabilities = (rule.probabilities_on_device if device else rule.probabilities)(part.features)
             own = logged(probabilities, part.action)
             coefficients = objective.coefficients(part)
             total = total + sums_of(coefficients, probabilities if objective.every_action else own)
             sizes = sizes + sizes_of(coefficients)
             weight = own / part.propensity
             weights += float(weight.sum())
-            estimate += float(((weight - float(objective.about == "improvement")) * part.reward).sum())
+            estimate += float(((weight - float(objective.paired)) * part.reward).sum())
         rounds += len(chunk)
         if progress is not None:
             progress(rounds)
     if device:
         total, sizes = total.cpu().numpy(), sizes.cpu().numpy()
     # Lowered by the possible error of the quadrature and of rounding, so that the bound is never overstated.
-    slack = rule.tolerance + ROUNDING
-    low = total - np.array(objective.signs) * slack * sizes - np.array(objective.signs) * ROUNDING * np.abs(total)
+    slack, signs = rule.tolerance + ROUNDING, np.array(objective.signs)
+    low = total - signs * slack * sizes - signs * ROUNDING * np.abs(total)
     bound = float(objective.bound(low, np.float64(rule.divergence), rounds=rounds, delta=delta))
-    floor = -1.0 if objective.about == "improvement" else 0.0
-    lower = max(floor, bound - ROUNDING * (1.0 + abs(bound)))
-    return CertifiedBound(lower, estimate / rounds, weights / rounds, rounds)
-
-
-if TYPE_CHECKING:
-    from surelift.learning.learned import LearnedPolicy
-
-NAME, ZERO = "learned", "zero"
+    lower = max(-1.0 if objective.paired else 0.0, bound - ROUNDING * (1.0 + abs(bound)))
+    return lower, estimate / rounds, weights / rounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,93 +110,73 @@ def guarantee_of(
 
     ``read`` passes the data set and fingerprint of those rounds if they were read already.
     """
-    rule = learned.rule
+    rule, scale, names = learned.rule, logs.scale, learned.features.names
     if not isinstance(rule, GaussianRule):
         raise UsageError("only a gaussian policy can be certified on the rounds it was learned from.")
     require_learnable(logs)
-    logs.require_columns(learned.features.names, role="a context of the learned policy")
-    chosen, model = _objective_options(options, control)
-    _check_prior(rule, options)
+    logs.require_columns(names, role="a context of the learned policy")
+    chosen = _objective_options(options, control)
+    if options["prior"] == ZERO and rule.prior.any():
+        raise LogsError("the certificate states a zero prior, but the policy has another: one of them was changed.")
     judged = logs.part(int(options["set_aside"]), logs.count()) if options["set_aside"] else logs
-    if judged.count() < 1:
+    rounds, delta = judged.count(), options["delta"]
+    if rounds < 1:
         raise LogsError("no rounds are left to certify the policy on.")
-    objective = chosen.build(
-        rounds=judged.count(), actions=learned.action_count, distributions=logs.declaration.logging is not None
-    )
-    dataset = read[0] if read else Dataset(judged, learned.features, learned.action_count, model)
-    certified = certified_bound(rule, objective, dataset, delta=options["delta"], device=device, progress=progress)
-    scale = logs.scale
-    improves = objective.about == "improvement"
+    dataset = read[0] if read else Dataset(judged, learned.features, learned.action_count, chosen.model)
+    objective = chosen.build(dataset)
+    paired, by_cost = objective.paired, scale.is_cost and not objective.paired
+    about: Literal["value", "improvement"] = "improvement" if paired else "value"
+    lower, estimate, mean_weight = certified_bound(rule, objective, dataset, delta, device, progress)
     refuse_contradiction(
-        certified.lower, 1.0, possible=(-1.0 if improves else 0.0, 1.0), mean_weight=certified.mean_weight,
-        subject=f"the {objective.about} of the learned policy, in [0, 1]",
+        lower, 1.0, possible=(-1.0 if paired else 0.0, 1.0), mean_weight=mean_weight,
+        subject=f"the {about} of the learned policy, in [0, 1]",
     )  # fmt: skip
-    promise: Promise = "any number of looks" if objective.any_looks else "one look"
     doubts = doubts_of(logs.declaration)
-    bound = scale.improvement(certified.lower) if improves else None
-    if bound is None:
-        bound = scale.upper(certified.lower) if scale.is_cost else scale.lower(certified.lower)
-    fingerprint = read[1] if read else full_fingerprint(judged, learned.features.names)
+    bound = (scale.improvement if paired else scale.upper if by_cost else scale.lower)(lower)
     question = GuaranteeQuestion(
-        declaration=logs.declaration, policies={NAME: as_policy(learned)}, delta=options["delta"],
-        method=choose_method("mixture", options["control"] if model is None else model),
+        declaration=logs.declaration, policies={NAME: as_policy(learned)}, delta=delta,
+        method=choose_method("mixture", chosen.control),
         learning={name: value for name, value in options.items() if name not in ("control", "delta")},
     )  # fmt: skip
+    fingerprint = read[1] if read else full_fingerprint(judged, names)
     return Guarantee(
-        policy=NAME,
-        about=objective.about,
-        estimate=scale.improvement(certified.estimate) if improves else scale.value(certified.estimate),
-        lower=None if scale.is_cost and not improves else bound,
-        upper=bound if scale.is_cost and not improves else None,
-        certified=improves and certified.lower > 0.0 and not doubts,
-        delta=options["delta"],
-        rounds=certified.rounds,
-        objective=chosen.objective,
-        divergence=rule.divergence,
-        prior=options["prior"],
-        promise=promise,
-        assumptions=_assumptions(logs, options, objective.any_looks, model),
-        doubts=doubts,
-        provenance=Provenance(question.to_dict(), certified.rounds, fingerprint),
-    )
+        policy=NAME, about=about, estimate=(scale.improvement if paired else scale.value)(estimate),
+        lower=None if by_cost else bound, upper=bound if by_cost else None,
+        certified=paired and lower > 0.0 and not doubts, delta=delta, rounds=rounds, objective=chosen.objective,
+        divergence=rule.divergence, prior=options["prior"],
+        promise="any number of looks" if objective.any_looks else "one look",
+        assumptions=_assumptions(logs, options["prior"], objective, chosen.model), doubts=doubts,
+        provenance=Provenance(question.to_dict(), rounds, fingerprint),
+    )  # fmt: skip
 
 
-def _objective_options(options: Mapping[str, Any], control: Any) -> tuple[ObjectiveOptions, RewardModel | None]:
+def _objective_options(options: Mapping[str, Any], control: Any) -> ObjectiveOptions:
     """The options of a certificate, which may have been tampered with."""
     try:
+        by_model, aside = isinstance(options["control"], Mapping), options["set_aside"]
+        if not by_model and control is not None:
+            raise UsageError("this certificate uses no reward model; remove control=.")
         chosen = {name: options[name] for name in ObjectiveOptions.__dataclass_fields__ if name in options}
+        if by_model:
+            chosen["control"] = models.from_description(options["control"]) if control is None else control
         if isinstance(chosen.get("grid"), Mapping):
             chosen["grid"] = Grid.from_description(chosen["grid"])
-        chosen["control"] = options["control"] if control is None else control
         check_delta(options["delta"])
-        if (
-            not isinstance(options["prior"], str)
-            or not isinstance(options["set_aside"], int)
-            or options["set_aside"] < 0
-        ):
+        if not isinstance(options["prior"], str) or not isinstance(aside, int) or aside < 0:
             raise TypeError("prior and set_aside")
-        return ObjectiveOptions(**chosen), control
+        return ObjectiveOptions(**chosen)
     except (KeyError, TypeError) as error:
         raise LogsError(f"the certificate of the policy is damaged: {error}.") from error
 
 
-def _check_prior(rule: GaussianRule, options: Mapping[str, Any]) -> None:
-    if options["prior"] == ZERO and rule.prior.any():
-        raise LogsError("the certificate states a zero prior, but the policy has another: one of them was changed.")
-
-
-def _assumptions(logs: Logs, options: Mapping[str, Any], any_looks: bool, model: RewardModel | None) -> tuple[str, ...]:
-    kind = "costs" if logs.scale.is_cost else "rewards"
-    rounds = (
-        "the logging policy may have adapted to earlier rounds"
-        if any_looks
-        else "rounds are independent, and their number was fixed in advance"
-    )
+def _assumptions(logs: Logs, prior: str, objective: Objective, model: RewardModel | None) -> tuple[str, ...]:
+    adapted = "the logging policy may have adapted to earlier rounds"
+    fixed = "rounds are independent, and their number was fixed in advance"
     return (
-        f"{kind} always lie in [{logs.scale.low:g}, {logs.scale.high:g}]",
+        f"{'costs' if logs.scale.is_cost else 'rewards'} always lie in [{logs.scale.low:g}, {logs.scale.high:g}]",
         "the propensities were recorded when the decisions were made",
-        f"the prior ({options['prior']}), the objective and delta were fixed before seeing these rounds",
-        rounds,
+        f"the prior ({prior}), the objective and delta were fixed before seeing these rounds",
+        adapted if objective.any_looks else fixed,
         "actions are sampled afresh at every decision, as by sample()",
         *(() if model is None else (model.assumes,)),
         *logs.declaration.assumes,

@@ -3,7 +3,7 @@
 import inspect
 import json
 from collections.abc import Callable, Generator
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Literal
 
 import torch
@@ -14,16 +14,13 @@ from surelift.errors import UsageError, share
 from surelift.grids import Grid
 from surelift.learning.data.contexts import as_logs
 from surelift.learning.data.dataset import Dataset
-from surelift.learning.data.fingerprints import decision_fingerprint
-from surelift.learning.data.survey import LogSurvey, survey
+from surelift.learning.data.survey import decision_fingerprint, survey
 from surelift.learning.guarantee import NAME, guarantee_of
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.objectives.options import ObjectiveOptions
-from surelift.learning.policies.builder import Parameters, build_policy
-from surelift.learning.policies.gaussian import GaussianRule
 from surelift.learning.policies.items import ItemSoftmax, SampledSoftmax
-from surelift.learning.policies.modules import LinearGaussian
-from surelift.learning.policies.rules import ItemRule
+from surelift.learning.policies.modules import LinearGaussian, Parameters, build_policy
+from surelift.learning.policies.rules import GaussianRule, ItemRule
 from surelift.learning.prior import Prior, user_prior, zero_prior
 from surelift.learning.training.checkpoint import Checkpoint, identity_of
 from surelift.learning.training.loop import train
@@ -167,12 +164,12 @@ class PolicyLearner:
 
     def _objective_options(self) -> ObjectiveOptions:
         params = self.get_params()
-        policy, objective, covariance = params["policy"], params["objective"], params["covariance"]
+        policy, covariance = params["policy"], params["covariance"]
         gaussian = isinstance(policy, str) and policy == "gaussian"
-        if objective is None:
-            objective = "improvement" if gaussian else "logarithmic-smoothing"
-        names = ("control", "grid", "smoothing", "order", "clip", "baseline", "alpha")
-        options = ObjectiveOptions(objective=objective, **{name: params[name] for name in names})
+        chosen = {field.name: params[field.name] for field in fields(ObjectiveOptions)}
+        if chosen["objective"] is None:
+            chosen["objective"] = "improvement" if gaussian else "logarithmic-smoothing"
+        options = ObjectiveOptions(**chosen)
         check_delta(params["delta"])
         if covariance not in ("shared", "diagonal"):
             raise UsageError(f"unknown covariance {covariance!r}; use 'shared' or 'diagonal'.")
@@ -188,8 +185,8 @@ class PolicyLearner:
 
     def _training_options(self) -> TrainingOptions:
         params = self.get_params()
-        names = ("epochs", "batch_size", "learning_rate", "weight_decay", "patience", "seed")
-        return TrainingOptions(**{name: params[name] for name in names}, device=local_device(params["device"]))
+        chosen = {field.name: params[field.name] for field in fields(TrainingOptions)}
+        return TrainingOptions(**{**chosen, "device": local_device(params["device"])})
 
     def _fit_gaussian(
         self, logs: Logs, options: ObjectiveOptions, progress: Progress | None
@@ -201,62 +198,48 @@ class PolicyLearner:
         if rounds and aside >= rounds:
             raise UsageError("prior_share must leave rounds to certify the policy on.")
         surveyed = survey(logs, intercept=params["intercept"], cuts=(aside,) if aside else (), standardise=bool(aside))
+        layout, actions, contents = surveyed.layout, surveyed.actions, surveyed.all_contents
         learned_from = (surveyed.all_decisions, *(surveyed.decisions if aside else ()))
         refuse_model_of(options, learned_from)
         if aside:
-            layout, actions = surveyed.layout, surveyed.actions
             before, dataset = Dataset.of_parts(logs, (aside, rounds), layout, actions, options.model)
             # The prior is the same kind of policy, learned on the rounds set aside from a zero prior.
-            start = zero_prior(layout, actions)
-            parameters = yield replace(self._gaussian_problem(before, options, start, surveyed), checkpoint=None)
+            problem = self._gaussian_problem(before, options, zero_prior(layout, actions), contents)
+            parameters = yield replace(problem, checkpoint=None)
             before.release()
             description = f"fitted on the first {aside:,} rounds, which certify nothing"
             prior = Prior(parameters["means"].numpy(), description, layout)
         else:
             form = params["prior"]._fitted() if isinstance(params["prior"], PolicyLearner) else params["prior"]
-            prior = user_prior(form, surveyed.layout, surveyed.actions, surveyed.all_decisions)
+            prior = user_prior(form, layout, actions, surveyed.all_decisions)
             # The policy depends on the rounds its prior was learned from.
             learned_from += prior.learned_from
-            dataset = Dataset(logs, prior.layout, surveyed.actions, options.model)
-        problem = self._gaussian_problem(dataset, options, prior, surveyed, progress)
+            dataset = Dataset(logs, prior.layout, actions, options.model)
+        problem = self._gaussian_problem(dataset, options, prior, contents, progress)
         parameters = yield problem
         rule = GaussianRule(parameters["means"].numpy(), parameters["deviation"].numpy(), prior.means)
-        policy = LearnedPolicy(rule, prior.layout, logs.declaration.actions, surveyed.actions, learned_from)
-        asked = self._certificate_options(options, prior, aside)
+        policy = LearnedPolicy(rule, prior.layout, logs.declaration.actions, actions, learned_from)
+        asked = {
+            "objective": options.objective, "delta": params["delta"], "set_aside": aside, "prior": prior.description,
+            "control": options.control if options.model is None else dict(options.model.describe()),
+            **{name: value.describe() if isinstance(value, Grid) else value for name, value in options.numbers.items()},
+        }  # fmt: skip
         device = None if params["device"] == "cpu" else problem.options.device
         read = dataset, surveyed.contents[-1]
         answer = guarantee_of(policy, logs, asked, control=options.model, read=read, device=device)
         return replace(policy, certificate=Certificate.of(answer)), answer
-
-    def _certificate_options(self, options: ObjectiveOptions, prior: Prior, aside: int) -> dict[str, Any]:
-        """The options that the certificate of a Gaussian policy depends on."""
-        control: Any = options.control if options.model is None else dict(options.model.describe())
-        asked = {
-            "objective": options.objective, "control": control, "delta": self.get_params()["delta"], "set_aside": aside,
-            "prior": prior.description,
-        }  # fmt: skip
-        for name in ("grid", "smoothing", "order", "clip", "baseline", "alpha"):
-            value = getattr(options, name)
-            if value is not None:
-                asked[name] = value.describe() if isinstance(value, Grid) else value
-        return asked
 
     def _gaussian_problem(
         self,
         dataset: Dataset,
         options: ObjectiveOptions,
         prior: Prior,
-        surveyed: LogSurvey,
+        rounds: Fingerprint,
         progress: Progress | None = None,
     ) -> LearningProblem:
-        objective = options.build(
-            rounds=dataset.rounds,
-            actions=dataset.actions,
-            distributions=dataset.logs.declaration.logging is not None,
-        )
         covariance = self.get_params()["covariance"]
-        policy = LinearGaussian(torch.from_numpy(prior.means.copy()), covariance, unseen=prior.layout.unseen())
-        return self._problem(policy, objective, dataset, surveyed.all_contents, progress)
+        policy = LinearGaussian(torch.from_numpy(prior.means), covariance, unseen=prior.layout.unseen())
+        return self._problem(policy, options.build(dataset), dataset, rounds, progress)
 
     def _problem(
         self, policy: Any, objective: Any, dataset: Dataset, rounds: Fingerprint, progress: Progress | None
@@ -284,20 +267,15 @@ class PolicyLearner:
         if rounds and not validation:
             raise UsageError(f"only {held_out} rounds are left to learn from, which is too few.")
         # The layout comes from the training rounds alone: even the set of categories must not depend on held-out rounds.
-        surveyed = survey(
-            logs,
-            intercept=params["intercept"],
-            cuts=(validation, held_out),
-            layout_from_first_part=True,
-            standardise=True,
-        )
+        cuts = (validation, held_out)
+        surveyed = survey(logs, intercept=params["intercept"], cuts=cuts, first_part_only=True, standardise=True)
         layout, actions = surveyed.layout, surveyed.actions
         seen, unseen = surveyed.decisions[0] + surveyed.decisions[1], surveyed.decisions[2]
         learned_from = (surveyed.all_decisions, seen)
         refuse_model_of(options, (*learned_from, unseen))
         if unseen in learned_from:
             raise UsageError(LEARNED_FROM)
-        training, choosing = Dataset.of_parts(logs, (validation, held_out), layout, actions, options.model)
+        training, choosing = Dataset.of_parts(logs, cuts, layout, actions, options.model)
         policy, rule_of = build_policy(params["policy"], layout.size, actions)
         estimate = options.estimate(rounds=training.rounds, linear=isinstance(policy, SampledSoftmax))
         problem = self._problem(policy, estimate, training, surveyed.all_contents, progress)
@@ -309,7 +287,7 @@ class PolicyLearner:
             declaration=logs.declaration, policies={NAME: as_policy(learned)}, delta=params["delta"],
             known=frozenset({NAME} if whole else ()),
         )  # fmt: skip
-        answer: Improvement = question.ask(logs.part(held_out, rounds))
+        answer = question.ask(logs.part(held_out, rounds))
         answer = replace(answer, provenance=replace(answer.provenance, rows=(held_out, rounds)))
         return replace(learned, certificate=Certificate.of(answer)), answer
 

@@ -9,7 +9,7 @@ import torch
 
 from surelift.errors import UsageError
 from surelift.learning.learner import PolicyLearner, next_problem
-from surelift.learning.policies.builder import Parameters
+from surelift.learning.policies.modules import Parameters
 from surelift.learning.training.loop import train
 from surelift.learning.training.problem import LearningProblem
 from surelift.logs.logs import Logs

@@ -8,7 +8,7 @@ from surelift.errors import UsageError
 from surelift.learning.data.features import FeatureLayout
 from surelift.learning.guarantee import ZERO
 from surelift.learning.learned import LearnedPolicy
-from surelift.learning.policies.gaussian import GaussianRule, Single, as_single
+from surelift.learning.policies.rules import GaussianRule, Single, as_single
 from surelift.logs.fingerprint import Fingerprint
 
 

@@ -1,21 +1,77 @@
-"""The rounds of a log, or of a part of it, as examples to learn from."""
+"""The rounds of a log, or of a part of it, as examples to learn from: features, logged action, reward, propensity."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from itertools import accumulate, groupby
 from operator import itemgetter
+from typing import Any
+
+import numpy as np
 
 from surelift.arrays import FloatArray
 from surelift.controls.model import RewardModel
+from surelift.controls.weights import overstated
 from surelift.errors import LogsError
-from surelift.learning.data.examples import Examples, examples_of, index_among
 from surelift.learning.data.features import FeatureLayout
 from surelift.learning.data.survey import SUBJECT, split_batches
+from surelift.learning.tensors import namespace
 from surelift.logs.batch import ROWS_PER_BATCH, Needs
 from surelift.logs.faults import refuse_faults
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.policies.policy import action_counts
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Some rounds, either all as NumPy arrays or all as tensors."""
+
+    features: Any  # (rounds, features), float32
+    action: Any  # (rounds,)
+    reward: Any  # (rounds,), in [0, 1]
+    propensity: Any  # (rounds,)
+    logging: Any = None  # (rounds, actions), summing to 1
+    predicted: Any = None  # (rounds, actions), the reward model's predictions
+    overstated: Any = None  # (rounds,), relative excess of the propensity over its entry in the logging vector
+
+    def __len__(self) -> int:
+        return len(self.action)
+
+    def at(self, rows: Any) -> "Examples":
+        return Examples(*(None if array is None else array[rows] for array in self.arrays()))
+
+    def pieces(self, size: int) -> Iterator["Examples"]:
+        for start in range(0, len(self), size):
+            yield self.at(slice(start, start + size))
+
+    def tensors(self, device: Any, *, double: bool = False) -> "Examples":
+        """As tensors in single precision, or in double."""
+        import torch
+
+        def tensor(array: Any) -> Any:
+            kept = array if array.dtype.kind == "i" else array.astype(np.float64 if double else np.float32, copy=False)
+            return torch.from_numpy(np.require(kept, requirements=["C", "W"])).to(device)
+
+        return Examples(*(None if array is None else tensor(array) for array in self.arrays()))
+
+    @classmethod
+    def concatenate(cls, several: Sequence["Examples"]) -> "Examples":
+        if len(several) == 1:
+            return several[0]
+        columns = zip(*(examples.arrays() for examples in several), strict=True)
+        return cls(*(None if column[0] is None else namespace(column[0]).concatenate(column) for column in columns))
+
+    def arrays(self) -> list[Any]:
+        return [getattr(self, field.name) for field in fields(self)]
+
+
+def index_among(features: FloatArray, distinct: list[FloatArray]) -> int:
+    """The index of an equal feature matrix in ``distinct``, where it is appended if there is none."""
+    for index, known in enumerate(distinct):
+        if known is features or (np.array_equal(known[:1], features[:1]) and np.array_equal(known, features)):
+            return index
+    distinct.append(features)
+    return len(distinct) - 1
 
 
 class Dataset:
@@ -41,7 +97,7 @@ class Dataset:
     def __iter__(self) -> Iterator[Examples]:
         if self._kept is not None:
             return self._kept.pieces(ROWS_PER_BATCH)
-        return regrouped((examples for _, examples in _read(self.logs, [self])), ROWS_PER_BATCH)
+        return _regrouped((examples for _, examples in _read(self.logs, [self])), ROWS_PER_BATCH)
 
     def keep(self, *, room: float = 0.0) -> None:
         """Read all rounds into memory, along with the other parts of the log if all fit in ``room`` bytes."""
@@ -90,12 +146,18 @@ def _read(logs: Logs, datasets: Sequence[Dataset]) -> Iterator[tuple[int, Exampl
             refuse_faults(rounds.faults.tallies, rows=rows)
             if (action_counts(rounds) != actions).any():
                 raise LogsError(f"{SUBJECT} needs the same {actions} actions in every round, but their number varies.")
-            yield number, examples_of(rounds, layout.encode(rounds.handed_on(layout.names)), actions, predictor)
+            logging, features = rounds.logging_shares, layout.encode(rounds.handed_on(layout.names))
+            yield number, Examples(
+                features, rounds.action, rounds.reward, rounds.propensity,
+                None if logging is None else logging.values.reshape(-1, actions),
+                None if predictor is None else predictor.predictions(rounds).values.reshape(-1, actions),
+                None if logging is None else overstated(rounds),
+            )  # fmt: skip
         if predictor is not None:
             predictor.finish()
 
 
-def regrouped(parts: Iterator[Examples], size: int) -> Iterator[Examples]:
+def _regrouped(parts: Iterator[Examples], size: int) -> Iterator[Examples]:
     """Chunks of this many rounds, however they arrive: learning must not depend on the row groups of a file."""
     waiting: list[Examples] = []
     count = 0

@@ -1,6 +1,7 @@
 """One pass over the logs before learning: the feature layout, the number of actions, fingerprints, invalid rounds."""
 
 import sys
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -10,15 +11,15 @@ import numpy as np
 
 from surelift.errors import LogsError, UsageError
 from surelift.learning.data.features import FeatureLayout
-from surelift.learning.data.fingerprints import fingerprint_of_all, fingerprint_of_decisions
 from surelift.logs import faults
 from surelift.logs.batch import Batch, Needs
-from surelift.logs.columns import decode, is_list, is_text
+from surelift.logs.columns import decode, is_list, is_text, list_to_vectors
 from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.policies.policy import action_counts, require_action, require_action_count
+from surelift.statistics.decided import decided_hashes
 
 
 class FeatureSurvey:
@@ -113,16 +114,11 @@ class LogSurvey(NamedTuple):
 
 
 def survey(
-    logs: Logs,
-    *,
-    intercept: bool,
-    cuts: Sequence[int] = (),
-    layout_from_first_part: bool = False,
-    standardise: bool = False,
+    logs: Logs, *, intercept: bool, cuts: Sequence[int] = (), first_part_only: bool = False, standardise: bool = False
 ) -> LogSurvey:
     """Survey logs whose parts begin at ``cuts``; with ``standardise``, by the mean and deviation of the first part.
 
-    Invalid rounds are counted over the whole log before they are reported.
+    With ``first_part_only``, categories come from the first part too. Invalid rounds are counted over the whole log.
     """
     require_learnable(logs)
     contexts = logs.declaration.contexts or ()
@@ -138,12 +134,12 @@ def survey(
         invalid = merge_tallies(invalid, rounds.faults.tallies)
         if rounds.faults.tallies:
             continue
-        if part == 0 or not layout_from_first_part:
+        if part == 0 or not first_part_only:
             features.update(table)
         if part == 0 and standardise:
             standardizer.update(table, features.numeric())
         counts |= set(np.unique(action_counts(rounds)).astype(int).tolist())
-        decisions[part] += fingerprint_of_decisions(rounds)
+        decisions[part] += decided_hashes(rounds).fingerprint()
         contents[part] += fingerprint_of_all(rounds, contexts)
     refuse_faults(invalid, rows=rows)
     if not counts:
@@ -184,3 +180,40 @@ def split_batches(batches: Iterable[Batch], cuts: Sequence[int]) -> Iterator[tup
             if begin < end:
                 yield part, replace(batch, table=batch.table.slice(begin, end - begin), start=batch.start + begin)
         seen += rows
+
+
+def decision_fingerprint(logs: Logs) -> Fingerprint:
+    """Of rewards, propensities and actions as logged, so that a different declaration does not hide the same rounds."""
+    return sum((decided_hashes(rounds).fingerprint() for rounds in _checked_rounds(logs)), Fingerprint())
+
+
+def full_fingerprint(logs: Logs, contexts: Sequence[str]) -> Fingerprint:
+    """Of the declared columns and the contexts."""
+    return sum((fingerprint_of_all(rounds, contexts) for rounds in _checked_rounds(logs, contexts)), Fingerprint())
+
+
+def _checked_rounds(logs: Logs, contexts: Sequence[str] = ()) -> Iterator[Rounds]:
+    rows = 0
+    for batch in logs.batches(Needs(handed_on=tuple(contexts))):
+        rounds = Rounds(logs, batch)
+        rows += rounds.size
+        refuse_faults(rounds.faults.tallies, rows=rows)
+        if rounds.size:
+            yield rounds
+
+
+def fingerprint_of_all(rounds: Rounds, contexts: Sequence[str]) -> Fingerprint:
+    """Of everything read so far and the contexts; call it once for each batch, since it adds to the hashes."""
+    table = rounds.handed_on(contexts)
+    for name in contexts:
+        column = decode(table[name])
+        if is_list(column):
+            rounds.hashes.mix_vectors(list_to_vectors(column)[0])
+        elif is_text(column):
+            encoded = column.dictionary_encode()
+            checksums = [float(zlib.crc32(text.encode())) for text in encoded.dictionary.to_pylist()]
+            codes = np.asarray(encoded.indices.fill_null(len(checksums)))
+            rounds.hashes.mix(np.array([*checksums, -1.0])[codes])
+        else:
+            rounds.hashes.mix(np.ascontiguousarray(rounds.plain_numbers(name).values))
+    return rounds.hashes.fingerprint()

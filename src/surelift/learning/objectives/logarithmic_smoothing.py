@@ -19,8 +19,8 @@ from surelift.bounds.mixture import root
 from surelift.controls.weights import CAP, GROWTH
 from surelift.errors import UsageError
 from surelift.grids import Grid
-from surelift.learning.data.examples import Examples
-from surelift.learning.objectives.objective import About, Coefficients
+from surelift.learning.data.dataset import Examples
+from surelift.learning.objectives.objective import Coefficients
 from surelift.learning.tensors import like, namespace, positions
 
 
@@ -40,11 +40,15 @@ class ObjectivePart:
         return self.smoothing / (1.0 + self.smoothing * self.offset)
 
 
+@dataclass(frozen=True, slots=True)
 class SmoothedObjective:
     """The components of a grid, combined by a mixture, or by a union bound as in the paper."""
 
     parts: tuple[ObjectivePart, ...]
-    union: bool
+    union: bool = field(default=False, kw_only=True)
+    any_looks: bool = field(default=True, kw_only=True)
+    paired: bool = field(default=False, kw_only=True)
+    every_action: ClassVar[bool] = False
     signs: ClassVar[tuple[float, ...]] = (1.0,)
 
     def bound(self, sums: Any, divergence: Any, *, rounds: int, delta: float) -> Any:
@@ -101,27 +105,16 @@ def _excess_and_slope(ahead: Any, rate: Any, mean: Any, rounds: int) -> tuple[An
 class ValueObjective(SmoothedObjective):
     """LS-LIN: r/q for the logged action, 0 for any other."""
 
-    parts: tuple[ObjectivePart, ...]
-    union: bool = False
-    any_looks: bool = True
-    every_action: bool = False
-    about: ClassVar[About] = "value"
-
     def coefficients(self, examples: Examples) -> Coefficients:
-        rate = like(examples.reward, self.rates)
         ratio = examples.reward / examples.propensity
-        return Coefficients(own=namespace(ratio).log1p(ratio[:, None] * rate))
+        return Coefficients(own=namespace(ratio).log1p(ratio[:, None] * like(ratio, self.rates)))
 
 
 @dataclass(frozen=True, slots=True)
 class ImprovementObjective(SmoothedObjective):
     """Paired improvement over production: r/q - r for the logged action, -r for any other."""
 
-    parts: tuple[ObjectivePart, ...]
-    union: bool = False
-    any_looks: bool = True
-    every_action: bool = False
-    about: ClassVar[About] = "improvement"
+    paired: bool = field(default=True, kw_only=True)
 
     def coefficients(self, examples: Examples) -> Coefficients:
         rate = like(examples.reward, self.rates)
@@ -134,19 +127,14 @@ class ImprovementObjective(SmoothedObjective):
 class MomentsObjective(SmoothedObjective):
     """The Taylor sum of log(1 + y) to order 2 L in place of the logarithm, with max(q, clip) for q."""
 
-    parts: tuple[ObjectivePart, ...]
     order: int = 1
     clip: float = 0.0
-    union: bool = True
-    any_looks: bool = True
-    every_action: bool = False
-    about: ClassVar[About] = "value"
+    union: bool = field(default=True, kw_only=True)
 
     def coefficients(self, examples: Examples) -> Coefficients:
         xp = namespace(examples.reward)
-        rate = like(examples.reward, self.rates)
         ratio = examples.reward / xp.maximum(examples.propensity, like(examples.reward, self.clip))
-        y = ratio[:, None] * rate
+        y = ratio[:, None] * like(ratio, self.rates)
         return Coefficients(own=sum((-1) ** (power + 1) * y**power / power for power in range(1, 2 * self.order + 1)))
 
 
@@ -158,24 +146,14 @@ class ControlledObjective(SmoothedObjective):
     the model's prediction; for an improvement minus r, which is then at least -max(1, k).
     """
 
-    parts: tuple[ObjectivePart, ...]
-    paired: bool
-    any_looks: bool = True
-    union: bool = False
-    every_action: bool = True
-    about: About = field(init=False, default="value")
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "about", "improvement" if self.paired else "value")
+    every_action: ClassVar[bool] = True
 
     def coefficients(self, examples: Examples) -> Coefficients:
         if examples.logging is None:
             raise UsageError("control= needs production's distribution over all actions: name it in logging=.")
-        xp = namespace(examples.reward)
-        rate = like(examples.reward, self.rates)
+        xp, rate = namespace(examples.reward), like(examples.reward, self.rates)
         offset = like(examples.reward, [part.offset for part in self.parts])
-        share = like(examples.reward, [0.0 if part.by_model else part.share for part in self.parts])
-        predicted = share[None, None, :]
+        predicted = like(examples.reward, [0.0 if part.by_model else part.share for part in self.parts])[None, None, :]
         if any(part.by_model for part in self.parts):
             of_model = like(examples.reward, [part.share if part.by_model else 0.0 for part in self.parts])
             predicted = predicted + examples.predicted[:, :, None] * of_model

@@ -6,11 +6,9 @@ from a prior P fixed before the rounds were seen. One definition serves NumPy, f
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Protocol
 
-from surelift.learning.data.examples import Examples
-
-About = Literal["value", "improvement"]
+from surelift.learning.data.dataset import Examples
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +28,13 @@ class Objective(Protocol):
     signs: ClassVar[tuple[float, ...]]
     """Whether the bound rises (1) or falls (-1) with a sum: one sign for all sums, or one for each."""
 
+    every_action: ClassVar[bool]
+    """Whether it needs the probabilities of every action, the policy's and production's."""
+
     @property
-    def about(self) -> About: ...
+    def paired(self) -> bool:
+        """Whether it bounds the improvement over production, or else the value."""
+        ...
 
     @property
     def any_looks(self) -> bool:
@@ -39,8 +42,8 @@ class Objective(Protocol):
         ...
 
     @property
-    def every_action(self) -> bool:
-        """Whether it needs the probabilities of every action, the policy's and production's."""
+    def sums(self) -> int:
+        """The number of sums."""
         ...
 
     def coefficients(self, examples: Examples) -> Coefficients: ...
@@ -50,11 +53,6 @@ class Objective(Protocol):
 
         The last axis of ``sums`` is that of the sums; tensors may have an axis of problems before it, as ``divergence``.
         """
-        ...
-
-    @property
-    def sums(self) -> int:
-        """The number of sums."""
         ...
 
 

@@ -1,6 +1,6 @@
 """The user's options for an objective: which bound, on which grid, with which control."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -8,8 +8,9 @@ import numpy as np
 from surelift import grids
 from surelift.controls import models
 from surelift.controls.model import CROSS_FITTED, RewardModel
-from surelift.errors import UsageError, positive, share
+from surelift.errors import UsageError, positive, share, whole
 from surelift.grids import Grid
+from surelift.learning.data.dataset import Dataset
 from surelift.learning.objectives import logarithmic_smoothing as smoothed
 from surelift.learning.objectives import rivals
 from surelift.learning.objectives.logarithmic_smoothing import controlled_parts, plain_parts
@@ -18,21 +19,17 @@ from surelift.learning.objectives.plain import PlainEstimate
 
 # The paper's "discretised space of size 100", fixed before any data was seen.
 PAPER = tuple(np.geomspace(1e-4, 10.0, 100).tolist())
-CERTIFIED = (
-    "improvement", "value", "ls-lin", "moments", "implicit-exploration", "clipping", "clipping-with-baseline",
-    "exponential-smoothing",
-)  # fmt: skip
 _CONTROLS = "'auto', 'none', 'weights', 'model' or a reward model"
-PLAIN = ("logarithmic-smoothing", "ips", "snips", "doubly-robust")
-LINEAR = ("logarithmic-smoothing", "ips")
-OBJECTIVES = (*CERTIFIED, *PLAIN)
-_USES = {
+# Every objective, with the options it uses.
+_CERTIFIED = {
     "improvement": {"control", "grid"}, "value": {"control", "grid"}, "ls-lin": {"smoothing"},
     "moments": {"smoothing", "order", "clip"}, "implicit-exploration": {"smoothing"},
     "clipping": {"smoothing", "clip"}, "clipping-with-baseline": {"smoothing", "clip", "baseline"},
-    "exponential-smoothing": {"smoothing", "alpha"}, "logarithmic-smoothing": {"smoothing"}, "ips": set(),
-    "snips": set(), "doubly-robust": {"control"},
+    "exponential-smoothing": {"smoothing", "alpha"},
 }  # fmt: skip
+_PLAIN = {"logarithmic-smoothing": {"smoothing"}, "ips": set(), "snips": set(), "doubly-robust": {"control"}}
+_LINEAR = ("logarithmic-smoothing", "ips")
+_OBJECTIVES: dict[str, set[str]] = _CERTIFIED | _PLAIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,33 +46,38 @@ class ObjectiveOptions:
     alpha: float | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.objective, str) or self.objective not in OBJECTIVES:
-            raise UsageError(f"unknown objective {self.objective!r}; choose one of {', '.join(OBJECTIVES)}.")
-        requested = {
-            name for name in ("grid", "smoothing", "order", "clip", "baseline", "alpha") if getattr(self, name) is not None
-        }  # fmt: skip
+        if not isinstance(self.objective, str) or self.objective not in _OBJECTIVES:
+            raise UsageError(f"unknown objective {self.objective!r}; choose one of {', '.join(_OBJECTIVES)}.")
+        requested = set(self.numbers)
         if not (isinstance(self.control, str) and self.control in ("auto", "none")):
             requested.add("control")
         if isinstance(self.control, str) and self.control == "model":
             object.__setattr__(self, "control", models.refitted())
         if not isinstance(self.control, str) and not hasattr(self.control, "predictable"):
             raise UsageError(f"control must be {_CONTROLS}, but is {self.control!r}.")
-        unused = sorted(requested - _USES[self.objective])
+        unused = sorted(requested - _OBJECTIVES[self.objective])
         if unused:
             raise UsageError(f"objective {self.objective!r} does not use {unused[0]}=; remove it.")
 
     @property
+    def numbers(self) -> dict[str, Any]:
+        """The grid and the numbers that were given."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)[2:]}
+        return {name: value for name, value in values.items() if value is not None}
+
+    @property
     def certifies(self) -> bool:
-        return self.objective in CERTIFIED
+        return self.objective in _CERTIFIED
 
     @property
     def model(self) -> RewardModel | None:
         return None if isinstance(self.control, str) else self.control
 
-    def build(self, *, rounds: int, actions: int, distributions: bool) -> Objective:
-        """The certified objective for logs of this size; ``distributions`` says whether production's are logged."""
+    def build(self, dataset: Dataset) -> Objective:
+        """The certified objective for this data set."""
+        rounds, actions, distributions = dataset.rounds, dataset.actions, dataset.logs.declaration.logging is not None
         lambdas = PAPER if self.smoothing is None else (positive("smoothing", self.smoothing),)
-        union = Grid("paper", lambdas, (1.0 / len(lambdas),) * len(lambdas))
+        union = plain_parts(Grid("paper", lambdas, (1.0 / len(lambdas),) * len(lambdas)), offset=0.0)
         clip = 1.0 / actions if self.clip is None else positive("clip", self.clip)
         if self.objective in ("clipping", "clipping-with-baseline", "exponential-smoothing") and not distributions:
             raise UsageError(
@@ -83,12 +85,9 @@ class ObjectiveOptions:
             )
         match self.objective:
             case "ls-lin":
-                return smoothed.ValueObjective(plain_parts(union, offset=0.0), union=True)
+                return smoothed.ValueObjective(union, union=True)
             case "moments":
-                order = 1 if self.order is None else self.order
-                if not isinstance(order, int) or order < 1:
-                    raise UsageError(f"order must be a whole number of at least 1, but is {order!r}.")
-                return smoothed.MomentsObjective(plain_parts(union, offset=0.0), order, clip)
+                return smoothed.MomentsObjective(union, 1 if self.order is None else whole("order", self.order), clip)
             case "implicit-exploration":
                 return rivals.ImplicitExplorationObjective(lambdas)
             case "clipping":
@@ -102,25 +101,24 @@ class ObjectiveOptions:
         return self._mixture(rounds, distributions)
 
     def _mixture(self, rounds: int, distributions: bool) -> Objective:
-        paired = self.objective == "improvement"
+        paired, control = self.objective == "improvement", self.control
         grid, offset = self._grid(rounds, paired), 1.0 if paired else 0.0
-        control = self.control
         if isinstance(control, str) and control not in ("auto", "none", "weights"):
             raise UsageError(f"unknown control {control!r}; use {_CONTROLS}.")
         if control == "none" or (control == "auto" and not distributions):
-            parts = plain_parts(grid, offset=offset)
             objective = smoothed.ImprovementObjective if paired else smoothed.ValueObjective
-            return objective(parts, any_looks=grid.any_looks)
+            return objective(plain_parts(grid, offset=offset), any_looks=grid.any_looks)
         if not distributions:
             raise UsageError("control= needs production's distribution over all actions: name it in logging=.")
-        plain = plain_parts(grid, offset=offset, mass=0.5)
+        parts = plain_parts(grid, offset=offset, mass=0.5)
         if isinstance(control, str):
-            return smoothed.ControlledObjective(plain + controlled_parts(grid, paired=paired), paired, grid.any_looks)
-        if not control.predictable:
+            parts += controlled_parts(grid, paired=paired)
+        elif control.predictable:
+            parts += controlled_parts(grid, paired=paired, by_model=True, mass=0.25)
+            parts += controlled_parts(grid, paired=paired, mass=0.25)
+        else:
             raise UsageError(CROSS_FITTED)
-        by_model = controlled_parts(grid, paired=paired, by_model=True, mass=0.25)
-        by_share = controlled_parts(grid, paired=paired, mass=0.25)
-        return smoothed.ControlledObjective(plain + by_model + by_share, paired, grid.any_looks)
+        return smoothed.ControlledObjective(parts, paired=paired, any_looks=grid.any_looks)
 
     def _grid(self, rounds: int, paired: bool) -> Grid:
         if isinstance(self.grid, Grid):
@@ -133,10 +131,10 @@ class ObjectiveOptions:
 
     def estimate(self, *, rounds: int, linear: bool) -> PlainEstimate:
         """The estimate to maximise; ``linear`` asks for one that is linear in the policy."""
-        if linear and self.objective not in LINEAR:
+        if linear and self.objective not in _LINEAR:
             raise UsageError(
                 f"objective {self.objective!r} is not linear in the policy, so gradients of a softmax over items would be "
-                f"biased; use {' or '.join(LINEAR)}."
+                f"biased; use {' or '.join(_LINEAR)}."
             )
         if self.objective == "doubly-robust" and self.model is None:
             raise UsageError(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from surelift import grids
-from surelift.learning.data.examples import Examples
+from surelift.learning.data.dataset import Examples
 from surelift.learning.objectives.logarithmic_smoothing import ImprovementObjective, plain_parts
 from surelift.learning.tensors import like, logged, namespace, positions
 

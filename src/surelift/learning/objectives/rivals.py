@@ -10,20 +10,33 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surelift.learning.data.examples import Examples
-from surelift.learning.objectives.objective import About, Coefficients
+from surelift.learning.data.dataset import Examples
+from surelift.learning.objectives.objective import Coefficients
 from surelift.learning.tensors import like, namespace, positions
 
 
 @dataclass(frozen=True, slots=True)
-class ImplicitExplorationObjective:
-    """mean p r/(q + lambda/2) - (KL + log(1/delta))/(lambda n)."""
+class RivalObjective:
+    """By default with two sums: a mean, and a second moment that lowers the bound."""
 
     smoothings: tuple[float, ...]
-    any_looks: bool = True
-    every_action: bool = False
+    paired: ClassVar[bool] = False
+    any_looks: ClassVar[bool] = False
+    every_action: ClassVar[bool] = True
+    signs: ClassVar[tuple[float, ...]] = (1.0, -1.0)
+
+    @property
+    def sums(self) -> int:
+        return 2
+
+
+@dataclass(frozen=True, slots=True)
+class ImplicitExplorationObjective(RivalObjective):
+    """mean p r/(q + lambda/2) - (KL + log(1/delta))/(lambda n)."""
+
+    any_looks: ClassVar[bool] = True
+    every_action: ClassVar[bool] = False
     signs: ClassVar[tuple[float, ...]] = (1.0,)
-    about: ClassVar[About] = "value"
 
     def coefficients(self, examples: Examples) -> Coefficients:
         smoothing = like(examples.reward, self.smoothings)
@@ -53,16 +66,11 @@ def _growth(u: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class ClippingObjective:
+class ClippingObjective(RivalObjective):
     """cIPS and, with a baseline other than 0, cvcIPS: the paper's xi is minus ``baseline``, its tau ``clip``."""
 
-    smoothings: tuple[float, ...]
     clip: float
     baseline: float = 0.0
-    any_looks: bool = False
-    every_action: bool = True
-    signs: ClassVar[tuple[float, ...]] = (1.0, -1.0)
-    about: ClassVar[About] = "value"
 
     def coefficients(self, examples: Examples) -> Coefficients:
         xp = namespace(examples.reward)
@@ -81,21 +89,12 @@ class ClippingObjective:
         mean, second = sums[..., :1] / rounds, sums[..., 1:] / rounds
         return namespace(sums).amax(self.baseline + mean - penalty - spread * second, -1)
 
-    @property
-    def sums(self) -> int:
-        return 2
-
 
 @dataclass(frozen=True, slots=True)
-class ExponentialSmoothingObjective:
+class ExponentialSmoothingObjective(RivalObjective):
     """mean p r/q^alpha minus a penalty."""
 
-    smoothings: tuple[float, ...]
     alpha: float
-    any_looks: bool = False
-    every_action: bool = True
-    signs: ClassVar[tuple[float, ...]] = (1.0, -1.0)
-    about: ClassVar[About] = "value"
 
     def coefficients(self, examples: Examples) -> Coefficients:
         xp = namespace(examples.reward)
@@ -112,7 +111,3 @@ class ExponentialSmoothingObjective:
         penalty = _penalty(divergence, smoothing, rounds=rounds, delta=delta / len(self.smoothings))
         mean, second = sums[..., :1] / rounds, sums[..., 1:] / rounds
         return namespace(sums).amax(mean - penalty - smoothing / 2.0 * second, -1)
-
-    @property
-    def sums(self) -> int:
-        return 2

@@ -26,7 +26,7 @@ import torch
 from torch import Tensor, nn
 
 from surelift.errors import UsageError, whole
-from surelift.learning.policies.gaussian import Single, as_single
+from surelift.learning.policies.rules import Single, as_single
 
 _LINKS, _BREADTH = 32, 64
 

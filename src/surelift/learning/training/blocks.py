@@ -4,14 +4,12 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from surelift.arrays import FloatArray
-from surelift.learning.data.dataset import Dataset
-from surelift.learning.data.examples import Examples, index_among
+from surelift.learning.data.dataset import Dataset, Examples, index_among
 from surelift.logs.batch import ROWS_PER_BATCH
 
 Share = Callable[[int], slice]
@@ -34,9 +32,8 @@ class Block:
 
     def at(self, index: Tensor) -> Examples:
         """These rounds of each problem, (problems, rows), one problem after the other."""
-        return replace(
-            self.rest.at((self.start + index).reshape(-1)), features=self.pool[(self.origin + index).reshape(-1)]
-        )
+        features = self.pool[(self.origin + index).reshape(-1)]
+        return replace(self.rest.at((self.start + index).reshape(-1)), features=features)
 
     def pieces(self, rows: int, share: Share) -> Iterator[Examples]:
         width = max(1, rows // len(self.start))
@@ -47,26 +44,13 @@ class Block:
     @classmethod
     def of(cls, several: Sequence[Examples], device: str) -> "Block":
         """Examples of several problems, with the same number of rounds each."""
-        distinct: list[FloatArray] = []
-        rounds = len(several[0])
+        distinct, rounds = list[FloatArray](), len(several[0])
         origin = [index_among(examples.features, distinct) * rounds for examples in several]
         rest = [replace(examples, features=None).tensors(device) for examples in several]
         pool = [torch.from_numpy(features).to(device) for features in distinct]
-        return cls(
-            Examples.concatenate(rest),
-            pool[0] if len(pool) == 1 else torch.cat(pool),
-            torch.tensor(origin, device=device)[:, None],
-            torch.arange(len(rest), device=device)[:, None] * rounds,
-            rounds,
-        )
-
-
-class BlockRange(NamedTuple):
-    """Consecutive rounds of each problem, from which batches are drawn."""
-
-    block: Block
-    first: int
-    rounds: int
+        pooled = pool[0] if len(pool) == 1 else torch.cat(pool)
+        start = torch.arange(len(rest), device=device)[:, None] * rounds
+        return cls(Examples.concatenate(rest), pooled, torch.tensor(origin, device=device)[:, None], start, rounds)
 
 
 class Blocks:
@@ -77,22 +61,20 @@ class Blocks:
         kept = _keep(datasets, room(device))
         self.whole = None if kept is None else Block.of(kept, device)
 
-    def __iter__(self) -> Iterator[BlockRange]:
+    def __iter__(self) -> Iterator[tuple[Block, range]]:
+        """Consecutive rounds of each problem, from which batches are drawn."""
         if self.whole is not None:
             for first in range(0, self.whole.rounds, ROWS_PER_BATCH):
-                yield BlockRange(self.whole, first, min(ROWS_PER_BATCH, self.whole.rounds - first))
+                yield self.whole, range(first, min(first + ROWS_PER_BATCH, self.whole.rounds))
             return
         for chunks in zip(*self._datasets, strict=True):
             block = Block.of(chunks, self._device)
-            yield BlockRange(block, 0, block.rounds)
+            yield block, range(block.rounds)
 
     def pieces(self, rows: int, share: Share) -> Iterator[Examples]:
         """This process's share of all rounds in order, in pieces of ``rows`` rows."""
-        if self.whole is not None:
-            yield from self.whole.pieces(rows, share)
-            return
-        for block_range in self:
-            yield from block_range.block.pieces(rows, share)
+        for block in [self.whole] if self.whole is not None else (block for block, _ in self):
+            yield from block.pieces(rows, share)
 
 
 def _keep(datasets: Sequence[Dataset], room: float) -> list[Examples] | None:
@@ -102,9 +84,7 @@ def _keep(datasets: Sequence[Dataset], room: float) -> list[Examples] | None:
     if len(datasets) == 1:
         # With many problems, the other parts of their logs are left for later: equal contexts are not shared yet.
         datasets[0].keep(room=room)
-    kept: list[Examples] = []
-    distinct: list[FloatArray] = []
-    at_once = os.cpu_count() or 1
+    kept, distinct, at_once = list[Examples](), list[FloatArray](), os.cpu_count() or 1
     with ThreadPoolExecutor(at_once) as pool:
         for start in range(0, len(datasets), at_once):
             group = datasets[start : start + at_once]

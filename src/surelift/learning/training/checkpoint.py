@@ -14,8 +14,7 @@ from torch import Tensor, nn
 
 from surelift.errors import UsageError
 from surelift.learning import files
-from surelift.learning.data.fingerprints import decision_fingerprint
-from surelift.learning.files import metadata_of
+from surelift.learning.data.survey import decision_fingerprint
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.policies.items import ItemSoftmax
 from surelift.logs.logs import Logs
@@ -52,7 +51,7 @@ class Checkpoint:
         """Restore policy and optimizer; None where there is no file yet."""
         if not Path(self.path).exists():
             return None
-        state = json.loads(metadata_of(self.path).get("stand", "{}"))
+        state = json.loads(files.metadata_of(self.path).get("stand", "{}"))
         if state.get("setting") != self._digest():
             raise UsageError(
                 f"{self.path} is the checkpoint of another training run: its options or rounds differ. Choose another file, "
@@ -76,7 +75,7 @@ def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 
 def identity_of(value: Any) -> str:
-    """By the numbers it holds, where it is not plain text."""
+    """A short text that identifies an option of a learner, the same in every process and at every start."""
     if isinstance(value, LearnedPolicy):
         return str(value.describe()["mark"])
     if isinstance(value, ItemSoftmax):

@@ -4,8 +4,7 @@ Problems with the same schedule are trained together, step by step.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,7 @@ from surelift.errors import UsageError
 from surelift.learning.training.blocks import Block
 from surelift.learning.training.problem import LearningProblem, TrainingOptions
 from surelift.learning.training.processes import ProcessGroup, process_group
-from surelift.learning.training.stacked import StackedProblems, stack
-from surelift.learning.training.steps import OptimizerSteps
+from surelift.learning.training.stacked import OptimizerSteps, StackedProblems, stack
 
 
 @dataclass(slots=True)
@@ -41,44 +39,14 @@ class BestEpoch:
         self.stopped = patience is not None and epoch - self.epoch >= patience
 
 
-@dataclass(slots=True)
-class TrainingRun:
-    """Problems of one schedule during training."""
-
-    problems: Sequence[LearningProblem]
-    processes: ProcessGroup
-    stacks: list[StackedProblems] = field(init=False)
-    best: list[BestEpoch] = field(init=False, default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.stacks = stack(self.problems, self.processes)
-
-    def evaluate(self, epoch: int, patience: int | None) -> list[float]:
-        """The scores of all problems after an epoch, in order."""
-        scores = [0.0] * len(self.problems)
-        for stacked in self.stacks:
-            stacked.policy.eval()
-            for row, (number, score) in enumerate(zip(stacked.numbers, stacked.epoch_scores(), strict=True)):
-                scores[number] = score
-                self.best[number].update(stacked.policy, row, epoch, score, patience)
-        return scores
-
-
 def train(problems: Sequence[LearningProblem]) -> list[dict[str, Tensor]]:
     """The parameters of each problem at its best epoch; all problems must have the same schedule."""
-    options = problems[0].options
-    with _one_thread(options, rows=len(problems) * options.batch_size):
-        return _train(problems, options, process_group(options.device))
-
-
-@contextmanager
-def _one_thread(options: TrainingOptions, *, rows: int) -> Iterator[None]:
-    """Steps on few rows are too short to split: threads would mostly wait for each other."""
-    before = torch.get_num_threads()
-    if options.device == "cpu" and rows <= 1024:
+    options, before = problems[0].options, torch.get_num_threads()
+    if options.device == "cpu" and len(problems) * options.batch_size <= 1024:
+        # Steps on few rows are too short to split: threads would mostly wait for each other.
         torch.set_num_threads(1)
     try:
-        yield
+        return _train(problems, options, process_group(options.device))
     finally:
         torch.set_num_threads(before)
 
@@ -86,44 +54,53 @@ def _one_thread(options: TrainingOptions, *, rows: int) -> Iterator[None]:
 def _train(
     problems: Sequence[LearningProblem], options: TrainingOptions, processes: ProcessGroup
 ) -> list[dict[str, Tensor]]:
-    run = TrainingRun(problems, processes)
-    on_gpu = torch.device(options.device).type == "cuda"
-    parameters = [parameter for stacked in run.stacks for parameter in stacked.policy.parameters()]
+    stacks, checkpoint = stack(problems, processes), problems[0].checkpoint
+    policy, on_gpu = stacks[0].policy, torch.device(options.device).type == "cuda"
+    parameters = [parameter for stacked in stacks for parameter in stacked.policy.parameters()]
     optimizer = torch.optim.Adam(
         parameters, lr=options.learning_rate, weight_decay=options.weight_decay, capturable=on_gpu, fused=on_gpu
     )
-    checkpoint, policy = problems[0].checkpoint, run.stacks[0].policy
     resumed = None if checkpoint is None else checkpoint.load(policy, optimizer)
     processes.require_equal("rounds and options", str([problem.identity for problem in problems]))
     if resumed is None:
         # The initial policy counts too, and may be the best.
-        run.best = [BestEpoch({}, -np.inf) for _ in problems]
+        best, first = [BestEpoch({}, -np.inf) for _ in problems], 1
         torch.manual_seed(1_000_003 * options.seed)
-        run.evaluate(0, None)
-        first = 1
+        _evaluate(stacks, best, 0, None)
     else:
         first = resumed.next_epoch
         stopped = options.patience is not None and first - 1 - resumed.best_epoch >= options.patience
-        run.best = [BestEpoch(resumed.best, resumed.best_score, resumed.best_epoch, stopped)]
-    steps = OptimizerSteps(run.stacks, optimizer, processes)
+        best = [BestEpoch(resumed.best, resumed.best_score, resumed.best_epoch, stopped)]
+    steps = OptimizerSteps(stacks, optimizer, processes)
     for epoch in range(first, options.epochs + 1):
-        if all(best.stopped for best in run.best):
+        if all(each.stopped for each in best):
             break
-        for stacked in run.stacks:
+        for stacked in stacks:
             stacked.policy.train()
         torch.manual_seed(1_000_003 * options.seed + epoch)
-        for blocks, indices in _batches(run.stacks, options, epoch):
+        for blocks, indices in _batches(stacks, options, epoch):
             steps.take(blocks, indices)
-        scores = run.evaluate(epoch, options.patience)
+        scores = _evaluate(stacks, best, epoch, options.patience)
         if processes.first and checkpoint is not None:
-            best = run.best[0]
-            checkpoint.save(
-                policy, optimizer, epoch=epoch, best=best.parameters, best_epoch=best.epoch, best_score=best.score
-            )
-        for problem, score in zip(problems, scores, strict=True):
+            state = {"epoch": epoch, "best_epoch": best[0].epoch, "best_score": best[0].score}
+            checkpoint.save(policy, optimizer, best=best[0].parameters, **state)
+        for number, problem in enumerate(problems):
             if processes.first and problem.report is not None:
-                problem.report(epoch, score)
-    return [best.parameters for best in run.best]
+                problem.report(epoch, scores[number])
+    return [each.parameters for each in best]
+
+
+def _evaluate(
+    stacks: Sequence[StackedProblems], best: Sequence[BestEpoch], epoch: int, patience: int | None
+) -> dict[int, float]:
+    """The score of each problem after an epoch, by its number."""
+    scores: dict[int, float] = {}
+    for stacked in stacks:
+        stacked.policy.eval()
+        for row, (number, score) in enumerate(zip(stacked.numbers, stacked.epoch_scores(), strict=True)):
+            scores[number] = score
+            best[number].update(stacked.policy, row, epoch, score, patience)
+    return scores
 
 
 def _batches(
@@ -131,17 +108,14 @@ def _batches(
 ) -> Iterator[tuple[Sequence[Block], Sequence[Tensor]]]:
     """Shuffled within each range of rounds, so that it makes no difference whether they are kept in memory."""
     for number, ranges in enumerate(zip(*(stacked.blocks for stacked in stacks), strict=True)):
-        blocks, rounds = [block_range.block for block_range in ranges], ranges[0].rounds
-        orders = [
-            torch.from_numpy(_shuffled(stacked, epoch, number, rounds)).to(options.device) + block_range.first
-            for stacked, block_range in zip(stacks, ranges, strict=True)
-        ]
-        for start in range(0, rounds, options.batch_size):
+        blocks, rounds = [block for block, _ in ranges], ranges[0][1]
+        orders = [_shuffled(stacked, epoch, number, rounds).to(options.device) for stacked in stacks]
+        for start in range(0, len(rounds), options.batch_size):
             yield blocks, [order[:, start : start + options.batch_size] for order in orders]
 
 
-def _shuffled(stacked: StackedProblems, epoch: int, number: int, rounds: int) -> Any:
+def _shuffled(stacked: StackedProblems, epoch: int, number: int, rounds: range) -> Tensor:
     """The order of the rounds of each problem, (problems, rounds), by its own seed."""
     seeds = [problem.options.seed for problem in stacked.problems]
-    orders = {seed: np.random.default_rng((seed, epoch, number)).permutation(rounds) for seed in set(seeds)}
-    return np.stack([orders[seed] for seed in seeds])
+    orders = {seed: np.random.default_rng((seed, epoch, number)).permutation(len(rounds)) for seed in set(seeds)}
+    return torch.from_numpy(np.stack([orders[seed] for seed in seeds])) + rounds.start
