@@ -143,7 +143,7 @@ def test_invalid_cluster_declarations_are_rejected() -> None:
         sl.evaluate(sl.Logs(split, **DECLARED, cluster_size="size"), "new")
     with pytest.raises(sl.UsageError, match="does not support clustered"):
         sl.evaluate(sl.Logs(table, **DECLARED, cluster_size="size"), "new", method="normal")
-    with pytest.raises(sl.LogsError, match="changes within a cluster, first in row 1"):
+    with pytest.raises(sl.LogsError, match="differ within their cluster; the first is null in row 1"):
         sl.evaluate(sl.Logs({**table, "s": list("abbbb")}, **DECLARED, cluster_size="size"), "new", by="s")
 
 

@@ -22,9 +22,8 @@ from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import as_policy
 from surelift.questions.assumptions import doubts_of
-from surelift.questions.contradictions import refuse_contradiction
 from surelift.questions.method import choose_method
-from surelift.questions.options import check_delta
+from surelift.questions.options import check_delta, refuse_contradiction
 from surelift.questions.question import Progress, Question
 from surelift.results.guarantee import Guarantee
 from surelift.results.provenance import Provenance
