@@ -18,15 +18,7 @@ from surelift.cli.explain import explain
 from surelift.cli.gate import gate
 from surelift.cli.learn import learn
 from surelift.cli.monitor import monitor
-from surelift.cli.options import (
-    LogFlags,
-    MethodFlags,
-    MomentFlags,
-    OutputFlags,
-    OverFlags,
-    PolicyFlags,
-    SegmentFlags,
-)
+from surelift.cli.options import LogFlags, MethodFlags, MomentFlags, OutputFlags, OverFlags, PolicyFlags, SegmentFlags
 from surelift.cli.output import say
 from surelift.cli.power import power
 from surelift.cli.report import report

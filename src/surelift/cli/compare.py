@@ -35,12 +35,7 @@ def compare(
     require_folder(output.certificate, output.html, output.csv)
     with progress(logs) as tell:
         answer = ask(
-            logs,
-            candidate,
-            **question.arguments(),
-            **method.arguments(),
-            **segments.arguments(),
-            progress=tell,
+            logs, candidate, **question.arguments(), **method.arguments(), **segments.arguments(), progress=tell
         )
     deliver(answer, output, again=again(log, policies))
     certified = len(answer.certified) == len(answer) if isinstance(answer, Segments) else answer.certified

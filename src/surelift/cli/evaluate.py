@@ -33,12 +33,7 @@ def evaluate(
     require_folder(output.certificate, output.html, output.csv)
     with progress(logs) as tell:
         answer = ask(
-            logs,
-            named,
-            sides=sides,
-            **segments.arguments(),
-            **method.arguments(**moments.arguments()),
-            progress=tell,
+            logs, named, sides=sides, **segments.arguments(), **method.arguments(**moments.arguments()), progress=tell
         )
     deliver(answer, output, again=again(log, policies))
     return 0

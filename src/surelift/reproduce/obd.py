@@ -90,7 +90,7 @@ def table(campaigns: Sequence[dict[str, Any]]) -> ReproducedTable:
     notes = [
         f"Every interval holds with probability {1 - DELTA:g} separately, at any number of looks. The Thompson log's mean "
         "is that of the policy as it changed, with its standard error. Rounds needed is the number that would certify the "
-        "improvement in four of five logs if it were the difference of the logs' means; blank if Thompson's is not larger.",
+        "improvement in four of five logs if it were the difference of the logs' means; blank if Thompson's is not larger."
     ]
     return ReproducedTable(
         "open-bandit", "Average Thompson sampling, evaluated on the random log", columns, rows, notes

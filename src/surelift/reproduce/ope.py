@@ -168,12 +168,7 @@ def by_dataset(sets: Sequence[str], radius: FloatArray) -> ReproducedTable:
     rows.append(_row("mean of these sets", means.mean(axis=0), tuple(over.tolist())))
     note = "The last row averages the paper's numbers over the same sets."
     return ReproducedTable(
-        "table-4",
-        "Table 4: mean relative radius by data set",
-        columns,
-        rows,
-        [LEGEND, note],
-        _page("set", rows),
+        "table-4", "Table 4: mean relative radius by data set", columns, rows, [LEGEND, note], _page("set", rows)
     )
 
 

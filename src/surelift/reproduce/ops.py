@@ -168,7 +168,7 @@ def paired(totals: dict[str, list[int]]) -> list[str]:
         f"LS {theirs[0]}. They promise different things: LS chooses the policy whose value has the largest lower bound, "
         "which may beat production's bound by luck; `select` chooses a policy only if its improvement over production is "
         "certified, with delta shared by three candidates, and keeps production otherwise. On a few hundred rounds that "
-        "is rarely possible.",
+        "is rarely possible."
     ]
 
 
