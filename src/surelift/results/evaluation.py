@@ -11,8 +11,7 @@ from surelift.results.result import ByName, Result
 from surelift.views.figures import Interval, Intervals
 from surelift.views.names import quoted
 from surelift.views.numbers import decimals_for, rounded
-from surelift.views.promises import all_hold, one_holds
-from surelift.views.text import doubt_lines, figure_lines, lines, outside_range
+from surelift.views.text import all_hold, doubt_lines, figure_lines, lines, one_holds, outside_range
 
 Sides = Literal["both", "lower", "upper"]
 

@@ -8,8 +8,7 @@ from surelift.results.provenance import Provenance
 from surelift.results.result import Result
 from surelift.views.figures import Interval, Intervals
 from surelift.views.numbers import decimals_for, rounded
-from surelift.views.promises import one_holds
-from surelift.views.text import doubt_lines, lines
+from surelift.views.text import doubt_lines, lines, one_holds
 
 
 @dataclass(frozen=True, slots=True, repr=False)

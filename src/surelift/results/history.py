@@ -9,8 +9,7 @@ from surelift.results.result import Result
 from surelift.views.figures import Growing, Line
 from surelift.views.names import baseline_name
 from surelift.views.page import Paragraph, Section, shown
-from surelift.views.promises import one_holds
-from surelift.views.text import figure_lines, lines
+from surelift.views.text import figure_lines, lines, one_holds
 
 
 @dataclass(frozen=True, slots=True)

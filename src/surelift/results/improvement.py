@@ -10,8 +10,7 @@ from surelift.results.result import Result
 from surelift.views.figures import Interval, Intervals
 from surelift.views.names import baseline_name, quoted
 from surelift.views.numbers import at_least, chance, decimals_for, plain, rounded
-from surelift.views.promises import certifies, one_holds
-from surelift.views.text import doubt_lines, lines, outside_range
+from surelift.views.text import certifies, doubt_lines, lines, one_holds, outside_range
 
 
 @dataclass(frozen=True, slots=True, repr=False)

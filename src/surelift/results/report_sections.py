@@ -10,9 +10,8 @@ from surelift.results.selection import Selection
 from surelift.views.names import baseline_name, quoted
 from surelift.views.numbers import decimals_for, plain, rounded
 from surelift.views.page import MOST_DRAWN, Paragraph, Section, shown
-from surelift.views.promises import all_hold
 from surelift.views.tables import Table
-from surelift.views.text import doubt_lines
+from surelift.views.text import all_hold, doubt_lines
 
 
 def column_of(selection: Selection) -> str:

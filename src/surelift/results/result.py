@@ -13,9 +13,8 @@ from surelift.results.certificate import certificate_or_none
 from surelift.results.fields import cell_value, fields_dict, plain_value, value_at
 from surelift.saving import write_beside
 from surelift.views.figures import Figure
-from surelift.views.html import render
+from surelift.views.html import notebook_html, render
 from surelift.views.names import cell
-from surelift.views.notebook import notebook_html
 from surelift.views.page import Page, Section, Tone, assumptions_section, shown
 from surelift.views.plots import plot
 from surelift.views.text import doubt_lines, wrap

@@ -11,9 +11,8 @@ from surelift.results.provenance import Provenance
 from surelift.results.result import ByName, Result
 from surelift.views.figures import Intervals
 from surelift.views.names import baseline_name, quoted, visible
-from surelift.views.promises import all_hold
 from surelift.views.tables import decimals_of, interval_cells
-from surelift.views.text import aligned, doubt_lines, lines
+from surelift.views.text import aligned, all_hold, doubt_lines, lines
 
 R = TypeVar("R", bound=Result)
 BoundedAnswer = PolicyValue | Improvement

@@ -10,8 +10,7 @@ from surelift.results.result import Result
 from surelift.views.figures import Intervals
 from surelift.views.names import baseline_name, quoted
 from surelift.views.numbers import decimals_for, plain, rounded
-from surelift.views.promises import all_hold
-from surelift.views.text import doubt_lines, figure_lines, lines
+from surelift.views.text import all_hold, doubt_lines, figure_lines, lines
 
 Many = Literal["simultaneous", "e-bh"]
 

@@ -8,8 +8,7 @@ from surelift.bounds.bound import Promise
 from surelift.results.result import Result
 from surelift.views.figures import Dot, Dots
 from surelift.views.names import quoted
-from surelift.views.promises import certifies
-from surelift.views.text import aligned, lines
+from surelift.views.text import aligned, certifies, lines
 
 
 @dataclass(frozen=True, slots=True)
