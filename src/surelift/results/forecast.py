@@ -7,8 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.results.fields import OMITTED
-from surelift.results.result import Result
+from surelift.results.result import OMITTED, Result
 from surelift.views.figures import Curve
 from surelift.views.names import baseline_name, quoted
 from surelift.views.numbers import approximate, decimals_for, plain, rounded
@@ -106,6 +105,3 @@ class Forecast(Result):
             tuple(map(float, rounds)), power, self.power, f"power {self.power:g}", float(self.rounds),
             f"{self.rounds:,} {self.counted} so far", percent=True,
         )  # fmt: skip
-
-    def lead(self) -> tuple[str, ...]:
-        return (f"{self.rounds:,} {self.counted}.",)

@@ -89,7 +89,3 @@ class Guarantee(Result):
         row = Interval(self.policy, self.estimate, self.lower, self.upper, verdict, self.certified)
         label = "improvement over production" if self.improves else "value per round"
         return Intervals(label, (row,), 0.0 if self.improves else None, signed=self.improves)
-
-    def lead(self) -> tuple[str, ...]:
-        holds = one_holds(self.promise, self.delta, self.method)
-        return f"{self.rounds:,} rounds.", f"Each bound {holds}."

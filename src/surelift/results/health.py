@@ -6,8 +6,7 @@ from typing import ClassVar, Literal
 
 from surelift.errors import UsageError
 from surelift.evidence.propensities import Evidence
-from surelift.results.fields import OMITTED
-from surelift.results.result import Result
+from surelift.results.result import OMITTED, Result
 from surelift.results.weights import WeightHealth, weight_histogram, weight_lines, weight_section
 from surelift.views.figures import WeightHistogram
 from surelift.views.names import visible
@@ -60,26 +59,16 @@ class Health(Result):
         return "Fit for a guarantee; see the warnings." if self.findings else "Fit for a guarantee."
 
     def text(self) -> str:
-        findings = [
-            line
-            for finding in self.findings
-            for line in (f"{finding.severity.upper()}  {finding.statement}", f"  {finding.remedy}")
-        ]
+        findings = [f"{each.severity.upper()}  {each.statement}\n  {each.remedy}" for each in self.findings]
+        tests = self.tests() if self.evidence else ""
         production = ""
         if self.mean_reward is not None and self.smallest_propensity is not None:
-            verb = "cost" if self.kind == "cost" else "earned"
-            production = (
-                f"  production {verb} {self.mean_reward:.4g} per round; smallest propensity "
-                f"{self.smallest_propensity:.3g}"
-            )
-        return lines(
-            f"Logs of {self.rounds:,} rounds",
-            production,
-            weight_lines(self.weights),
-            findings,
-            self.tests() if self.evidence else "",
-            self.sentence(),
-        )
+            production = f"  production {self.earned()}; smallest propensity {self.smallest_propensity:.3g}"
+        head = f"Logs of {self.rounds:,} rounds"
+        return lines(head, production, weight_lines(self.weights), findings, tests, self.sentence())
+
+    def earned(self) -> str:
+        return f"{'cost' if self.kind == 'cost' else 'earned'} {self.mean_reward:.4g} per round"
 
     def tests(self) -> str:
         """How the propensities were tested, and the strongest evidence against them."""
@@ -110,12 +99,8 @@ class Health(Result):
         count = f"{self.rounds:,} rounds."
         if self.mean_reward is None or self.smallest_propensity is None:
             return (count,)
-        verb = "cost" if self.kind == "cost" else "earned"
-        return (
-            count,
-            f"Production {verb} {self.mean_reward:.4g} per round.",
-            f"The smallest propensity is {self.smallest_propensity:.3g}.",
-        )
+        smallest = f"The smallest propensity is {self.smallest_propensity:.3g}."
+        return count, f"Production {self.earned()}.", smallest
 
     def section(self) -> Section:
         """The logs, as a section of another result's page."""
@@ -123,8 +108,8 @@ class Health(Result):
         meaning = (
             "In a single test, correct propensities ever reach an e-value of 1,000 with probability at most 0.001."
         )
-        about = Paragraph(" ".join(self.lead()))
-        return Section("The logs", (about, Paragraph(f"{tests} {meaning}"), *self._paragraphs()))
+        about = Paragraph(" ".join(self.lead())), Paragraph(f"{tests} {meaning}")
+        return Section("The logs", (*about, *self._paragraphs()))
 
     def _paragraphs(self) -> tuple[Paragraph, ...]:
         if not self.findings:

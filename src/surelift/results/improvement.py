@@ -105,10 +105,6 @@ class Improvement(Result):
     def figure(self) -> Intervals:
         return improvements_figure([self], over=self.over, margin=self.margin)
 
-    def lead(self) -> tuple[str, ...]:
-        holds = one_holds(self.promise, self.delta, self.method)
-        return f"{self.rounds:,} {self.counted}.", f"Each bound {holds}."
-
 
 def improvements_figure(improvements: Iterable[Improvement], *, over: str, margin: float) -> Intervals:
     rows = tuple(improvement.interval(improvement.policy) for improvement in improvements)

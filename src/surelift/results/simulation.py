@@ -68,6 +68,3 @@ class Simulation(Result):
             for outcome in self.outcomes
         )
         return Dots(rows, 1.0 - self.delta)
-
-    def lead(self) -> tuple[str, ...]:
-        return (f"{self.rounds:,} rounds.",)

@@ -66,11 +66,8 @@ def weight_lines(weights: Mapping[str, WeightHealth]) -> list[str]:
 
 
 def weight_histogram(weights: Mapping[str, WeightHealth]) -> WeightHistogram:
-    return WeightHistogram(
-        tuple(
-            Bar(each.policy, size.below, size.rounds, size.weight) for each in weights.values() for size in each.sizes
-        )
-    )
+    bars = (Bar(each.policy, size.below, size.rounds, size.weight) for each in weights.values() for size in each.sizes)
+    return WeightHistogram(tuple(bars))
 
 
 def weight_section(weights: Mapping[str, WeightHealth], drawn: Mapping[str, WeightHealth], kind: str) -> Section:
@@ -81,14 +78,9 @@ def weight_section(weights: Mapping[str, WeightHealth], drawn: Mapping[str, Weig
         "did. Where a few rounds carry most of the weight, the estimate depends on them and the bounds are wide. "
         "The last column is the share of the weight in the heaviest rounds, at most 1% of all."
     )
-    numbers = Table((*HEAD, "weight in heaviest"), rows)
-    return Section(
-        "Importance weights",
-        (
-            Paragraph(meaning), Paragraph(table=numbers), *shown(weight_histogram(drawn)),
-            Paragraph(table=_heaviest(drawn, kind)),
-        ),
-    )  # fmt: skip
+    numbers = Paragraph(table=Table((*HEAD, "weight in heaviest"), rows))
+    heaviest = Paragraph(table=_heaviest(drawn, kind))
+    return Section("Importance weights", (Paragraph(meaning), numbers, *shown(weight_histogram(drawn)), heaviest))
 
 
 def _concentration(heaviest: tuple[float, float]) -> str:

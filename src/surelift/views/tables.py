@@ -35,7 +35,7 @@ def _(figure: Intervals) -> Table:
     return Table((figure.column, "estimate", "at least", "at most", *(("verdict",) if verdicts else ())), rows)
 
 
-def interval_cells(interval: Interval, decimals: int, *, sign: bool) -> tuple[str, str, str]:
+def interval_cells(interval: Interval, decimals: int, *, sign: bool) -> tuple[str, ...]:
     return (
         _cell(interval.estimate, decimals, "nearest", sign=sign),
         _cell(interval.lower, decimals, "down", sign=sign),
