@@ -5,13 +5,13 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import fields
+from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 from cyclopts.exceptions import CycloptsError
 
 from surelift.cli.check import check
 from surelift.cli.compare import compare
-from surelift.cli.completion import completion
 from surelift.cli.demo import demo
 from surelift.cli.evaluate import evaluate
 from surelift.cli.explain import explain
@@ -57,6 +57,19 @@ app = App(
     suppress_keyboard_interrupt=False,
     default_parameter=Parameter(negative=(), negative_iterable=()),
 )
+
+
+def completion(
+    shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(name="SHELL", help="The shell to write it for.")], /
+) -> int:
+    """Print what makes a shell complete commands and flags: source it, or put it where your shell looks.
+
+    For bash: surelift completion bash > ~/.local/share/bash-completion/completions/surelift
+    """
+    print(app.generate_completion(shell=shell))
+    return 0
+
+
 for command in (
     check, evaluate, compare, select, gate, report, monitor, learn, power, simulate, verify, explain, reproduce,
     completion, demo,
@@ -75,9 +88,8 @@ def as_flags(message: str) -> str:
         name, value = match[1], match[2]
         if name not in FLAGS:
             return match[0]
-        given = {"(low, high)": " LOW,HIGH", "[...]": " A,B,...", "True": ""}.get(
-            value, f" {value.strip(QUOTES)}" if value else ""
-        )
+        plain = f" {value.strip(QUOTES)}" if value else ""
+        given = {"(low, high)": " LOW,HIGH", "[...]": " A,B,...", "True": ""}.get(value, plain)
         return f"--{name.replace('_', '-')}{given}"
 
     return re.sub(r"\b([a-z_]+)=(\(low, high\)|\[\.\.\.\]|True|'[^']*')?", flag, message)

@@ -9,9 +9,8 @@ from surelift.cli.options import (
     SegmentFlags,
     Sources,
     again,
-    opened_one,
 )
-from surelift.cli.output import deliver, progress, require_folder
+from surelift.cli.output import asked, deliver
 from surelift.decisions.compare import compare as ask
 from surelift.results.segments import Segments
 
@@ -31,12 +30,8 @@ def compare(
 
     Exit code 0 when certified (with --by: in every segment), 3 when not.
     """
-    logs, candidate = opened_one(sources, log, policies)
-    require_folder(output.certificate, output.html, output.csv)
-    with progress(logs) as tell:
-        answer = ask(
-            logs, candidate, **question.arguments(), **method.arguments(), **segments.arguments(), progress=tell
-        )
+    arguments = {**question.arguments(), **method.arguments(), **segments.arguments()}
+    answer = asked(ask, sources, log, policies, output, alone=True, **arguments)
     deliver(answer, output, again=again(log, policies))
     certified = len(answer.certified) == len(answer) if isinstance(answer, Segments) else answer.certified
     return 0 if certified else 3

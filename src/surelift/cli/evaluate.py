@@ -10,9 +10,8 @@ from surelift.cli.options import (
     SidesFlag,
     Sources,
     again,
-    opened,
 )
-from surelift.cli.output import deliver, progress, require_folder
+from surelift.cli.output import asked, deliver
 from surelift.decisions.evaluate import evaluate as ask
 
 
@@ -29,11 +28,7 @@ def evaluate(
     output: OutputFlags = OutputFlags(),
 ) -> int:
     """What is each policy worth? An estimate, a lower and an upper bound, all holding at once."""
-    logs, named = opened(sources, log, policies)
-    require_folder(output.certificate, output.html, output.csv)
-    with progress(logs) as tell:
-        answer = ask(
-            logs, named, sides=sides, **segments.arguments(), **method.arguments(**moments.arguments()), progress=tell
-        )
+    arguments = {"sides": sides, **segments.arguments(), **method.arguments(**moments.arguments())}
+    answer = asked(ask, sources, log, policies, output, **arguments)
     deliver(answer, output, again=again(log, policies))
     return 0
