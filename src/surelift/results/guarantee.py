@@ -47,7 +47,6 @@ class Guarantee(Result):
 
     @property
     def improves(self) -> bool:
-        """Whether it is about an improvement, not a value."""
         return self.about == "improvement"
 
     @property

@@ -84,12 +84,13 @@ class Improvement(Result):
         estimate, lower, upper = (number.rjust(max(map(len, numbers))) for number in numbers)
         e_value = f"  evidence      e-value {at_least(self.e_value)}; {1 / self.delta:.3g} certifies"
         low, high = self.improvement_range
+        percent = float(chance(self.delta)) * 100  # never overstated
         outside = f"  {outside_range('improvement', (low, high), self.mean_weight)}"
         return lines(
             f"Improvement of {quoted(self.policy)} over {baseline_name(self.over)}, {self.rounds:,} {self.counted}",
             f"  estimate      {estimate}",
             f"  lower bound   {lower}   {one_holds(self.promise, self.delta, self.method)}",
-            f"  upper bound   {upper}   also {_percent(self.delta)}, separately",
+            f"  upper bound   {upper}   also {percent:.12g}%, separately",
             e_value if certifies(self.promise) else "",
             "" if low <= self.estimate <= high else outside,
             doubt_lines(self.doubts),
@@ -97,7 +98,6 @@ class Improvement(Result):
         )
 
     def interval(self, name: str) -> Interval:
-        """As a row of a figure."""
         refuted = "worse" if self.margin == 0.0 else "ruled out"
         verdict = "certified" if self.certified else refuted if self.ruled_out else "not certified"
         return Interval(name, self.estimate, self.lower, self.upper, verdict, self.certified, self.margin)
@@ -109,8 +109,3 @@ class Improvement(Result):
 def improvements_figure(improvements: Iterable[Improvement], *, over: str, margin: float) -> Intervals:
     rows = tuple(improvement.interval(improvement.policy) for improvement in improvements)
     return Intervals(f"improvement over {baseline_name(over)}", rows, margin, signed=True)
-
-
-def _percent(delta: float) -> str:
-    """The probability 1 - delta in per cent, never overstated."""
-    return f"{float(chance(delta)) * 100:.12g}%"

@@ -63,8 +63,7 @@ class Simulation(Result):
         return lines(head, aligned(rows))
 
     def figure(self) -> Dots:
-        rows = tuple(
-            Dot(outcome.policy, outcome.method, outcome.coverage, outcome.width, certifies(outcome.promise))
-            for outcome in self.outcomes
+        dots = (
+            Dot(each.policy, each.method, each.coverage, each.width, certifies(each.promise)) for each in self.outcomes
         )
-        return Dots(rows, 1.0 - self.delta)
+        return Dots(tuple(dots), 1.0 - self.delta)
