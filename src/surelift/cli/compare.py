@@ -1,15 +1,6 @@
 """surelift compare: is the new policy better than production?"""
 
-from surelift.cli.options import (
-    LogFlags,
-    MethodFlags,
-    OutputFlags,
-    OverFlags,
-    PolicyFlags,
-    SegmentFlags,
-    Sources,
-    again,
-)
+from surelift.cli.options import LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, SegmentFlags, Sources
 from surelift.cli.output import asked, deliver
 from surelift.decisions.compare import compare as ask
 from surelift.results.segments import Segments
@@ -32,6 +23,6 @@ def compare(
     """
     arguments = {**question.arguments(), **method.arguments(), **segments.arguments()}
     answer = asked(ask, sources, log, policies, output, alone=True, **arguments)
-    deliver(answer, output, again=again(log, policies))
+    deliver(answer, output, log, policies)
     certified = len(answer.certified) == len(answer) if isinstance(answer, Segments) else answer.certified
     return 0 if certified else 3

@@ -9,7 +9,6 @@ from surelift.cli.options import (
     SegmentFlags,
     SidesFlag,
     Sources,
-    again,
 )
 from surelift.cli.output import asked, deliver
 from surelift.decisions.evaluate import evaluate as ask
@@ -30,5 +29,5 @@ def evaluate(
     """What is each policy worth? An estimate, a lower and an upper bound, all holding at once."""
     arguments = {"sides": sides, **segments.arguments(), **method.arguments(**moments.arguments())}
     answer = asked(ask, sources, log, policies, output, **arguments)
-    deliver(answer, output, again=again(log, policies))
+    deliver(answer, output, log, policies)
     return 0

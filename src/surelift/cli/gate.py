@@ -2,8 +2,6 @@
 
 from typing import Annotated
 
-from cyclopts import Parameter
-
 from surelift.cli.options import (
     QUESTION,
     LogFlags,
@@ -12,7 +10,7 @@ from surelift.cli.options import (
     OverFlags,
     PolicyFlags,
     Sources,
-    again,
+    flag,
     number,
 )
 from surelift.cli.output import asked, deliver, say, show
@@ -30,11 +28,10 @@ def gate(
     question: OverFlags = OverFlags(),
     guardrail: Annotated[
         list[str] | None,
-        Parameter(
-            help="COL:MARGIN, or COL:MARGIN:LOW,HIGH where its range is not 0,1: a second reward that must not get worse "
+        flag(
+            "COL:MARGIN, or COL:MARGIN:LOW,HIGH where its range is not 0,1: a second reward that must not get worse "
             "by more than MARGIN; with :cost at the end, less of it is better. Delta is split evenly over improvement and "
             "guardrails. Repeatable.",
-            show_default=False,
             group=QUESTION,
         ),
     ] = None,
@@ -53,7 +50,7 @@ def gate(
         return 4
     if answer.health.findings:
         say(str(answer.health))
-    deliver(answer, output, again=again(log, policies))
+    deliver(answer, output, log, policies)
     return 0 if answer.certified else 3
 
 

@@ -82,7 +82,7 @@ def _tell(watch: Monitor, output: OutputFlags) -> int:
     answer = watch.answer()
     batches = sum(shard.sequence for shard in watch.ledgers.values())
     say(f"{watch.rounds:,} {watch.counted} so far, in {batches:,} {'batch' if batches == 1 else 'batches'}")
-    deliver(answer, output, watch)
+    deliver(answer, output, LogFlags(), PolicyFlags(), watch)
     return 0 if isinstance(answer, Evaluation) or answer.certified else 3
 
 

@@ -39,8 +39,8 @@ Sources = Annotated[
 ]
 
 
-def flag(text: str) -> Parameter:
-    return Parameter(help=text, show_default=False)
+def flag(text: str, **options: Any) -> Parameter:
+    return Parameter(help=text, show_default=False, **options)
 
 
 @Parameter(name="*", group=LOG)
@@ -146,10 +146,7 @@ class PolicyFlags:
             *((text, lambda column: with_logs.get(column) or as_policy(columns(column))) for text in self.policy or ()),
             *((text if "=" in text else f"new={text}", importers.predictions) for text in self.predictions or ()),
             *((text, chosen) for text in self.chosen or ()),
-            *(
-                (text if "=" in text else f"learned={text}", lambda path: as_policy(load_learned(path)))
-                for text in self.learned or ()
-            ),
+            *((text if "=" in text else f"learned={text}", _learned) for text in self.learned or ()),
         ]
         for text, make in given:
             name, _, column = text.partition("=") if "=" in text and text not in present else (text, "=", text)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from surelift.cli.options import LogFlags, OutputFlags, PolicyFlags, opened
+from surelift.cli.options import LogFlags, OutputFlags, PolicyFlags, again, opened
 from surelift.decisions.monitor import Monitor
 from surelift.errors import UsageError
 from surelift.logs.logs import Logs
@@ -40,8 +40,10 @@ def asked(
         return ask(logs, named, **arguments, progress=tell)
 
 
-def deliver(answer: Result, output: OutputFlags, page: Result | Monitor | None = None, *, again: str = "") -> None:
-    """The files first: what is shown is then surely written. ``again`` is what ``verify`` must be told besides."""
+def deliver(
+    answer: Result, output: OutputFlags, log: LogFlags, policies: PolicyFlags, page: Result | Monitor | None = None
+) -> None:
+    """The files first: what is shown is then surely written."""
     if output.certificate is not None:
         Certificate.of(answer).save(output.certificate)
     if output.html is not None:
@@ -50,7 +52,7 @@ def deliver(answer: Result, output: OutputFlags, page: Result | Monitor | None =
         answer.to_csv(output.csv)
     show(answer, json=output.json)
     if output.certificate is not None:
-        command = f"surelift verify {output.certificate} SOURCE{again}"
+        command = f"surelift verify {output.certificate} SOURCE{again(log, policies)}"
         say(f"Certificate written to {output.certificate}; confirm it with: {command}")
     if output.html is not None:
         say(f"Page written to {output.html}; open it in a browser.")

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from surelift.cli.options import ANSWER, LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources, again
+from surelift.cli.options import ANSWER, LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources
 from surelift.cli.output import asked, deliver
 from surelift.decisions.select import select as ask
 
@@ -33,5 +33,5 @@ def select(
     """
     arguments = {**question.arguments(), **method.arguments(), "many": many}
     answer = asked(ask, sources, log, policies, output, **arguments)
-    deliver(answer, output, again=again(log, policies))
+    deliver(answer, output, log, policies)
     return 0 if answer.discoveries else 3
