@@ -91,16 +91,15 @@ def table(campaigns: Sequence[dict[str, Any]]) -> ReproducedTable:
 def told(campaigns: Sequence[dict[str, Any]]) -> list[str]:
     """What these logs can and cannot certify, based on the numbers."""
     clicks = ", ".join(str(result["clicks"]) for result in campaigns)
-    certified = [name for name, result in zip(CAMPAIGNS, campaigns, strict=True) if result["certified"]]
+    by_name = dict(zip(CAMPAIGNS, campaigns, strict=True))
+    certified = [name for name, result in by_name.items() if result["certified"]]
     widths = [result["upper"] - result["lower"] for result in campaigns]
     differences = [abs(result["thompson"] - result["random"]) for result in campaigns]
-    worse = [name for name, result in zip(CAMPAIGNS, campaigns, strict=True) if result["gain"][1] < 0.0]
-    verdict = (
-        f"It is certified better than the random policy in: {', '.join(certified) or 'none'}; worse in: "
-        f"{', '.join(worse) or 'none'}."
-        if certified or worse
-        else "In no campaign is it certified to be better, or worse, than the random policy."
-    )
+    worse = [name for name, result in by_name.items() if result["gain"][1] < 0.0]
+    verdict = "In no campaign is it certified to be better, or worse, than the random policy."
+    if certified or worse:
+        better_in, worse_in = (", ".join(names) or "none" for names in (certified, worse))
+        verdict = f"It is certified better than the random policy in: {better_in}; worse in: {worse_in}."
     return [
         "Ten thousand rounds of each campaign and policy, a sample of the Open Bandit Dataset. The candidate shows each "
         "item at each position as often as Thompson sampling did on average, fixed from the other log.",

@@ -127,9 +127,10 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
     folder = Folder(output, settings)
     asked = sorted(itertools.product(sets, seeds), key=lambda task: -TABULAR[task[0]].rows * TABULAR[task[0]].features)
     results = dict(zip(asked, folder.pieces(chosen, asked, tell), strict=True))
-    counts = {
-        name: {method: counted([results[name, seed][method] for seed in seeds]) for method in METHODS} for name in sets
-    }
+    counts: dict[str, dict[str, list[int]]] = {name: {} for name in sets}
+    for name, method in itertools.product(sets, METHODS):
+        outcomes = [results[name, seed][method] for seed in seeds]
+        counts[name][method] = [outcomes.count(kind) for kind in OUTCOMES]
     totals = {method: [sum(counts[name][method][k] for name in sets) for k in range(3)] for method in METHODS}
     drawn = [figures.outcomes(folder.path, totals)]
     scenarios = sum(totals["select"])
@@ -163,10 +164,6 @@ def paired(totals: dict[str, list[int]]) -> list[str]:
         "certified, with delta shared by three candidates, and keeps production otherwise. On a few hundred rounds that "
         "is rarely possible."
     ]
-
-
-def counted(results: Sequence[str]) -> list[int]:
-    return [results.count(kind) for kind in OUTCOMES]
 
 
 def by_set(sets: Sequence[str], counts: dict[str, dict[str, list[int]]]) -> ReproducedTable:

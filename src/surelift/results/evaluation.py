@@ -66,9 +66,8 @@ class PolicyValue(Result):
     def outside(self) -> str:
         """A note about an estimate that is not possible."""
         low, high = self.value_range
-        if low <= self.estimate <= high:
-            return ""
-        return f"{quoted(self.policy)}: {outside_range('value', (low, high), self.mean_weight)}"
+        note = f"{quoted(self.policy)}: {outside_range('value', (low, high), self.mean_weight)}"
+        return "" if low <= self.estimate <= high else note
 
     def interval(self, name: str) -> Interval:
         return Interval(name, self.estimate, self.lower, self.upper)

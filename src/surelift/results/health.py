@@ -159,12 +159,10 @@ class Health(Result):
         return Section("The logs", (*about, *self._paragraphs()))
 
     def _paragraphs(self) -> tuple[Paragraph, ...]:
-        if not self.findings:
-            return (Paragraph("No problems were found in these logs."),)
-        return tuple(
-            Paragraph(f"{finding.statement.rstrip('.')}. {finding.remedy}", kind=finding.severity)
-            for finding in self.findings
+        found = (
+            Paragraph(f"{each.statement.rstrip('.')}. {each.remedy}", kind=each.severity) for each in self.findings
         )
+        return tuple(found) or (Paragraph("No problems were found in these logs."),)
 
     def weight_sections(self, preferred: Collection[str] = ()) -> list[Section]:
         """The weights of every policy; drawn are the preferred ones, or the first few."""
