@@ -29,7 +29,6 @@ from surelift.cli.verify import verify
 from surelift.errors import SureliftError
 from surelift.version import __version__
 
-QUOTES = "'"
 FLAGS = {
     field.name
     for kind in (LogFlags, PolicyFlags, MethodFlags, MomentFlags, OverFlags, SegmentFlags, OutputFlags)
@@ -88,7 +87,7 @@ def as_flags(message: str) -> str:
         name, value = match[1], match[2]
         if name not in FLAGS:
             return match[0]
-        plain = f" {value.strip(QUOTES)}" if value else ""
+        plain = " " + value.strip("'") if value else ""
         given = {"(low, high)": " LOW,HIGH", "[...]": " A,B,...", "True": ""}.get(value, plain)
         return f"--{name.replace('_', '-')}{given}"
 

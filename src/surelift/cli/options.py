@@ -173,12 +173,6 @@ class PolicyFlags:
             raise UsageError(f"--blend would give two candidates one name: {', '.join(name for name, _ in pairs)}.")
         return dict(pairs)
 
-    def required(self, brought: Mapping[str, Policy] | None = None, present: Collection[str] = ()) -> dict[str, Policy]:
-        named = self.policies(brought, present) or dict(brought or {})
-        if not named:
-            raise UsageError("no candidate was named; say --policy COLUMN, or --policy NAME=COLUMN.")
-        return named
-
 
 def opened(
     sources: list[str], log: LogFlags, policies: PolicyFlags, *, alone: bool = False
@@ -186,7 +180,10 @@ def opened(
     """The logs, and the candidates (or the one alone): those named, or else those that the format brings along."""
     brought = log.imported(sources)
     logs = log.logs(sources) if brought is None else brought.logs
-    named = policies.required(None if brought is None else brought.policies, logs.column_names())
+    with_logs = {} if brought is None else dict(brought.policies)
+    named = policies.policies(with_logs, logs.column_names()) or with_logs
+    if not named:
+        raise UsageError("no candidate was named; say --policy COLUMN, or --policy NAME=COLUMN.")
     if alone and len(named) > 1:
         raise UsageError(
             f"there are {len(named)} candidates ({', '.join(named)}), but this command takes one: say --policy NAME, or use "
