@@ -2,17 +2,9 @@
 
 from typing import Annotated
 
-from surelift.cli.options import (
-    QUESTION,
-    LogFlags,
-    MethodFlags,
-    OutputFlags,
-    OverFlags,
-    PolicyFlags,
-    Sources,
-    flag,
-    number,
-)
+from cyclopts import Parameter
+
+from surelift.cli.options import QUESTION, LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources, number
 from surelift.cli.output import asked, deliver, say, show
 from surelift.decisions.gate import gate as ask
 from surelift.errors import UsageError
@@ -28,10 +20,11 @@ def gate(
     question: OverFlags = OverFlags(),
     guardrail: Annotated[
         list[str] | None,
-        flag(
-            "COL:MARGIN, or COL:MARGIN:LOW,HIGH where its range is not 0,1: a second reward that must not get worse "
+        Parameter(
+            help="COL:MARGIN, or COL:MARGIN:LOW,HIGH where its range is not 0,1: a second reward that must not get worse "
             "by more than MARGIN; with :cost at the end, less of it is better. Delta is split evenly over improvement and "
             "guardrails. Repeatable.",
+            show_default=False,
             group=QUESTION,
         ),
     ] = None,
