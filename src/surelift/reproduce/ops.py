@@ -95,7 +95,9 @@ def chosen(name: str, seed: int) -> dict[str, str]:
 def choices(logs: Logs, policies: dict[str, FloatArray]) -> dict[str, str]:
     chosen_by = {}
     for method, kind in ESTIMATES.items():
-        scores = {name: float(estimate(logs, {name: p}, estimator=kind)[name].estimate) for name, p in policies.items()}
+        scores = {
+            name: float(estimate(logs, {"new": p}, estimator=kind).first.estimate) for name, p in policies.items()
+        }
         chosen_by[method] = best_of(scores)
     for method, options in BOUNDS.items():
         scores = {name: ope.lower_bound(logs, p, DELTA, options) for name, p in policies.items()}
