@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 import matplotlib
 import pytest
 
-from surelift.results.fields import OMITTED, dict_key
-from surelift.results.result import Result
+from surelift.results.result import OMITTED, Result, dict_key
 from surelift.views.figures import Interval, Intervals
 from surelift.views.tables import table
 from tests.results.samples import KINDS, every_result, result_classes

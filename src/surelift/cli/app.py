@@ -5,28 +5,20 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import fields
+from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 from cyclopts.exceptions import CycloptsError
 
 from surelift.cli.check import check
 from surelift.cli.compare import compare
-from surelift.cli.completion import completion
 from surelift.cli.demo import demo
 from surelift.cli.evaluate import evaluate
 from surelift.cli.explain import explain
 from surelift.cli.gate import gate
 from surelift.cli.learn import learn
 from surelift.cli.monitor import monitor
-from surelift.cli.options import (
-    LogFlags,
-    MethodFlags,
-    MomentFlags,
-    OutputFlags,
-    OverFlags,
-    PolicyFlags,
-    SegmentFlags,
-)
+from surelift.cli.options import LogFlags, MethodFlags, MomentFlags, OutputFlags, OverFlags, PolicyFlags, SegmentFlags
 from surelift.cli.output import say
 from surelift.cli.power import power
 from surelift.cli.report import report
@@ -37,7 +29,6 @@ from surelift.cli.verify import verify
 from surelift.errors import SureliftError
 from surelift.version import __version__
 
-QUOTES = "'"
 FLAGS = {
     field.name
     for kind in (LogFlags, PolicyFlags, MethodFlags, MomentFlags, OverFlags, SegmentFlags, OutputFlags)
@@ -65,6 +56,19 @@ app = App(
     suppress_keyboard_interrupt=False,
     default_parameter=Parameter(negative=(), negative_iterable=()),
 )
+
+
+def completion(
+    shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(name="SHELL", help="The shell to write it for.")], /
+) -> int:
+    """Print what makes a shell complete commands and flags: source it, or put it where your shell looks.
+
+    For bash: surelift completion bash > ~/.local/share/bash-completion/completions/surelift
+    """
+    print(app.generate_completion(shell=shell))
+    return 0
+
+
 for command in (
     check, evaluate, compare, select, gate, report, monitor, learn, power, simulate, verify, explain, reproduce,
     completion, demo,
@@ -83,9 +87,8 @@ def as_flags(message: str) -> str:
         name, value = match[1], match[2]
         if name not in FLAGS:
             return match[0]
-        given = {"(low, high)": " LOW,HIGH", "[...]": " A,B,...", "True": ""}.get(
-            value, f" {value.strip(QUOTES)}" if value else ""
-        )
+        plain = " " + value.strip("'") if value else ""
+        given = {"(low, high)": " LOW,HIGH", "[...]": " A,B,...", "True": ""}.get(value, plain)
         return f"--{name.replace('_', '-')}{given}"
 
     return re.sub(r"\b([a-z_]+)=(\(low, high\)|\[\.\.\.\]|True|'[^']*')?", flag, message)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from surelift.cli.options import QUESTION, JsonFlag, LogFlags, PolicyFlags, Sources, split
+from surelift.cli.options import QUESTION, JsonFlag, LogFlags, PolicyFlags, Sources, flag, split
 from surelift.cli.output import progress, show
 from surelift.decisions.check import check as ask
 
@@ -17,9 +17,8 @@ def check(
     policies: PolicyFlags = PolicyFlags(),
     by: Annotated[
         str | None,
-        Parameter(
-            help="Columns known before the action, separated by commas: their segments are tested one by one.",
-            show_default=False,
+        flag(
+            "Columns known before the action, separated by commas: their segments are tested one by one.",
             group=QUESTION,
         ),
     ] = None,

@@ -1,17 +1,7 @@
 """surelift compare: is the new policy better than production?"""
 
-from surelift.cli.options import (
-    LogFlags,
-    MethodFlags,
-    OutputFlags,
-    OverFlags,
-    PolicyFlags,
-    SegmentFlags,
-    Sources,
-    again,
-    opened_one,
-)
-from surelift.cli.output import deliver, progress, require_folder
+from surelift.cli.options import LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, SegmentFlags, Sources
+from surelift.cli.output import asked, deliver
 from surelift.decisions.compare import compare as ask
 from surelift.results.segments import Segments
 
@@ -31,17 +21,8 @@ def compare(
 
     Exit code 0 if certified (with --by: in every segment), 3 if not.
     """
-    logs, candidate = opened_one(sources, log, policies)
-    require_folder(output.certificate, output.html, output.csv)
-    with progress(logs) as tell:
-        answer = ask(
-            logs,
-            candidate,
-            **question.arguments(),
-            **method.arguments(),
-            **segments.arguments(),
-            progress=tell,
-        )
-    deliver(answer, output, again=again(log, policies))
+    arguments = {**question.arguments(), **method.arguments(), **segments.arguments()}
+    answer = asked(ask, sources, log, policies, output, alone=True, **arguments)
+    deliver(answer, output, log, policies)
     certified = len(answer.certified) == len(answer) if isinstance(answer, Segments) else answer.certified
     return 0 if certified else 3

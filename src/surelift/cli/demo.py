@@ -51,8 +51,7 @@ is that, before any of them has been tried on a visitor?
     say(f"The certificate of this choice is in {certificate}. Anyone who has the log can confirm it:")
     say(f"  surelift verify {certificate} {path}")
     say(told_report(logs, data, folder / REPORT))
-    say("On your own log:")
-    say("  surelift compare LOG.parquet --reward click --propensity p_logged --policy p_new")
+    say("On your own log:\n  surelift compare LOG.parquet --reward click --propensity p_logged --policy p_new")
     return 0
 
 

@@ -9,10 +9,8 @@ from surelift.cli.options import (
     SegmentFlags,
     SidesFlag,
     Sources,
-    again,
-    opened,
 )
-from surelift.cli.output import deliver, progress, require_folder
+from surelift.cli.output import asked, deliver
 from surelift.decisions.evaluate import evaluate as ask
 
 
@@ -29,16 +27,7 @@ def evaluate(
     output: OutputFlags = OutputFlags(),
 ) -> int:
     """What is each policy worth? An estimate, a lower and an upper bound; all bounds hold at once."""
-    logs, named = opened(sources, log, policies)
-    require_folder(output.certificate, output.html, output.csv)
-    with progress(logs) as tell:
-        answer = ask(
-            logs,
-            named,
-            sides=sides,
-            **segments.arguments(),
-            **method.arguments(**moments.arguments()),
-            progress=tell,
-        )
-    deliver(answer, output, again=again(log, policies))
+    arguments = {"sides": sides, **segments.arguments(), **method.arguments(**moments.arguments())}
+    answer = asked(ask, sources, log, policies, output, **arguments)
+    deliver(answer, output, log, policies)
     return 0

@@ -25,18 +25,9 @@ def explain(
         topic = topic.lower()
     if not topic:
         print("surelift explain TOPIC, where TOPIC is one of\n")
-        print(
-            fill(f"methods: {', '.join(BOUNDS)}", initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
-        )
-        print(
-            fill(
-                f"estimates: {', '.join(ESTIMATES)}",
-                initial_indent="  ",
-                subsequent_indent="    ",
-                break_on_hyphens=False,
-            )
-        )
-        print(fill(f"words: {', '.join(WORDS)}", initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False))
+        for kind, topics in (("methods", BOUNDS), ("estimates", ESTIMATES), ("words", WORDS)):
+            listed = f"  {kind}: {', '.join(topics)}"
+            print(fill(listed, subsequent_indent="    ", break_on_hyphens=False))
         print("  or a certificate file")
     elif topic in BOUNDS:
         bound = BOUNDS[topic]
@@ -52,9 +43,8 @@ def explain(
     elif word := WORDS.get(topic) or WORDS.get(topic.replace("-", " ")):
         print(f"{topic}\n\n{fill(word)}")
     elif Path(topic).is_file():
-        certificate = Certificate.load(topic)
         with damage_told():
-            print(explain_certificate(certificate))
+            print(explain_certificate(Certificate.load(topic)))
     else:
         near = get_close_matches(topic.lower(), [*BOUNDS, *ESTIMATES, *WORDS], n=3, cutoff=0.4)
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
@@ -83,9 +73,8 @@ def explain_certificate(certificate: Certificate) -> str:
         verdict = "" if "certified" not in result else ", certified" if result["certified"] else ", not certified"
         lines.append(f"  {name}: {', '.join(bounds)}{verdict}")
     if answer.get("many") == "e-bh":
-        lines.append(
-            f"  discovered, at a false discovery rate of {question['delta']:g}: {answer['discoveries'] or 'none'}"
-        )
+        discoveries = answer["discoveries"] or "none"
+        lines.append(f"  discovered, at a false discovery rate of {question['delta']:g}: {discoveries}")
     elif question["kind"] == "select":
         lines.append(f"  chosen: {answer['chosen']!r}" if answer["chosen"] else "  chosen: none, keep production")
     if question["kind"] == "gate":

@@ -4,19 +4,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from surelift.cli.options import (
-    QUESTION,
-    LogFlags,
-    MethodFlags,
-    OutputFlags,
-    OverFlags,
-    PolicyFlags,
-    Sources,
-    again,
-    number,
-    opened_one,
-)
-from surelift.cli.output import deliver, progress, require_folder, say, show
+from surelift.cli.options import QUESTION, LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources, number
+from surelift.cli.output import asked, deliver, say, show
 from surelift.decisions.gate import gate as ask
 from surelift.errors import UsageError
 from surelift.results.gate import Guardrail
@@ -47,16 +36,14 @@ def gate(
     Exit code 0 if certified, 3 if not, 4 if the logs are not fit, 2 for wrong usage.
     """
     rails = [parse_guardrail(text) for text in guardrail or ()]
-    logs, candidate = opened_one(sources, log, policies)
-    require_folder(output.certificate, output.html, output.csv)
-    with progress(logs) as tell:
-        answer = ask(logs, candidate, guardrails=rails, **question.arguments(), **method.arguments(), progress=tell)
+    arguments = {"guardrails": rails, **question.arguments(), **method.arguments()}
+    answer = asked(ask, sources, log, policies, output, alone=True, **arguments)
     if not answer.health.ok:
         show(answer.health, json=output.json)
         return 4
     if answer.health.findings:
         say(str(answer.health))
-    deliver(answer, output, again=again(log, policies))
+    deliver(answer, output, log, policies)
     return 0 if answer.certified else 3
 
 
@@ -70,10 +57,8 @@ def parse_guardrail(text: str) -> Guardrail:
     column, *rest = plain.split(":")
     if not column or len(rest) not in (1, 2):
         raise UsageError(f"--guardrail takes COL:MARGIN or COL:MARGIN:LOW,HIGH, not {text!r}.")
-    margin, cost = number(rest[0], f"--guardrail {text}"), plain != text
-    if len(rest) == 1:
-        return Guardrail(column, margin, cost=cost)
-    limits = [number(limit, f"--guardrail {text}") for limit in rest[1].split(",")]
+    margin = number(rest[0], f"--guardrail {text}")
+    limits = [number(limit, f"--guardrail {text}") for limit in (rest[1] if rest[1:] else "0,1").split(",")]
     if len(limits) != 2:
         raise UsageError(f"--guardrail {text}: the range is LOW,HIGH, two numbers.")
-    return Guardrail(column, margin, (limits[0], limits[1]), cost)
+    return Guardrail(column, margin, (limits[0], limits[1]), cost=plain != text)

@@ -9,7 +9,7 @@ from cyclopts import Group, Parameter
 
 from surelift import learning
 from surelift.cli.options import JsonFlag, LogFlags, Sources
-from surelift.cli.output import say, show, watched
+from surelift.cli.output import bar, say, show, watched
 from surelift.errors import UsageError
 from surelift.learning.files import refuse_overwriting
 from surelift.results.guarantee import Guarantee
@@ -94,11 +94,8 @@ def _progress(epochs: int) -> Iterator[Callable[[int, int, float], None] | None]
     if not watched():
         yield None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TextColumn
 
-    parts = (TextColumn("pass {task.completed} of {task.total}"), BarColumn(), TextColumn("bound {task.fields[bound]}"),
-             TimeElapsedColumn(), TimeRemainingColumn())  # fmt: skip
-    with Progress(*parts, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("learning", total=epochs, bound="...")
-        yield lambda epoch, _, bound: bar.update(task, completed=epoch, bound=f"{bound:+.5f}")
+    done, bound = TextColumn("pass {task.completed} of {task.total}"), TextColumn("bound {task.fields[bound]}")
+    with bar(done, BarColumn(), bound, total=epochs, bound="...") as update:
+        yield lambda epoch, _, bound: update(completed=epoch, bound=f"{bound:+.5f}")

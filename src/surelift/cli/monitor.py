@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -16,7 +16,6 @@ from surelift.decisions.monitor import Monitor
 from surelift.errors import LogsError, UsageError
 from surelift.logs.sources.files import expand
 from surelift.logs.sources.streams import StreamKind, read_stream
-from surelift.policies.policy import Policy
 from surelift.results.evaluation import Evaluation
 
 Tell = Callable[[int], None] | None
@@ -75,7 +74,7 @@ def monitor(
         if stdin is None:
             _count_files(watch, sources or [], state, log.rounds_before_sampling, tell)
         else:
-            _count_stream(watch, stdin, skip=skip, append=append, state=state, cluster=watch.cluster, tell=tell)
+            _count_stream(watch, stdin, skip=skip, append=append, state=state, tell=tell)
     return _tell(watch, output)
 
 
@@ -83,7 +82,7 @@ def _tell(watch: Monitor, output: OutputFlags) -> int:
     answer = watch.answer()
     batches = sum(shard.sequence for shard in watch.ledgers.values())
     say(f"{watch.rounds:,} {watch.counted} so far, in {batches:,} {'batch' if batches == 1 else 'batches'}")
-    deliver(answer, output, watch)
+    deliver(answer, output, LogFlags(), PolicyFlags(), watch)
     return 0 if isinstance(answer, Evaluation) or answer.certified else 3
 
 
@@ -112,36 +111,27 @@ def _open(
     state: str, name: str | None, about: Literal["compare", "evaluate"], log: LogFlags, policies: PolicyFlags,
     question: OverFlags, method: MethodFlags,
 ) -> Monitor:  # fmt: skip
-    named, declared = policies.policies(), log.declared()
-    declared.pop("rounds_before_sampling", None)
+    named, about_logs = policies.policies(), replace(log, rounds_before_sampling=None)
+    asked = None
+    if named:
+        options = {**question.arguments(), **method.arguments(), **about_logs.declared()}
+        asked = Monitor(named, question=about, name=name or "", **options)
     if not Path(state).exists():
-        if not named:
+        if asked is None:
             raise UsageError(
                 f"{state} does not exist yet, so the question must be asked: --policy, --reward, --propensity."
             )
-        return _asked(named, name, about, declared, question, method)
+        return asked
     kept = Monitor.load(state)
-    if named:
-        if not _asked(named, name, about, declared, question, method).asks_the_same(kept):
-            raise UsageError(
-                f"{state} keeps the answer to another question; leave the flags out, or name another state."
-            )
-    elif replace(log, rounds_before_sampling=None) != LogFlags() or (question, method, about) != (
-        OverFlags(), MethodFlags(), "compare",
-    ):  # fmt: skip
-        raise UsageError(
-            f"{state} keeps its question; leave the flags about it out, or repeat them all, --policy included."
-        )
+    if asked is not None and not asked.asks_the_same(kept):
+        raise UsageError(f"{state} keeps the answer to another question; leave the flags out, or name another state.")
+    given = (about_logs, question, method, about)
+    if asked is None and given != (LogFlags(), OverFlags(), MethodFlags(), "compare"):
+        told = "leave the flags about it out, or repeat them all, --policy included"
+        raise UsageError(f"{state} keeps its question; {told}.")
     if name is not None and name != kept.name:
         raise UsageError(f"{state} is of shard {kept.name!r}, not {name!r}.")
     return kept
-
-
-def _asked(
-    named: dict[str, Policy], name: str | None, about: Literal["compare", "evaluate"], declared: dict[str, Any],
-    question: OverFlags, method: MethodFlags,
-) -> Monitor:  # fmt: skip
-    return Monitor(named, question=about, name=name or "", **question.arguments(), **method.arguments(), **declared)
 
 
 def _count_files(watch: Monitor, sources: list[str], state: str, before: int | None, tell: Tell) -> None:
@@ -159,9 +149,7 @@ def _count_files(watch: Monitor, sources: list[str], state: str, before: int | N
         watch.save(state)
 
 
-def _count_stream(
-    watch: Monitor, kind: StreamKind, *, skip: bool, append: bool, state: str, cluster: str | None, tell: Tell
-) -> None:
+def _count_stream(watch: Monitor, kind: StreamKind, *, skip: bool, append: bool, state: str, tell: Tell) -> None:
     done = watch.ledgers[watch.name].rows
     if done and not skip and not append:
         raise UsageError(
@@ -169,7 +157,7 @@ def _count_stream(
             "goes on where it ended."
         )
     try:
-        for chunk in read_stream(sys.stdin.buffer, kind, skip=done if skip else 0, cluster=cluster):
+        for chunk in read_stream(sys.stdin.buffer, kind, skip=done if skip else 0, cluster=watch.cluster):
             watch.update(chunk)
             watch.save(state)
             if tell is not None:

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
@@ -15,6 +15,9 @@ from surelift.importers import Imported
 from surelift.logs.logs import Logs
 from surelift.policies.policy import Policy
 from surelift.policies.resolve import as_policy, blend, chosen
+
+if TYPE_CHECKING:
+    from surelift.learning.learned import LearnedPolicy
 
 # Shown in this order by --help.
 LOG = Group.create_ordered("The log")
@@ -36,8 +39,8 @@ Sources = Annotated[
 ]
 
 
-def flag(text: str) -> Parameter:
-    return Parameter(help=text, show_default=False)
+def flag(text: str, **options: Any) -> Parameter:
+    return Parameter(help=text, show_default=False, **options)
 
 
 @Parameter(name="*", group=LOG)
@@ -96,26 +99,19 @@ class LogFlags:
         kind = self.format or (importers.format_of(sources[0]) if sources else None)
         if kind is None:
             return None
-        given = {
-            role: value for role, value in self.declared().items() if value != LogFlags.declared(LogFlags()).get(role)
-        }
-        return importers.read(
-            kind, sources, **{_IMPORTED.get((kind, role), role): value for role, value in given.items()}
-        )
+        default = LogFlags().declared()
+        given = {role: value for role, value in self.declared().items() if value != default.get(role)}
+        named = {_IMPORTED.get((kind, role), role): value for role, value in given.items()}
+        return importers.read(kind, sources, **named)
 
     def declared(self) -> dict[str, Any]:
         """The arguments of ``Logs`` that were given."""
-        given: dict[str, Any] = {
-            "reward": self.reward, "cost": self.cost, "propensity": self.propensity,
-            "log_propensity": self.log_propensity, "action": self.action, "actions": split(self.actions),
-            "logging": columns(self.logging), "contexts": split(self.contexts), "time": self.time,
-            "cluster": self.cluster, "cluster_size": number_or_column(self.cluster_size),
-            "cluster_max": self.cluster_max, "keep_probability": self.keep_probability,
-            "rounds_before_sampling": self.rounds_before_sampling, "action_count": number_or_column(self.action_count),
-            "reward_range": two_numbers(self.reward_range), "density": self.density,
-            "propensity_is_estimated": self.propensity_is_estimated,
+        given = {role: value for role, value in vars(self).items() if role != "format" and value is not None}
+        read: dict[str, Callable[[Any], Any]] = {
+            "actions": split, "contexts": split, "logging": columns, "cluster_size": number_or_column,
+            "action_count": number_or_column, "reward_range": two_numbers,
         }  # fmt: skip
-        return {role: value for role, value in given.items() if value is not None}
+        return {role: read[role](value) if role in read else value for role, value in given.items()}
 
 
 @Parameter(name="*", group=POLICIES)
@@ -147,7 +143,7 @@ class PolicyFlags:
             *((text, lambda column: with_logs.get(column) or as_policy(columns(column))) for text in self.policy or ()),
             *((text if "=" in text else f"new={text}", importers.predictions) for text in self.predictions or ()),
             *((text, chosen) for text in self.chosen or ()),
-            *((text if "=" in text else f"learned={text}", load_policy) for text in self.learned or ()),
+            *((text if "=" in text else f"learned={text}", _learned) for text in self.learned or ()),
         ]
         for text, make in given:
             name, _, column = text.partition("=") if "=" in text and text not in present else (text, "=", text)
@@ -159,11 +155,9 @@ class PolicyFlags:
         for text in self.blend or ():
             name, _, alpha = text.rpartition("=")
             if name not in named:
-                known = ", ".join(named) or "none"
-                raise UsageError(
-                    f"--blend takes NAME=ALPHA for a candidate ({known}), such as {next(iter(named), 'new')}=0.1; "
-                    f"{text!r} names none."
-                )
+                known, such = ", ".join(named) or "none", next(iter(named), "new")
+                told = f"--blend takes NAME=ALPHA for a candidate ({known}), such as {such}=0.1"
+                raise UsageError(f"{told}; {text!r} names none.")
             if name in blended:
                 raise UsageError(
                     f"--blend gives candidate {name!r} two shares; name it twice with --policy to try both."
@@ -176,18 +170,23 @@ class PolicyFlags:
             raise UsageError(f"--blend would give two candidates one name: {', '.join(name for name, _ in pairs)}.")
         return dict(pairs)
 
-    def required(self, brought: Mapping[str, Policy] | None = None, present: Collection[str] = ()) -> dict[str, Policy]:
-        named = self.policies(brought, present) or dict(brought or {})
-        if not named:
-            raise UsageError("no candidate was named; say --policy COLUMN, or --policy NAME=COLUMN.")
-        return named
 
-
-def opened(sources: list[str], log: LogFlags, policies: PolicyFlags) -> tuple[Logs, dict[str, Policy]]:
-    """The logs, and the candidates: those that were named, or those that come with the format of the logs."""
+def opened(
+    sources: list[str], log: LogFlags, policies: PolicyFlags, *, alone: bool = False
+) -> tuple[Logs, dict[str, Policy]]:
+    """The logs, and the candidates (or the one alone): those named, or else those that the format brings along."""
     brought = log.imported(sources)
     logs = log.logs(sources) if brought is None else brought.logs
-    return logs, policies.required(None if brought is None else brought.policies, logs.column_names())
+    with_logs = {} if brought is None else dict(brought.policies)
+    named = policies.policies(with_logs, logs.column_names()) or with_logs
+    if not named:
+        raise UsageError("no candidate was named; say --policy COLUMN, or --policy NAME=COLUMN.")
+    if alone and len(named) > 1:
+        raise UsageError(
+            f"there are {len(named)} candidates ({', '.join(named)}), but this command takes one: say --policy NAME, or use "
+            "'surelift select'."
+        )
+    return logs, named
 
 
 def again(log: LogFlags, policies: PolicyFlags) -> str:
@@ -196,17 +195,6 @@ def again(log: LogFlags, policies: PolicyFlags) -> str:
     for text in policies.predictions or ():
         told += ["--predictions", text]
     return "".join(f" {shlex.quote(part)}" for part in told)
-
-
-def opened_one(sources: list[str], log: LogFlags, policies: PolicyFlags) -> tuple[Logs, dict[str, Policy]]:
-    """The same for a question about a single candidate."""
-    logs, named = opened(sources, log, policies)
-    if len(named) > 1:
-        raise UsageError(
-            f"there are {len(named)} candidates ({', '.join(named)}), but this command takes one: say --policy NAME, or use "
-            "'surelift select'."
-        )
-    return logs, named
 
 
 @Parameter(name="*", group=ANSWER)
@@ -293,11 +281,14 @@ SidesFlag = Annotated[
 ]
 
 
-def load_policy(path: str) -> Policy:
-    """A learned policy from its file."""
+def load_learned(path: str) -> "LearnedPolicy":
     from surelift.learning.learned import LearnedPolicy
 
-    return as_policy(LearnedPolicy.load(path))
+    return LearnedPolicy.load(path)
+
+
+def _learned(path: str) -> Policy:
+    return as_policy(load_learned(path))
 
 
 def control(text: str) -> Any:

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from surelift.cli.options import QUESTION, JsonFlag, LogFlags, OverFlags, PolicyFlags, Sources, control, opened_one
-from surelift.cli.output import progress, show
+from surelift.cli.options import QUESTION, JsonFlag, LogFlags, OverFlags, PolicyFlags, Sources, control
+from surelift.cli.output import asked, show
 from surelift.decisions.power import power as ask
 
 
@@ -28,11 +28,6 @@ def power(
     json: JsonFlag = False,
 ) -> int:
     """How many more rounds like these would certify the candidate? A forecast, not a guarantee."""
-    logs, candidate = opened_one(sources, log, policies)
-    with progress(logs) as tell:
-        forecast = ask(
-            logs, candidate, **question.arguments(), improvement=improvement, power=power, delta=delta,
-            control=control(narrowed_by), progress=tell,
-        )  # fmt: skip
-    show(forecast, json=json)
+    arguments = {"improvement": improvement, "power": power, "delta": delta, "control": control(narrowed_by)}
+    show(asked(ask, sources, log, policies, alone=True, **question.arguments(), **arguments), json=json)
     return 0

@@ -5,8 +5,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from surelift.bounds import mixture
-from surelift.cli.options import ANSWER, OUTPUT, JsonFlag, LogFlags, OverFlags, PolicyFlags, Sources, control, opened
-from surelift.cli.output import progress, require_folder, say
+from surelift.cli.options import ANSWER, OUTPUT, JsonFlag, LogFlags, OverFlags, PolicyFlags, Sources, control
+from surelift.cli.output import asked, require_folder, say
 from surelift.decisions.report import report as ask
 from surelift.views.vega import require_altair
 
@@ -36,12 +36,8 @@ def report(
     """
     require_altair()
     require_folder(output)
-    logs, named = opened(sources, log, policies)
-    with progress(logs) as tell:
-        answer = ask(
-            logs, named, **question.arguments(), delta=delta, method=mixture(grid=grid), control=control(narrowed),
-            progress=tell,
-        )  # fmt: skip
+    arguments = {"delta": delta, "method": mixture(grid=grid), "control": control(narrowed)}
+    answer = asked(ask, sources, log, policies, **question.arguments(), **arguments)
     answer.to_html(output, title=title)
     if json:
         print(answer.to_json())

@@ -1,7 +1,7 @@
 """surelift reproduce: the paper's tables and figures on real data, next to the published numbers."""
 
 import sys
-from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -35,23 +35,11 @@ def reproduce(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{folder} cannot be used as a folder: {error.strerror}; name another in --output.") from error
-    page = _experiment(what)(folder, quick=quick, tell=_tell)
+    # Imported when it is asked for: learning brings torch.
+    page: Path = import_module(f"surelift.reproduce.{what}").reproduce(folder, quick=quick, tell=_tell)
     say(page.read_text())
     say(f"Tables, figures and this page are in {folder}: {page}")
     return 0
-
-
-def _experiment(what: Literal["ope", "ops", "opl", "obd"]) -> Callable[..., Path]:
-    """Each is imported when it is asked for: learning brings torch."""
-    if what == "opl":
-        from surelift.reproduce.opl import reproduce
-    elif what == "ope":
-        from surelift.reproduce.ope import reproduce
-    elif what == "ops":
-        from surelift.reproduce.ops import reproduce
-    else:
-        from surelift.reproduce.obd import reproduce
-    return reproduce
 
 
 def _tell(done: int, of: int, name: str) -> None:

@@ -4,18 +4,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from surelift.cli.options import (
-    ANSWER,
-    LogFlags,
-    MethodFlags,
-    OutputFlags,
-    OverFlags,
-    PolicyFlags,
-    Sources,
-    again,
-    opened,
-)
-from surelift.cli.output import deliver, progress, require_folder
+from surelift.cli.options import ANSWER, LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources
+from surelift.cli.output import asked, deliver
 from surelift.decisions.select import select as ask
 
 
@@ -41,9 +31,7 @@ def select(
 
     Exit code 0 if one is chosen (e-bh: if there is a discovery), 3 if production stays.
     """
-    logs, named = opened(sources, log, policies)
-    require_folder(output.certificate, output.html, output.csv)
-    with progress(logs) as tell:
-        answer = ask(logs, named, **question.arguments(), **method.arguments(), many=many, progress=tell)
-    deliver(answer, output, again=again(log, policies))
+    arguments = {**question.arguments(), **method.arguments(), "many": many}
+    answer = asked(ask, sources, log, policies, output, **arguments)
+    deliver(answer, output, log, policies)
     return 0 if answer.discoveries else 3

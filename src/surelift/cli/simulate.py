@@ -4,8 +4,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from surelift.cli.options import QUESTION, JsonFlag, LogFlags, PolicyFlags, Sources, flag, opened
-from surelift.cli.output import progress, show
+from surelift.cli.options import QUESTION, JsonFlag, LogFlags, PolicyFlags, Sources, flag
+from surelift.cli.output import asked, show
 from surelift.decisions.simulate import SEED
 from surelift.decisions.simulate import simulate as ask
 
@@ -25,8 +25,5 @@ def simulate(
     json: JsonFlag = False,
 ) -> int:
     """How often does each method hold, and how wide is it, on these weights, with rewards of a known truth?"""
-    logs, named = opened(sources, log, policies)
-    with progress(logs) as tell:
-        found = ask(logs, named, delta=delta, rounds=rounds, runs=runs, seed=seed, progress=tell)
-    show(found, json=json)
+    show(asked(ask, sources, log, policies, delta=delta, rounds=rounds, runs=runs, seed=seed), json=json)
     return 0

@@ -1,26 +1,17 @@
 """surelift verify: does a certificate follow from these logs?"""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from surelift import importers
-from surelift.cli.options import JsonFlag, PolicyFlags, Sources, flag
+from surelift.cli.options import JsonFlag, PolicyFlags, Sources, flag, load_learned
 from surelift.cli.output import progress, show
 from surelift.decisions.verify import verify as ask
 from surelift.errors import LogsError, UsageError
 from surelift.learning.files import is_policy
 from surelift.logs.sources.files import FORMATS
 from surelift.questions.certificate import Certificate, damage_told
-
-if TYPE_CHECKING:
-    from surelift.learning.learned import LearnedPolicy
-
-
-def load(path: str) -> "LearnedPolicy":
-    from surelift.learning.learned import LearnedPolicy
-
-    return LearnedPolicy.load(path)
 
 
 def verify(
@@ -44,7 +35,7 @@ def verify(
     """
     if any(certificate.lower().endswith(ending) for ending in FORMATS):
         raise LogsError(f"{certificate} is a log, not a certificate; name the certificate first, then the log.")
-    learned = load(certificate) if is_policy(certificate) else None
+    learned = load_learned(certificate) if is_policy(certificate) else None
     stated = Certificate.load(certificate) if learned is None else learned.certificate
     if stated is None:
         raise UsageError(f"{certificate} holds a policy without a certificate.")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from surelift.errors import LogsError, SureliftError, UsageError
-from surelift.results.certificate import FORMAT, VERSION, certificate_content
+from surelift.results.provenance import FORMAT, VERSION, certificate_content
 from surelift.results.result import Result
 from surelift.saving import write_beside
 

@@ -8,8 +8,7 @@ from surelift.evidence.propensities import BY_ACTION, OVERALL, Evidence, Family
 from surelift.logs.declaration import Declaration, Scale
 from surelift.logs.faults import describe_faults
 from surelift.questions.assumptions import doubts_of
-from surelift.results.health import Finding
-from surelift.results.weights import HeavyRound, WeightHealth, WeightSize
+from surelift.results.health import Finding, HeavyRound, WeightHealth, WeightSize
 from surelift.statistics.digits import RoundedDigits
 from surelift.statistics.duplicates import DuplicateSample
 from surelift.statistics.sums import Sums

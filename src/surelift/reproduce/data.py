@@ -45,9 +45,8 @@ class Labelled:
 def labelled(name: str) -> Labelled:
     if name not in TABULAR:
         raise UsageError(f"unknown data set {name!r}; choose from {', '.join(TABULAR)}.")
-    folder = os.environ.get("SURELIFT_DATA")
-    path = None if folder is None else Path(folder) / f"{name}.parquet"
-    dataset = _from_file(name, path) if path is not None and path.exists() else _from_openml(name)
+    path = data_file(f"{name}.parquet")
+    dataset = _from_openml(name) if path is None else _from_file(name, path)
     shape = (*dataset.features.shape, len(set(dataset.labels)))
     facts = TABULAR[name]
     if shape != (facts.rows, facts.features, facts.classes):
@@ -70,47 +69,50 @@ def available() -> tuple[dict[str, str], list[str]]:
         except MissingDataError as error:
             missing.append(str(error))
     if not digests:
-        raise MissingDataError(
-            f"no data set is available. {missing[0]}\nSet SURELIFT_DATA to the folder that holds them."
-        )
+        remedy = "Set SURELIFT_DATA to the folder that holds them."
+        raise MissingDataError(f"no data set is available. {missing[0]}\n{remedy}")
     return digests, missing
 
 
-def _from_file(name: str, path: Path) -> Labelled:
+def data_file(name: str) -> Path | None:
+    """The file in the SURELIFT_DATA folder, or None if there is none."""
+    folder = os.environ.get("SURELIFT_DATA")
+    path = None if folder is None else Path(folder) / name
+    return path if path is not None and path.exists() else None
+
+
+def read_parquet(path: Path, columns: list[str] | None = None) -> Any:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path)
+        return pq.read_table(path, columns=columns)
     except (OSError, pa.ArrowException) as error:
         raise MissingDataError(f"{path} cannot be read as Parquet: {error}. It may be damaged.") from error
+
+
+def _from_file(name: str, path: Path) -> Labelled:
+    table = read_parquet(path)
     columns = [column for column in table.column_names if column != "label"]
     features = np.column_stack([table[column].to_numpy().astype(np.float64) for column in columns])
     return Labelled(name, imputed(features), tuple(str(label) for label in table["label"].to_pylist()))
 
 
 def _from_openml(name: str) -> Labelled:
+    absent, asked = f"{name} is not in the SURELIFT_DATA folder", TABULAR[name].openml
     try:
         from sklearn.datasets import fetch_openml
     except ModuleNotFoundError as error:
-        raise MissingDataError(
-            f"{name} is not in the SURELIFT_DATA folder, and OpenML needs scikit-learn: pip install "
-            "'surelift[sklearn]'."
-        ) from error
+        raise MissingDataError(f"{absent}, and OpenML needs scikit-learn: pip install 'surelift[sklearn]'.") from error
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            fetched: Any = fetch_openml(
-                data_id=TABULAR[name].openml, as_frame=True, parser="auto", n_retries=1, delay=0.1
-            )
+            fetched: Any = fetch_openml(data_id=asked, as_frame=True, parser="auto", n_retries=1, delay=0.1)
     except Exception as error:
-        raise MissingDataError(
-            f"{name} is not in the SURELIFT_DATA folder, and could not be fetched from OpenML ({error})."
-        ) from error
-    frame = fetched.data
+        raise MissingDataError(f"{absent}, and could not be fetched from OpenML ({error}).") from error
     columns = [
         column.cat.codes.to_numpy(dtype=np.float64) if column.dtype.name == "category" else column.to_numpy(np.float64)
-        for _, column in frame.items()
+        for _, column in fetched.data.items()
     ]
     return Labelled(name, imputed(np.column_stack(columns)), tuple(str(label) for label in fetched.target))
 
@@ -118,6 +120,4 @@ def _from_openml(name: str) -> Labelled:
 def imputed(features: FloatArray) -> FloatArray:
     """Replace missing values by the column mean."""
     missing = np.isnan(features)
-    if not missing.any():
-        return features
-    return np.where(missing, np.nanmean(features, axis=0), features)
+    return np.where(missing, np.nanmean(features, axis=0), features) if missing.any() else features

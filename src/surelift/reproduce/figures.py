@@ -19,18 +19,18 @@ def _axes(width: float = 6.0, height: float = 3.8) -> tuple[Any, Any]:
     return figure, axes
 
 
-def _legend_outside(axes: Any) -> None:
-    """Outside the axes, where it covers no line."""
-    axes.legend(fontsize="small", frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+# Outside the axes, where it covers no line.
+OUTSIDE = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
 
 
-def _save(figure: Any, folder: Path, name: str) -> str:
+def _save(figure: Any, folder: Path, name: str, caption: str, **legend: Any) -> tuple[str, str]:
     from matplotlib import pyplot
 
+    figure.axes[0].legend(fontsize="small", frameon=False, **legend)
     figure.savefig(folder / f".{name}", format="png", dpi=150)
     (folder / f".{name}").replace(folder / name)
     pyplot.close(figure)
-    return name
+    return name, caption
 
 
 def distribution(folder: Path, radius: FloatArray, methods: Sequence[str]) -> tuple[str, str]:
@@ -39,8 +39,8 @@ def distribution(folder: Path, radius: FloatArray, methods: Sequence[str]) -> tu
     for index, method in enumerate(methods):
         axes.plot(np.sort(radius[:, index]), share, label=method, color=COLOURS[index])
     axes.set(xlabel="relative radius", ylabel="share of scenarios", xlim=(0, 1.02), ylim=(0, 1))
-    _legend_outside(axes)
-    return _save(figure, folder, "radii.png"), "Share of scenarios in which a bound has at most this relative radius."
+    caption = "Share of scenarios in which a bound has at most this relative radius."
+    return _save(figure, folder, "radii.png", caption, **OUTSIDE)
 
 
 def smoothing(folder: Path, smoothings: Sequence[float]) -> tuple[str, str]:
@@ -50,8 +50,7 @@ def smoothing(folder: Path, smoothings: Sequence[float]) -> tuple[str, str]:
     for index, strength in enumerate(smoothings):
         axes.plot(x, np.log1p(strength * x) / strength, label=f"smoothing {strength:g}", color=COLOURS[index + 1])
     axes.set(xlabel="w r", ylabel="log(1 + smoothing w r)/smoothing")
-    axes.legend(fontsize="small", frameon=False)
-    return _save(figure, folder, "smoothings.png"), "Logarithmic smoothing for several smoothings."
+    return _save(figure, folder, "smoothings.png", "Logarithmic smoothing for several smoothings.")
 
 
 def clipping(folder: Path) -> tuple[str, str]:
@@ -62,8 +61,7 @@ def clipping(folder: Path) -> tuple[str, str]:
         axes.plot(x, np.log1p(strength * x) / strength, color=colour, label=f"smoothing {strength:g}")
         axes.plot(x, np.minimum(x, clip), color=colour, linestyle="--", label=f"clipping at {clip:g}")
     axes.set(xlabel="w r", ylabel="regularized w r")
-    axes.legend(fontsize="small", frameon=False)
-    return _save(figure, folder, "clipping.png"), "Logarithmic smoothing beside clipping at one over the smoothing."
+    return _save(figure, folder, "clipping.png", "Logarithmic smoothing beside clipping at one over the smoothing.")
 
 
 def orders(folder: Path, names: Sequence[Any], bounds_by_name: Mapping[str, Sequence[float]]) -> tuple[str, str]:
@@ -73,23 +71,22 @@ def orders(folder: Path, names: Sequence[Any], bounds_by_name: Mapping[str, Sequ
     axes.axhline(bounds_by_name["truth"][0], color="black", linewidth=0.8, label="true value")
     axes.set_xticks(range(len(names)), [str(name) for name in names])
     axes.set(xlabel="order L", ylabel="lower bound on the value")
-    axes.legend(fontsize="small", frameon=False)
-    return _save(figure, folder, "orders.png"), "The bound of order L for four regularizers, on balance-scale."
+    return _save(figure, folder, "orders.png", "The bound of order L for four regularizers, on balance-scale.")
 
 
 def outcomes(folder: Path, counts: Mapping[str, Sequence[int]]) -> tuple[str, str]:
     figure, axes = _axes(height=0.45 * len(counts) + 1.0)
     left = np.zeros(len(counts))
-    names = list(counts)
-    shares = np.array([counts[name] for name in names], dtype=float)
+    shares = np.array(list(counts.values()), dtype=float)
     shares /= shares.sum(axis=1, keepdims=True)
     for index, (kind, colour) in enumerate((("worse", "#d55e00"), ("better", "#56b4e9"), ("best", "#009e73"))):
-        axes.barh(names, shares[:, index], left=left, color=colour, label=kind)
+        axes.barh(list(counts), shares[:, index], left=left, color=colour, label=kind)
         left += shares[:, index]
     axes.invert_yaxis()
     axes.set(xlabel="share of scenarios", xlim=(0, 1))
-    axes.legend(fontsize="small", frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-    return _save(figure, folder, "outcomes.png"), "How often each method chose a worse, a better or the best policy."
+    above = {"ncols": 3, "loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
+    caption = "How often each method chose a worse, a better or the best policy."
+    return _save(figure, folder, "outcomes.png", caption, **above)
 
 
 def learning(
@@ -101,7 +98,5 @@ def learning(
         axes.plot(temperatures, pairs[:, 0], marker="o", color=COLOURS[index], label=objective)
         axes.plot(temperatures, pairs[:, 1], linestyle=":", color=COLOURS[index])
     axes.set(xlabel="inverse temperature of the logging policy", ylabel="relative improvement")
-    _legend_outside(axes)
-    return _save(
-        figure, folder, f"learning-{name}.png"
-    ), f"{name}: guaranteed (lines) and true (dotted) relative improvement."
+    caption = f"{name}: guaranteed (lines) and true (dotted) relative improvement."
+    return _save(figure, folder, f"learning-{name}.png", caption, **OUTSIDE)

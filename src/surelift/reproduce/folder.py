@@ -79,24 +79,20 @@ class Folder:
     def pieces(self, work: Callable[..., Any], asked: Iterable[tuple[Any, ...]], tell: Tell | None) -> list[Any]:
         """The results of ``work`` for each tuple of arguments, in order; stored results are not computed again."""
         tasks = list(asked)
-        results: dict[int, Any] = {}
-        for index, arguments in enumerate(tasks):
-            stored = _load(self._piece_file(work, arguments))
-            if stored is not None:
-                results[index] = stored
-        remaining = [index for index in range(len(tasks)) if index not in results]
+        results = [_load(self._piece_file(work, arguments)) for arguments in tasks]
+        remaining = [index for index, result in enumerate(results) if result is None]
         if not remaining:
-            return [results[index] for index in range(len(tasks))]
+            return results
         # Spawned, not forked: a fork may inherit locks held by threads it does not have.
         with ProcessPoolExecutor(min(cpu_count() or 1, len(remaining)), mp_context=get_context("spawn")) as pool:
             running = {pool.submit(work, *tasks[index]): index for index in remaining}
-            for done in as_completed(running):
+            for count, done in enumerate(as_completed(running), len(tasks) - len(remaining) + 1):
                 index = running[done]
                 results[index] = done.result()
                 write_beside(self._piece_file(work, tasks[index]), json.dumps(results[index]), what="a piece")
                 if tell is not None:
-                    tell(len(results), len(tasks), " ".join(str(part) for part in tasks[index]))
-        return [results[index] for index in range(len(tasks))]
+                    tell(count, len(tasks), " ".join(map(str, tasks[index])))
+        return results
 
     def kept(self, name: str, work: Callable[[], Any]) -> Any:
         """The result stored under this name, or else of ``work``, computed in this process."""
@@ -106,8 +102,7 @@ class Folder:
         return _load(path)
 
     def _piece_file(self, work: Callable[..., Any], arguments: tuple[Any, ...]) -> Path:
-        name = "-".join([work.__name__, *(str(part) for part in arguments)])
-        return self._pieces / f"{name}.json"
+        return self._pieces / f"{'-'.join(map(str, (work.__name__, *arguments)))}.json"
 
     def write(
         self, title: str, intro: Sequence[str], tables: Sequence[ReproducedTable], figures: Sequence[tuple[str, str]]
@@ -116,9 +111,8 @@ class Folder:
         for table in tables:
             write_beside(self.path / f"{table.name}.csv", table.csv(), what="a table")
             write_beside(self.path / f"{table.name}.md", table.markdown(), what="a table")
-        parts = [f"# {title}\n", *intro, ""]
-        parts += [table.markdown() for table in tables]
-        parts += [f"![{caption}]({name})\n\n{caption}\n" for name, caption in figures]
+        shown = [f"![{caption}]({name})\n\n{caption}\n" for name, caption in figures]
+        parts = [f"# {title}\n", *intro, "", *(table.markdown() for table in tables), *shown]
         page = self.path / "summary.md"
         write_beside(page, "\n".join(parts), what="the summary")
         return page

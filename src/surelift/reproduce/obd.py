@@ -4,7 +4,6 @@ The random log evaluates a candidate fixed in advance from the other log: the fr
 Thompson sampling. That is Thompson sampling's average behaviour, not Thompson sampling itself, which changed as it learned.
 """
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from surelift.decisions.compare import compare
 from surelift.decisions.evaluate import evaluate
 from surelift.decisions.power import power
 from surelift.logs.logs import Logs
-from surelift.reproduce.data import MissingDataError
+from surelift.reproduce.data import MissingDataError, data_file, read_parquet
 from surelift.reproduce.folder import Folder, ReproducedTable, Tell
 
 CAMPAIGNS = ("all", "men", "women")
@@ -50,17 +49,10 @@ def campaign(name: str) -> dict[str, Any]:
 
 
 def _read(name: str) -> dict[str, Any]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    folder = os.environ.get("SURELIFT_DATA")
-    path = None if folder is None else Path(folder) / f"{name}.parquet"
-    if path is None or not path.exists():
+    path = data_file(f"{name}.parquet")
+    if path is None:
         raise MissingDataError(f"{name} is not in the SURELIFT_DATA folder; download the Open Bandit Dataset there.")
-    try:
-        table = pq.read_table(path, columns=COLUMNS)
-    except (OSError, pa.ArrowException) as error:
-        raise MissingDataError(f"{path} cannot be read: {error}. It may be damaged.") from error
+    table = read_parquet(path, COLUMNS)
     return {column: table[column].to_numpy() for column in COLUMNS}
 
 
@@ -90,26 +82,24 @@ def table(campaigns: Sequence[dict[str, Any]]) -> ReproducedTable:
     notes = [
         f"Every interval holds with probability {1 - DELTA:g} separately, at any number of looks. The Thompson log's mean "
         "is that of the policy as it changed, with its standard error. Rounds needed is the number that would certify the "
-        "improvement in four of five logs if it were the difference of the logs' means; blank if Thompson's is not larger.",
+        "improvement in four of five logs if it were the difference of the logs' means; blank if Thompson's is not larger."
     ]
-    return ReproducedTable(
-        "open-bandit", "Average Thompson sampling, evaluated on the random log", columns, rows, notes
-    )
+    title = "Average Thompson sampling, evaluated on the random log"
+    return ReproducedTable("open-bandit", title, columns, rows, notes)
 
 
 def told(campaigns: Sequence[dict[str, Any]]) -> list[str]:
     """What these logs can and cannot certify, based on the numbers."""
     clicks = ", ".join(str(result["clicks"]) for result in campaigns)
-    certified = [name for name, result in zip(CAMPAIGNS, campaigns, strict=True) if result["certified"]]
+    by_name = dict(zip(CAMPAIGNS, campaigns, strict=True))
+    certified = [name for name, result in by_name.items() if result["certified"]]
     widths = [result["upper"] - result["lower"] for result in campaigns]
     differences = [abs(result["thompson"] - result["random"]) for result in campaigns]
-    worse = [name for name, result in zip(CAMPAIGNS, campaigns, strict=True) if result["gain"][1] < 0.0]
-    verdict = (
-        f"It is certified better than the random policy in: {', '.join(certified) or 'none'}; worse in: "
-        f"{', '.join(worse) or 'none'}."
-        if certified or worse
-        else "In no campaign is it certified to be better, or worse, than the random policy."
-    )
+    worse = [name for name, result in by_name.items() if result["gain"][1] < 0.0]
+    verdict = "In no campaign is it certified to be better, or worse, than the random policy."
+    if certified or worse:
+        better_in, worse_in = (", ".join(names) or "none" for names in (certified, worse))
+        verdict = f"It is certified better than the random policy in: {better_in}; worse in: {worse_in}."
     return [
         "Ten thousand rounds of each campaign and policy, a sample of the Open Bandit Dataset. The candidate shows each "
         "item at each position as often as Thompson sampling did on average, fixed from the other log.",

@@ -10,6 +10,7 @@ import numpy as np
 from surelift.arrays import FloatArray
 from surelift.datasets import BanditFeedback, encode_labels, faulty_policy, ideal_policy, supervised_to_bandit
 from surelift.decisions.evaluate import evaluate
+from surelift.logs.logs import Logs
 from surelift.quantities.regularizers import PolicyRounds, regularizer_named
 from surelift.reproduce import figures, published
 from surelift.reproduce.data import TABULAR, MissingDataError, available, labelled
@@ -35,14 +36,14 @@ SMOOTHINGS = (0.001, 0.01, 0.1, 1.0)
 
 
 def radii(feedback: BanditFeedback, policy: FloatArray) -> list[float]:
-    truth = feedback.true_value(policy)
-    logs = feedback.logs()
-    values = []
-    for options in METHODS.values():
-        lower = evaluate(logs, {"new": policy}, delta=DELTA, sides="lower", **options)["new"].lower
-        assert lower is not None
-        values.append(abs(1.0 - lower / truth))
-    return values
+    truth, logs = feedback.true_value(policy), feedback.logs()
+    return [abs(1.0 - lower_bound(logs, policy, DELTA, options) / truth) for options in METHODS.values()]
+
+
+def lower_bound(logs: Logs, policy: FloatArray, delta: float, options: dict[str, Any]) -> float:
+    lower: float | None = evaluate(logs, {"new": policy}, delta=delta, sides="lower", **options)["new"].lower
+    assert lower is not None
+    return lower
 
 
 def scenarios(name: str, repetition: int) -> list[list[float]]:
@@ -91,13 +92,9 @@ def orders(repetition: int) -> dict[str, list[float]]:
     }  # fmt: skip
     bounds_by_name: dict[str, list[float]] = {"truth": [feedback.true_value(policy)]}
     for name, regularizer in regularizers.items():
-        bounds = [
-            evaluate(logs, {"new": policy}, delta=DELTA, sides="lower", method="moments", order=order,
-                     regularizer=regularizer, smoothing=rate)["new"].lower
-            for order in ORDERS
-        ]  # fmt: skip
-        bounds_by_name[name] = [float(bound or 0.0) for bound in bounds]
-        bounds_by_name[name].append(_infinite_order_bound(feedback, policy, regularizer, rate))
+        options = {"method": "moments", "regularizer": regularizer, "smoothing": rate}
+        bounds = [lower_bound(logs, policy, DELTA, {**options, "order": order}) for order in ORDERS]
+        bounds_by_name[name] = [*bounds, _infinite_order_bound(feedback, policy, regularizer, rate)]
     return bounds_by_name
 
 
@@ -126,8 +123,7 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
     tables = [by_dataset(sets, radius), by_target(sets, radius)]
     if "kropt" in digests:
         runs = 3 if quick else 20
-        asked_sizes = list(itertools.product(counts, range(runs)))
-        of_size = folder.pieces(sizes, asked_sizes, tell)
+        of_size = folder.pieces(sizes, itertools.product(counts, range(runs)), tell)
         tables.insert(0, by_size(counts, np.array(of_size).reshape(len(counts), runs, -1)))
     drawn = [
         figures.distribution(folder.path, radius.reshape(-1, len(METHODS)), tuple(METHODS)),
@@ -162,33 +158,24 @@ LEGEND = (
 def by_dataset(sets: Sequence[str], radius: FloatArray) -> ReproducedTable:
     """Table 4: the mean over 45 scenarios, for each set."""
     means = radius.mean(axis=2)  # (sets, runs, methods)
-    columns = ["set", *_header(), *OURS]
     rows = [_row(name, means[index], published.TABLE_4[name]) for index, name in enumerate(sets)]
     over = np.mean([published.TABLE_4[name] for name in sets], axis=0)
     rows.append(_row("mean of these sets", means.mean(axis=0), tuple(over.tolist())))
     note = "The last row averages the paper's numbers over the same sets."
-    return ReproducedTable(
-        "table-4",
-        "Table 4: mean relative radius by data set",
-        columns,
-        rows,
-        [LEGEND, note],
-        _page("set", rows),
-    )
+    return _compared_table("table-4", "Table 4: mean relative radius by data set", "set", rows, note)
 
 
 def by_target(sets: Sequence[str], radius: FloatArray) -> ReproducedTable:
     """Table 5: the mean over sets, behaviours and noises, for each target policy."""
     by_temperature = radius.reshape(*radius.shape[:2], -1, len(TARGETS), radius.shape[-1])
     by_temperature = by_temperature.mean(axis=(0, 2))  # (runs, targets, methods)
-    columns, rows, names = ["target"], [], list(METHODS)
-    for method in published.METHODS:
-        columns += [method, f"{method}, paper"]
+    columns = ["target", *(name for method in published.METHODS for name in (method, f"{method}, paper"))]
+    rows = []
     for index, target in enumerate(TARGETS):
-        cells: list[Any] = [str(target)]
-        for method, printed in zip(published.METHODS, published.TABLE_5[target], strict=True):
-            cells += [float(by_temperature[:, index, names.index(method)].mean()), printed]
-        rows.append(cells + [float(by_temperature[:, index, names.index(method)].mean()) for method in OURS])
+        means = dict(zip(METHODS, by_temperature[:, index].mean(axis=0).tolist(), strict=True))
+        printed = zip(published.METHODS, published.TABLE_5[target], strict=True)
+        pairs = (number for method, paper in printed for number in (means[method], paper))
+        rows.append([str(target), *pairs, *(means[method] for method in OURS)])
     note = f"The paper averages over 11 sets, {len(sets)} of which are here: its numbers include other sets."
     title = "Table 5: mean relative radius by temperature of the target"
     return ReproducedTable("table-5", title, [*columns, *OURS], rows, [note])
@@ -198,7 +185,7 @@ def by_size(counts: Sequence[int], radius: FloatArray) -> ReproducedTable:
     rows = [_row(str(rounds), radius[index], published.TABLE_1[rounds]) for index, rounds in enumerate(counts)]
     note = "The paper shows one log of each size."
     title = "Table 1: relative radius on kropt by number of rounds"
-    return ReproducedTable("table-1", title, ["rounds", *_header(), *OURS], rows, [LEGEND, note], _page("rounds", rows))
+    return _compared_table("table-1", title, "rounds", rows, note)
 
 
 def by_order(bounds_by_name: dict[str, list[float]]) -> ReproducedTable:
@@ -213,20 +200,18 @@ def by_order(bounds_by_name: dict[str, list[float]]) -> ReproducedTable:
     return ReproducedTable("orders", "Bounds of order L on balance-scale, smoothing 1/sqrt(n)", columns, rows, [note])
 
 
-def _header() -> list[str]:
-    return [part for name in published.METHODS for part in (name, "error", "paper", "deviations")]
-
-
-def _page(head: str, rows: Sequence[Sequence[Any]]) -> tuple[list[str], list[list[Any]]]:
-    """The same rows, with one cell per method."""
-    shown = []
+def _compared_table(name: str, title: str, head: str, rows: Sequence[Sequence[Any]], note: str) -> ReproducedTable:
+    """The page has the same rows, with one cell per method."""
+    shown, end = [], 1 + 4 * len(published.METHODS)
     for row in rows:
         cells = [row[0]]
-        for index in range(1, 1 + 4 * len(published.METHODS), 4):
+        for index in range(1, end, 4):
             mean, error, printed, away = row[index : index + 4]
             cells.append(f"{mean:.3f} ± {error:.3f} ({printed:.3f}{'' if away is None else f', {away:+.1f}'})")
-        shown.append([*cells, *row[1 + 4 * len(published.METHODS) :]])
-    return [head, *published.METHODS, *OURS], shown
+        shown.append([*cells, *row[end:]])
+    columns = [part for method in published.METHODS for part in (method, "error", "paper", "deviations")]
+    page = [head, *published.METHODS, *OURS], shown
+    return ReproducedTable(name, title, [head, *columns, *OURS], rows, [LEGEND, note], page)
 
 
 def _row(head: str, runs: FloatArray, printed: Sequence[float]) -> list[Any]:

@@ -5,7 +5,6 @@ the other 95%, with the tempered weights as prior. Improvements are relative to 
 over production on the logged images, which the guarantee is about; true ones on the test images.
 """
 
-import os
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from surelift.controls import models
 from surelift.errors import UsageError
 from surelift.logs.logs import Logs
 from surelift.reproduce import figures, published
-from surelift.reproduce.data import MissingDataError
+from surelift.reproduce.data import MissingDataError, data_file
 from surelift.reproduce.folder import Folder, ReproducedTable, Tell
 from surelift.reproduce.ops import softmax
 
@@ -55,9 +54,8 @@ class Images:
 
 def load(name: str, *, most: int | None = None) -> Images:
     """The first ``most`` images, or all."""
-    folder = os.environ.get("SURELIFT_DATA")
-    path = None if folder is None else Path(folder) / f"{name}.npz"
-    if path is None or not path.exists():
+    path = data_file(f"{name}.npz")
+    if path is None:
         raise MissingDataError(f"{name} is not in the SURELIFT_DATA folder.")
     try:
         data = dict(np.load(path))
@@ -68,10 +66,8 @@ def load(name: str, *, most: int | None = None) -> Images:
         rows = images.astype(np.float32)
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
 
-    return Images(
-        unit(data["x_train"][:most]), data["y_train"][:most].astype(np.int64), unit(data["x_test"]),
-        data["y_test"].astype(np.int64),
-    )  # fmt: skip
+    labels, truth = (data[part].astype(np.int64) for part in ("y_train", "y_test"))
+    return Images(unit(data["x_train"][:most]), labels[:most], unit(data["x_test"]), truth)
 
 
 def logging_weights(images: Any, labels: IntArray, classes: int, seed: int) -> FloatArray:
@@ -129,17 +125,12 @@ def problems(images: Images, seeds: Sequence[int], temperatures: Sequence[float]
                 "x": contexts, "action": action, "reward": (action == right).astype(float), "logging": logging,
                 "propensity": logging[rows, action], "t": rows,
             }  # fmt: skip
-            logs = Logs(
-                columns, contexts=["x"], action="action", reward="reward", propensity="propensity", logging="logging",
-                time="t",
-            )  # fmt: skip
+            roles: dict[str, Any] = {role: role for role in ("action", "reward", "propensity", "logging")}
+            logs = Logs(columns, contexts=["x"], time="t", **roles)
             on_test = softmax((temperature * images.test @ weights.T).astype(np.float64))
-            tasks.append(
-                LearningTask(
-                    logs, temperature * weights, seed, temperature, float(logging[rows, right].mean()),
-                    float(on_test[np.arange(len(images.truth)), images.truth].mean()), images,
-                )
-            )  # fmt: skip
+            value = float(logging[rows, right].mean())
+            test_value = float(on_test[np.arange(len(images.truth)), images.truth].mean())
+            tasks.append(LearningTask(logs, temperature * weights, seed, temperature, value, test_value, images))
     return tasks
 
 
@@ -192,12 +183,8 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
             if tell is not None:
                 done = number + 1 + len(OBJECTIVES) * (len(improvements) - 1)
                 tell(done, len(sets) * len(OBJECTIVES), f"{name}, {objective}")
-    drawn = [
-        figures.learning(
-            folder.path, name, TEMPERATURES, {method: p.mean(axis=0) for method, p in improvements[name].items()}
-        )
-        for name in sets
-    ]
+    means = {name: {method: p.mean(axis=0) for method, p in of_set.items()} for name, of_set in improvements.items()}
+    drawn = [figures.learning(folder.path, name, TEMPERATURES, means[name]) for name in sets]
     size = "all images" if most is None else f"the first {most:,} images of each set"
     reduced = "" if whole else "This run is reduced: "
     intro = [
@@ -206,21 +193,17 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
         "production on the test images; both are relative to the largest possible improvement.",
         f"Not available: {MISSING}",
     ]
-    return folder.write(
-        "Learning: guaranteed and true improvement", intro, [table(improvements), by_temperature(improvements)], drawn
-    )
+    tables = [table(improvements), by_temperature(improvements)]
+    return folder.write("Learning: guaranteed and true improvement", intro, tables, drawn)
 
 
 def table(found: dict[str, dict[str, Any]]) -> ReproducedTable:
     """Table 2, by set: the paper averages over four sets, two of which are here."""
-    columns = ["objective", *(f"{name}: {kind}" for name in found for kind in ("guaranteed", "true")), "paper: guaranteed",
-               "paper: true"]  # fmt: skip
+    columns = ["objective", *(f"{name}: {kind}" for name in (*found, "paper") for kind in ("guaranteed", "true"))]
     rows = []
     for objective in OBJECTIVES:
-        cells: list[Any] = [objective]
-        for name in found:
-            cells += [float(part) for part in found[name][objective].mean(axis=(0, 1))]
-        rows.append([*cells, *published.TABLE_2.get(objective, (None, None))])
+        cells = [float(part) for of_set in found.values() for part in of_set[objective].mean(axis=(0, 1))]
+        rows.append([objective, *cells, *published.TABLE_2.get(objective, (None, None))])
     note = "The paper's numbers are averages over MNIST, FashionMNIST, EMNIST-b and NUS-WIDE-128, so no column repeats them."
     return ReproducedTable("table-2", "Table 2: relative improvement", columns, rows, [note])
 

@@ -10,7 +10,6 @@ import numpy as np
 from surelift.arrays import FloatArray, IntArray
 from surelift.datasets import encode_labels, faulty_policy, ideal_policy, supervised_to_bandit
 from surelift.decisions.estimate import estimate
-from surelift.decisions.evaluate import evaluate
 from surelift.decisions.select import select
 from surelift.logs.logs import Logs
 from surelift.reproduce import figures, ope, published
@@ -74,21 +73,21 @@ def chosen(name: str, seed: int) -> dict[str, str]:
     feedback = supervised_to_bandit(features, data.labels, logging, noise=0.2, rng=rng)
     order = rng.permutation(len(codes))
     learn, judge, truth = np.split(order, [int(0.2 * len(order)), int(0.7 * len(order))])
-    propensity = logging[np.arange(len(codes)), feedback.action]
+    action, reward = feedback.action, feedback.reward
+    propensity = logging[np.arange(len(codes)), action]
     policies = {PRODUCTION: logging, "ideal": ideal_policy(codes, len(classes), temperature=0.1)}
     for kind in ("IPS", "SNIPS"):
         weights = trained(
-            features[learn], feedback.action[learn], feedback.reward[learn], propensity[learn], len(classes),
+            features[learn],
+            action[learn],
+            reward[learn],
+            propensity[learn],
+            len(classes),
             self_normalised=kind == "SNIPS",
-        )  # fmt: skip
+        )
         policies[kind] = softmax(features @ weights.T)
     values = {label: float((p * feedback.expected_rewards)[truth].sum(axis=1).mean()) for label, p in policies.items()}
-    logs = Logs(
-        reward=feedback.reward[judge],
-        propensity=propensity[judge],
-        action=feedback.action[judge],
-        logging=logging[judge],
-    )
+    logs = Logs(reward=reward[judge], propensity=propensity[judge], action=action[judge], logging=logging[judge])
     judged = {label: p[judge] for label, p in policies.items()}
     return {method: outcome(values, choice) for method, choice in choices(logs, judged).items()}
 
@@ -96,14 +95,12 @@ def chosen(name: str, seed: int) -> dict[str, str]:
 def choices(logs: Logs, policies: dict[str, FloatArray]) -> dict[str, str]:
     chosen_by = {}
     for method, kind in ESTIMATES.items():
-        scores = {name: float(estimate(logs, {name: p}, estimator=kind)[name].estimate) for name, p in policies.items()}
+        scores = {
+            name: float(estimate(logs, {"new": p}, estimator=kind).first.estimate) for name, p in policies.items()
+        }
         chosen_by[method] = best_of(scores)
     for method, options in BOUNDS.items():
-        scores = {}
-        for name, p in policies.items():
-            lower = evaluate(logs, {name: p}, delta=DELTA, sides="lower", **options)[name].lower
-            assert lower is not None
-            scores[name] = lower
+        scores = {name: ope.lower_bound(logs, p, DELTA, options) for name, p in policies.items()}
         chosen_by[method] = best_of(scores)
     candidates = {name: p for name, p in policies.items() if name != PRODUCTION}
     chosen_by["select"] = select(logs, candidates, delta=DELTA).chosen or PRODUCTION
@@ -128,14 +125,14 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
     if not sets:
         raise MissingDataError("a quick run uses the smaller data sets, and none of them is available.")
     seeds = range(3) if quick else SEEDS
-    folder = Folder(
-        output, {"what": "ops", "quick": quick, "data": digests, "methods": [*METHODS, BOUNDS], "delta": DELTA}
-    )
+    settings = {"what": "ops", "quick": quick, "data": digests, "methods": [*METHODS, BOUNDS], "delta": DELTA}
+    folder = Folder(output, settings)
     asked = sorted(itertools.product(sets, seeds), key=lambda task: -TABULAR[task[0]].rows * TABULAR[task[0]].features)
     results = dict(zip(asked, folder.pieces(chosen, asked, tell), strict=True))
-    counts = {
-        name: {method: counted([results[name, seed][method] for seed in seeds]) for method in METHODS} for name in sets
-    }
+    counts: dict[str, dict[str, list[int]]] = {name: {} for name in sets}
+    for name, method in itertools.product(sets, METHODS):
+        outcomes = [results[name, seed][method] for seed in seeds]
+        counts[name][method] = [outcomes.count(kind) for kind in OUTCOMES]
     totals = {method: [sum(counts[name][method][k] for name in sets) for k in range(3)] for method in METHODS}
     drawn = [figures.outcomes(folder.path, totals)]
     scenarios = sum(totals["select"])
@@ -153,9 +150,8 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
         *paired(totals),
         *(f"Not available: {reason}" for reason in missing),
     ]
-    return folder.write(
-        "Selection: find the best, avoid the worst", intro, [by_set(sets, counts), overall(sets, totals)], drawn
-    )
+    tables = [by_set(sets, counts), overall(sets, totals)]
+    return folder.write("Selection: find the best, avoid the worst", intro, tables, drawn)
 
 
 def paired(totals: dict[str, list[int]]) -> list[str]:
@@ -168,26 +164,18 @@ def paired(totals: dict[str, list[int]]) -> list[str]:
         f"LS {theirs[0]}. They promise different things: LS chooses the policy whose value has the largest lower bound, "
         "which may beat production's bound by luck; `select` chooses a policy only if its improvement over production is "
         "certified, with delta shared by three candidates, and keeps production otherwise. On a few hundred rounds that "
-        "is rarely possible.",
+        "is rarely possible."
     ]
-
-
-def counted(results: Sequence[str]) -> list[int]:
-    return [results.count(kind) for kind in OUTCOMES]
 
 
 def by_set(sets: Sequence[str], counts: dict[str, dict[str, list[int]]]) -> ReproducedTable:
     """Table 6, with the paper's counts in brackets."""
     rows = []
     for name in sets:
-        cells: list[Any] = [name]
-        for method in METHODS:
-            cell = "/".join(str(count) for count in counts[name][method])
-            if method in published.SELECTING:
-                printed = published.TABLE_6[name][published.SELECTING.index(method)]
-                cell += f" ({'/'.join(str(count) for count in printed)})"
-            cells.append(cell)
-        rows.append(cells)
+        cells = {method: "/".join(map(str, counts[name][method])) for method in METHODS}
+        for method, printed in zip(published.SELECTING, published.TABLE_6[name], strict=True):
+            cells[method] += f" ({'/'.join(map(str, printed))})"
+        rows.append([name, *cells.values()])
     note = "Worse/better/best of ten; the paper's counts in brackets."
     return ReproducedTable("table-6", "Table 6: what was chosen, by data set", ["set", *METHODS], rows, [note])
 
@@ -201,6 +189,5 @@ def overall(sets: Sequence[str], totals: dict[str, list[int]]) -> ReproducedTabl
             printed = [sum(published.TABLE_6[name][column][k] for name in sets) for k in range(3)]
         rows.append([method, *totals[method], *printed])
     columns = ["method", *OUTCOMES, *(f"paper: {kind}" for kind in OUTCOMES)]
-    return ReproducedTable(
-        "selection", "All data sets together", columns, rows, ["The paper's counts are over the same sets."]
-    )
+    note = "The paper's counts are over the same sets."
+    return ReproducedTable("selection", "All data sets together", columns, rows, [note])

@@ -6,7 +6,7 @@ from surelift.results.evaluation import Evaluation, PolicyValue
 from surelift.results.forecast import Forecast
 from surelift.results.gate import Gate, Guardrail
 from surelift.results.guarantee import Guarantee
-from surelift.results.health import Finding, Health
+from surelift.results.health import Finding, Health, WeightHealth
 from surelift.results.history import History
 from surelift.results.improvement import Improvement
 from surelift.results.profile import Profile
@@ -16,7 +16,6 @@ from surelift.results.segments import Segments
 from surelift.results.selection import Selection
 from surelift.results.simulation import Simulation
 from surelift.results.verification import Verification
-from surelift.results.weights import WeightHealth
 
 __all__ = [
     "EmbeddingHealth", "EmbeddingTrial", "Estimation", "Evaluation", "Finding", "Forecast", "Gate", "Guarantee",

@@ -1,12 +1,11 @@
 """Does an embedding of the actions narrow the bounds, and does the log contradict it?"""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from surelift.results.fields import dict_key
 from surelift.results.improvement import Improvement
-from surelift.results.result import ByName, Result
+from surelift.results.result import ByName, Result, dict_key
 from surelift.views.figures import Interval, Intervals
 from surelift.views.names import quoted
 from surelift.views.page import Tone
@@ -41,7 +40,6 @@ class EmbeddingTrial(Result):
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """Of the answer by embeddings."""
         return self.marginal.assumptions
 
     @property
@@ -69,18 +67,10 @@ class EmbeddingTrial(Result):
         )
 
     def text(self) -> str:
-        return lines(figure_lines(self.figure()), _weight_lines([self]), self.sentence())
+        return _text([self])
 
     def figure(self) -> Intervals:
-        return Intervals("improvement over production", self.intervals(), 0.0, signed=True)
-
-    def intervals(self) -> tuple[Interval, ...]:
-        """Three rows of a figure."""
-        by = {"by actions": self.plain, "by embeddings": self.marginal, "difference": self.difference}
-        return tuple(
-            Interval(f"{self.policy}, {how}", each.estimate, each.lower, each.upper, certified=each is self.marginal)
-            for how, each in by.items()
-        )
+        return _figure([self])
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -100,24 +90,32 @@ class EmbeddingHealth(ByName[EmbeddingTrial]):
         return not any(trial.contradicted for trial in self.values())
 
     def text(self) -> str:
-        trials = list(self.values())
-        return lines(figure_lines(self.figure()), _weight_lines(trials), [trial.sentence() for trial in trials])
+        return _text(self.values())
 
     def figure(self) -> Intervals:
-        rows = tuple(interval for trial in self.values() for interval in trial.intervals())
-        return Intervals("improvement over production", rows, 0.0, signed=True)
+        return _figure(self.values())
 
     def tone(self) -> Tone:
         return "open" if self.ok else "bad"
 
 
-def _weight_lines(trials: Iterable[EmbeddingTrial]) -> list[str]:
-    rows: list[tuple[str, ...]] = [
-        ("policy", "effective sample size", "by embeddings", "largest weight", "by embeddings")
-    ]
-    rows += [
+def _figure(trials: Iterable[EmbeddingTrial]) -> Intervals:
+    rows = tuple(
+        Interval(f"{trial.policy}, {how}", each.estimate, each.lower, each.upper, certified=each is trial.marginal)
+        for trial in trials
+        for how, each in (
+            ("by actions", trial.plain), ("by embeddings", trial.marginal), ("difference", trial.difference),
+        )
+    )  # fmt: skip
+    return Intervals("improvement over production", rows, 0.0, signed=True)
+
+
+def _text(trials: Collection[EmbeddingTrial]) -> str:
+    head = ("policy", "effective sample size", "by embeddings", "largest weight", "by embeddings")
+    weights = (
         (quoted(trial.policy), *(f"{size:,.0f}" for size in trial.effective_sample_sizes),
          *(f"{weight:.4g}" for weight in trial.largest_weights))
         for trial in trials
-    ]  # fmt: skip
-    return aligned(rows)
+    )  # fmt: skip
+    sentences = [trial.sentence() for trial in trials]
+    return lines(figure_lines(_figure(trials)), aligned([head, *weights]), sentences)

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from surelift.results.fields import dict_key
-from surelift.results.result import ByName, Result
+from surelift.results.result import ByName, Result, dict_key
 from surelift.views.figures import Interval, Intervals
 from surelift.views.names import quoted
 from surelift.views.text import aligned, doubt_lines, lines
@@ -35,17 +34,12 @@ class PolicyEstimate(Result):
         return f"{quoted(self.policy)} is estimated at {self.estimate:.6g} by {self.estimator}, with no guarantee."
 
     def text(self) -> str:
-        plug_ins = [
-            f"  {name.replace('_', ' ')} (plug-in, rewards scaled to [0, 1]): {value:.4g}"
-            for name, value in self.plug_ins.items()
-        ]
+        scaled = "(plug-in, rewards scaled to [0, 1])"
+        plug_ins = [f"  {name.replace('_', ' ')} {scaled}: {value:.4g}" for name, value in self.plug_ins.items()]
         return lines(_estimate_lines([self]), plug_ins, doubt_lines(self.doubts))
 
     def figure(self) -> Intervals:
         return Intervals("estimate, no guarantee", (Interval(self.policy, self.estimate, None, None),))
-
-    def lead(self) -> tuple[str, ...]:
-        return (f"{self.rounds:,} rounds.",)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -5,14 +5,12 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from surelift.bounds.bound import Promise
-from surelift.results.fields import dict_key
 from surelift.results.provenance import Provenance
-from surelift.results.result import ByName, Result
+from surelift.results.result import ByName, Result, dict_key
 from surelift.views.figures import Interval, Intervals
 from surelift.views.names import quoted
 from surelift.views.numbers import decimals_for, rounded
-from surelift.views.promises import all_hold, one_holds
-from surelift.views.text import doubt_lines, figure_lines, lines, outside_range
+from surelift.views.text import all_hold, doubt_lines, figure_lines, lines, outside_range
 
 Sides = Literal["both", "lower", "upper"]
 
@@ -50,11 +48,11 @@ class PolicyValue(Result):
         name = "Production" if self.policy == "production" else quoted(self.policy)
         verb = "costs" if self.kind == "cost" else "is worth"
         low, high = self.value_range
-        width = (high if self.upper is None else self.upper) - (low if self.lower is None else self.lower)
-        bounds = [
-            *([] if self.lower is None else [f"at least {rounded(self.lower, decimals_for(width), towards='down')}"]),
-            *([] if self.upper is None else [f"at most {rounded(self.upper, decimals_for(width), towards='up')}"]),
-        ]
+        digits = decimals_for(
+            (high if self.upper is None else self.upper) - (low if self.lower is None else self.lower)
+        )
+        sides = (("at least", self.lower, "down"), ("at most", self.upper, "up"))
+        bounds = (f"{words} {rounded(end, digits, towards=way)}" for words, end, way in sides if end is not None)
         return f"{name} {verb} {' and '.join(bounds)} per round."
 
     def text(self) -> str:
@@ -68,20 +66,14 @@ class PolicyValue(Result):
     def outside(self) -> str:
         """A note about an estimate that is not possible."""
         low, high = self.value_range
-        if low <= self.estimate <= high:
-            return ""
-        return f"{quoted(self.policy)}: {outside_range('value', (low, high), self.mean_weight)}"
+        note = f"{quoted(self.policy)}: {outside_range('value', (low, high), self.mean_weight)}"
+        return "" if low <= self.estimate <= high else note
 
     def interval(self, name: str) -> Interval:
-        """As a row of a figure."""
         return Interval(name, self.estimate, self.lower, self.upper)
 
     def figure(self) -> Intervals:
         return Intervals(value_label(self.kind), (self.interval(self.policy),))
-
-    def lead(self) -> tuple[str, ...]:
-        holds = one_holds(self.promise, self.delta, self.method)
-        return f"{self.rounds:,} {self.counted}.", f"Each bound {holds}."
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -99,14 +91,9 @@ class Evaluation(ByName[PolicyValue]):
     title: ClassVar = "What is each policy worth?"
 
     def text(self) -> str:
-        together = len(self) > 1 and self.sides == "both"
-        return lines(
-            self.first.heading(),
-            figure_lines(self.figure()),
-            [value.outside() for value in self.values()],
-            "All bounds hold together." if together else "",
-            doubt_lines(self.all_of("doubts")),
-        )
+        together = "All bounds hold together." if len(self) > 1 and self.sides == "both" else ""
+        notes = [*(value.outside() for value in self.values()), together, *doubt_lines(self.all_of("doubts"))]
+        return lines(self.first.heading(), figure_lines(self.figure()), notes)
 
     def figure(self) -> Intervals:
         return Intervals(value_label(self.first.kind), tuple(value.interval(value.policy) for value in self.values()))

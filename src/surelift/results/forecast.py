@@ -7,8 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.results.fields import OMITTED
-from surelift.results.result import Result
+from surelift.results.result import OMITTED, Result
 from surelift.views.figures import Curve
 from surelift.views.names import baseline_name, quoted
 from surelift.views.numbers import approximate, decimals_for, plain, rounded
@@ -81,10 +80,8 @@ class Forecast(Result):
         if self.doubts:
             return f"Not certified, and no number of rounds would change that: {'; '.join(self.doubts)}."
         if self.more_rounds is None:
-            return (
-                f"Not certified, and no number of rounds like these would change that: an improvement of "
-                f"{self.improvement:.4g} does not exceed {plain(self.margin)}."
-            )
+            short = f"an improvement of {self.improvement:.4g} does not exceed {plain(self.margin)}"
+            return f"Not certified, and no number of rounds like these would change that: {short}."
         return (
             f"Not certified: about {approximate(self.more_rounds)} more {self.counted} like these would certify an "
             f"improvement of {self.improvement:.4g}{by} with power {self.power:g}. This is a forecast, not a guarantee."
@@ -92,10 +89,8 @@ class Forecast(Result):
 
     def text(self) -> str:
         lower = rounded(self.lower, decimals_for(self.estimate - self.lower), towards="down", sign=True)
-        return (
-            f"{quoted(self.policy)} over {baseline_name(self.over)}: {self.rounds:,} {self.counted}, "
-            f"estimate {self.estimate:+.4g}, lower bound {lower}\n{self.sentence()}"
-        )
+        facts = f"{self.rounds:,} {self.counted}, estimate {self.estimate:+.4g}, lower bound {lower}"
+        return f"{quoted(self.policy)} over {baseline_name(self.over)}: {facts}\n{self.sentence()}"
 
     def figure(self) -> Curve:
         end = max(10 * self.rounds, 3 * (self.rounds_needed or 0))
@@ -106,6 +101,3 @@ class Forecast(Result):
             tuple(map(float, rounds)), power, self.power, f"power {self.power:g}", float(self.rounds),
             f"{self.rounds:,} {self.counted} so far", percent=True,
         )  # fmt: skip
-
-    def lead(self) -> tuple[str, ...]:
-        return (f"{self.rounds:,} {self.counted}.",)

@@ -1,18 +1,17 @@
 """Can the candidate be launched?"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 from surelift.errors import UsageError, is_number
-from surelift.results.fields import OMITTED
 from surelift.results.health import Health
 from surelift.results.improvement import Improvement
 from surelift.results.provenance import Provenance
-from surelift.results.result import Result
+from surelift.results.result import OMITTED, Result
 from surelift.views.figures import Figure, Intervals
 from surelift.views.names import baseline_name, quoted
-from surelift.views.numbers import chance, decimals_for, plain, rounded
+from surelift.views.numbers import between, chance, decimals_for, plain
 from surelift.views.page import Page, Section, Tone, shown
 from surelift.views.text import lines
 
@@ -37,15 +36,11 @@ class Guardrail:
             )
 
     def describe(self) -> dict[str, Any]:
-        return {
-            "column": self.column, "margin": self.margin, "reward_range": list(self.reward_range), "cost": self.cost,
-        }  # fmt: skip
+        return {**asdict(self), "reward_range": list(self.reward_range)}
 
 
 def guardrail_from(description: Mapping[str, Any]) -> Guardrail:
-    return Guardrail(
-        description["column"], description["margin"], tuple(description["reward_range"]), description["cost"]
-    )
+    return Guardrail(**{**description, "reward_range": tuple(description["reward_range"])})
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -87,13 +82,9 @@ class Gate(Result):
         if not self.guardrails:
             return self.improvement.text()
         claims = 1 + len(self.guardrails)
-        each, together = f"{self.delta / claims:g}", chance(self.delta)
-        return lines(
-            f"{claims} claims, each at delta {each}: all hold together with probability {together}",
-            self.improvement.text(),
-            [_guardrail_line(column, improvement) for column, improvement in self.guardrails.items()],
-            self.sentence(),
-        )
+        head = f"{claims} claims, each at delta {self.delta / claims:g}: all hold together with probability "
+        guardrails = [_guardrail_line(column, improvement) for column, improvement in self.guardrails.items()]
+        return lines(head + chance(self.delta), self.improvement.text(), guardrails, self.sentence())
 
     def figure(self) -> Figure:
         if self.improvement is None:
@@ -124,9 +115,6 @@ class Gate(Result):
 
 
 def _guardrail_line(column: str, improvement: Improvement) -> str:
-    decimals = decimals_for(improvement.upper - improvement.lower)
-    low = rounded(improvement.lower, decimals, towards="down", sign=True)
-    high = rounded(improvement.upper, decimals, towards="up", sign=True)
+    interval = between(improvement.lower, improvement.upper, decimals_for(improvement.upper - improvement.lower))
     holds = "holds" if improvement.certified else "is not shown to hold"
-    required = plain(improvement.margin)
-    return f"Guardrail {quoted(column)} {holds}: better by {low} to {high}, more than {required} required"
+    return f"Guardrail {quoted(column)} {holds}: better by {interval}, more than {plain(improvement.margin)} required"

@@ -8,8 +8,7 @@ from surelift.results.provenance import Provenance
 from surelift.results.result import Result
 from surelift.views.figures import Interval, Intervals
 from surelift.views.numbers import decimals_for, rounded
-from surelift.views.promises import one_holds
-from surelift.views.text import doubt_lines, lines
+from surelift.views.text import doubt_lines, lines, one_holds
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -48,7 +47,6 @@ class Guarantee(Result):
 
     @property
     def improves(self) -> bool:
-        """Whether it is about an improvement, not a value."""
         return self.about == "improvement"
 
     @property
@@ -90,7 +88,3 @@ class Guarantee(Result):
         row = Interval(self.policy, self.estimate, self.lower, self.upper, verdict, self.certified)
         label = "improvement over production" if self.improves else "value per round"
         return Intervals(label, (row,), 0.0 if self.improves else None, signed=self.improves)
-
-    def lead(self) -> tuple[str, ...]:
-        holds = one_holds(self.promise, self.delta, self.method)
-        return f"{self.rounds:,} rounds.", f"Each bound {holds}."

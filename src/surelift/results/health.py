@@ -1,4 +1,4 @@
-"""Are the logs fit for a guarantee?"""
+"""Are the logs fit for a guarantee, and how are the importance weights distributed over their rounds?"""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -6,13 +6,12 @@ from typing import ClassVar, Literal
 
 from surelift.errors import UsageError
 from surelift.evidence.propensities import Evidence
-from surelift.results.fields import OMITTED
-from surelift.results.result import Result
-from surelift.results.weights import WeightHealth, weight_histogram, weight_lines, weight_section
-from surelift.views.figures import WeightHistogram
-from surelift.views.names import visible
-from surelift.views.page import MOST_DRAWN, Page, Paragraph, Section, Tone
-from surelift.views.text import lines
+from surelift.results.result import OMITTED, Result
+from surelift.views.figures import Bar, WeightHistogram
+from surelift.views.names import quoted, visible
+from surelift.views.page import MOST_DRAWN, Page, Paragraph, Section, Tone, shown
+from surelift.views.tables import Table
+from surelift.views.text import aligned, lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +29,53 @@ class Finding:
     def statement(self) -> str:
         """What it says, with its subject."""
         return self.says if self.says.startswith(self.subject) else f"{self.subject}: {self.says}"
+
+
+@dataclass(frozen=True, slots=True)
+class WeightSize:
+    """The rounds whose weight is below a power of two, but not below half of it."""
+
+    below: float
+    rounds: float
+    """As a share of all rounds; the next as a share of the total weight."""
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class HeavyRound:
+    """One of the rounds with the largest weights."""
+
+    row: int
+    """Counted from 0 over the whole log."""
+    weight: float
+    propensity: float
+    reward: float
+    """In the units of the column, as is a cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightHealth:
+    """How the weights of one policy are distributed over the rounds."""
+
+    policy: str
+    mean: float
+    """Close to 1 where production could take every action of the policy."""
+    largest: float
+    effective_sample_size: float
+    """The number of equally weighted rounds that carry about as much information."""
+    missing_support: float | None
+    """The share of the policy's decisions that production could never take; None without whole distributions."""
+    heaviest: tuple[float, float]
+    """The share of rounds with the largest weights, at most 1%, and the share of the weight they carry."""
+    sizes: tuple[WeightSize, ...]
+    heaviest_rounds: tuple[HeavyRound, ...]
+
+    def cells(self) -> tuple[str, ...]:
+        """Its numbers under ``HEAD``."""
+        return (
+            f"{self.mean:.4g}", f"{self.largest:.4g}", f"{self.effective_sample_size:,.0f}",
+            "unknown" if self.missing_support is None else f"{self.missing_support:.2%}",
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -60,26 +106,16 @@ class Health(Result):
         return "Fit for a guarantee; see the warnings." if self.findings else "Fit for a guarantee."
 
     def text(self) -> str:
-        findings = [
-            line
-            for finding in self.findings
-            for line in (f"{finding.severity.upper()}  {finding.statement}", f"  {finding.remedy}")
-        ]
+        findings = [f"{each.severity.upper()}  {each.statement}\n  {each.remedy}" for each in self.findings]
+        tests = self.tests() if self.evidence else ""
         production = ""
         if self.mean_reward is not None and self.smallest_propensity is not None:
-            verb = "cost" if self.kind == "cost" else "earned"
-            production = (
-                f"  production {verb} {self.mean_reward:.4g} per round; smallest propensity "
-                f"{self.smallest_propensity:.3g}"
-            )
-        return lines(
-            f"Logs of {self.rounds:,} rounds",
-            production,
-            weight_lines(self.weights),
-            findings,
-            self.tests() if self.evidence else "",
-            self.sentence(),
-        )
+            production = f"  production {self.earned()}; smallest propensity {self.smallest_propensity:.3g}"
+        head = f"Logs of {self.rounds:,} rounds"
+        return lines(head, production, _weight_lines(self.weights), findings, tests, self.sentence())
+
+    def earned(self) -> str:
+        return f"{'cost' if self.kind == 'cost' else 'earned'} {self.mean_reward:.4g} per round"
 
     def tests(self) -> str:
         """How the propensities were tested, and the strongest evidence against them."""
@@ -97,7 +133,7 @@ class Health(Result):
                 "there are no weights to show: the logs are not fit, or check was called without policies; give check the "
                 "policies, check(logs, policies)."
             )
-        return weight_histogram(self.weights)
+        return _weight_histogram(self.weights)
 
     def tone(self) -> Tone:
         return "good" if self.ok else "bad"
@@ -110,12 +146,8 @@ class Health(Result):
         count = f"{self.rounds:,} rounds."
         if self.mean_reward is None or self.smallest_propensity is None:
             return (count,)
-        verb = "cost" if self.kind == "cost" else "earned"
-        return (
-            count,
-            f"Production {verb} {self.mean_reward:.4g} per round.",
-            f"The smallest propensity is {self.smallest_propensity:.3g}.",
-        )
+        smallest = f"The smallest propensity is {self.smallest_propensity:.3g}."
+        return count, f"Production {self.earned()}.", smallest
 
     def section(self) -> Section:
         """The logs, as a section of another result's page."""
@@ -123,20 +155,59 @@ class Health(Result):
         meaning = (
             "In a single test, correct propensities ever reach an e-value of 1,000 with probability at most 0.001."
         )
-        about = Paragraph(" ".join(self.lead()))
-        return Section("The logs", (about, Paragraph(f"{tests} {meaning}"), *self._paragraphs()))
+        about = Paragraph(" ".join(self.lead())), Paragraph(f"{tests} {meaning}")
+        return Section("The logs", (*about, *self._paragraphs()))
 
     def _paragraphs(self) -> tuple[Paragraph, ...]:
-        if not self.findings:
-            return (Paragraph("No problems were found in these logs."),)
-        return tuple(
-            Paragraph(f"{finding.statement.rstrip('.')}. {finding.remedy}", kind=finding.severity)
-            for finding in self.findings
+        found = (
+            Paragraph(f"{each.statement.rstrip('.')}. {each.remedy}", kind=each.severity) for each in self.findings
         )
+        return tuple(found) or (Paragraph("No problems were found in these logs."),)
 
     def weight_sections(self, preferred: Collection[str] = ()) -> list[Section]:
         """The weights of every policy; drawn are the preferred ones, or the first few."""
         if not self.weights:
             return []
         names = [name for name in self.weights if name in preferred] or list(self.weights)[:MOST_DRAWN]
-        return [weight_section(self.weights, {name: self.weights[name] for name in names}, self.kind)]
+        return [_weight_section(self.weights, {name: self.weights[name] for name in names}, self.kind)]
+
+
+HEAD = ("policy", "mean weight", "largest", "effective sample size", "missing support")
+
+
+def _weight_lines(weights: Mapping[str, WeightHealth]) -> list[str]:
+    return aligned([HEAD, *((quoted(each.policy), *each.cells()) for each in weights.values())]) if weights else []
+
+
+def _weight_histogram(weights: Mapping[str, WeightHealth]) -> WeightHistogram:
+    bars = (Bar(each.policy, size.below, size.rounds, size.weight) for each in weights.values() for size in each.sizes)
+    return WeightHistogram(tuple(bars))
+
+
+def _weight_section(weights: Mapping[str, WeightHealth], drawn: Mapping[str, WeightHealth], kind: str) -> Section:
+    """The weights of every policy in numbers, and of some in a figure; ``kind`` is reward or cost."""
+    rows = tuple((each.policy, *each.cells(), _concentration(each.heaviest)) for each in weights.values())
+    meaning = (
+        "An importance weight says how much more often the candidate would have taken the logged action than production "
+        "did. Where a few rounds carry most of the weight, the estimate depends on them and the bounds are wide. "
+        "The last column is the share of the weight in the heaviest rounds, at most 1% of all."
+    )
+    numbers = Paragraph(table=Table((*HEAD, "weight in heaviest"), rows))
+    heaviest = Paragraph(table=_heaviest(drawn, kind))
+    return Section("Importance weights", (Paragraph(meaning), numbers, *shown(_weight_histogram(drawn)), heaviest))
+
+
+def _concentration(heaviest: tuple[float, float]) -> str:
+    """The share of the weight in the heaviest rounds, and their share of all rounds."""
+    rounds, weight = heaviest
+    return f"{weight:.0%} in {rounds:.2%}" if weight else "-"
+
+
+def _heaviest(weights: Mapping[str, WeightHealth], kind: str) -> Table:
+    rows = tuple(
+        (policy, f"{heavy.row:,}", f"{heavy.weight:.4g}", f"{heavy.propensity:.4g}", f"{heavy.reward:.4g}")
+        for policy, each in weights.items()
+        for heavy in each.heaviest_rounds
+    )
+    note = "the rounds with the largest weights, by row number, counted from 0"
+    return Table(("policy", "row", "weight", "propensity", kind), rows, note)

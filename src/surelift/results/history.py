@@ -9,7 +9,6 @@ from surelift.results.result import Result
 from surelift.views.figures import Growing, Line
 from surelift.views.names import baseline_name
 from surelift.views.page import Paragraph, Section, shown
-from surelift.views.promises import one_holds
 from surelift.views.text import figure_lines, lines
 
 
@@ -64,9 +63,6 @@ class History(Result):
             return Growing(f"improvement over {baseline_name(self.over)}", self.counted, tuple(drawn), self.margin)
         reference = self.margin if self.about == "improvement" else None
         return Growing(value_label(self.about), self.counted, tuple(drawn), reference)
-
-    def lead(self) -> tuple[str, ...]:
-        return (f"Each bound {one_holds(self.promise, self.delta)}.",)
 
     def section(self, note: str = "") -> Section:
         """The history, as a section of another result's page."""

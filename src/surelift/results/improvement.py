@@ -10,8 +10,7 @@ from surelift.results.result import Result
 from surelift.views.figures import Interval, Intervals
 from surelift.views.names import baseline_name, quoted
 from surelift.views.numbers import at_least, chance, decimals_for, plain, rounded
-from surelift.views.promises import certifies, one_holds
-from surelift.views.text import doubt_lines, lines, outside_range
+from surelift.views.text import certifies, doubt_lines, lines, one_holds, outside_range
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -85,12 +84,13 @@ class Improvement(Result):
         estimate, lower, upper = (number.rjust(max(map(len, numbers))) for number in numbers)
         e_value = f"  evidence      e-value {at_least(self.e_value)}; {1 / self.delta:.3g} certifies"
         low, high = self.improvement_range
+        percent = float(chance(self.delta)) * 100  # never overstated
         outside = f"  {outside_range('improvement', (low, high), self.mean_weight)}"
         return lines(
             f"Improvement of {quoted(self.policy)} over {baseline_name(self.over)}, {self.rounds:,} {self.counted}",
             f"  estimate      {estimate}",
             f"  lower bound   {lower}   {one_holds(self.promise, self.delta, self.method)}",
-            f"  upper bound   {upper}   also {_percent(self.delta)}, separately",
+            f"  upper bound   {upper}   also {percent:.12g}%, separately",
             e_value if certifies(self.promise) else "",
             "" if low <= self.estimate <= high else outside,
             doubt_lines(self.doubts),
@@ -98,7 +98,6 @@ class Improvement(Result):
         )
 
     def interval(self, name: str) -> Interval:
-        """As a row of a figure."""
         refuted = "worse" if self.margin == 0.0 else "ruled out"
         verdict = "certified" if self.certified else refuted if self.ruled_out else "not certified"
         return Interval(name, self.estimate, self.lower, self.upper, verdict, self.certified, self.margin)
@@ -106,16 +105,7 @@ class Improvement(Result):
     def figure(self) -> Intervals:
         return improvements_figure([self], over=self.over, margin=self.margin)
 
-    def lead(self) -> tuple[str, ...]:
-        holds = one_holds(self.promise, self.delta, self.method)
-        return f"{self.rounds:,} {self.counted}.", f"Each bound {holds}."
-
 
 def improvements_figure(improvements: Iterable[Improvement], *, over: str, margin: float) -> Intervals:
     rows = tuple(improvement.interval(improvement.policy) for improvement in improvements)
     return Intervals(f"improvement over {baseline_name(over)}", rows, margin, signed=True)
-
-
-def _percent(delta: float) -> str:
-    """The probability 1 - delta in per cent, never overstated."""
-    return f"{float(chance(delta)) * 100:.12g}%"

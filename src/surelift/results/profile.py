@@ -60,9 +60,6 @@ class Profile(Result):
             bounds, self.lower, "the mixture of all", columns=("smoothing", "lower bound"),
         )  # fmt: skip
 
-    def lead(self) -> tuple[str, ...]:
-        return (f"{self.rounds:,} rounds.",)
-
     def records(self) -> list[dict[str, Any]]:
         pairs = zip(self.smoothings, self.bounds, strict=True)
         return [{"policy": self.policy, "smoothing": smoothing, "lower": bound} for smoothing, bound in pairs]

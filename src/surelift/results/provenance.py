@@ -1,11 +1,16 @@
-"""Where an answer comes from: the question that was asked, and the rounds it was asked of."""
+"""Where an answer comes from, and its certificate: with everything needed to compute it again."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from surelift.errors import LogsError, UsageError
 from surelift.logs.fingerprint import Fingerprint
 from surelift.version import __version__
+
+FORMAT = "surelift certificate"
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +28,25 @@ class Provenance:
     certifies: bool = True
     """Whether the method gives certificates."""
     version: str = __version__
+
+
+def certificate_content(provenance: Provenance | None, answer: Mapping[str, Any]) -> dict[str, Any]:
+    """What a certificate stores of an answer, given as a dict; an error where there can be no certificate, and why."""
+    if provenance is None:
+        raise LogsError("these logs are not fit for a guarantee, so there is nothing to certify.")
+    if provenance.segment is not None:
+        raise UsageError("a single segment cannot be certified; certify the whole answer by segment.")
+    method = provenance.question.get("method", {})
+    if not provenance.certifies:
+        raise UsageError(
+            f"method {method['method']!r} does not certify anything, so it has no certificate; omit --certificate."
+        )
+    if str(method.get("options", {}).get("regularizer")).startswith("function "):
+        raise UsageError("a regularizer given as a function cannot be stored in a certificate; give it by name.")
+    rows = {} if provenance.rows is None else {"rows": list(provenance.rows)}
+    content = {
+        "format": FORMAT, "version": VERSION, "surelift": provenance.version, "question": dict(provenance.question),
+        "rounds": provenance.rounds, **rows, "fingerprint": str(provenance.fingerprint), "answer": dict(answer),
+    }  # fmt: skip
+    stored: dict[str, Any] = json.loads(json.dumps(content, allow_nan=False))
+    return stored

@@ -4,25 +4,64 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
 
-from surelift.errors import UsageError
-from surelift.results.certificate import certificate_or_none
-from surelift.results.fields import cell_value, fields_dict, plain_value, value_at
+from surelift.errors import SureliftError, UsageError
+from surelift.results.provenance import certificate_content
 from surelift.saving import write_beside
 from surelift.views.figures import Figure
-from surelift.views.html import render
+from surelift.views.html import notebook_html, render
 from surelift.views.names import cell
-from surelift.views.notebook import notebook_html
 from surelift.views.page import Page, Section, Tone, assumptions_section, shown
 from surelift.views.plots import plot
-from surelift.views.text import doubt_lines, wrap
+from surelift.views.text import doubt_lines, one_holds, wrap
 
 FrameKind = Literal["pandas", "polars", "pyarrow"]
 
 R = TypeVar("R", bound="Result")
+
+# The metadata of a field that is left out of dicts.
+OMITTED: dict[str, str | None] = {"key": None}
+
+
+def dict_key(name: str) -> dict[str, str | None]:
+    """The metadata of a field that has another name in dicts."""
+    return {"key": name}
+
+
+def fields_dict(value: Any) -> dict[str, Any]:
+    """Every field except ``provenance``, which belongs to the certificate."""
+    keys = {field.name: field.metadata.get("key", field.name) for field in fields(value) if field.name != "provenance"}
+    return {key: plain_value(getattr(value, name)) for name, key in keys.items() if key is not None}
+
+
+def plain_value(value: Any) -> Any:
+    """As in JSON: results, dataclasses and mappings become dicts, tuples become lists."""
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if is_dataclass(value):
+        return fields_dict(value)
+    if isinstance(value, Mapping):
+        return {name: plain_value(entry) for name, entry in value.items()}
+    return [plain_value(entry) for entry in value] if isinstance(value, tuple | list) else value
+
+
+def value_at(content: Any, path: str) -> Any:
+    """The value at a path such as "plain.lower" or "sizes.0".
+
+    >>> value_at({"plain": {"lower": 0.1}, "sizes": [3, 4]}, "sizes.0")
+    3
+    """
+    for step in path.split("."):
+        content = content[int(step)] if isinstance(content, list) else content[step]
+    return content
+
+
+def cell_value(value: Any) -> Any:
+    """A value for one cell: a list becomes text."""
+    return "; ".join(map(str, value)) if isinstance(value, list) else value
 
 
 def delivered(text: str, path: str | Path | None, what: str) -> str | None:
@@ -59,33 +98,37 @@ class Result:
         raise NotImplementedError(f"a {type(self).__name__} has no figure")
 
     def lead(self) -> tuple[str, ...]:
-        """What the page says right below the verdict."""
-        return ()
+        """What the page says right below the verdict: how many rounds there are, and what each bound promises."""
+        rounds, promise, delta = (getattr(self, name, None) for name in ("rounds", "promise", "delta"))
+        told = [] if rounds is None else [f"{rounds:,} {getattr(self, 'counted', 'rounds')}."]
+        if promise is not None and delta is not None:
+            told.append(f"Each bound {one_holds(promise, delta, getattr(self, 'method', ''))}.")
+        return tuple(told)
 
     def tone(self) -> Tone:
         return "good" if getattr(self, "certified", False) else "open"
 
     def page(self) -> Page:
         """The numbers, and the assumptions behind them."""
-        assumptions = tuple(self.all_of("assumptions"))
-        sections = [Section("The numbers", shown(self.figure_or_none()))]
-        if assumptions:
-            sections.append(assumptions_section(assumptions))
+        numbers, assumptions = Section("The numbers", shown(self.figure_or_none())), self.all_of("assumptions")
+        sections = (numbers, assumptions_section(assumptions)) if assumptions else (numbers,)
         lead = (*self.lead(), *doubt_lines(self.all_of("doubts")))
-        return Page(self.title, self.tone(), self.sentence(), lead, tuple(sections), self.certificate_content())
+        return Page(self.title, self.tone(), self.sentence(), lead, sections, self.certificate_content())
 
     def parts(self) -> Iterable["Result"]:
         """The results inside one that holds several; otherwise the result itself."""
         return (self,)
 
-    def all_of(self, kind: Literal["assumptions", "doubts"]) -> Iterable[str]:
+    def all_of(self, kind: Literal["assumptions", "doubts"]) -> Mapping[str, None]:
         """The assumptions or doubts of all parts, each once."""
         return dict.fromkeys(text for part in self.parts() for text in getattr(part, kind, ()))
 
     def certificate_content(self) -> Mapping[str, Any] | None:
         """The content of its certificate; None where it does not certify anything."""
-        provenance = getattr(self, "provenance", None)
-        return None if provenance is None else certificate_or_none(provenance, self.to_dict())
+        try:
+            return certificate_content(getattr(self, "provenance", None), self.to_dict())
+        except SureliftError:
+            return None
 
     def figure_or_none(self) -> Figure | None:
         try:
@@ -112,8 +155,7 @@ class Result:
         import narwhals as nw
 
         records = self.records()
-        names = records[0] if records else ()
-        columns = {name: [record[name] for record in records] for name in names}
+        columns = {name: [record[name] for record in records] for name in (records[0] if records else ())}
         try:
             return nw.from_dict(columns, backend=kind).to_native()
         except (ImportError, ModuleNotFoundError) as error:

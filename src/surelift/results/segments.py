@@ -6,15 +6,13 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from surelift.errors import UsageError
 from surelift.results.evaluation import PolicyValue, value_label
-from surelift.results.fields import dict_key
 from surelift.results.improvement import Improvement
 from surelift.results.provenance import Provenance
-from surelift.results.result import ByName, Result
+from surelift.results.result import ByName, Result, dict_key
 from surelift.views.figures import Intervals
 from surelift.views.names import baseline_name, quoted, visible
-from surelift.views.promises import all_hold
 from surelift.views.tables import decimals_of, interval_cells
-from surelift.views.text import aligned, doubt_lines, lines
+from surelift.views.text import aligned, all_hold, doubt_lines, lines
 
 R = TypeVar("R", bound=Result)
 BoundedAnswer = PolicyValue | Improvement
@@ -62,14 +60,15 @@ class Segments(ByName[R], Generic[R]):
         first = answers[0][1]
         improves = isinstance(first, Improvement)
         head = ("segment", "policy", first.counted, "estimate", "at least", "at most")
-        rows = [(*head, *(("verdict",) if improves else ()))]
-        rows += [
-            (visible(segment), quoted(answer.policy), f"{answer.rounds:,}", *_cells(answer))
-            for segment, answer in answers
-        ]
+        rows: list[tuple[str, ...]] = [(*head, "verdict") if improves else head]
+        for segment, answer in answers:
+            row = answer.interval("")
+            cells = interval_cells(row, decimals_of(row), sign=improves)
+            cells = (*cells, row.verdict) if improves else cells
+            rows.append((visible(segment), quoted(answer.policy), f"{answer.rounds:,}", *cells))
+        count = f"{len(self)} segments, {self.rounds:,} {first.counted}"
         return lines(
-            f"By {quoted(self.by)}: {len(self)} segments, {self.rounds:,} {first.counted}, delta {self.delta:g} "
-            "split evenly",
+            f"By {quoted(self.by)}: {count}, delta {self.delta:g} split evenly",
             aligned(rows),
             f"Together, all {'lower bounds' if improves else 'bounds'} {all_hold(first.promise, self.delta)}.",
             doubt_lines(first.doubts),
@@ -91,9 +90,3 @@ class Segments(ByName[R], Generic[R]):
 
     def records(self) -> list[dict[str, Any]]:
         return [{self.by: name, **record} for name, result in self.results.items() for record in result.records()]
-
-
-def _cells(answer: BoundedAnswer) -> tuple[str, ...]:
-    """Estimate, bounds, and for an improvement the verdict."""
-    row, improves = answer.interval(""), isinstance(answer, Improvement)
-    return (*interval_cells(row, decimals_of(row), sign=improves), *((row.verdict,) if improves else ()))

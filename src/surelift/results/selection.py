@@ -10,8 +10,7 @@ from surelift.results.result import Result
 from surelift.views.figures import Intervals
 from surelift.views.names import baseline_name, quoted
 from surelift.views.numbers import decimals_for, plain, rounded
-from surelift.views.promises import all_hold
-from surelift.views.text import doubt_lines, figure_lines, lines
+from surelift.views.text import all_hold, doubt_lines, figure_lines, lines
 
 Many = Literal["simultaneous", "e-bh"]
 
@@ -54,8 +53,12 @@ class Selection(Result):
 
     def sentence(self) -> str:
         over = baseline_name(self.over)
+        if self.discoveries and self.many == "e-bh":
+            rate = f"with a false discovery rate of at most {self.delta:g} (e-BH)"
+            names = ", ".join(map(quoted, self.discoveries))
+            return f"Found better than {over}: {names}, {rate}. This does not certify any single candidate."
         if self.many == "e-bh":
-            return self._discovered()
+            return f"No discovery: no candidate is found better than {over}."
         if self.chosen is None:
             return f"Keep {over}: no candidate is certified better."
         decimals = max(decimals_for(each.upper - each.lower) for each in self.improvements.values())
@@ -65,16 +68,6 @@ class Selection(Result):
             loss, margin = bound.lstrip("-"), plain(-self.margin)
             return f"Choose {name}: worse than {over} by at most {loss}, within the margin of {margin}."
         return f"Choose {name}: better than {over} by at least {bound}."
-
-    def _discovered(self) -> str:
-        over = baseline_name(self.over)
-        if not self.discoveries:
-            return f"No discovery: no candidate is found better than {over}."
-        names = ", ".join(map(quoted, self.discoveries))
-        return (
-            f"Found better than {over}: {names}, with a false discovery rate of at most {self.delta:g} (e-BH). "
-            "This does not certify any single candidate."
-        )
 
     def text(self) -> str:
         return lines(
@@ -92,11 +85,8 @@ class Selection(Result):
         figure = improvements_figure(self.improvements.values(), over=self.over, margin=self.margin)
         if self.many == "simultaneous":
             return figure
-        rows = (
-            replace(row, verdict="found better" if row.name in self.discoveries else "not found",
-                    certified=row.name in self.discoveries)
-            for row in figure.rows
-        )  # fmt: skip
+        verdicts = [(row, row.name in self.discoveries) for row in figure.rows]
+        rows = (replace(row, verdict="found better" if yes else "not found", certified=yes) for row, yes in verdicts)
         return replace(figure, rows=tuple(rows))
 
     def lead(self) -> tuple[str, ...]:

@@ -8,8 +8,7 @@ from surelift.bounds.bound import Promise
 from surelift.results.result import Result
 from surelift.views.figures import Dot, Dots
 from surelift.views.names import quoted
-from surelift.views.promises import certifies
-from surelift.views.text import aligned, lines
+from surelift.views.text import aligned, certifies, lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +63,7 @@ class Simulation(Result):
         return lines(head, aligned(rows))
 
     def figure(self) -> Dots:
-        rows = tuple(
-            Dot(outcome.policy, outcome.method, outcome.coverage, outcome.width, certifies(outcome.promise))
-            for outcome in self.outcomes
+        dots = (
+            Dot(each.policy, each.method, each.coverage, each.width, certifies(each.promise)) for each in self.outcomes
         )
-        return Dots(rows, 1.0 - self.delta)
-
-    def lead(self) -> tuple[str, ...]:
-        return (f"{self.rounds:,} rounds.",)
+        return Dots(tuple(dots), 1.0 - self.delta)

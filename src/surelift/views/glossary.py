@@ -1,94 +1,64 @@
 """The words used in answers, explained."""
 
+import re
+
+# A word, a colon and its meaning; later lines of a meaning are indented.
+_ENTRIES = """\
+propensity: The probability with which production chose the logged action, recorded at decision time. Every guarantee
+  depends on it, and it cannot be recovered later.
+weight: The importance weight of a round: the candidate's probability of the logged action divided by the propensity.
+  The mean weight is close to 1 where production can take every action the candidate takes (overlap).
+lower bound: A number that the true value (or improvement) exceeds with probability at least 1 - delta. A lower bound
+  at the bottom of the range means that there is no evidence, not that the policy is worthless.
+upper bound: A number that the true value (or improvement) stays below with probability at least 1 - delta. It is
+  computed from the rewards that were missed; where rewards are rare and weights are large, it is far from the
+  estimate.
+estimate: The mean of weight times reward (inverse propensity scoring), with no guarantee. It can be far off where a
+  few rounds carry most of the weight; the bounds take that into account.
+delta: The probability you accept that a bound is wrong: 0.05 is one in twenty.
+improvement: The candidate's value minus production's value over the same rounds. It is bounded as one paired
+  quantity, which is much sharper than comparing two separate intervals.
+certified: The lower bound on the improvement exceeds the margin. If the candidate were no better than that, this
+  would happen with probability at most delta; with the default grid, no matter how often you look.
+margin: How much better, in units of the reward, the candidate must be to count as better.
+e-value: The evidence against 'not better than the margin', as the payoff of a fair bet that starts at 1. If the
+  candidate were no better, the bet would reach 1/delta with probability at most delta; so 20 certifies at delta =
+  0.05.
+effective sample size: The number of equally weighted rounds that carry about as much information: the squared sum of
+  the weights over the sum of their squares. When it is small, every bound is wide.
+missing support: The share of the candidate's decisions that production could never take. Their reward counts as zero,
+  so lower bounds remain valid and become looser.
+blend: The candidate in a share alpha of the decisions and production in the rest (--blend NAME=ALPHA). Its weights are
+  at least 1 - alpha, so with the default grid its certified improvement is alpha times the candidate's own: being
+  cautious costs no evidence.
+control: A control variate: narrows a bound and keeps it valid. Control by weights needs the full action distributions
+  of production and candidate; it helps most where rewards are frequent, and costs a few per cent where they are rare.
+  'auto' uses it where it is possible, 'none' turns it off. A policy with a declared largest weight (bounded) needs no
+  distributions. Control by a reward model also removes the part of the reward that the model predicts.
+reward model: Predicts the reward of each action in each context. The bound is valid even if the model is wrong, and
+  narrower the better it is; it must only be fixed before the rounds it is used on. So it is refitted on earlier
+  rounds along the way (control=model, in the order of --time), fitted on another log, or read from a column of
+  predictions.
+segment: A slice of the rounds, known before the action, such as a country (--by COLUMN). Each segment is judged at
+  delta divided by the number of segments, so that all answers hold together.
+guardrail: A second reward that must not get worse by more than its margin (gate --guardrail COL:MARGIN). The
+  improvement and the guardrails share delta evenly.
+false discovery rate: Among the candidates reported as better (select --many e-bh), the expected share that is not.
+  With dozens of candidates it finds more than bounds that all hold at once, but it does not certify any single
+  candidate.
+grid: The smoothings that are used together, fixed in advance. The anytime grid is the same for any number of rounds;
+  the planned grid is tuned to a known number of rounds, gives slightly narrower bounds, and is valid at one look.
+smoothing: The paper's lambda: how strongly large weights are damped, for rewards scaled to [0, 1]. It must be fixed
+  before the data is seen; methods with a single smoothing use 1/sqrt(rounds) by default.
+reward range: The smallest and the largest possible reward, declared in advance and never read off the data. A wider
+  range than needed is safe, but makes bounds wider.
+looks: How often the growing log may be analysed. The default grid is valid at any number of looks (a confidence
+  sequence); a planned grid, or a smoothing of 1/sqrt(rounds), at one look at a number of rounds fixed in advance.
+certificate: An answer together with the question, the options, the declared range and a fingerprint of the rounds, as
+  JSON. Anyone who has the rounds can recompute it: surelift verify CERTIFICATE SOURCE.
+"""
+
 WORDS = {
-    "propensity": (
-        "The probability with which production chose the logged action, recorded at decision time. Every guarantee depends "
-        "on it, and it cannot be recovered later."
-    ),
-    "weight": (
-        "The importance weight of a round: the candidate's probability of the logged action divided by the propensity. The "
-        "mean weight is close to 1 where production can take every action the candidate takes (overlap)."
-    ),
-    "lower bound": (
-        "A number that the true value (or improvement) exceeds with probability at least 1 - delta. A lower bound at the "
-        "bottom of the range means that there is no evidence, not that the policy is worthless."
-    ),
-    "upper bound": (
-        "A number that the true value (or improvement) stays below with probability at least 1 - delta. It is computed from "
-        "the rewards that were missed; where rewards are rare and weights are large, it is far from the estimate."
-    ),
-    "estimate": (
-        "The mean of weight times reward (inverse propensity scoring), with no guarantee. It can be far off where a few "
-        "rounds carry most of the weight; the bounds take that into account."
-    ),
-    "delta": "The probability you accept that a bound is wrong: 0.05 is one in twenty.",
-    "improvement": (
-        "The candidate's value minus production's value over the same rounds. It is bounded as one paired quantity, which "
-        "is much sharper than comparing two separate intervals."
-    ),
-    "certified": (
-        "The lower bound on the improvement exceeds the margin. If the candidate were no better than that, this would "
-        "happen with probability at most delta; with the default grid, no matter how often you look."
-    ),
-    "margin": "How much better, in units of the reward, the candidate must be to count as better.",
-    "e-value": (
-        "The evidence against 'not better than the margin', as the payoff of a fair bet that starts at 1. If the candidate "
-        "were no better, the bet would reach 1/delta with probability at most delta; so 20 certifies at delta = 0.05."
-    ),
-    "effective sample size": (
-        "The number of equally weighted rounds that carry about as much information: the squared sum of the weights over "
-        "the sum of their squares. When it is small, every bound is wide."
-    ),
-    "missing support": (
-        "The share of the candidate's decisions that production could never take. Their reward counts as zero, so lower "
-        "bounds remain valid and become looser."
-    ),
-    "blend": (
-        "The candidate in a share alpha of the decisions and production in the rest (--blend NAME=ALPHA). Its weights are "
-        "at least 1 - alpha, so with the default grid its certified improvement is alpha times the candidate's own: being "
-        "cautious costs no evidence."
-    ),
-    "control": (
-        "A control variate: narrows a bound and keeps it valid. Control by weights needs the full action distributions of "
-        "production and candidate; it helps most where rewards are frequent, and costs a few per cent where they are rare. "
-        "'auto' uses it where it is possible, 'none' turns it off. A policy with a declared largest weight (bounded) needs "
-        "no distributions. Control by a reward model also removes the part of the reward that the model predicts."
-    ),
-    "reward model": (
-        "Predicts the reward of each action in each context. The bound is valid even if the model is wrong, and narrower "
-        "the better it is; it must only be fixed before the rounds it is used on. So it is refitted on earlier rounds along "
-        "the way (control=model, in the order of --time), fitted on another log, or read from a column of predictions."
-    ),
-    "segment": (
-        "A slice of the rounds, known before the action, such as a country (--by COLUMN). Each segment is judged at delta "
-        "divided by the number of segments, so that all answers hold together."
-    ),
-    "guardrail": (
-        "A second reward that must not get worse by more than its margin (gate --guardrail COL:MARGIN). The improvement and "
-        "the guardrails share delta evenly."
-    ),
-    "false discovery rate": (
-        "Among the candidates reported as better (select --many e-bh), the expected share that is not. With dozens of "
-        "candidates it finds more than bounds that all hold at once, but it does not certify any single candidate."
-    ),
-    "grid": (
-        "The smoothings that are used together, fixed in advance. The anytime grid is the same for any number of rounds; "
-        "the planned grid is tuned to a known number of rounds, gives slightly narrower bounds, and is valid at one look."
-    ),
-    "smoothing": (
-        "The paper's lambda: how strongly large weights are damped, for rewards scaled to [0, 1]. It must be fixed before "
-        "the data is seen; methods with a single smoothing use 1/sqrt(rounds) by default."
-    ),
-    "reward range": (
-        "The smallest and the largest possible reward, declared in advance and never read off the data. A wider range than "
-        "needed is safe, but makes bounds wider."
-    ),
-    "looks": (
-        "How often the growing log may be analysed. The default grid is valid at any number of looks (a confidence "
-        "sequence); a planned grid, or a smoothing of 1/sqrt(rounds), at one look at a number of rounds fixed in advance."
-    ),
-    "certificate": (
-        "An answer together with the question, the options, the declared range and a fingerprint of the rounds, as JSON. "
-        "Anyone who has the rounds can recompute it: surelift verify CERTIFICATE SOURCE."
-    ),
+    word: " ".join(meaning.split())
+    for word, meaning in (entry.split(": ", 1) for entry in re.split(r"\n(?=\S)", _ENTRIES))
 }

@@ -1,14 +1,18 @@
-"""A page as one HTML file that needs nothing else: no network, no server, no library on the reader's machine."""
+"""HTML that needs nothing else, no network, no server, no library on the reader's machine: a page, or a notebook's cell."""
 
 import base64
 import json
+from collections.abc import Iterable
 from datetime import date
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Any
 
+from surelift.views.figures import Figure
 from surelift.views.names import visible
 from surelift.views.page import Page
+from surelift.views.tables import table
 from surelift.views.vega import require_altair, spec
 
 TEMPLATE = Path(__file__).with_name("page.html.j2")
@@ -47,3 +51,23 @@ def bundle() -> str:
     script: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     assert "</script" not in script.lower()
     return script
+
+
+def notebook_html(sentence: str, text: str, figure: Figure | None, doubts: Iterable[str]) -> str:
+    """The sentence, the table, and the full text behind a fold, without a script."""
+    caveats = "".join(f"<p>Doubt: {_escaped(doubt)}.</p>" for doubt in doubts)
+    return (
+        f"<div><p><strong>{_escaped(sentence)}</strong></p>{caveats}{'' if figure is None else _table_html(figure)}"
+        f"<details><summary>in full</summary><pre>{escape(text)}</pre></details></div>"
+    )
+
+
+def _table_html(figure: Figure) -> str:
+    numbers = table(figure)
+    head = "".join(f"<th>{_escaped(cell)}</th>" for cell in numbers.head)
+    rows = "".join("<tr>" + "".join(f"<td>{_escaped(cell)}</td>" for cell in row) + "</tr>" for row in numbers.rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _escaped(text: str) -> str:
+    return escape(visible(text))

@@ -61,3 +61,9 @@ def rounded(number: float, decimals: int, *, towards: str = "nearest", sign: boo
     shown = Decimal(number).quantize(Decimal(1).scaleb(-decimals), rounding=mode, context=Context(prec=400))
     shown = abs(shown) if shown == 0 else shown
     return f"{shown:+,f}" if sign else f"{shown:,f}"
+
+
+def between(lower: float, upper: float, decimals: int) -> str:
+    """An interval of improvements, never narrower than it is."""
+    low, high = rounded(lower, decimals, towards="down", sign=True), rounded(upper, decimals, towards="up", sign=True)
+    return f"{low} to {high}"

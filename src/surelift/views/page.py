@@ -33,11 +33,6 @@ class Section:
     paragraphs: tuple[Paragraph, ...]
 
 
-def explained() -> dict[str, str]:
-    """The words of the glossary that most pages use."""
-    return {word: WORDS[word] for word in EXPLAINED}
-
-
 @dataclass(frozen=True, slots=True)
 class Page:
     title: str
@@ -46,7 +41,7 @@ class Page:
     lead: tuple[str, ...]
     sections: tuple[Section, ...]
     certificate: Mapping[str, Any] | None = None
-    words: Mapping[str, str] = field(default_factory=explained)
+    words: Mapping[str, str] = field(default_factory=lambda: {word: WORDS[word] for word in EXPLAINED})
 
     def with_section(self, section: Section, *, after: int = 1) -> "Page":
         """The same page with one more section, after the first ``after`` ones."""
@@ -59,6 +54,5 @@ def shown(figure: Figure | None) -> tuple[Paragraph, ...]:
 
 
 def assumptions_section(assumptions: Iterable[str]) -> Section:
-    return Section(
-        "Assumptions", (Paragraph("The guarantee is a theorem. It holds if:"), Paragraph(items=tuple(assumptions)))
-    )
+    theorem = Paragraph("The guarantee is a theorem. It holds if:")
+    return Section("Assumptions", (theorem, Paragraph(items=tuple(assumptions))))

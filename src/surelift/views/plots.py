@@ -4,7 +4,7 @@ from functools import singledispatch
 from typing import Any
 
 from surelift.errors import UsageError
-from surelift.views.figures import Curve, Dots, Growing, Intervals, Line, WeightHistogram
+from surelift.views.figures import Curve, Dots, Growing, Intervals, WeightHistogram
 from surelift.views.names import short, visible
 from surelift.views.tables import weight_range
 
@@ -67,20 +67,16 @@ def _(figure: Intervals, ax: Any) -> None:
 def _(figure: Growing, ax: Any) -> None:
     for index, line in enumerate(figure.lines):
         colour = LINES[index % len(LINES)]
-        if _two_sided(line):
+        if None not in line.lower and None not in line.upper:
             ax.fill_between(line.x, line.lower, line.upper, color=colour, alpha=0.12, linewidth=0)
-        for values, style, label in ((line.lower, "-", short(line.name)), (line.upper, ":", None)):
-            ax.plot(line.x, _gaps(values), style, color=colour, label=label)
+        ax.plot(line.x, _gaps(line.lower), "-", color=colour, label=short(line.name))
+        ax.plot(line.x, _gaps(line.upper), ":", color=colour)
         ax.plot(line.x, _gaps(line.estimate), "--", color=colour, linewidth=0.8)
     _reference(ax.axhline, figure.reference)
     ax.set_xlabel(figure.counted)
     ax.set_ylabel(visible(figure.label), parse_math=False)
     ax.margins(x=0)
     _legend(ax, "lower bound (line), estimate (dashed), upper bound (dotted)")
-
-
-def _two_sided(line: Line) -> bool:
-    return None not in line.lower and None not in line.upper
 
 
 def _gaps(values: Any) -> list[float]:
@@ -105,9 +101,9 @@ def _(figure: WeightHistogram, ax: Any) -> None:
 
 @draw.register
 def _(figure: Curve, ax: Any) -> None:
-    ax.plot(figure.x, [100 * y for y in figure.y] if figure.percent else figure.y, color=CERTIFIED)
-    level = 100 * figure.level if figure.percent else figure.level
-    ax.axhline(level, color="#d55e00", linestyle="--", label=figure.level_name)
+    scale = 100 if figure.percent else 1
+    ax.plot(figure.x, [scale * y for y in figure.y], color=CERTIFIED)
+    ax.axhline(scale * figure.level, color=WORSE, linestyle="--", label=figure.level_name)
     if figure.mark is not None:
         ax.axvline(figure.mark, color="black", linewidth=0.8, label=figure.mark_name)
     ax.set_xscale("log")
@@ -122,11 +118,8 @@ def _(figure: Dots, ax: Any) -> None:
         colour = CERTIFIED if dot.certifies else UNCERTAIN
         ax.plot(100 * dot.held, y, "o", color=colour, markerfacecolor=colour if dot.certifies else "white")
     ax.axvline(100 * figure.level, color="black", linewidth=0.8)
-    several = len({dot.name for dot in figure.rows}) > 1
-    labels = [f"{dot.method}, width {dot.width:.3g}" for dot in figure.rows]
-    if several:
-        labels = [f"{dot.name}, {label}" for dot, label in zip(figure.rows, labels, strict=True)]
-    _name_rows(ax, labels)
+    names = [f"{dot.name}, " if len({dot.name for dot in figure.rows}) > 1 else "" for dot in figure.rows]
+    _name_rows(ax, [f"{name}{dot.method}, width {dot.width:.3g}" for name, dot in zip(names, figure.rows, strict=True)])
     ax.set_xlabel(f"simulated logs in which it held, in per cent (promised: {100 * figure.level:g})")
 
 
@@ -142,8 +135,6 @@ def _name_rows(ax: Any, names: list[str]) -> None:
 
 
 def _legend(ax: Any, title: str | None = None) -> None:
-    legend = ax.legend(
-        fontsize="small", title=title, title_fontsize="small", loc="best", framealpha=0.8, edgecolor="none"
-    )
+    legend = ax.legend(title=title, fontsize="small", title_fontsize="small", framealpha=0.8, edgecolor="none")
     for text in legend.get_texts():
         text.set_parse_math(False)

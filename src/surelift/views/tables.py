@@ -26,7 +26,7 @@ def table(figure: Any) -> Table:
 
 @table.register
 def _(figure: Intervals) -> Table:
-    decimals = max((decimals_of(interval) for interval in figure.rows), default=4)
+    decimals = max(map(decimals_of, figure.rows), default=4)
     verdicts = any(interval.verdict for interval in figure.rows)
     rows = tuple(
         (row.name, *interval_cells(row, decimals, sign=figure.signed), *((row.verdict,) if verdicts else ()))
@@ -35,13 +35,16 @@ def _(figure: Intervals) -> Table:
     return Table((figure.column, "estimate", "at least", "at most", *(("verdict",) if verdicts else ())), rows)
 
 
-def interval_cells(interval: Interval, decimals: int, *, sign: bool) -> tuple[str, str, str]:
-    lower, upper = interval.lower, interval.upper
+def interval_cells(interval: Interval, decimals: int, *, sign: bool) -> tuple[str, ...]:
     return (
-        rounded(interval.estimate, decimals, sign=sign),
-        "-" if lower is None else rounded(lower, decimals, towards="down", sign=sign),
-        "-" if upper is None else rounded(upper, decimals, towards="up", sign=sign),
+        _cell(interval.estimate, decimals, "nearest", sign=sign),
+        _cell(interval.lower, decimals, "down", sign=sign),
+        _cell(interval.upper, decimals, "up", sign=sign),
     )
+
+
+def _cell(number: float | None, decimals: int, towards: str, *, sign: bool = True) -> str:
+    return "-" if number is None else rounded(number, decimals, towards=towards, sign=sign)
 
 
 def decimals_of(interval: Interval) -> int:
@@ -53,18 +56,11 @@ def decimals_of(interval: Interval) -> int:
 def _(figure: Growing) -> Table:
     rows = []
     for line in figure.lines:
-        shown = sorted({round(k * (len(line.x) - 1) / (MOST_ROWS - 1)) for k in range(MOST_ROWS)})
-        for index in shown:
+        for index in sorted({round(k * (len(line.x) - 1) / (MOST_ROWS - 1)) for k in range(MOST_ROWS)}):
             low, middle, high = line.lower[index], line.estimate[index], line.upper[index]
-            decimals = decimals_for(high - low if low is not None and high is not None else 0.01)
-            rows.append(
-                (
-                    line.name, f"{line.x[index]:,.0f}",
-                    "-" if low is None else rounded(low, decimals, towards="down", sign=True),
-                    "-" if middle is None else rounded(middle, decimals, sign=True),
-                    "-" if high is None else rounded(high, decimals, towards="up", sign=True),
-                )
-            )  # fmt: skip
+            digits = decimals_for(high - low if low is not None and high is not None else 0.01)
+            bounds = _cell(low, digits, "down"), _cell(middle, digits, "nearest"), _cell(high, digits, "up")
+            rows.append((line.name, f"{line.x[index]:,.0f}", *bounds))
     return Table(("policy", figure.counted, "at least", "estimate", "at most"), tuple(rows))
 
 

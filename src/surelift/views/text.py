@@ -1,21 +1,29 @@
-"""Text for a terminal: aligned tables, wrapped prose."""
+"""The text of results: aligned tables, wrapped prose, and what a bound promises."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
 from textwrap import fill
 
+from surelift.bounds.bound import Promise
 from surelift.views.figures import Figure
 from surelift.views.names import quoted
+from surelift.views.numbers import chance
 from surelift.views.tables import table
 
 WIDTH = 80
 # A name, a number, and words about it.
 FACT = re.compile(r"  [a-z ]+?   +[-+0-9.,e]+   +(?=[a-z])")
+_PROMISES: dict[Promise, str] = {
+    "any number of looks": "hold{s} with probability {chance}, at any number of looks",
+    "one look": "hold{s} with probability {chance}, at one look, with the number of rounds fixed in advance",
+    "asymptotic": "aim{s} for probability {chance}, only asymptotically",
+    "none": "aim{s} for probability {chance}, without a proof",
+}
 
 
 def wrap(text: str) -> str:
     """Text for a terminal of 80 columns: prose is wrapped, tables are as wide as they need to be."""
-    return "\n".join(_wrap_line(line) for line in text.split("\n"))
+    return "\n".join(map(_wrap_line, text.split("\n")))
 
 
 def _wrap_line(line: str) -> str:
@@ -41,16 +49,8 @@ def lines(*parts: str | Iterable[str]) -> str:
 def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Rows as columns: the first aligned left, the others right."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return [
-        (
-            "  "
-            + "  ".join(
-                cell.ljust(width) if column == 0 else cell.rjust(width)
-                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-            )
-        ).rstrip()
-        for row in rows
-    ]
+    cells = [(first.ljust(widths[0]), *map(str.rjust, rest, widths[1:])) for first, *rest in rows]
+    return [f"  {'  '.join(row)}".rstrip() for row in cells]
 
 
 def figure_lines(figure: Figure, name: Callable[[str], str] = quoted) -> list[str]:
@@ -70,3 +70,21 @@ def outside_range(quantity: str, possible: tuple[float, float], mean_weight: flo
         f"the estimate is not a possible {quantity}: it lies outside [{low:g}, {high:g}], and the mean weight is "
         f"{mean_weight:.3g}, not 1"
     )
+
+
+def one_holds(promise: Promise, delta: float, method: str = "") -> str:
+    """Of a single bound.
+
+    >>> one_holds("any number of looks", 0.05, "mixture")
+    'holds with probability 0.95, at any number of looks (mixture)'
+    """
+    return _PROMISES[promise].format(s="s", chance=chance(delta)) + (f" ({method})" if method else "")
+
+
+def all_hold(promise: Promise, delta: float) -> str:
+    """Of several bounds together."""
+    return _PROMISES[promise].format(s="", chance=chance(delta))
+
+
+def certifies(promise: Promise) -> bool:
+    return promise in ("any number of looks", "one look")

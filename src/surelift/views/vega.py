@@ -12,6 +12,7 @@ from surelift.views.tables import table, weight_range
 CERTIFIED, UNCERTAIN, LEVEL = "#2f8ac9", "#8a8f98", "#d55e00"
 # Distinct for colour-blind readers, on white and on black.
 LINES = ["#2f8ac9", "#d55e00", "#1ea07c", "#c9709f", "#d39200", "#56b4e9"]
+VERDICTS = {"not certified": UNCERTAIN, "not found": UNCERTAIN, "worse": LEVEL, "ruled out": LEVEL}
 
 
 def require_altair() -> Any:
@@ -42,25 +43,22 @@ def chart(figure: Any, alt: Any) -> Any:
 @chart.register
 def _(figure: Intervals, alt: Any) -> Any:
     names, cells = distinct([interval.name for interval in figure.rows]), table(figure).rows
-    verdicts = [interval.verdict or "bounds" for interval in figure.rows]
-    kinds = list(dict.fromkeys(verdicts))
     rows = [
         {
-            "name": name, "estimate": row.estimate, "lower": row.lower, "upper": row.upper, "verdict": verdict,
-            "mark": row.mark, "from": row.estimate if row.lower is None else row.lower,
+            "name": name, "estimate": row.estimate, "lower": row.lower, "upper": row.upper,
+            "verdict": row.verdict or "bounds", "mark": row.mark,
+            "from": row.estimate if row.lower is None else row.lower,
             "to": row.estimate if row.upper is None else row.upper,
             "shown": shown[1], "at least": shown[2], "at most": shown[3],
         }
-        for name, row, shown, verdict in zip(names, figure.rows, cells, verdicts, strict=True)
+        for name, row, shown in zip(names, figure.rows, cells, strict=True)
     ]  # fmt: skip
+    verdicts = list(dict.fromkeys(str(row["verdict"]) for row in rows))
     base = alt.Chart(alt.Data(values=rows)).encode(
         y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=140, ticks=False, domain=False)),
-        color=alt.Color(
-            "verdict:N", title=None, legend=None if len(kinds) == 1 else alt.Legend(orient="top", symbolLimit=0),
-            scale=alt.Scale(domain=kinds, range=[_colour(verdict) for verdict in kinds]),
-        ),
-        tooltip=_tooltips(alt, {"shown": "estimate", "at least": "at least", "at most": "at most"}),
-    )  # fmt: skip
+        color=_coloured(alt, "verdict:N", verdicts, [VERDICTS.get(verdict, CERTIFIED) for verdict in verdicts]),
+        tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("shown:N", title="estimate"), "at least:N", "at most:N"],
+    )
     x = alt.X("from:Q", title=visible(figure.label), scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6))
     layers = [
         base.mark_rule(strokeWidth=3).encode(x=x, x2="to:Q"),
@@ -78,12 +76,6 @@ def _(figure: Intervals, alt: Any) -> Any:
     return alt.layer(*layers).properties(height=44 * len(figure.rows))
 
 
-def _colour(verdict: str) -> str:
-    return {"not certified": UNCERTAIN, "not found": UNCERTAIN, "worse": LEVEL, "ruled out": LEVEL}.get(
-        verdict, CERTIFIED
-    )
-
-
 @chart.register
 def _(figure: Growing, alt: Any) -> Any:
     names = distinct([line.name for line in figure.lines])
@@ -92,12 +84,9 @@ def _(figure: Growing, alt: Any) -> Any:
         for name, line in zip(names, figure.lines, strict=True)
         for x, low, middle, high in zip(line.x, line.lower, line.estimate, line.upper, strict=True)
     ]
-    colour = alt.Color(
-        "policy:N", title=None, sort=None, legend=alt.Legend(orient="top", symbolLimit=0, labelLimit=220),
-        scale=alt.Scale(domain=names, range=_colours(len(names))),
-    )  # fmt: skip
     base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("rounds:Q", title=figure.counted, axis=alt.Axis(format="~s", tickCount=6)), color=colour
+        x=alt.X("rounds:Q", title=figure.counted, axis=alt.Axis(format="~s", tickCount=6)),
+        color=_coloured(alt, "policy:N", names, LINES, always=True),
     )
     y = alt.Y("lower:Q", title=visible(figure.label), scale=alt.Scale(domain=settled_range(figure)))
     layers = [
@@ -105,9 +94,8 @@ def _(figure: Growing, alt: Any) -> Any:
         base.mark_line(strokeWidth=1, strokeDash=[6, 3], clip=True).encode(y="estimate:Q"),
     ]
     if len(names) == 1:  # several upper bounds would only clutter the chart
-        layers.append(
-            base.mark_line(strokeWidth=1.5, strokeDash=[1, 4], strokeCap="round", clip=True).encode(y="upper:Q")
-        )
+        dotted = base.mark_line(strokeWidth=1.5, strokeDash=[1, 4], strokeCap="round", clip=True)
+        layers.append(dotted.encode(y="upper:Q"))
         layers.insert(0, base.mark_area(opacity=0.12, clip=True).encode(y=y, y2="upper:Q"))
     if figure.reference is not None:
         layers.insert(0, _rule(alt, y=figure.reference))
@@ -119,41 +107,37 @@ def _(figure: WeightHistogram, alt: Any) -> Any:
     ranges = [weight_range(below) for below in sorted({bar.below for bar in figure.bars})]
     names = list(dict.fromkeys(bar.name for bar in figure.bars))
     labels = dict(zip(names, distinct(names), strict=True))
-    alone = len(names) == 1
     # One policy has room for both shares; several show the share of the weight only.
+    alone = len(names) == 1
+    both = {"share of rounds": UNCERTAIN, "share of weight": CERTIFIED}
     rows = [
         {"weight": weight_range(bar.below), "share": share, "of": label}
         for bar in figure.bars
         for label, share in (
-            (("share of rounds", bar.rounds), ("share of weight", bar.weight))
+            [("share of rounds", bar.rounds), ("share of weight", bar.weight)]
             if alone
-            else ((labels[bar.name], bar.weight),)
+            else [(labels[bar.name], bar.weight)]
         )
     ]
-    kinds = ["share of rounds", "share of weight"] if alone else list(labels.values())
-    colours = [UNCERTAIN, CERTIFIED] if alone else _colours(len(names))
-    bars = alt.Chart(alt.Data(values=rows)).mark_bar()
+    kinds, colours = (list(both), list(both.values())) if alone else (list(labels.values()), LINES)
+    bars = alt.Chart(alt.Data(values=rows)).mark_bar().properties(height=220)
     return bars.encode(
         x=alt.X("weight:O", sort=ranges, title="importance weight", axis=alt.Axis(labelAngle=-40)),
         xOffset=alt.XOffset("of:N", sort=None),
         y=alt.Y("share:Q", title="share" if alone else "share of weight", axis=alt.Axis(format="%")),
-        color=alt.Color(
-            "of:N", title=None, sort=None, legend=alt.Legend(orient="top", symbolLimit=0, labelLimit=220),
-            scale=alt.Scale(domain=kinds, range=colours),
-        ),
+        color=_coloured(alt, "of:N", kinds, colours, always=True),
         tooltip=[alt.Tooltip("of:N", title=" "), alt.Tooltip("share:Q", format=".3%", title="share")],
-    ).properties(height=220)  # fmt: skip
+    )
 
 
 @chart.register
 def _(figure: Curve, alt: Any) -> Any:
     rows = [{"x": x, "y": y} for x, y in zip(figure.x, figure.y, strict=True)]
-    y_axis = alt.Axis(format="%") if figure.percent else alt.Axis()
     line = alt.Chart(alt.Data(values=rows)).mark_line(color=CERTIFIED, strokeWidth=2.5)
     layers = [
         line.encode(
             x=alt.X("x:Q", title=figure.x_label, scale=alt.Scale(type="log"), axis=alt.Axis(format="~s", tickCount=5)),
-            y=alt.Y("y:Q", title=visible(figure.y_label), axis=y_axis),
+            y=alt.Y("y:Q", title=visible(figure.y_label), axis=alt.Axis(format="%") if figure.percent else alt.Axis()),
         ),
         _rule(alt, y=figure.level, colour=LEVEL, dash=True),
     ]
@@ -172,14 +156,13 @@ def _(figure: Dots, alt: Any) -> Any:
     ]
     dots = alt.Chart(alt.Data(values=rows)).mark_point(filled=True, size=90, opacity=1)
     labelled = dots.encode(
-        x=alt.X("held:Q", title="simulated logs in which it held", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False)),
-        y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=180, ticks=False, domain=False)),
-        color=alt.Color(
-            "kind:N", title=None, legend=alt.Legend(orient="top", symbolLimit=0),
-            scale=alt.Scale(domain=["certifies", "no guarantee"], range=[CERTIFIED, UNCERTAIN]),
+        x=alt.X(
+            "held:Q", title="simulated logs in which it held", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False)
         ),
+        y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=180, ticks=False, domain=False)),
+        color=_coloured(alt, "kind:N", ["certifies", "no guarantee"], [CERTIFIED, UNCERTAIN]),
         tooltip=[alt.Tooltip("held:Q", format=".1%"), alt.Tooltip("width:Q", format=".4g")],
-    )  # fmt: skip
+    )
     return alt.layer(_rule(alt, x=figure.level), labelled).properties(height=28 * len(figure.rows))
 
 
@@ -209,8 +192,11 @@ def settled_range(figure: Growing) -> list[float]:
     return [min(ends) - room, max(ends) + room]
 
 
-def _colours(count: int) -> list[str]:
-    return [LINES[index % len(LINES)] for index in range(count)]
+def _coloured(alt: Any, field: str, kinds: list[str], colours: list[str], *, always: bool = False) -> Any:
+    """A colour for each kind, with a legend above: always, or where there are several."""
+    legend = alt.Legend(orient="top", symbolLimit=0, labelLimit=220) if always or len(kinds) > 1 else None
+    colours = [colours[index % len(colours)] for index in range(len(kinds))]
+    return alt.Color(field, title=None, legend=legend, scale=alt.Scale(domain=kinds, range=colours))
 
 
 def _rule(alt: Any, *, x: float | None = None, y: float | None = None, colour: str = "#888", dash: bool = False) -> Any:
@@ -218,7 +204,3 @@ def _rule(alt: Any, *, x: float | None = None, y: float | None = None, colour: s
         color=colour, strokeWidth=1.5, strokeDash=[5, 4] if dash else [1, 0]
     )
     return mark.encode(x="at:Q") if y is None else mark.encode(y="at:Q")
-
-
-def _tooltips(alt: Any, fields: dict[str, str]) -> list[Any]:
-    return [alt.Tooltip("name:N", title=" "), *(alt.Tooltip(f"{f}:N", title=title) for f, title in fields.items())]
