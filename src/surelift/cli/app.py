@@ -61,7 +61,7 @@ app = App(
 def completion(
     shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(name="SHELL", help="The shell to write it for.")], /
 ) -> int:
-    """Print what makes a shell complete commands and flags: source it, or put it where your shell looks.
+    """Print a shell completion script: source it, or put it where your shell looks for it.
 
     For bash: surelift completion bash > ~/.local/share/bash-completion/completions/surelift
     """
