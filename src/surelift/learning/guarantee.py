@@ -86,9 +86,8 @@ class GuaranteeQuestion(Question):
     """The objective and its options, the prior, and how many rounds were set aside for it."""
 
     def ask(self, logs: Logs, *, progress: Progress | None = None) -> Guarantee:
-        reader: Any = getattr(next(iter(self.policies.values())), "reader", None)
-        learned = getattr(reader, "learned", None)
-        if learned is None:
+        learned: Any = getattr(next(iter(self.policies.values())), "reader", None)
+        if not hasattr(learned, "learned_from"):
             raise UsageError("this is the certificate of a learned policy; give that policy in policies=.")
         model = self.method.model
         control = self.method.control if model is None else model.describe()

@@ -12,8 +12,8 @@ from torch import nn
 from surelift.controls.held_out import SAME_ROUNDS
 from surelift.errors import UsageError, share
 from surelift.grids import Grid
-from surelift.learning.data.contexts import as_logs
 from surelift.learning.data.dataset import Dataset
+from surelift.learning.data.features import as_logs
 from surelift.learning.data.survey import decision_fingerprint, survey
 from surelift.learning.guarantee import NAME, guarantee_of
 from surelift.learning.learned import LearnedPolicy

@@ -27,27 +27,26 @@ class LinearGaussian(nn.Module):
     The deviation is shared by all weights, or one per feature. The prior has deviation 1.
     """
 
+    prior: Tensor  # (problems, actions, features)
+    free: Tensor  # (features,), 0 for the features of unseen texts, which keep the prior's deviation of 1
+
     def __init__(self, prior: Tensor, covariance: Covariance = "shared", *, unseen: Sequence[int] = ()) -> None:
         super().__init__()
         prior = prior[None] if prior.ndim == 2 else prior
         problems, _, features = prior.shape
-        self.register_buffer("prior", prior.detach().clone())  # (problems, actions, features)
-        free = torch.ones(features, dtype=prior.dtype)
-        free[list(unseen)] = 0.0
-        # The features for unseen texts keep the prior's deviation of 1.
-        self.register_buffer("free", free)
+        self.register_buffer("prior", prior.detach().clone())
+        self.register_buffer("free", torch.ones(features, dtype=prior.dtype))
+        self.free[list(unseen)] = 0.0
         self.layout = (covariance, tuple(unseen), tuple(prior.shape[1:]))
         self.means = nn.Parameter(prior.detach().clone())
-        self.log_deviation = nn.Parameter(
-            torch.zeros(problems, 1 if covariance == "shared" else features, dtype=prior.dtype)
-        )
+        width = 1 if covariance == "shared" else features
+        self.log_deviation = nn.Parameter(torch.zeros(problems, width, dtype=prior.dtype))
 
     @classmethod
     def stacked(cls, several: Sequence["LinearGaussian"]) -> "LinearGaussian":
         """Untrained policies of the same layout as one module."""
         covariance, unseen, _ = several[0].layout
-        priors: list[Any] = [policy.prior for policy in several]
-        return cls(torch.cat(priors), covariance, unseen=unseen)
+        return cls(torch.cat([policy.prior for policy in several]), covariance, unseen=unseen)
 
     def parameters_of(self, problem: int) -> dict[str, Tensor]:
         """The parameters of one problem, on the CPU."""
@@ -61,23 +60,18 @@ class LinearGaussian(nn.Module):
         return quadrature_torch.all_probabilities(self._standardised(features))
 
     def divergence(self) -> Tensor:
-        prior: Any = self.prior
-        moved = ((self.means - prior) ** 2).sum((1, 2))
+        moved = ((self.means - self.prior) ** 2).sum((1, 2))
         spread = torch.expm1(2.0 * self.log_deviation) - 2.0 * self.log_deviation
-        free: Any = self.free
-        divergence: Tensor = 0.5 * (moved + prior.shape[1] * (free * spread).sum(1))
-        return divergence
+        return 0.5 * (moved + self.prior.shape[1] * (self.free * spread).sum(1))
 
     def deviation(self) -> Tensor:
         """The deviation of every problem and feature."""
-        free: Any = self.free
-        return torch.exp(free * self.log_deviation)
+        return torch.exp(self.free * self.log_deviation)
 
     def _standardised(self, features: Tensor) -> Tensor:
         """Scores divided by their standard deviation, which is the same for all actions of a row; 0 where it is 0."""
         problems, actions, size = self.means.shape
-        rows = features.view(problems, -1, size)
-        covariance, unseen, _ = self.layout
+        rows, (covariance, unseen, _) = features.view(problems, -1, size), self.layout
         if covariance == "shared" and not unseen:
             spread = torch.exp(self.log_deviation) * torch.linalg.vector_norm(rows, dim=2)
         else:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from os import cpu_count
 from typing import Any
 
@@ -34,12 +34,9 @@ class GaussianRule:
     prior: Single  # (actions, features)
 
     def __post_init__(self) -> None:
-        shapes_match = (
-            self.means.ndim == 2
-            and self.prior.shape == self.means.shape
-            and self.deviation.shape == self.means.shape[1:]
-        )
-        if not shapes_match or not all(np.isfinite(part).all() for part in (self.means, self.deviation, self.prior)):
+        shape, parts = self.means.shape, (self.means, self.deviation, self.prior)
+        shapes_match = len(shape) == 2 and self.prior.shape == shape and self.deviation.shape == shape[1:]
+        if not shapes_match or not all(np.isfinite(part).all() for part in parts):
             raise ValueError("means, deviation and prior must be finite and have matching shapes")
         if not (self.deviation > 0.0).all():
             raise ValueError("every deviation must be positive")
@@ -68,8 +65,7 @@ class GaussianRule:
         # |x m - x m'| / |x s| is at most |m - m'| / min s, and a product of n numbers is off by n units in the last place.
         means, least = self.means.astype(np.float64), float(self.deviation.min())
         largest = 2.0 * float(np.sqrt((means * means).sum(axis=1)).max()) / least
-        rounding: float = 2.0 * (self.means.shape[1] + 8) * _ROUNDING * largest
-        return quadrature.TOLERANCE + rounding
+        return float(quadrature.TOLERANCE + 2.0 * (self.means.shape[1] + 8) * _ROUNDING * largest)
 
     @property
     def divergence(self) -> float:
@@ -89,36 +85,22 @@ class ItemRule:
 
     def probabilities(self, features: Single) -> FloatArray:
         """The probability of every item, (rows, items)."""
-        scores = self._below_best(self._query(features), self.embeddings.astype(np.float64))
-        shares = np.exp(scores, out=scores)
-        shares /= shares.sum(axis=1, keepdims=True)
-        return shares
+        return _softmax(_scores(_scores(features, self.weights), self.embeddings))
 
     def logged(self, features: Single, action: IntArray) -> FloatArray:
         """The probability of one item per row, (rows,), a few rows at a time to bound the memory."""
-        probability, query, items = np.empty(len(features)), self._query(features), self.embeddings.astype(np.float64)
+        probability, query = np.empty(len(features)), _scores(features, self.weights)
+        items = self.embeddings.astype(np.float64)
         size = max(1, _SCORES_AT_ONCE // len(items))
 
         def fill(start: int) -> None:
             rows = slice(start, start + size)
-            scores = self._below_best(query[rows], items)
-            own = np.exp(scores[np.arange(len(scores)), action[rows]])
-            probability[rows] = own / np.exp(scores, out=scores).sum(axis=1)
+            shares = _softmax(_scores(query[rows], items))
+            probability[rows] = shares[np.arange(len(shares)), action[rows]]
 
         with ThreadPoolExecutor(cpu_count()) as pool:
             list(pool.map(fill, range(0, len(features), size)))
         return probability
-
-    def _query(self, features: Single) -> FloatArray:
-        query: FloatArray = features.astype(np.float64) @ self.weights.astype(np.float64).T
-        return query
-
-    @staticmethod
-    def _below_best(query: FloatArray, items: FloatArray) -> FloatArray:
-        """The score of every item minus the best score of its row."""
-        scores = query @ items.T
-        scores -= scores.max(axis=1, keepdims=True)
-        return scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,7 +110,7 @@ class SoftmaxRule:
     weights: Single  # (actions, features)
 
     def probabilities(self, features: Single) -> FloatArray:
-        return _softmax(features.astype(np.float64) @ self.weights.astype(np.float64).T)
+        return _softmax(_scores(features, self.weights))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,13 +125,20 @@ class ModuleRule:
         device = next((parameter.device for parameter in self.module.parameters()), torch.device("cpu"))
         with torch.no_grad():
             scores = self.module(torch.from_numpy(np.ascontiguousarray(features)).to(device))
-        return _softmax(scores.double().cpu().numpy())
+        return _softmax(np.array(scores.double().cpu().numpy()))
+
+
+def _scores(rows: Any, weights: Any) -> FloatArray:
+    scores: FloatArray = rows.astype(np.float64, copy=False) @ weights.astype(np.float64, copy=False).T
+    return scores
 
 
 def _softmax(scores: FloatArray) -> FloatArray:
-    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
-    shares: FloatArray = exponentials / exponentials.sum(axis=1, keepdims=True)
-    return shares
+    """In the memory of the scores, since there may be many items."""
+    scores -= scores.max(axis=1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=1, keepdims=True)
+    return scores
 
 
 Rule = GaussianRule | SoftmaxRule | ModuleRule | ItemRule
@@ -160,13 +149,9 @@ def kind_of(rule: Rule) -> str:
 
 
 def arrays_of(rule: Rule) -> dict[str, Any]:
-    if isinstance(rule, GaussianRule):
-        return {"means": rule.means, "deviation": rule.deviation, "prior": rule.prior}
-    if isinstance(rule, SoftmaxRule):
-        return {"weights": rule.weights}
-    if isinstance(rule, ItemRule):
-        return {"weights": rule.weights, "embeddings": rule.embeddings}
-    return {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in rule.module.state_dict().items()}
+    if isinstance(rule, ModuleRule):
+        return {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in rule.module.state_dict().items()}
+    return {field.name: getattr(rule, field.name) for field in fields(rule)}
 
 
 def rule_from(kind: str, arrays: Mapping[str, Any], module: Any, shape: tuple[int, int]) -> Rule:

@@ -3,7 +3,7 @@
 Problems with the same schedule are trained together, step by step.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,10 @@ from torch import Tensor
 
 from surelift.errors import UsageError
 from surelift.learning.training.blocks import Block
-from surelift.learning.training.problem import LearningProblem, TrainingOptions
+from surelift.learning.training.problem import LearningProblem, StackedProblems, TrainingOptions, stack
 from surelift.learning.training.processes import ProcessGroup, process_group
-from surelift.learning.training.stacked import OptimizerSteps, StackedProblems, stack
+
+Replay = Callable[[Sequence[Tensor]], None]
 
 
 @dataclass(slots=True)
@@ -119,3 +120,69 @@ def _shuffled(stacked: StackedProblems, epoch: int, number: int, rounds: range) 
     seeds = [problem.options.seed for problem in stacked.problems]
     orders = {seed: np.random.default_rng((seed, epoch, number)).permutation(len(rounds)) for seed in set(seeds)}
     return torch.from_numpy(np.stack([orders[seed] for seed in seeds])) + rounds.start
+
+
+class OptimizerSteps:
+    """One optimizer step of all problems at once; on a GPU it is recorded as a CUDA graph and replayed."""
+
+    def __init__(
+        self, stacks: Sequence[StackedProblems], optimizer: torch.optim.Optimizer, processes: ProcessGroup
+    ) -> None:
+        self._stacks, self._optimizer, self._processes = stacks, optimizer, processes
+        self._parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        on_gpu = self._parameters[0].device.type == "cuda"
+        recordable = all(stacked.recordable for stacked in stacks) and processes.count == 1
+        self._recorded: dict[int, Replay] | None = {} if on_gpu and recordable else None
+
+    def take(self, blocks: Sequence[Block], indices: Sequence[Tensor]) -> None:
+        """Take one step on these rounds of each stack's problems, (problems, rows)."""
+        if self._recorded is None:
+            self._step(blocks, indices)
+            return
+        rows = indices[0].shape[1]
+        if rows not in self._recorded:
+            self._recorded[rows] = self._record(blocks, indices)
+        self._recorded[rows](indices)
+
+    def _step(self, blocks: Sequence[Block], indices: Sequence[Tensor]) -> None:
+        loss: Any = 0.0
+        for stacked, block, index in zip(self._stacks, blocks, indices, strict=True):
+            rows = index.shape[1]
+            # Problems share no parameters, so the gradient of the sum holds the gradient of each.
+            loss = loss - stacked.batch_score(block.at(index[:, self._processes.share(rows)]), rows).sum()
+        self._optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        self._processes.sum_gradients(self._parameters)
+        self._optimizer.step()
+
+    def _record(self, blocks: Sequence[Block], indices: Sequence[Tensor]) -> Replay:
+        """Record a step as a CUDA graph that reads the rounds to use from fixed tensors."""
+        inputs = [index.clone() for index in indices]
+        before = [parameter.detach().clone() for parameter in self._parameters]
+        saved = {
+            parameter: {name: buffer.clone() for name, buffer in state.items()}
+            for parameter, state in self._optimizer.state.items()
+        }
+        warm_up = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        warm_up.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(warm_up):
+            for _ in range(3):
+                self._step(blocks, inputs)
+        torch.cuda.current_stream().wait_stream(warm_up)
+        # Undo the warm-up steps.
+        with torch.no_grad():
+            for parameter, value in zip(self._parameters, before, strict=True):
+                parameter.copy_(value)
+                for name, buffer in self._optimizer.state[parameter].items():
+                    buffer.copy_(saved[parameter][name]) if parameter in saved else buffer.zero_()
+        graph = torch.cuda.CUDAGraph()
+        self._optimizer.zero_grad(set_to_none=True)
+        with torch.cuda.graph(graph):
+            self._step(blocks, inputs)
+
+        def replay(indices: Sequence[Tensor]) -> None:
+            for fixed, index in zip(inputs, indices, strict=True):
+                fixed.copy_(index)
+            graph.replay()
+
+        return replay
