@@ -82,8 +82,7 @@ class GuaranteeQuestion(Question):
     """The guarantee of a learned policy, asked again of the rounds it was learned from."""
 
     kind: ClassVar[str] = "learn"
-    learning: Mapping[str, Any]
-    """The objective and its options, the prior, and how many rounds were set aside for it."""
+    learning: Mapping[str, Any]  # the objective and its options, the prior, and how many rounds were set aside for it
 
     def ask(self, logs: Logs, *, progress: Progress | None = None) -> Guarantee:
         learned: Any = getattr(next(iter(self.policies.values())), "reader", None)

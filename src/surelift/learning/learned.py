@@ -24,10 +24,6 @@ from surelift.policies.policy import action_counts, require_action, require_acti
 from surelift.policies.readers import Singles, kept
 from surelift.questions.certificate import Certificate
 
-NO_CERTIFICATE = (
-    "predict returns the most likely action of every context; the certificate covers sample, which draws actions at random. "
-    "Use sample."
-)
 _ENTRIES_AT_ONCE = 1 << 24
 
 
@@ -37,11 +33,9 @@ class LearnedPolicy:
 
     rule: Rule
     features: FeatureLayout
-    actions: tuple[Any, ...] | None
-    """The labels of the actions in order; None if they are positions from 0."""
+    actions: tuple[Any, ...] | None  # the labels of the actions in order; None if they are positions from 0
     action_count: int
-    learned_from: tuple[Fingerprint, ...]
-    """Fingerprints of the rounds it was learned from, as a whole and in parts."""
+    learned_from: tuple[Fingerprint, ...]  # fingerprints of the rounds it was learned from, as a whole and in parts
     certificate: Certificate | None = None
 
     @property
@@ -71,7 +65,8 @@ class LearnedPolicy:
 
     def predict(self, contexts: Any) -> Any:
         """The most likely action of every context. The certificate does not cover it; it covers ``sample``."""
-        warnings.warn(NO_CERTIFICATE, stacklevel=2)
+        message = "predict returns the most likely action of every context; the certificate covers sample, which draws "
+        warnings.warn(message + "actions at random. Use sample.", stacklevel=2)
         return self._labels(self.predict_proba(contexts).argmax(axis=1))
 
     def _labels(self, positions: Any) -> Any:

@@ -4,8 +4,9 @@ import inspect
 import json
 from collections.abc import Callable, Generator
 from dataclasses import fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -13,15 +14,14 @@ from surelift.controls.held_out import SAME_ROUNDS
 from surelift.errors import UsageError, share
 from surelift.grids import Grid
 from surelift.learning.data.dataset import Dataset
-from surelift.learning.data.features import as_logs
+from surelift.learning.data.features import FeatureLayout, as_logs
 from surelift.learning.data.survey import decision_fingerprint, survey
-from surelift.learning.guarantee import NAME, guarantee_of
+from surelift.learning.guarantee import NAME, ZERO, guarantee_of
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.objectives.options import ObjectiveOptions
 from surelift.learning.policies.items import ItemSoftmax, SampledSoftmax
 from surelift.learning.policies.modules import LinearGaussian, Parameters, build_policy
-from surelift.learning.policies.rules import GaussianRule, ItemRule
-from surelift.learning.prior import Prior, user_prior, zero_prior
+from surelift.learning.policies.rules import GaussianRule, ItemRule, Single, as_single
 from surelift.learning.training.checkpoint import Checkpoint, identity_of
 from surelift.learning.training.loop import train
 from surelift.learning.training.problem import LearningProblem, TrainingOptions
@@ -38,8 +38,14 @@ from surelift.results.improvement import Improvement
 
 Progress = Callable[[int, int, float], None]
 """Called after every epoch with its number, the maximum number of epochs, and the bound."""
-VALIDATION_SHARE = 0.15
-"""The share of the rounds before the held-out ones that is used for early stopping."""
+VALIDATION_SHARE = 0.15  # the share of the rounds before the held-out ones that is used for early stopping
+
+
+class Prior(NamedTuple):
+    means: Single  # (actions, features)
+    description: str  # where the prior comes from, for the certificate
+    layout: FeatureLayout
+    learned_from: tuple[Fingerprint, ...] = ()
 
 
 class PolicyLearner:
@@ -305,6 +311,36 @@ def refuse_model_of(options: ObjectiveOptions, parts: tuple[Fingerprint, ...]) -
     fitted_on = getattr(options.model, "logs", None)
     if isinstance(fitted_on, Logs) and decision_fingerprint(fitted_on) in parts:
         raise UsageError(SAME_ROUNDS)
+
+
+def zero_prior(layout: FeatureLayout, actions: int) -> Prior:
+    return Prior(np.zeros((actions, layout.size), dtype=np.float32), ZERO, layout)
+
+
+def user_prior(form: Any, layout: FeatureLayout, actions: int, rounds: Fingerprint) -> Prior:
+    """The ``prior`` argument of a learner; a policy learned from ``rounds`` is refused."""
+    if isinstance(form, str):
+        if form in ("zero", "fitted"):
+            return zero_prior(layout, actions)
+        raise UsageError(f"unknown prior {form!r}; use 'fitted', 'zero', an array of means, or a learned policy.")
+    description, learned_from = "means given by the user, fixed before these rounds", tuple[Fingerprint, ...]()
+    if isinstance(form, LearnedPolicy):
+        if rounds in form.learned_from:
+            raise UsageError(
+                "the prior was learned from the rounds to be certified, which voids the certificate; learn it from other "
+                "rounds, or use prior='fitted'."
+            )
+        if not isinstance(form.rule, GaussianRule) or form.features.names != layout.names:
+            raise UsageError("the prior must be a gaussian policy with the same contexts, in the same order.")
+        description = "a policy learned from other rounds"
+        learned_from, layout, form = form.learned_from, form.features, form.rule.means
+    means = as_single("the prior", form)
+    if means.shape != (actions, layout.size) or not np.isfinite(means).all():
+        raise UsageError(
+            f"the prior must have a finite mean for each of {actions} actions and {layout.size} features (one more per text "
+            f"context for unseen texts; the intercept comes last), but has shape {means.shape}."
+        )
+    return Prior(means, description, layout, learned_from)
 
 
 _PARAMETERS = tuple(inspect.signature(PolicyLearner.__init__).parameters)[1:]

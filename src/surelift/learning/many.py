@@ -56,7 +56,6 @@ def fit_many(
 
 
 def _train_all(problems: dict[int, LearningProblem]) -> dict[int, Parameters]:
-    """Train problems of the same schedule together."""
     schedules: dict[Any, list[int]] = {}
     for number, problem in problems.items():
         schedules.setdefault(problem.schedule, []).append(number)

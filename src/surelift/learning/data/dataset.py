@@ -45,7 +45,6 @@ class Examples:
             yield self.at(slice(start, start + size))
 
     def tensors(self, device: Any, *, double: bool = False) -> "Examples":
-        """As tensors in single precision, or in double."""
         import torch
 
         def tensor(array: Any) -> Any:
@@ -113,7 +112,6 @@ class Dataset:
             dataset._kept = Examples.concatenate(parts)
 
     def release(self) -> None:
-        """Free the memory of the rounds kept."""
         self._kept = None
 
     def kept(self, distinct: list[FloatArray]) -> Examples:

@@ -24,15 +24,11 @@ class FeatureLayout:
     """Which features a row has, and in what order."""
 
     names: tuple[str, ...]
-    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """For each text context, the categories that have a feature."""
-    widths: Mapping[str, int] = field(default_factory=dict)
-    """For each list context, its length."""
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # the categories of each text context
+    widths: Mapping[str, int] = field(default_factory=dict)  # for each list context, its length
     intercept: bool = True
-    centre: tuple[float, ...] | None = None
-    """Subtracted from the numeric features, in order."""
-    scale: tuple[float, ...] | None = None
-    """Divides the numeric features, in order."""
+    centre: tuple[float, ...] | None = None  # subtracted from the numeric features, in order
+    scale: tuple[float, ...] | None = None  # divides the numeric features, in order
 
     @property
     def size(self) -> int:
@@ -74,7 +70,14 @@ class FeatureLayout:
 
     def _numbers(self, column: ArrowColumn, name: str) -> FloatArray:
         if is_list(column):
-            return _vectors(column, name, self.widths.get(name))
+            vectors, missing = list_to_vectors(column)
+            lengths = vectors.lengths
+            expected = self.widths.get(name, int(lengths[0]) if len(lengths) else 0)
+            if missing.any() or (lengths != expected).any() or not np.isfinite(vectors.values).all():
+                raise LogsError(
+                    f"context {name!r}: every round needs {expected} finite numbers, but some do not have them."
+                )
+            return vectors.values.reshape(len(lengths), expected)
         numbers = to_numbers(column, as_text=is_text(decode(column)))
         bad = numbers.null | numbers.not_numeric | ~np.isfinite(numbers.values)
         if bad.any():
@@ -115,15 +118,6 @@ def _to_single(values: FloatArray, out: npt.NDArray[np.float32], rows: int = 409
             part[...] = values[start : start + rows]
         fits = fits and bool(np.isfinite(part).all())
     return fits
-
-
-def _vectors(column: ArrowColumn, name: str, width: int | None) -> FloatArray:
-    vectors, missing = list_to_vectors(column)
-    lengths = vectors.lengths
-    expected = width if width is not None else int(lengths[0]) if len(lengths) else 0
-    if missing.any() or (lengths != expected).any() or not np.isfinite(vectors.values).all():
-        raise LogsError(f"context {name!r}: every round needs {expected} finite numbers, but some do not have them.")
-    return vectors.values.reshape(len(lengths), expected)
 
 
 def as_table(contexts: Any, names: Sequence[str] | None = None) -> pa.Table:

@@ -85,10 +85,8 @@ class FeatureSurvey:
 class LogSurvey(NamedTuple):
     layout: FeatureLayout
     actions: int
-    decisions: tuple[Fingerprint, ...]
-    """For each part of the logs, the fingerprint of rewards, propensities and actions."""
-    contents: tuple[Fingerprint, ...]
-    """For each part, the fingerprint of the contexts too."""
+    decisions: tuple[Fingerprint, ...]  # for each part of the logs, that of rewards, propensities and actions
+    contents: tuple[Fingerprint, ...]  # for each part, the fingerprint of the contexts too
 
     @property
     def all_decisions(self) -> Fingerprint:
@@ -115,7 +113,11 @@ def survey(
     for part, batch in split_batches(logs.batches(Needs(handed_on=contexts)), cuts):
         rounds = Rounds(logs, batch)
         table = rounds.handed_on(contexts)
-        _check_numbers(rounds, table)
+        for name in table.column_names:
+            if not is_list(table[name]) and not is_text(decode(table[name])):
+                numbers = rounds.plain_numbers(name)
+                rounds.refuse(f"context {name!r}", faults.NULL, numbers.null, None)
+                rounds.check_finite(numbers.values, f"context {name!r}", besides=numbers.null)
         rows += rounds.size
         invalid = merge_tallies(invalid, rounds.faults.tallies)
         if rounds.faults.tallies:
@@ -135,14 +137,6 @@ def survey(
             f"{SUBJECT} needs the same actions in every round, but their number varies: {sorted(counts)[:5]}."
         )
     return LogSurvey(features.layout(), counts.pop(), tuple(decisions), tuple(contents))
-
-
-def _check_numbers(rounds: Rounds, table: Any) -> None:
-    for name in table.column_names:
-        if not is_list(table[name]) and not is_text(decode(table[name])):
-            numbers = rounds.plain_numbers(name)
-            rounds.refuse(f"context {name!r}", faults.NULL, numbers.null, None)
-            rounds.check_finite(numbers.values, f"context {name!r}", besides=numbers.null)
 
 
 def require_learnable(logs: Logs) -> None:

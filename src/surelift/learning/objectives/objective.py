@@ -28,8 +28,7 @@ class Objective(Protocol):
     signs: ClassVar[tuple[float, ...]]
     """Whether the bound rises (1) or falls (-1) with a sum: one sign for all sums, or one for each."""
 
-    every_action: ClassVar[bool]
-    """Whether it needs the probabilities of every action, the policy's and production's."""
+    every_action: ClassVar[bool]  # whether it needs the probabilities of every action, the policy's and production's
 
     @property
     def paired(self) -> bool:
@@ -42,9 +41,7 @@ class Objective(Protocol):
         ...
 
     @property
-    def sums(self) -> int:
-        """The number of sums."""
-        ...
+    def sums(self) -> int: ...
 
     def coefficients(self, examples: Examples) -> Coefficients: ...
 

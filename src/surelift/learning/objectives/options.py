@@ -94,7 +94,7 @@ class ObjectiveOptions:
                 return rivals.ClippingObjective(lambdas, clip)
             case "clipping-with-baseline":
                 baseline = share("baseline", 0.5 if self.baseline is None else self.baseline)
-                return rivals.ClippingObjective(lambdas, clip, baseline)
+                return rivals.ClippingObjective(lambdas, clip, baseline=baseline)
             case "exponential-smoothing":
                 alpha = 1.0 - 1.0 / actions if self.alpha is None else share("alpha", self.alpha)
                 return rivals.ExponentialSmoothingObjective(lambdas, alpha)

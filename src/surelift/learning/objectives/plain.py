@@ -7,13 +7,9 @@ the mean of p log(1 + lambda r/q)/lambda.
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from surelift import grids
 from surelift.learning.data.dataset import Examples
-from surelift.learning.objectives.logarithmic_smoothing import ImprovementObjective, plain_parts
-from surelift.learning.tensors import like, logged, namespace, positions
+from surelift.learning.tensors import namespace, positions
 
-EARLY_STOPPING = ImprovementObjective(plain_parts(grids.anytime(), offset=1.0))
-"""Bounds the improvement on validation rounds: it detects the pass at which the weights grow too large to certify."""
 Kind = Literal["logarithmic-smoothing", "ips", "snips", "doubly-robust"]
 
 
@@ -23,8 +19,7 @@ class PlainEstimate:
 
     kind: Kind
     smoothing: float = 0.0
-    linear: bool = False
-    """Whether only r/q is smoothed, so that the estimate is linear in the policy."""
+    linear: bool = False  # whether only r/q is smoothed, so that the estimate is linear in the policy
 
     @property
     def every_action(self) -> bool:
@@ -54,10 +49,3 @@ class PlainEstimate:
 
     def estimate(self, sums: Any, *, rounds: int) -> Any:
         return sums[..., 0] / (sums[..., 1] if self.kind == "snips" else rounds)
-
-
-def early_stopping_terms(examples: Examples, probabilities: Any) -> Any:
-    """The terms of each round for ``EARLY_STOPPING``, (rounds, sums)."""
-    own = probabilities if probabilities.ndim == 1 else logged(probabilities, examples.action)
-    gain = (own / examples.propensity - 1.0) * examples.reward
-    return namespace(gain).log1p(gain[:, None] * like(gain, EARLY_STOPPING.rates))

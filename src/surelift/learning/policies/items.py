@@ -29,8 +29,7 @@ from surelift.errors import UsageError, whole
 from surelift.learning.policies.rules import Single, as_single
 
 _LINKS, _BREADTH = 32, 64
-_CONTINUE = 0.5
-"""The probability of adding another term to the series."""
+_CONTINUE = 0.5  # the probability of adding another term to the series
 
 
 class ItemIndex:
@@ -74,10 +73,7 @@ class ItemSoftmax:
         for name, shape in (("embeddings", "(items, columns)"), ("start", "(columns, features)")):
             if name == "start" and self.start is None:
                 continue
-            try:
-                numbers = as_single(getattr(self, name))
-            except (TypeError, ValueError, RuntimeError) as error:
-                raise UsageError(f"{name} cannot be read as numbers: {error}") from error
+            numbers = as_single(name, getattr(self, name))
             if numbers.ndim != 2 or not numbers.size or not np.isfinite(numbers).all():
                 raise UsageError(f"{name} must be finite numbers of shape {shape}, but have shape {numbers.shape}.")
             object.__setattr__(self, name, numbers)

@@ -65,7 +65,6 @@ class LinearGaussian(nn.Module):
         return 0.5 * (moved + self.prior.shape[1] * (self.free * spread).sum(1))
 
     def deviation(self) -> Tensor:
-        """The deviation of every problem and feature."""
         return torch.exp(self.free * self.log_deviation)
 
     def _standardised(self, features: Tensor) -> Tensor:
@@ -126,14 +125,12 @@ def build_policy(form: Any, features: int, actions: int) -> tuple[nn.Module, Cal
 
 
 def _check_module(module: nn.Module, features: int, actions: int) -> None:
+    device = next((parameter.device for parameter in module.parameters() if parameter.requires_grad), None)
+    if device is None:
+        raise UsageError("the module has no parameters to learn.")
     try:
-        device = next((parameter.device for parameter in module.parameters() if parameter.requires_grad), None)
-        if device is None:
-            raise UsageError("the module has no parameters to learn.")
         with torch.no_grad():
             shape = tuple(module.eval()(torch.zeros(2, features, device=device)).shape)
-    except UsageError:
-        raise
     except Exception as error:
         raise UsageError(f"the module does not accept {features} features: {error!r}") from error
     if shape != (2, actions):

@@ -1,10 +1,6 @@
-"""The probabilities of a Gaussian argmax as differentiable functions of tensors.
-
-On the CPU they use the compiled loops, on other devices torch's log_ndtr.
-"""
+"""The probabilities of a Gaussian argmax, differentiable: by the compiled loops on the CPU, by torch elsewhere."""
 
 import math
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -46,7 +42,7 @@ class _ByTorch(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, standardised: Tensor, rule: Quadrature) -> Tensor:
-        nodes = like(standardised, _nodes(rule))
+        nodes = like(standardised, np.linspace(rule.first, rule.last, rule.nodes).tolist())
         below = standardised - standardised.amax(1, keepdim=True)
         z = nodes - below[:, :, None]  # (rows, actions, nodes)
         logarithms = torch.special.log_ndtr(z)
@@ -62,11 +58,6 @@ class _ByTorch(torch.autograd.Function):
         weighted = (worth * ratios).sum(1, keepdim=True)
         slopes = (z + ratios).mul_(worth).sub_(weighted).mul_(ratios).mul_(density)
         return slopes.sum(2), None
-
-
-@cache
-def _nodes(rule: Quadrature) -> tuple[float, ...]:
-    return tuple(np.linspace(rule.first, rule.last, rule.nodes).tolist())
 
 
 class _Logged(torch.autograd.Function):

@@ -17,12 +17,15 @@ Single = npt.NDArray[np.float32]
 _ROUNDING, _SCORES_AT_ONCE = 2.0**-52, 1 << 20
 
 
-def as_single(numbers: Any) -> Single:
+def as_single(name: str, numbers: Any) -> Single:
     """A copy of an array or tensor in single precision."""
-    array = numbers.detach().cpu().numpy() if hasattr(numbers, "detach") else np.asarray(numbers)
-    if array.dtype.kind not in "fiu":
-        raise TypeError(f"their type is {array.dtype}")
-    return np.array(array, dtype=np.float32, order="C")
+    try:
+        array = numbers.detach().cpu().numpy() if hasattr(numbers, "detach") else np.asarray(numbers)
+        if array.dtype.kind not in "fiu":
+            raise TypeError(f"their type is {array.dtype}")
+        return np.array(array, dtype=np.float32, order="C")
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise UsageError(f"{name} cannot be read as numbers: {error}") from error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +87,6 @@ class ItemRule:
     embeddings: Single  # (items, columns)
 
     def probabilities(self, features: Single) -> FloatArray:
-        """The probability of every item, (rows, items)."""
         return _softmax(_scores(_scores(features, self.weights), self.embeddings))
 
     def logged(self, features: Single, action: IntArray) -> FloatArray:
@@ -158,8 +160,7 @@ def rule_from(kind: str, arrays: Mapping[str, Any], module: Any, shape: tuple[in
     """The policy of these arrays, checked against its number of actions and features."""
     if kind == "items":
         weights, embeddings = arrays["weights"], arrays["embeddings"]
-        shapes_match = embeddings.ndim == 2 and len(embeddings) == shape[0]
-        shapes_match = shapes_match and weights.shape == (embeddings.shape[1], shape[1])
+        shapes_match = embeddings.shape == (shape[0], len(weights)) and weights.shape == (len(weights), shape[1])
         valid = all(array.dtype == np.float32 and np.isfinite(array).all() for array in (weights, embeddings))
         if not shapes_match or not valid:
             raise ValueError("its weights and embeddings must be finite and match its actions and features")
@@ -168,9 +169,9 @@ def rule_from(kind: str, arrays: Mapping[str, Any], module: Any, shape: tuple[in
         weights = arrays["means" if kind == "gaussian" else "weights"]
         if weights.shape != shape or not np.isfinite(weights).all():
             raise ValueError(f"its weights must be finite and have shape {shape}")
-        if kind == "softmax":
-            return SoftmaxRule(weights)
-        return GaussianRule(weights, arrays["deviation"], arrays["prior"])
+        return (
+            SoftmaxRule(weights) if kind == "softmax" else GaussianRule(weights, arrays["deviation"], arrays["prior"])
+        )
     if module is None:
         raise UsageError("this policy is a torch module; pass a module of the same architecture in module=.")
     import torch

@@ -69,9 +69,9 @@ def _train(
         torch.manual_seed(1_000_003 * options.seed)
         _evaluate(stacks, best, 0, None)
     else:
-        first = resumed.next_epoch
-        stopped = options.patience is not None and first - 1 - resumed.best_epoch >= options.patience
-        best = [BestEpoch(resumed.best, resumed.best_score, resumed.best_epoch, stopped)]
+        kept, state = resumed
+        first, stopped = state["epoch"] + 1, state["epoch"] - state["best_epoch"] >= (options.patience or np.inf)
+        best = [BestEpoch(kept, state["best_score"], state["best_epoch"], stopped)]
     steps = OptimizerSteps(stacks, optimizer, processes)
     for epoch in range(first, options.epochs + 1):
         if all(each.stopped for each in best):
@@ -84,7 +84,7 @@ def _train(
         scores = _evaluate(stacks, best, epoch, options.patience)
         if processes.first and checkpoint is not None:
             state = {"epoch": epoch, "best_epoch": best[0].epoch, "best_score": best[0].score}
-            checkpoint.save(policy, optimizer, best=best[0].parameters, **state)
+            checkpoint.save(policy, optimizer, best[0].parameters, state)
         for number, problem in enumerate(problems):
             if processes.first and problem.report is not None:
                 problem.report(epoch, scores[number])

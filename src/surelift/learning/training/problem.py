@@ -8,16 +8,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from surelift import grids
 from surelift.errors import UsageError, is_number, positive, whole
 from surelift.learning.data.dataset import Dataset, Examples
+from surelift.learning.objectives.logarithmic_smoothing import ImprovementObjective, plain_parts
 from surelift.learning.objectives.objective import Objective, sums_of
-from surelift.learning.objectives.plain import EARLY_STOPPING, PlainEstimate, early_stopping_terms
+from surelift.learning.objectives.plain import PlainEstimate
 from surelift.learning.policies.modules import LinearGaussian, SoftmaxOfScores
+from surelift.learning.tensors import like, logged
 from surelift.learning.training.blocks import Blocks
 from surelift.learning.training.checkpoint import Checkpoint
 from surelift.learning.training.processes import ProcessGroup
 
 _ROWS_AT_ONCE = {"cpu": 4096, "cuda": 65_536}
+EARLY_STOPPING = ImprovementObjective(plain_parts(grids.anytime(), offset=1.0))
+"""Bounds the improvement on validation rounds: it detects the pass at which the weights grow too large to certify."""
 Report = Callable[[int, float], None]
 """Called after every epoch with its number and the bound (or the estimate) over all rounds."""
 
@@ -28,8 +33,7 @@ class TrainingOptions:
     batch_size: int = 128
     learning_rate: float = 1e-2
     weight_decay: float = 0.0
-    patience: int | None = 3
-    """Stop after this many epochs without a better bound."""
+    patience: int | None = 3  # stop after this many epochs without a better bound
     seed: int = 0
     device: str = "cpu"
 
@@ -56,12 +60,10 @@ class LearningProblem:
     dataset: Dataset
     options: TrainingOptions
     delta: float
-    identity: str
-    """Everything the result depends on: the learner's parameters and a fingerprint of the rounds."""
+    identity: str  # everything the result depends on: the learner's parameters and a fingerprint of the rounds
     checkpoint: Checkpoint | None = None
     report: Report | None = None
-    validation: Dataset | None = None
-    """Rounds for early stopping, where the training rounds cannot serve."""
+    validation: Dataset | None = None  # rounds for early stopping, where the training rounds cannot serve
 
     @property
     def schedule(self) -> Any:
@@ -136,11 +138,14 @@ class StackedProblems:
             sums = sums_of(objective.coefficients(batch), probabilities, problems=len(self.problems))
         return sums.double()
 
-    def _validation_sums(self, batch: Examples) -> Tensor:
+    def _validation_sums(self, batch: Examples) -> Any:
+        """(1, sums), for ``EARLY_STOPPING``."""
         if not len(batch):
             return torch.zeros(1, EARLY_STOPPING.sums, dtype=torch.float64, device=self._device)
-        sums: Tensor = early_stopping_terms(batch, self._probabilities(batch)).double().sum(0)[None]
-        return sums
+        probabilities = self._probabilities(batch)
+        own = probabilities if probabilities.ndim == 1 else logged(probabilities, batch.action)
+        gain = (own / batch.propensity - 1.0) * batch.reward
+        return torch.log1p(gain[:, None] * like(gain, EARLY_STOPPING.rates)).double().sum(0)[None]
 
     def _probabilities(self, batch: Examples) -> Any:
         """Of every action, or of the logged action where that is enough."""
