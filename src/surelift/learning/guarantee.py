@@ -88,10 +88,9 @@ class GuaranteeQuestion(Question):
         learned: Any = getattr(next(iter(self.policies.values())), "reader", None)
         if not hasattr(learned, "learned_from"):
             raise UsageError("this is the certificate of a learned policy; give that policy in policies=.")
-        model = self.method.model
-        control = self.method.control if model is None else model.describe()
+        control = self.method.control if self.method.model is None else self.method.model
         options = {**self.learning, "control": control, "delta": self.delta}
-        return guarantee_of(learned, logs, options, control=model, progress=progress)
+        return guarantee_of(learned, logs, options, progress=progress)
 
 
 def guarantee_of(
@@ -99,7 +98,6 @@ def guarantee_of(
     logs: Logs,
     options: Mapping[str, Any],
     *,
-    control: Any = None,
     progress: Progress | None = None,
     read: tuple[Dataset, Fingerprint] | None = None,
     device: str | None = None,
@@ -113,7 +111,7 @@ def guarantee_of(
         raise UsageError("only a gaussian policy can be certified on the rounds it was learned from.")
     require_learnable(logs)
     logs.require_columns(names, role="a context of the learned policy")
-    chosen = _objective_options(options, control)
+    chosen = _objective_options(options)
     if options["prior"] == ZERO and rule.prior.any():
         raise LogsError("the certificate states a zero prior, but the policy has another: one of them was changed.")
     judged = logs.part(int(options["set_aside"]), logs.count()) if options["set_aside"] else logs
@@ -148,15 +146,13 @@ def guarantee_of(
     )  # fmt: skip
 
 
-def _objective_options(options: Mapping[str, Any], control: Any) -> ObjectiveOptions:
+def _objective_options(options: Mapping[str, Any]) -> ObjectiveOptions:
     """The options of a certificate, which may have been tampered with."""
     try:
-        by_model, aside = isinstance(options["control"], Mapping), options["set_aside"]
-        if not by_model and control is not None:
-            raise UsageError("this certificate uses no reward model; remove control=.")
+        control, aside = options["control"], options["set_aside"]
         chosen = {name: options[name] for name in ObjectiveOptions.__dataclass_fields__ if name in options}
-        if by_model:
-            chosen["control"] = models.from_description(options["control"]) if control is None else control
+        if isinstance(control, Mapping):
+            chosen["control"] = models.from_description(control)
         if isinstance(chosen.get("grid"), Mapping):
             chosen["grid"] = Grid.from_description(chosen["grid"])
         check_delta(options["delta"])

@@ -227,12 +227,12 @@ class PolicyLearner:
         policy = LearnedPolicy(rule, prior.layout, logs.declaration.actions, actions, learned_from)
         asked = {
             "objective": options.objective, "delta": params["delta"], "set_aside": aside, "prior": prior.description,
-            "control": options.control if options.model is None else dict(options.model.describe()),
+            "control": options.control,
             **{name: value.describe() if isinstance(value, Grid) else value for name, value in options.numbers.items()},
         }  # fmt: skip
         device = None if params["device"] == "cpu" else problem.options.device
         read = dataset, surveyed.contents[-1]
-        answer = guarantee_of(policy, logs, asked, control=options.model, read=read, device=device)
+        answer = guarantee_of(policy, logs, asked, read=read, device=device)
         return replace(policy, certificate=Certificate.of(answer)), answer
 
     def _gaussian_problem(

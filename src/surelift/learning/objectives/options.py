@@ -14,8 +14,7 @@ from surelift.learning.data.dataset import Dataset
 from surelift.learning.objectives import logarithmic_smoothing as smoothed
 from surelift.learning.objectives import rivals
 from surelift.learning.objectives.logarithmic_smoothing import controlled_parts, plain_parts
-from surelift.learning.objectives.objective import Objective
-from surelift.learning.objectives.plain import PlainEstimate
+from surelift.learning.objectives.objective import Objective, PlainEstimate
 
 # The paper's "discretised space of size 100", fixed before any data was seen.
 PAPER = tuple(np.geomspace(1e-4, 10.0, 100).tolist())

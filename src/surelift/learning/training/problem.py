@@ -12,8 +12,7 @@ from surelift import grids
 from surelift.errors import UsageError, is_number, positive, whole
 from surelift.learning.data.dataset import Dataset, Examples
 from surelift.learning.objectives.logarithmic_smoothing import ImprovementObjective, plain_parts
-from surelift.learning.objectives.objective import Objective, sums_of
-from surelift.learning.objectives.plain import PlainEstimate
+from surelift.learning.objectives.objective import Objective, PlainEstimate, sums_of
 from surelift.learning.policies.modules import LinearGaussian, SoftmaxOfScores
 from surelift.learning.tensors import like, logged
 from surelift.learning.training.blocks import Blocks
