@@ -62,32 +62,13 @@ class PolicyLearner:
     """
 
     def __init__(
-        self,
-        policy: Any = "gaussian",
-        *,
-        objective: str | None = None,
-        control: Any = "auto",
-        delta: float = 0.05,
-        prior: Any = "fitted",
-        prior_share: float = 0.1,
-        covariance: Literal["shared", "diagonal"] = "shared",
-        intercept: bool = True,
-        holdout: float = 0.3,
-        grid: Any = None,
-        smoothing: float | None = None,
-        order: int | None = None,
-        clip: float | None = None,
-        baseline: float | None = None,
-        alpha: float | None = None,
-        epochs: int = 10,
-        batch_size: int = 128,
-        learning_rate: float = 1e-2,
-        weight_decay: float = 0.0,
-        patience: int | None = 3,
-        seed: int = 0,
-        device: str = "cpu",
-        checkpoint: str | None = None,
-    ) -> None:
+        self, policy: Any = "gaussian", *, objective: str | None = None, control: Any = "auto", delta: float = 0.05,
+        prior: Any = "fitted", prior_share: float = 0.1, covariance: Literal["shared", "diagonal"] = "shared",
+        intercept: bool = True, holdout: float = 0.3, grid: Any = None, smoothing: float | None = None,
+        order: int | None = None, clip: float | None = None, baseline: float | None = None, alpha: float | None = None,
+        epochs: int = 10, batch_size: int = 128, learning_rate: float = 1e-2, weight_decay: float = 0.0,
+        patience: int | None = 3, seed: int = 0, device: str = "cpu", checkpoint: str | None = None,
+    ) -> None:  # fmt: skip
         arguments = locals()
         for name in _PARAMETERS:
             setattr(self, name, arguments[name])
@@ -108,19 +89,10 @@ class PolicyLearner:
         return f"PolicyLearner({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
     def fit(
-        self,
-        contexts: Any,
-        action: Any = None,
-        *,
-        reward: Any = None,
-        cost: Any = None,
-        propensity: Any = None,
-        logging: Any = None,
-        actions: Any = None,
-        action_count: Any = None,
-        reward_range: tuple[float, float] = (0, 1),
-        progress: Progress | None = None,
-    ) -> "PolicyLearner":
+        self, contexts: Any, action: Any = None, *, reward: Any = None, cost: Any = None, propensity: Any = None,
+        logging: Any = None, actions: Any = None, action_count: Any = None,
+        reward_range: tuple[float, float] = (0, 1), progress: Progress | None = None,
+    ) -> "PolicyLearner":  # fmt: skip
         """Learn from ``Logs`` that declare ``contexts`` and ``action``, or from a frame or matrix with arrays beside it."""
         columns = {
             "action": action, "reward": reward, "cost": cost, "propensity": propensity, "logging": logging,

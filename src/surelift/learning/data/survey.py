@@ -163,17 +163,18 @@ def split_batches(batches: Iterable[Batch], cuts: Sequence[int]) -> Iterator[tup
 
 def decision_fingerprint(logs: Logs) -> Fingerprint:
     """Of rewards, propensities and actions as logged, so that a different declaration does not hide the same rounds."""
-    return sum((decided_hashes(rounds).fingerprint() for rounds in _checked_rounds(logs)), Fingerprint())
+    batches = logs.batches(Needs())
+    return sum((decided_hashes(rounds).fingerprint() for rounds in checked_rounds(logs, batches)), Fingerprint())
 
 
 def full_fingerprint(logs: Logs, contexts: Sequence[str]) -> Fingerprint:
-    """Of the declared columns and the contexts."""
-    return sum((fingerprint_of_all(rounds, contexts) for rounds in _checked_rounds(logs, contexts)), Fingerprint())
+    batches = logs.batches(Needs(handed_on=tuple(contexts)))
+    return sum((fingerprint_of_all(rounds, contexts) for rounds in checked_rounds(logs, batches)), Fingerprint())
 
 
-def _checked_rounds(logs: Logs, contexts: Sequence[str] = ()) -> Iterator[Rounds]:
+def checked_rounds(logs: Logs, batches: Iterable[Batch]) -> Iterator[Rounds]:
     rows = 0
-    for batch in logs.batches(Needs(handed_on=tuple(contexts))):
+    for batch in batches:
         rounds = Rounds(logs, batch)
         rows += rounds.size
         refuse_faults(rounds.faults.tallies, rows=rows)

@@ -32,14 +32,10 @@ class Objective(Protocol):
     every_action: ClassVar[bool]  # whether it needs the probabilities of every action, the policy's and production's
 
     @property
-    def paired(self) -> bool:
-        """Whether it bounds the improvement over production, or else the value."""
-        ...
+    def paired(self) -> bool: ...  # whether it bounds the improvement over production, or else the value
 
     @property
-    def any_looks(self) -> bool:
-        """Whether the bound holds at any number of rounds, or only at one fixed in advance."""
-        ...
+    def any_looks(self) -> bool: ...  # whether it holds at any number of rounds, or only at one fixed in advance
 
     @property
     def sums(self) -> int: ...
@@ -51,7 +47,6 @@ class Objective(Protocol):
 
         The last axis of ``sums`` is that of the sums; tensors may have an axis of problems before it, as ``divergence``.
         """
-        ...
 
 
 def sums_of(coefficients: Coefficients, probabilities: Any, *, problems: int | None = None) -> Any:

@@ -6,16 +6,20 @@ several problems: the rows then hold as many of each, one problem after the othe
 """
 
 import copy
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from surelift.errors import UsageError
-from surelift.learning.policies import quadrature_torch
+from surelift.learning.policies import quadrature
 from surelift.learning.policies.items import ItemSoftmax, SampledSoftmax
+from surelift.learning.policies.quadrature import TRAINING, Quadrature
 from surelift.learning.policies.rules import ItemRule, ModuleRule, Rule, SoftmaxRule
+from surelift.learning.tensors import like
 
 Parameters = dict[str, Tensor]
 Covariance = Literal["shared", "diagonal"]
@@ -54,10 +58,10 @@ class LinearGaussian(nn.Module):
         return {name: tensor.detach().cpu().clone() for name, tensor in parameters.items()}
 
     def logged(self, features: Tensor, action: Tensor) -> Tensor:
-        return quadrature_torch.logged_probability(self._standardised(features), action)
+        return logged_probability(self._standardised(features), action)
 
     def every(self, features: Tensor) -> Tensor:
-        return quadrature_torch.all_probabilities(self._standardised(features))
+        return all_probabilities(self._standardised(features))
 
     def divergence(self) -> Tensor:
         moved = ((self.means - self.prior) ** 2).sum((1, 2))
@@ -137,3 +141,82 @@ def _check_module(module: nn.Module, features: int, actions: int) -> None:
         raise UsageError(
             f"the module must return scores of shape (2, {actions}) for 2 rows of {features} features, not {shape}."
         )
+
+
+def logged_probability(standardised: Tensor, action: Tensor, rule: Quadrature = TRAINING) -> Tensor:
+    """The probability of one action per row, (rows,), from standardised scores, (rows, actions), differentiable.
+
+    By the compiled loops on the CPU, by torch's log_ndtr elsewhere.
+    """
+    if standardised.device.type == "cpu":
+        probability: Tensor = _Logged.apply(standardised, action, rule)  # type: ignore[no-untyped-call]
+        return probability
+    return all_probabilities(standardised, rule).gather(1, action[:, None])[:, 0]
+
+
+def all_probabilities(standardised: Tensor, rule: Quadrature = TRAINING) -> Tensor:
+    """The probability of every action, (rows, actions), from standardised scores."""
+    if standardised.device.type == "cpu":
+        probabilities: Tensor = _All.apply(standardised, rule)  # type: ignore[no-untyped-call]
+        return probabilities
+    return by_log_ndtr(standardised, rule)
+
+
+def by_log_ndtr(standardised: Tensor, rule: Quadrature = TRAINING) -> Tensor:
+    """The same on any device, in memory for rows x actions x nodes numbers."""
+    probabilities: Tensor = _ByTorch.apply(standardised, rule)  # type: ignore[no-untyped-call]
+    return probabilities
+
+
+class _ByTorch(torch.autograd.Function):
+    r"""With r = phi/Phi at t - d_a, and D the product of all Phi there: p_a is the sum of D r_a over the nodes t.
+
+    .. math:: \frac{\partial}{\partial d_b} \sum_a g_a p_a = \sum_t D r_b \Bigl(g_b (t - d_b + r_b) - \sum_a g_a r_a\Bigr)
+    """
+
+    @staticmethod
+    def forward(ctx: Any, standardised: Tensor, rule: Quadrature) -> Tensor:
+        nodes = like(standardised, np.linspace(rule.first, rule.last, rule.nodes).tolist())
+        below = standardised - standardised.amax(1, keepdim=True)
+        z = nodes - below[:, :, None]  # (rows, actions, nodes)
+        logarithms = torch.special.log_ndtr(z)
+        density = torch.exp(logarithms.sum(1, keepdim=True)).mul_(rule.step)  # (rows, 1, nodes)
+        ratios = torch.addcmul(logarithms.add_(0.5 * math.log(2.0 * math.pi)), z, z, value=0.5).neg_().exp_()
+        ctx.save_for_backward(z, ratios, density)
+        return (density * ratios).sum(2)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        z, ratios, density = ctx.saved_tensors
+        worth = gradient[:, :, None]
+        weighted = (worth * ratios).sum(1, keepdim=True)
+        slopes = (z + ratios).mul_(worth).sub_(weighted).mul_(ratios).mul_(density)
+        return slopes.sum(2), None
+
+
+class _Logged(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, standardised: Tensor, action: Tensor, rule: Quadrature) -> Tensor:
+        probability, slopes = quadrature.logged_probability(standardised.detach().numpy(), action.numpy(), rule)
+        ctx.save_for_backward(torch.from_numpy(slopes).to(standardised.dtype))
+        return torch.from_numpy(probability).to(standardised.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        (slopes,) = ctx.saved_tensors
+        return slopes * gradient[:, None], None, None
+
+
+class _All(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, standardised: Tensor, rule: Quadrature) -> Tensor:
+        ctx.save_for_backward(standardised)
+        ctx.rule = rule
+        probabilities = quadrature.argmax_probabilities(standardised.detach().numpy(), rule)
+        return torch.from_numpy(probabilities).to(standardised.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        (standardised,) = ctx.saved_tensors
+        slopes = quadrature.slopes(standardised.detach().numpy(), gradient.numpy(), ctx.rule)
+        return torch.from_numpy(slopes).to(standardised.dtype), None

@@ -55,7 +55,7 @@ class GaussianRule:
         """The same from a double tensor, computed by torch on its device."""
         import torch
 
-        from surelift.learning.policies.quadrature_torch import by_log_ndtr
+        from surelift.learning.policies.modules import by_log_ndtr
 
         means, deviation = (torch.from_numpy(part).to(features) for part in (self.means, self.deviation))
         variance = (features * features) @ (deviation * deviation)
