@@ -14,15 +14,12 @@ from surelift.learning.tensors import namespace, positions
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
-    """The contribution of a round to each sum: ``own`` for the logged action and ``others``, or ``every`` action's.
-
-    ``fixed`` is added whatever the policy.
-    """
+    """The contribution of a round to each sum: ``own`` for the logged action and ``others``, or ``every`` action's."""
 
     own: Any = None  # (rounds, sums)
     others: Any = None  # (rounds, sums)
     every: Any = None  # (rounds, actions, sums)
-    fixed: Any = None  # (rounds,)
+    fixed: Any = None  # (rounds,), added whatever the policy
 
 
 class Objective(Protocol):

@@ -43,7 +43,6 @@ class ItemIndex:
                 "a softmax over many items needs faiss, which is not installed. Run: pip install 'surelift[learn]'"
             ) from error
         self._index: Any = faiss.IndexHNSWFlat(embeddings.shape[1], _LINKS, faiss.METRIC_INNER_PRODUCT)
-        self._index.hnsw.efSearch = _BREADTH
         self._index.add(embeddings)
 
     def nearest(self, queries: Tensor, count: int) -> Tensor:

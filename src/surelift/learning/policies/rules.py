@@ -49,7 +49,7 @@ class GaussianRule:
         double = features.astype(np.float64)
         variance = (double * double) @ (self.deviation.astype(np.float64) ** 2)
         spread = np.sqrt(np.where(variance > 0.0, variance, 1.0))
-        return quadrature.argmax_probabilities((double @ self.means.astype(np.float64).T) / spread[:, None])
+        return quadrature.argmax_probabilities(_scores(double, self.means) / spread[:, None])
 
     def probabilities_on_device(self, features: Any) -> Any:
         """The same from a double tensor, computed by torch on its device."""

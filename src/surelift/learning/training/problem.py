@@ -22,8 +22,6 @@ from surelift.learning.training.processes import ProcessGroup
 _ROWS_AT_ONCE = {"cpu": 4096, "cuda": 65_536}
 EARLY_STOPPING = ImprovementObjective(plain_parts(grids.anytime(), offset=1.0))
 """Bounds the improvement on validation rounds: it detects the pass at which the weights grow too large to certify."""
-Report = Callable[[int, float], None]
-"""Called after every epoch with its number and the bound (or the estimate) over all rounds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +59,7 @@ class LearningProblem:
     delta: float
     identity: str  # everything the result depends on: the learner's parameters and a fingerprint of the rounds
     checkpoint: Checkpoint | None = None
-    report: Report | None = None
+    report: Callable[[int, float], None] | None = None  # called after every epoch with its number and score
     validation: Dataset | None = None  # rounds for early stopping, where the training rounds cannot serve
 
     @property
@@ -84,9 +82,8 @@ class StackedProblems:
     def __init__(self, problems: Sequence[LearningProblem], numbers: Sequence[int], processes: ProcessGroup) -> None:
         first = problems[0]
         self.problems, self.numbers = problems, numbers
-        self.policy: Any = first.policy
-        if len(problems) > 1:
-            self.policy = LinearGaussian.stacked([problem.policy for problem in problems])
+        several = [problem.policy for problem in problems]
+        self.policy: Any = LinearGaussian.stacked(several) if len(several) > 1 else first.policy
         self._processes, self._device = processes, first.options.device
         self.policy.to(self._device)
         if processes.count > 1 and isinstance(self.policy, SoftmaxOfScores) and list(self.policy.buffers()):
@@ -97,11 +94,8 @@ class StackedProblems:
         self._objective, self._delta, self._rounds = first.objective, first.delta, first.dataset.rounds
         self.blocks = Blocks([problem.dataset for problem in problems], self._device)
         self._validation = None if first.validation is None else Blocks([first.validation], self._device)
-
-    @property
-    def recordable(self) -> bool:
-        """Whether every step runs the same operations on the same memory, as a CUDA graph requires."""
-        return self.blocks.whole is not None and isinstance(self.policy, LinearGaussian)
+        # A CUDA graph requires that every step runs the same operations on the same memory.
+        self.recordable = self.blocks.whole is not None and isinstance(self.policy, LinearGaussian)
 
     def batch_score(self, batch: Examples, size: int) -> Any:
         """The bound or estimate of each problem, as if all rounds were like this batch of ``size`` over all processes."""
