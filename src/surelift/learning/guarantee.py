@@ -44,10 +44,7 @@ def certified_bound(
     device: str | None,
     progress: Progress | None,
 ) -> tuple[float, float, float]:
-    """The bound in [0, 1], or in [-1, 1] for an improvement, beside the IPS estimate and the mean importance weight.
-
-    It is computed with NumPy, or with torch on a device, in float64 either way.
-    """
+    """The bound in [0, 1], or in [-1, 1] for an improvement, beside the IPS estimate and the mean importance weight."""
     total: Any = 0.0
     sizes: Any = 0.0
     estimate, weights, rounds = 0.0, 0.0, 0
@@ -104,7 +101,7 @@ def guarantee_of(
 ) -> Guarantee:
     """Compute the guarantee in float64 on all rounds but the first ``set_aside``, which fitted the prior.
 
-    ``read`` passes the data set and fingerprint of those rounds if they were read already.
+    It is computed with NumPy, or with torch on ``device``. ``read`` passes the data set and fingerprint of those rounds if they were read already.
     """
     rule, scale, names = learned.rule, logs.scale, learned.features.names
     if not isinstance(rule, GaussianRule):

@@ -182,8 +182,8 @@ class PolicyLearner:
         if aside:
             before, dataset = Dataset.of_parts(logs, (aside, rounds), layout, actions, options.model)
             # The prior is the same kind of policy, learned on the rounds set aside from a zero prior.
-            problem = self._gaussian_problem(before, options, zero_prior(layout, actions), contents)
-            parameters = yield replace(problem, checkpoint=None)
+            prior = user_prior(ZERO, layout, actions, surveyed.all_decisions)
+            parameters = yield replace(self._gaussian_problem(before, options, prior, contents, None), checkpoint=None)
             before.release()
             description = f"fitted on the first {aside:,} rounds, which certify nothing"
             prior = Prior(parameters["means"].numpy(), description, layout)
@@ -203,17 +203,11 @@ class PolicyLearner:
             **{name: value.describe() if isinstance(value, Grid) else value for name, value in options.numbers.items()},
         }  # fmt: skip
         device = None if params["device"] == "cpu" else problem.options.device
-        read = dataset, surveyed.contents[-1]
-        answer = guarantee_of(policy, logs, asked, read=read, device=device)
+        answer = guarantee_of(policy, logs, asked, read=(dataset, surveyed.contents[-1]), device=device)
         return replace(policy, certificate=Certificate.of(answer)), answer
 
     def _gaussian_problem(
-        self,
-        dataset: Dataset,
-        options: ObjectiveOptions,
-        prior: Prior,
-        rounds: Fingerprint,
-        progress: Progress | None = None,
+        self, dataset: Dataset, options: ObjectiveOptions, prior: Prior, rounds: Fingerprint, progress: Progress | None
     ) -> LearningProblem:
         covariance = self.get_params()["covariance"]
         policy = LinearGaussian(torch.from_numpy(prior.means), covariance, unseen=prior.layout.unseen())
@@ -285,15 +279,11 @@ def refuse_model_of(options: ObjectiveOptions, parts: tuple[Fingerprint, ...]) -
         raise UsageError(SAME_ROUNDS)
 
 
-def zero_prior(layout: FeatureLayout, actions: int) -> Prior:
-    return Prior(np.zeros((actions, layout.size), dtype=np.float32), ZERO, layout)
-
-
 def user_prior(form: Any, layout: FeatureLayout, actions: int, rounds: Fingerprint) -> Prior:
     """The ``prior`` argument of a learner; a policy learned from ``rounds`` is refused."""
     if isinstance(form, str):
         if form in ("zero", "fitted"):
-            return zero_prior(layout, actions)
+            return Prior(np.zeros((actions, layout.size), dtype=np.float32), ZERO, layout)
         raise UsageError(f"unknown prior {form!r}; use 'fitted', 'zero', an array of means, or a learned policy.")
     description, learned_from = "means given by the user, fixed before these rounds", tuple[Fingerprint, ...]()
     if isinstance(form, LearnedPolicy):

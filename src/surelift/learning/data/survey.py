@@ -163,8 +163,8 @@ def split_batches(batches: Iterable[Batch], cuts: Sequence[int]) -> Iterator[tup
 
 def decision_fingerprint(logs: Logs) -> Fingerprint:
     """Of rewards, propensities and actions as logged, so that a different declaration does not hide the same rounds."""
-    batches = logs.batches(Needs())
-    return sum((decided_hashes(rounds).fingerprint() for rounds in checked_rounds(logs, batches)), Fingerprint())
+    every = checked_rounds(logs, logs.batches(Needs()))
+    return sum((decided_hashes(rounds).fingerprint() for rounds in every), Fingerprint())
 
 
 def full_fingerprint(logs: Logs, contexts: Sequence[str]) -> Fingerprint:

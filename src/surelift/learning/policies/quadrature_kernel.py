@@ -99,10 +99,7 @@ def _exponentials(x, factor, least, powers):
 
 @njit(cache=True, nogil=True)
 def _densities(scores, table, rule, near, indices, steps, powers, out):
-    """Write exp(sum_b log Phi(z_b)) times the step into ``out``, and the table index and Taylor step of each action.
-
-    Returns the best score.
-    """
+    """Write exp(sum_b log Phi(z_b)) times the step, and each action's index and Taylor step; return the best score."""
     phases, entries, step, farthest, least = rule.phases, _entries(table, rule), _step(rule), rule.farthest, rule.least
     out[:] = 0.0
     best = np.float64(scores[0])

@@ -1,7 +1,4 @@
-"""The training loop: batch, bound, step. After every epoch the bound over all rounds is computed, and the best is kept.
-
-Problems with the same schedule are trained together, step by step.
-"""
+"""The training loop: batch, bound, step. After every epoch the bound over all rounds is computed, and the best is kept."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -41,7 +38,7 @@ class BestEpoch:
 
 
 def train(problems: Sequence[LearningProblem]) -> list[dict[str, Tensor]]:
-    """The parameters of each problem at its best epoch; all problems must have the same schedule."""
+    """Train problems of the same schedule together, step by step: the parameters of each at its best epoch."""
     options, before = problems[0].options, torch.get_num_threads()
     if options.device == "cpu" and len(problems) * options.batch_size <= 1024:
         # Steps on few rows are too short to split: threads would mostly wait for each other.
