@@ -11,7 +11,7 @@ import surelift as sl
 from surelift.arrays import FloatArray
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.policies.rules import GaussianRule
-from surelift.learning.training.stacked import StackedProblems
+from surelift.learning.training.problem import StackedProblems
 from tests.bounds.test_coverage import allowed
 
 LOGS, DELTA = 60, 0.1

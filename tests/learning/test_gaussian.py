@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr, ndtr
 
 from surelift.arrays import FloatArray
-from surelift.learning.policies import quadrature, quadrature_torch
+from surelift.learning.policies import modules, quadrature
 from surelift.learning.policies.quadrature import EXACT, TRAINING
 from surelift.learning.policies.rules import GaussianRule
 
@@ -69,14 +69,14 @@ def test_gradients_equal_finite_differences(rule: quadrature.Quadrature) -> None
 def test_compiled_and_torch_functions_agree() -> None:
     scores = torch.randn(9, 12, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).requires_grad_()
     action, worth = torch.arange(9) % 12, torch.rand(9, 12, generator=torch.Generator().manual_seed(1))
-    ours, theirs = quadrature_torch.all_probabilities(scores), quadrature_torch.by_log_ndtr(scores)
+    ours, theirs = modules.all_probabilities(scores), modules.by_log_ndtr(scores)
     assert torch.allclose(ours, theirs, atol=2e-6)
     (first,), (second,) = (torch.autograd.grad((worth * p).sum(), scores) for p in (ours, theirs))
     assert torch.allclose(first, second, atol=1e-5)
-    single = quadrature_torch.logged_probability(scores, action)
+    single = modules.logged_probability(scores, action)
     assert torch.allclose(single, theirs.gather(1, action[:, None])[:, 0], atol=2e-6)
     (third,) = torch.autograd.grad(single.sum(), scores)
-    (fourth,) = torch.autograd.grad(quadrature_torch.by_log_ndtr(scores).gather(1, action[:, None]).sum(), scores)
+    (fourth,) = torch.autograd.grad(modules.by_log_ndtr(scores).gather(1, action[:, None]).sum(), scores)
     assert torch.allclose(third, fourth, atol=1e-5)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import surelift as sl
 from surelift.arrays import FloatArray
 from surelift.learning import ItemSoftmax, LearnedPolicy, PolicyLearner
-from surelift.learning.objectives.plain import PlainEstimate
+from surelift.learning.objectives.objective import PlainEstimate
 from surelift.learning.policies.items import SampledSoftmax
 from surelift.learning.policies.rules import ItemRule, SoftmaxRule, arrays_of
 

@@ -18,7 +18,7 @@ import surelift as sl
 from surelift.arrays import FloatArray
 from surelift.grids import Grid
 from surelift.learning.data.features import FeatureLayout
-from surelift.learning.data.survey import FeatureSurvey, Standardizer
+from surelift.learning.data.survey import FeatureSurvey
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.policies.rules import GaussianRule
@@ -333,11 +333,11 @@ def test_features_of_lists_texts_and_scaled_numbers() -> None:
 def test_standardisation_does_not_depend_on_the_batches() -> None:
     values = np.random.default_rng(0).normal(1e3, 1e-2, size=1_000)
     table = pa.table({"n": values, "t": ["a"] * 1_000})
-    survey, standardizer = FeatureSurvey(("n", "t"), intercept=True), Standardizer()
+    survey = FeatureSurvey(("n", "t"), intercept=True)
     for part in (table.slice(0, 1), table.slice(1, 600), table.slice(601, 399)):
         survey.update(part)
-        standardizer.update(part, survey.numeric())
-    layout = standardizer.standardised(survey)
+        survey.standardise(part)
+    layout = survey.layout()
     assert layout.centre == pytest.approx((np.float32(values).astype(float).mean(),), rel=1e-12)
     assert layout.scale == pytest.approx((np.float32(values).astype(float).std(),), rel=1e-9)
     assert layout.texts == {"t": ("a",)}
@@ -345,12 +345,12 @@ def test_standardisation_does_not_depend_on_the_batches() -> None:
 
 def test_a_context_that_turns_out_to_be_text_is_not_standardised() -> None:
     """A column of a CSV file may look numeric in its first batch."""
-    survey, standardizer = FeatureSurvey(("code", "n"), intercept=True), Standardizer()
+    survey = FeatureSurvey(("code", "n"), intercept=True)
     for code in ([1.0, 2.0], ["1", "x"]):
         table = pa.table({"code": code, "n": [3.0, 5.0]})
         survey.update(table)
-        standardizer.update(table, survey.numeric())
-    layout = standardizer.standardised(survey)
+        survey.standardise(table)
+    layout = survey.layout()
     assert (layout.centre, layout.scale) == ((4.0,), (1.0,))
     assert layout.texts == {"code": ("1", "x")}
 

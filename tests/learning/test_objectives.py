@@ -26,8 +26,7 @@ from surelift.learning.objectives.logarithmic_smoothing import (
     controlled_parts,
     plain_parts,
 )
-from surelift.learning.objectives.objective import Objective, sums_of
-from surelift.learning.objectives.plain import PlainEstimate
+from surelift.learning.objectives.objective import Objective, PlainEstimate, sums_of
 from surelift.learning.objectives.rivals import (
     ClippingObjective,
     ExponentialSmoothingObjective,

@@ -17,9 +17,8 @@ VERSION = 2
 def write(path: str | Path, tensors: Mapping[str, Any], content: Mapping[str, Any]) -> None:
     form = {"format": FORMAT, "version": VERSION, "surelift": __version__, **content}
     refuse_overwriting(path)
-    write_beside(
-        path, library().save(dict(tensors), {"surelift": json.dumps(form, allow_nan=False)}), what="the policy"
-    )
+    header = {"surelift": json.dumps(form, allow_nan=False)}
+    write_beside(path, library().save(dict(tensors), header), what="the policy")
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -47,7 +46,6 @@ def is_policy(path: str | Path) -> bool:
 
 
 def refuse_overwriting(path: str | Path) -> None:
-    """Raise if the file exists and is not a policy."""
     if Path(path).exists() and not is_policy(path):
         raise UsageError(f"{path} exists and is not a policy, so it was not overwritten; choose another file.")
 
@@ -83,7 +81,6 @@ def library() -> Any:
 
 
 def digest(tensors: Mapping[str, Any]) -> str:
-    """A SHA-256 digest of named arrays."""
     digest = hashlib.sha256()
     for name in sorted(tensors):
         digest.update(name.encode() + str(tensors[name].shape).encode() + tensors[name].tobytes())

@@ -43,10 +43,7 @@ def certified_bound(
     device: str | None,
     progress: Progress | None,
 ) -> tuple[float, float, float]:
-    """The bound in [0, 1], or in [-1, 1] for an improvement, beside the IPS estimate and the mean importance weight.
-
-    It is computed with NumPy, or with torch on a device, in float64 either way.
-    """
+    """The bound in [0, 1], or in [-1, 1] for an improvement, beside the IPS estimate and the mean importance weight."""
     total: Any = 0.0
     sizes: Any = 0.0
     estimate, weights, rounds = 0.0, 0.0, 0
@@ -81,18 +78,15 @@ class GuaranteeQuestion(Question):
     """The guarantee of a learned policy, asked again of the rounds it was learned from."""
 
     kind: ClassVar[str] = "learn"
-    learning: Mapping[str, Any]
-    """The objective and its options, the prior, and how many rounds were set aside for it."""
+    learning: Mapping[str, Any]  # the objective and its options, the prior, and how many rounds were set aside for it
 
     def ask(self, logs: Logs, *, progress: Progress | None = None) -> Guarantee:
-        reader: Any = getattr(next(iter(self.policies.values())), "reader", None)
-        learned = getattr(reader, "learned", None)
-        if learned is None:
+        learned: Any = getattr(next(iter(self.policies.values())), "reader", None)
+        if not hasattr(learned, "learned_from"):
             raise UsageError("this is the certificate of a learned policy; give that policy in policies=.")
-        model = self.method.model
-        control = self.method.control if model is None else model.describe()
+        control = self.method.control if self.method.model is None else self.method.model
         options = {**self.learning, "control": control, "delta": self.delta}
-        return guarantee_of(learned, logs, options, control=model, progress=progress)
+        return guarantee_of(learned, logs, options, progress=progress)
 
 
 def guarantee_of(
@@ -100,21 +94,20 @@ def guarantee_of(
     logs: Logs,
     options: Mapping[str, Any],
     *,
-    control: Any = None,
     progress: Progress | None = None,
     read: tuple[Dataset, Fingerprint] | None = None,
     device: str | None = None,
 ) -> Guarantee:
     """Compute the guarantee in float64 on all rounds but the first ``set_aside``, which fitted the prior.
 
-    ``read`` passes the data set and fingerprint of those rounds if they were read already.
+    It is computed with NumPy, or with torch on ``device``. ``read`` passes the data set and fingerprint of those rounds if they were read already.
     """
     rule, scale, names = learned.rule, logs.scale, learned.features.names
     if not isinstance(rule, GaussianRule):
         raise UsageError("only a gaussian policy can be certified on the rounds it was learned from.")
     require_learnable(logs)
     logs.require_columns(names, role="a context of the learned policy")
-    chosen = _objective_options(options, control)
+    chosen = _objective_options(options)
     if options["prior"] == ZERO and rule.prior.any():
         raise LogsError("the certificate states a zero prior, but the policy has another: one of them was changed.")
     judged = logs.part(int(options["set_aside"]), logs.count()) if options["set_aside"] else logs
@@ -149,15 +142,13 @@ def guarantee_of(
     )  # fmt: skip
 
 
-def _objective_options(options: Mapping[str, Any], control: Any) -> ObjectiveOptions:
+def _objective_options(options: Mapping[str, Any]) -> ObjectiveOptions:
     """The options of a certificate, which may have been tampered with."""
     try:
-        by_model, aside = isinstance(options["control"], Mapping), options["set_aside"]
-        if not by_model and control is not None:
-            raise UsageError("this certificate uses no reward model; remove control=.")
+        control, aside = options["control"], options["set_aside"]
         chosen = {name: options[name] for name in ObjectiveOptions.__dataclass_fields__ if name in options}
-        if by_model:
-            chosen["control"] = models.from_description(options["control"]) if control is None else control
+        if isinstance(control, Mapping):
+            chosen["control"] = models.from_description(control)
         if isinstance(chosen.get("grid"), Mapping):
             chosen["grid"] = Grid.from_description(chosen["grid"])
         check_delta(options["delta"])

@@ -11,8 +11,7 @@ import numpy as np
 from surelift.arrays import FloatArray
 from surelift.errors import LogsError, UsageError
 from surelift.learning import files
-from surelift.learning.data.contexts import as_table
-from surelift.learning.data.features import FeatureLayout
+from surelift.learning.data.features import FeatureLayout, as_table
 from surelift.learning.guarantee import GuaranteeQuestion  # noqa: F401  (how its certificate is read back)
 from surelift.learning.policies.rules import ItemRule, Rule, arrays_of, kind_of, rule_from
 from surelift.logs import faults
@@ -25,10 +24,6 @@ from surelift.policies.policy import action_counts, require_action, require_acti
 from surelift.policies.readers import Singles, kept
 from surelift.questions.certificate import Certificate
 
-NO_CERTIFICATE = (
-    "predict returns the most likely action of every context; the certificate covers sample, which draws actions at random. "
-    "Use sample."
-)
 _ENTRIES_AT_ONCE = 1 << 24
 
 
@@ -38,11 +33,9 @@ class LearnedPolicy:
 
     rule: Rule
     features: FeatureLayout
-    actions: tuple[Any, ...] | None
-    """The labels of the actions in order; None if they are positions from 0."""
+    actions: tuple[Any, ...] | None  # the labels of the actions in order; None if they are positions from 0
     action_count: int
-    learned_from: tuple[Fingerprint, ...]
-    """Fingerprints of the rounds it was learned from, as a whole and in parts."""
+    learned_from: tuple[Fingerprint, ...]  # fingerprints of the rounds it was learned from, as a whole and in parts
     certificate: Certificate | None = None
 
     @property
@@ -72,14 +65,41 @@ class LearnedPolicy:
 
     def predict(self, contexts: Any) -> Any:
         """The most likely action of every context. The certificate does not cover it; it covers ``sample``."""
-        warnings.warn(NO_CERTIFICATE, stacklevel=2)
+        message = "predict returns the most likely action of every context; the certificate covers sample, which draws "
+        warnings.warn(message + "actions at random. Use sample.", stacklevel=2)
         return self._labels(self.predict_proba(contexts).argmax(axis=1))
 
     def _labels(self, positions: Any) -> Any:
         return positions if self.actions is None else np.array(self.actions, dtype=object)[positions]
 
-    def as_reader(self) -> "LearnedReader":
-        return LearnedReader(self)
+    @property
+    def trained_on(self) -> tuple[Fingerprint, ...]:
+        """Rounds that cannot judge it: whoever asks compares them with the fingerprint of the rounds that were read."""
+        return self.learned_from
+
+    def as_reader(self) -> "LearnedPolicy":
+        return self
+
+    def needs(self, logs: Logs) -> Needs:
+        require_action(logs, "a learned policy")
+        if isinstance(self.rule, ItemRule):
+            require_action_count(logs, "a policy over items")
+        logs.require_columns(self.features.names, role="a context of the learned policy")
+        declared, labels = logs.declaration.actions, self.actions
+        if declared is not None and labels is not None and declared != labels:
+            raise UsageError(f"the policy was learned for the actions {list(labels)[:10]}; declare them in this order.")
+        return Needs(handed_on=self.features.names)
+
+    def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
+        encoded = self.features.encode(rounds.handed_on(self.features.names))
+        if not isinstance(self.rule, ItemRule):
+            return kept(rounds, self.rule.probabilities(encoded), subject)
+        assert rounds.action is not None
+        counts = action_counts(rounds)
+        rounds.refuse(subject, faults.OTHER_ITEMS, counts != self.action_count, counts)
+        # Positions out of range have been refused already; any item can stand in for them.
+        action = np.clip(rounds.action, 0, self.action_count - 1)
+        return kept(rounds, self.rule.logged(encoded, action), subject)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "learned", "name": kind_of(self.rule), "mark": files.digest(arrays_of(self.rule))[:32]}
@@ -104,54 +124,12 @@ class LearnedPolicy:
             if labels is not None and len(labels) != action_count:
                 raise ValueError("the number of labels is not the number of actions")
             return cls(
-                rule_from(content["kind"], arrays, module, (action_count, layout.size)),
-                layout,
-                None if labels is None else tuple(labels),
-                action_count,
+                rule_from(content["kind"], arrays, module, (action_count, layout.size)), layout,
+                None if labels is None else tuple(labels), action_count,
                 tuple(Fingerprint(int(rounds), int(total)) for rounds, total in content["learned_from"]),
                 None if certificate is None else Certificate.from_content(certificate, place=str(path)),
-            )
+            )  # fmt: skip
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
             if isinstance(error, LogsError | UsageError):
                 raise
             raise LogsError(f"{path} is damaged and cannot be read as a policy ({error}).") from error
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LearnedReader:
-    """The probabilities of a learned policy for the rounds of a log it has not seen."""
-
-    learned: LearnedPolicy
-
-    @property
-    def trained_on(self) -> tuple[Fingerprint, ...]:
-        """Rounds that cannot judge it: whoever asks compares them with the fingerprint of the rounds that were read."""
-        return self.learned.learned_from
-
-    def as_reader(self) -> "LearnedReader":
-        return self
-
-    def needs(self, logs: Logs) -> Needs:
-        require_action(logs, "a learned policy")
-        if isinstance(self.learned.rule, ItemRule):
-            require_action_count(logs, "a policy over items")
-        logs.require_columns(self.learned.features.names, role="a context of the learned policy")
-        declared, labels = logs.declaration.actions, self.learned.actions
-        if declared is not None and labels is not None and declared != labels:
-            raise UsageError(f"the policy was learned for the actions {list(labels)[:10]}; declare them in this order.")
-        return Needs(handed_on=self.learned.features.names)
-
-    def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
-        encoded = self.learned.features.encode(rounds.handed_on(self.learned.features.names))
-        rule = self.learned.rule
-        if isinstance(rule, ItemRule):
-            assert rounds.action is not None
-            counts = action_counts(rounds)
-            rounds.refuse(subject, faults.OTHER_ITEMS, counts != self.learned.action_count, counts)
-            # Positions out of range have been refused already; any item can stand in for them.
-            action = np.clip(rounds.action, 0, self.learned.action_count - 1)
-            return kept(rounds, rule.logged(encoded, action), subject)
-        return kept(rounds, rule.probabilities(encoded), subject)
-
-    def describe(self) -> dict[str, Any]:
-        return self.learned.describe()

@@ -4,24 +4,24 @@ import inspect
 import json
 from collections.abc import Callable, Generator
 from dataclasses import fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import torch
 from torch import nn
 
 from surelift.controls.held_out import SAME_ROUNDS
 from surelift.errors import UsageError, share
 from surelift.grids import Grid
-from surelift.learning.data.contexts import as_logs
 from surelift.learning.data.dataset import Dataset
+from surelift.learning.data.features import FeatureLayout, as_logs
 from surelift.learning.data.survey import decision_fingerprint, survey
-from surelift.learning.guarantee import NAME, guarantee_of
+from surelift.learning.guarantee import NAME, ZERO, guarantee_of
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.objectives.options import ObjectiveOptions
 from surelift.learning.policies.items import ItemSoftmax, SampledSoftmax
 from surelift.learning.policies.modules import LinearGaussian, Parameters, build_policy
-from surelift.learning.policies.rules import GaussianRule, ItemRule
-from surelift.learning.prior import Prior, user_prior, zero_prior
+from surelift.learning.policies.rules import GaussianRule, ItemRule, Single, as_single
 from surelift.learning.training.checkpoint import Checkpoint, identity_of
 from surelift.learning.training.loop import train
 from surelift.learning.training.problem import LearningProblem, TrainingOptions
@@ -38,8 +38,14 @@ from surelift.results.improvement import Improvement
 
 Progress = Callable[[int, int, float], None]
 """Called after every epoch with its number, the maximum number of epochs, and the bound."""
-VALIDATION_SHARE = 0.15
-"""The share of the rounds before the held-out ones that is used for early stopping."""
+VALIDATION_SHARE = 0.15  # the share of the rounds before the held-out ones that is used for early stopping
+
+
+class Prior(NamedTuple):
+    means: Single  # (actions, features)
+    description: str  # where the prior comes from, for the certificate
+    layout: FeatureLayout
+    learned_from: tuple[Fingerprint, ...] = ()
 
 
 class PolicyLearner:
@@ -56,32 +62,13 @@ class PolicyLearner:
     """
 
     def __init__(
-        self,
-        policy: Any = "gaussian",
-        *,
-        objective: str | None = None,
-        control: Any = "auto",
-        delta: float = 0.05,
-        prior: Any = "fitted",
-        prior_share: float = 0.1,
-        covariance: Literal["shared", "diagonal"] = "shared",
-        intercept: bool = True,
-        holdout: float = 0.3,
-        grid: Any = None,
-        smoothing: float | None = None,
-        order: int | None = None,
-        clip: float | None = None,
-        baseline: float | None = None,
-        alpha: float | None = None,
-        epochs: int = 10,
-        batch_size: int = 128,
-        learning_rate: float = 1e-2,
-        weight_decay: float = 0.0,
-        patience: int | None = 3,
-        seed: int = 0,
-        device: str = "cpu",
-        checkpoint: str | None = None,
-    ) -> None:
+        self, policy: Any = "gaussian", *, objective: str | None = None, control: Any = "auto", delta: float = 0.05,
+        prior: Any = "fitted", prior_share: float = 0.1, covariance: Literal["shared", "diagonal"] = "shared",
+        intercept: bool = True, holdout: float = 0.3, grid: Any = None, smoothing: float | None = None,
+        order: int | None = None, clip: float | None = None, baseline: float | None = None, alpha: float | None = None,
+        epochs: int = 10, batch_size: int = 128, learning_rate: float = 1e-2, weight_decay: float = 0.0,
+        patience: int | None = 3, seed: int = 0, device: str = "cpu", checkpoint: str | None = None,
+    ) -> None:  # fmt: skip
         arguments = locals()
         for name in _PARAMETERS:
             setattr(self, name, arguments[name])
@@ -102,19 +89,10 @@ class PolicyLearner:
         return f"PolicyLearner({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
     def fit(
-        self,
-        contexts: Any,
-        action: Any = None,
-        *,
-        reward: Any = None,
-        cost: Any = None,
-        propensity: Any = None,
-        logging: Any = None,
-        actions: Any = None,
-        action_count: Any = None,
-        reward_range: tuple[float, float] = (0, 1),
-        progress: Progress | None = None,
-    ) -> "PolicyLearner":
+        self, contexts: Any, action: Any = None, *, reward: Any = None, cost: Any = None, propensity: Any = None,
+        logging: Any = None, actions: Any = None, action_count: Any = None,
+        reward_range: tuple[float, float] = (0, 1), progress: Progress | None = None,
+    ) -> "PolicyLearner":  # fmt: skip
         """Learn from ``Logs`` that declare ``contexts`` and ``action``, or from a frame or matrix with arrays beside it."""
         columns = {
             "action": action, "reward": reward, "cost": cost, "propensity": propensity, "logging": logging,
@@ -204,8 +182,8 @@ class PolicyLearner:
         if aside:
             before, dataset = Dataset.of_parts(logs, (aside, rounds), layout, actions, options.model)
             # The prior is the same kind of policy, learned on the rounds set aside from a zero prior.
-            problem = self._gaussian_problem(before, options, zero_prior(layout, actions), contents)
-            parameters = yield replace(problem, checkpoint=None)
+            prior = user_prior(ZERO, layout, actions, surveyed.all_decisions)
+            parameters = yield replace(self._gaussian_problem(before, options, prior, contents, None), checkpoint=None)
             before.release()
             description = f"fitted on the first {aside:,} rounds, which certify nothing"
             prior = Prior(parameters["means"].numpy(), description, layout)
@@ -221,21 +199,15 @@ class PolicyLearner:
         policy = LearnedPolicy(rule, prior.layout, logs.declaration.actions, actions, learned_from)
         asked = {
             "objective": options.objective, "delta": params["delta"], "set_aside": aside, "prior": prior.description,
-            "control": options.control if options.model is None else dict(options.model.describe()),
+            "control": options.control,
             **{name: value.describe() if isinstance(value, Grid) else value for name, value in options.numbers.items()},
         }  # fmt: skip
         device = None if params["device"] == "cpu" else problem.options.device
-        read = dataset, surveyed.contents[-1]
-        answer = guarantee_of(policy, logs, asked, control=options.model, read=read, device=device)
+        answer = guarantee_of(policy, logs, asked, read=(dataset, surveyed.contents[-1]), device=device)
         return replace(policy, certificate=Certificate.of(answer)), answer
 
     def _gaussian_problem(
-        self,
-        dataset: Dataset,
-        options: ObjectiveOptions,
-        prior: Prior,
-        rounds: Fingerprint,
-        progress: Progress | None = None,
+        self, dataset: Dataset, options: ObjectiveOptions, prior: Prior, rounds: Fingerprint, progress: Progress | None
     ) -> LearningProblem:
         covariance = self.get_params()["covariance"]
         policy = LinearGaussian(torch.from_numpy(prior.means), covariance, unseen=prior.layout.unseen())
@@ -305,6 +277,32 @@ def refuse_model_of(options: ObjectiveOptions, parts: tuple[Fingerprint, ...]) -
     fitted_on = getattr(options.model, "logs", None)
     if isinstance(fitted_on, Logs) and decision_fingerprint(fitted_on) in parts:
         raise UsageError(SAME_ROUNDS)
+
+
+def user_prior(form: Any, layout: FeatureLayout, actions: int, rounds: Fingerprint) -> Prior:
+    """The ``prior`` argument of a learner; a policy learned from ``rounds`` is refused."""
+    if isinstance(form, str):
+        if form in ("zero", "fitted"):
+            return Prior(np.zeros((actions, layout.size), dtype=np.float32), ZERO, layout)
+        raise UsageError(f"unknown prior {form!r}; use 'fitted', 'zero', an array of means, or a learned policy.")
+    description, learned_from = "means given by the user, fixed before these rounds", tuple[Fingerprint, ...]()
+    if isinstance(form, LearnedPolicy):
+        if rounds in form.learned_from:
+            raise UsageError(
+                "the prior was learned from the rounds to be certified, which voids the certificate; learn it from other "
+                "rounds, or use prior='fitted'."
+            )
+        if not isinstance(form.rule, GaussianRule) or form.features.names != layout.names:
+            raise UsageError("the prior must be a gaussian policy with the same contexts, in the same order.")
+        description = "a policy learned from other rounds"
+        learned_from, layout, form = form.learned_from, form.features, form.rule.means
+    means = as_single("the prior", form)
+    if means.shape != (actions, layout.size) or not np.isfinite(means).all():
+        raise UsageError(
+            f"the prior must have a finite mean for each of {actions} actions and {layout.size} features (one more per text "
+            f"context for unseen texts; the intercept comes last), but has shape {means.shape}."
+        )
+    return Prior(means, description, layout, learned_from)
 
 
 _PARAMETERS = tuple(inspect.signature(PolicyLearner.__init__).parameters)[1:]

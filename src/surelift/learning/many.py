@@ -1,7 +1,7 @@
 """Fit many learners with one call: similar problems are trained together, with the results of separate fits."""
 
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -44,28 +44,18 @@ def fit_many(
     def report(number: int) -> Any:
         return None if progress is None else lambda *epoch: progress(number, *epoch)
 
-    running = {
-        number: learner.steps(log, report(number))
-        for number, (learner, log) in enumerate(zip(learners, each, strict=True))
-    }
+    running = [learner.steps(log, report(k)) for k, (learner, log) in enumerate(zip(learners, each, strict=True))]
     # Reading and certifying are separate for each problem, and mostly release the GIL.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        waiting = _unfinished(running, pool.map(lambda steps: next(steps, None), running.values()))
-        while waiting:
+        problems = dict(enumerate(pool.map(lambda steps: next(steps, None), running)))
+        while waiting := {number: problem for number, problem in problems.items() if problem is not None}:
             learned = _train_all(waiting)
-            left = {number: running[number] for number in waiting}
-            waiting = _unfinished(left, pool.map(next_problem, left.values(), [learned[number] for number in left]))
+            steps = [running[number] for number in learned]
+            problems = dict(zip(learned, pool.map(next_problem, steps, learned.values()), strict=True))
     return list(learners)
 
 
-def _unfinished(
-    running: dict[int, Generator[LearningProblem, Parameters, None]], problems: Any
-) -> dict[int, LearningProblem]:
-    return {number: problem for number, problem in zip(running, problems, strict=True) if problem is not None}
-
-
 def _train_all(problems: dict[int, LearningProblem]) -> dict[int, Parameters]:
-    """Train problems of the same schedule together."""
     schedules: dict[Any, list[int]] = {}
     for number, problem in problems.items():
         schedules.setdefault(problem.schedule, []).append(number)

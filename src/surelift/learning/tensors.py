@@ -19,7 +19,7 @@ def namespace(values: Any) -> ModuleType:
 
 def like(values: Any, numbers: float | Sequence[float]) -> Any:
     """Constants as an array or tensor with the type and device of ``values``."""
-    if isinstance(values, np.ndarray | float | np.floating):
+    if namespace(values) is np:
         return np.asarray(numbers, dtype=np.float64)
     return _constant(numbers if isinstance(numbers, float) else tuple(numbers), values.dtype, values.device)
 
@@ -34,11 +34,9 @@ def _constant(numbers: float | tuple[float, ...], dtype: Any, device: Any) -> An
 
 def positions(values: Any) -> Any:
     """0, 1, ... along the first axis of ``values``."""
-    if isinstance(values, np.ndarray):
+    if namespace(values) is np:
         return np.arange(len(values))
-    import torch
-
-    return torch.arange(len(values), device=values.device)
+    return namespace(values).arange(len(values), device=values.device)
 
 
 def logged(matrix: Any, action: Any) -> Any:

@@ -13,12 +13,10 @@ from surelift.controls.model import RewardModel
 from surelift.controls.weights import overstated
 from surelift.errors import LogsError
 from surelift.learning.data.features import FeatureLayout
-from surelift.learning.data.survey import SUBJECT, split_batches
+from surelift.learning.data.survey import SUBJECT, checked_rounds, split_batches
 from surelift.learning.tensors import namespace
 from surelift.logs.batch import ROWS_PER_BATCH, Needs
-from surelift.logs.faults import refuse_faults
 from surelift.logs.logs import Logs
-from surelift.logs.rounds import Rounds
 from surelift.policies.policy import action_counts
 
 
@@ -45,7 +43,6 @@ class Examples:
             yield self.at(slice(start, start + size))
 
     def tensors(self, device: Any, *, double: bool = False) -> "Examples":
-        """As tensors in single precision, or in double."""
         import torch
 
         def tensor(array: Any) -> Any:
@@ -113,7 +110,6 @@ class Dataset:
             dataset._kept = Examples.concatenate(parts)
 
     def release(self) -> None:
-        """Free the memory of the rounds kept."""
         self._kept = None
 
     def kept(self, distinct: list[FloatArray]) -> Examples:
@@ -138,12 +134,9 @@ def _read(logs: Logs, datasets: Sequence[Dataset]) -> Iterator[tuple[int, Exampl
     for number, batches in groupby(split_batches(logs.batches(needs), cuts), itemgetter(0)):
         if number == len(datasets):
             break
-        part, rows = datasets[number].logs, 0
+        part = datasets[number].logs
         predictor = None if model is None else model.start(part)
-        for _, batch in batches:
-            rounds = Rounds(part, batch)
-            rows += rounds.size
-            refuse_faults(rounds.faults.tallies, rows=rows)
+        for rounds in checked_rounds(part, (batch for _, batch in batches)):
             if (action_counts(rounds) != actions).any():
                 raise LogsError(f"{SUBJECT} needs the same {actions} actions in every round, but their number varies.")
             logging, features = rounds.logging_shares, layout.encode(rounds.handed_on(layout.names))
@@ -159,8 +152,7 @@ def _read(logs: Logs, datasets: Sequence[Dataset]) -> Iterator[tuple[int, Exampl
 
 def _regrouped(parts: Iterator[Examples], size: int) -> Iterator[Examples]:
     """Chunks of this many rounds, however they arrive: learning must not depend on the row groups of a file."""
-    waiting: list[Examples] = []
-    count = 0
+    waiting, count = list[Examples](), 0
     for part in parts:
         waiting.append(part)
         count += len(part)

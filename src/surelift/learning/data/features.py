@@ -6,15 +6,17 @@ texts. A standardisation must not be found this way: it is fixed in advance, or 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from surelift.arrays import ArrowColumn, FloatArray
 from surelift.errors import LogsError, UsageError
 from surelift.logs.columns import decode, is_list, is_text, list_to_vectors, to_numbers
+from surelift.logs.logs import Logs
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +24,11 @@ class FeatureLayout:
     """Which features a row has, and in what order."""
 
     names: tuple[str, ...]
-    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """For each text context, the categories that have a feature."""
-    widths: Mapping[str, int] = field(default_factory=dict)
-    """For each list context, its length."""
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # the categories of each text context
+    widths: Mapping[str, int] = field(default_factory=dict)  # for each list context, its length
     intercept: bool = True
-    centre: tuple[float, ...] | None = None
-    """Subtracted from the numeric features, in order."""
-    scale: tuple[float, ...] | None = None
-    """Divides the numeric features, in order."""
+    centre: tuple[float, ...] | None = None  # subtracted from the numeric features, in order
+    scale: tuple[float, ...] | None = None  # divides the numeric features, in order
 
     @property
     def size(self) -> int:
@@ -72,7 +70,14 @@ class FeatureLayout:
 
     def _numbers(self, column: ArrowColumn, name: str) -> FloatArray:
         if is_list(column):
-            return _vectors(column, name, self.widths.get(name))
+            vectors, missing = list_to_vectors(column)
+            lengths = vectors.lengths
+            expected = self.widths.get(name, int(lengths[0]) if len(lengths) else 0)
+            if missing.any() or (lengths != expected).any() or not np.isfinite(vectors.values).all():
+                raise LogsError(
+                    f"context {name!r}: every round needs {expected} finite numbers, but some do not have them."
+                )
+            return vectors.values.reshape(len(lengths), expected)
         numbers = to_numbers(column, as_text=is_text(decode(column)))
         bad = numbers.null | numbers.not_numeric | ~np.isfinite(numbers.values)
         if bad.any():
@@ -85,20 +90,13 @@ class FeatureLayout:
         return numbers.values[:, None]
 
     def describe(self) -> dict[str, Any]:
-        return {
-            "names": list(self.names), "texts": {name: list(texts) for name, texts in self.texts.items()},
-            "widths": dict(self.widths), "intercept": self.intercept,
-            "centre": None if self.centre is None else list(self.centre),
-            "scale": None if self.scale is None else list(self.scale),
-        }  # fmt: skip
+        return asdict(self)
 
     @classmethod
     def from_description(cls, form: Mapping[str, Any]) -> "FeatureLayout":
-        centre, scale = form["centre"], form["scale"]
-        return cls(
-            tuple(form["names"]), {name: tuple(texts) for name, texts in form["texts"].items()}, dict(form["widths"]),
-            bool(form["intercept"]), None if centre is None else tuple(centre), None if scale is None else tuple(scale),
-        )  # fmt: skip
+        centre, scale = (None if form[name] is None else tuple(form[name]) for name in ("centre", "scale"))
+        texts = {name: tuple(texts) for name, texts in form["texts"].items()}
+        return cls(tuple(form["names"]), texts, dict(form["widths"]), bool(form["intercept"]), centre, scale)
 
 
 def _encode_text(column: ArrowColumn, texts: Sequence[str], out: npt.NDArray[np.float32]) -> None:
@@ -122,10 +120,46 @@ def _to_single(values: FloatArray, out: npt.NDArray[np.float32], rows: int = 409
     return fits
 
 
-def _vectors(column: ArrowColumn, name: str, width: int | None) -> FloatArray:
-    vectors, missing = list_to_vectors(column)
-    lengths = vectors.lengths
-    expected = width if width is not None else int(lengths[0]) if len(lengths) else 0
-    if missing.any() or (lengths != expected).any() or not np.isfinite(vectors.values).all():
-        raise LogsError(f"context {name!r}: every round needs {expected} finite numbers, but some do not have them.")
-    return vectors.values.reshape(len(lengths), expected)
+def as_table(contexts: Any, names: Sequence[str] | None = None) -> pa.Table:
+    """A frame with these columns, or a matrix with as many; columns without names become x0, x1, ..."""
+    if isinstance(contexts, pa.Table | pa.RecordBatch):
+        return contexts
+    import narwhals as nw
+
+    try:
+        if isinstance(contexts, Mapping):
+            return pa.table(dict(contexts))
+        if hasattr(contexts, "columns"):
+            return nw.from_native(contexts, eager_only=True).to_arrow()
+        matrix = np.asarray(contexts)
+        matrix = matrix[:, None] if matrix.ndim == 1 else matrix
+        if matrix.ndim != 2 or matrix.dtype.kind not in "fiub" or (names is not None and matrix.shape[1] != len(names)):
+            width = "" if names is None else f" with {len(names)} columns"
+            raise UsageError(
+                f"contexts must be a frame or a numeric matrix{width}, but have shape {matrix.shape} and type "
+                f"{matrix.dtype}."
+            )
+        columns = [f"x{k}" for k in range(matrix.shape[1])] if names is None else names
+        return pa.table({name: matrix[:, k] for k, name in enumerate(columns)})
+    except (pa.ArrowException, nw.exceptions.NarwhalsError, TypeError) as error:
+        raise UsageError(f"the contexts cannot be read as a table: {error}") from error
+
+
+def as_logs(contexts: Any, columns: Mapping[str, Any], reward_range: tuple[float, float]) -> Logs:
+    """The logs to learn from: ``contexts`` if they are Logs, else contexts with these columns beside them."""
+    if isinstance(contexts, Logs):
+        if columns or tuple(reward_range) != (0, 1):
+            raise UsageError(f"{next(iter(columns), 'reward_range')}= is already declared by the logs; remove it.")
+        return contexts
+    if contexts is None or isinstance(contexts, str):
+        raise UsageError("contexts must be Logs, a frame or a matrix. To learn from a file, pass Logs(path, ...).")
+    table, labels = as_table(contexts), {name: columns[name] for name in ("actions", "action_count") if name in columns}
+    arrays = {name: column for name, column in columns.items() if name not in labels}
+    clash = [name for name in arrays if name in table.column_names]
+    if clash:
+        raise UsageError(f"the contexts have a column {clash[0]!r}, which is also an argument of fit; rename it.")
+    if "logging" in arrays:
+        arrays["logging"] = np.asarray(arrays["logging"])
+    features = {name: table[name] for name in table.column_names}
+    named: dict[str, Any] = {name: name for name in arrays}
+    return Logs({**features, **arrays}, contexts=list(features), reward_range=reward_range, **named, **labels)

@@ -21,14 +21,18 @@ from surelift.logs.rounds import Rounds
 from surelift.policies.policy import action_counts, require_action, require_action_count
 from surelift.statistics.decided import decided_hashes
 
+SUBJECT = "a policy to learn"
+
 
 class FeatureSurvey:
-    """Finds which contexts are text, and their categories."""
+    """Finds which contexts are text, and their categories; and the mean and deviation of numeric features, on request."""
 
     def __init__(self, names: Sequence[str], *, intercept: bool, most: int = 10_000) -> None:
         self._names, self._intercept, self._most = tuple(names), intercept, most
         self._texts: dict[str, dict[str, None]] = {}
         self._widths: dict[str, int] = {}
+        self._numeric = FeatureLayout((), intercept=False)
+        self._count, self._mean, self._squares = 0, np.zeros(0), np.zeros(0)
 
     def update(self, table: Any) -> None:
         for name in self._names:
@@ -44,29 +48,12 @@ class FeatureSurvey:
                         "drop it, or group its values."
                     )
 
-    def layout(self) -> FeatureLayout:
-        texts = {name: tuple(sorted(texts)) for name, texts in self._texts.items()}
-        return FeatureLayout(self._names, texts, dict(self._widths), self._intercept)
-
-    def numeric(self) -> FeatureLayout:
-        """The layout of the numeric contexts alone."""
-        names = tuple(name for name in self._names if name not in self._texts)
-        return FeatureLayout(names, {}, dict(self._widths), intercept=False)
-
-
-class Standardizer:
-    """Mean and standard deviation of every numeric feature, updated batch by batch."""
-
-    def __init__(self) -> None:
-        self._numeric = FeatureLayout((), intercept=False)
-        self._count, self._mean, self._squares = 0, np.zeros(0), np.zeros(0)
-
-    def update(self, table: Any, numeric: FeatureLayout) -> None:
-        """``numeric`` may lose a context that turned out to be text."""
-        self._keep_only(numeric)
-        if not numeric.size:
+    def standardise(self, table: Any) -> None:
+        """Standardise by these rounds too, after ``update``."""
+        self._keep_numeric()
+        if not self._numeric.size:
             return
-        values = numeric.encode(table).astype(np.float64)
+        values = self._numeric.encode(table).astype(np.float64)
         # Chan et al. (1983): merges the sums of two parts without cancellation.
         count, mean = len(values), values.mean(axis=0)
         gap = mean - self._mean
@@ -74,35 +61,32 @@ class Standardizer:
         self._mean += gap * (count / (self._count + count))
         self._count += count
 
-    def _keep_only(self, numeric: FeatureLayout) -> None:
+    def _keep_numeric(self) -> None:
+        """Drop the sums of a context that turned out to be text."""
+        old, names = self._numeric, tuple(name for name in self._names if name not in self._texts)
+        self._numeric = FeatureLayout(names, {}, dict(self._widths), intercept=False)
         if not self._count:
-            self._mean, self._squares = np.zeros(numeric.size), np.zeros(numeric.size)
-        elif numeric.names != self._numeric.names:
-            old = self._numeric
-            keep = np.concatenate([np.full(old.width(name), name in numeric.names) for name in old.names])
+            self._mean, self._squares = np.zeros(self._numeric.size), np.zeros(self._numeric.size)
+        elif names != old.names:
+            keep = np.concatenate([np.full(old.width(name), name in names) for name in old.names])
             self._mean, self._squares = self._mean[keep], self._squares[keep]
-        self._numeric = numeric
 
-    def standardised(self, survey: FeatureSurvey) -> FeatureLayout:
-        """The surveyed layout, standardised by these rounds."""
-        self._keep_only(survey.numeric())
-        if not self._numeric.size:
-            return survey.layout()
-        deviation = np.sqrt(self._squares / max(self._count, 1))
+    def layout(self) -> FeatureLayout:
+        texts = {name: tuple(sorted(texts)) for name, texts in self._texts.items()}
+        layout = FeatureLayout(self._names, texts, dict(self._widths), self._intercept)
+        self._keep_numeric()
+        if not self._count or not self._numeric.size:
+            return layout
+        deviation = np.sqrt(self._squares / self._count)
         scale = np.where(deviation > 0.0, deviation, 1.0)
-        return replace(survey.layout(), centre=tuple(self._mean.tolist()), scale=tuple(scale.tolist()))
-
-
-SUBJECT = "a policy to learn"
+        return replace(layout, centre=tuple(self._mean.tolist()), scale=tuple(scale.tolist()))
 
 
 class LogSurvey(NamedTuple):
     layout: FeatureLayout
     actions: int
-    decisions: tuple[Fingerprint, ...]
-    """For each part of the logs, the fingerprint of rewards, propensities and actions."""
-    contents: tuple[Fingerprint, ...]
-    """For each part, the fingerprint of the contexts too."""
+    decisions: tuple[Fingerprint, ...]  # for each part of the logs, that of rewards, propensities and actions
+    contents: tuple[Fingerprint, ...]  # for each part, the fingerprint of the contexts too
 
     @property
     def all_decisions(self) -> Fingerprint:
@@ -122,14 +106,18 @@ def survey(
     """
     require_learnable(logs)
     contexts = logs.declaration.contexts or ()
-    features, standardizer = FeatureSurvey(contexts, intercept=intercept), Standardizer()
+    features = FeatureSurvey(contexts, intercept=intercept)
     decisions, contents = ([Fingerprint()] * (len(cuts) + 1) for _ in range(2))
     counts, rows = set[int](), 0
     invalid: Mapping[Fault, Tally] = {}
     for part, batch in split_batches(logs.batches(Needs(handed_on=contexts)), cuts):
         rounds = Rounds(logs, batch)
         table = rounds.handed_on(contexts)
-        _check_numbers(rounds, table)
+        for name in table.column_names:
+            if not is_list(table[name]) and not is_text(decode(table[name])):
+                numbers = rounds.plain_numbers(name)
+                rounds.refuse(f"context {name!r}", faults.NULL, numbers.null, None)
+                rounds.check_finite(numbers.values, f"context {name!r}", besides=numbers.null)
         rows += rounds.size
         invalid = merge_tallies(invalid, rounds.faults.tallies)
         if rounds.faults.tallies:
@@ -137,7 +125,7 @@ def survey(
         if part == 0 or not first_part_only:
             features.update(table)
         if part == 0 and standardise:
-            standardizer.update(table, features.numeric())
+            features.standardise(table)
         counts |= set(np.unique(action_counts(rounds)).astype(int).tolist())
         decisions[part] += decided_hashes(rounds).fingerprint()
         contents[part] += fingerprint_of_all(rounds, contexts)
@@ -148,16 +136,7 @@ def survey(
         raise LogsError(
             f"{SUBJECT} needs the same actions in every round, but their number varies: {sorted(counts)[:5]}."
         )
-    layout = standardizer.standardised(features) if standardise else features.layout()
-    return LogSurvey(layout, counts.pop(), tuple(decisions), tuple(contents))
-
-
-def _check_numbers(rounds: Rounds, table: Any) -> None:
-    for name in table.column_names:
-        if not is_list(table[name]) and not is_text(decode(table[name])):
-            numbers = rounds.plain_numbers(name)
-            rounds.refuse(f"context {name!r}", faults.NULL, numbers.null, None)
-            rounds.check_finite(numbers.values, f"context {name!r}", besides=numbers.null)
+    return LogSurvey(features.layout(), counts.pop(), tuple(decisions), tuple(contents))
 
 
 def require_learnable(logs: Logs) -> None:
@@ -184,17 +163,18 @@ def split_batches(batches: Iterable[Batch], cuts: Sequence[int]) -> Iterator[tup
 
 def decision_fingerprint(logs: Logs) -> Fingerprint:
     """Of rewards, propensities and actions as logged, so that a different declaration does not hide the same rounds."""
-    return sum((decided_hashes(rounds).fingerprint() for rounds in _checked_rounds(logs)), Fingerprint())
+    every = checked_rounds(logs, logs.batches(Needs()))
+    return sum((decided_hashes(rounds).fingerprint() for rounds in every), Fingerprint())
 
 
 def full_fingerprint(logs: Logs, contexts: Sequence[str]) -> Fingerprint:
-    """Of the declared columns and the contexts."""
-    return sum((fingerprint_of_all(rounds, contexts) for rounds in _checked_rounds(logs, contexts)), Fingerprint())
+    batches = logs.batches(Needs(handed_on=tuple(contexts)))
+    return sum((fingerprint_of_all(rounds, contexts) for rounds in checked_rounds(logs, batches)), Fingerprint())
 
 
-def _checked_rounds(logs: Logs, contexts: Sequence[str] = ()) -> Iterator[Rounds]:
+def checked_rounds(logs: Logs, batches: Iterable[Batch]) -> Iterator[Rounds]:
     rows = 0
-    for batch in logs.batches(Needs(handed_on=tuple(contexts))):
+    for batch in batches:
         rounds = Rounds(logs, batch)
         rows += rounds.size
         refuse_faults(rounds.faults.tallies, rows=rows)

@@ -82,23 +82,20 @@ def newton_root(ahead: Any, rate: Any, *, rounds: int, floor: float, steps: int 
     """
     import torch
 
+    def excess_and_slope(mean: Any) -> tuple[Any, Any]:
+        """The mixture's log wealth above the threshold at ``mean``, and minus its derivative there."""
+        growth = rate * mean[..., None]
+        exponents = ahead - rounds * torch.log1p(growth)
+        slope = rounds * (torch.softmax(exponents, -1) * rate / (1.0 + growth)).sum(-1)
+        return torch.logsumexp(exponents, -1), slope
+
     with torch.no_grad():
         mean = torch.amax(torch.expm1(ahead / rounds) / rate, -1).clamp_min(floor)
         for _ in range(steps - 1):
-            excess, slope = _excess_and_slope(ahead, rate, mean, rounds)
+            excess, slope = excess_and_slope(mean)
             mean = mean + (excess / slope).clamp_min(0.0)
-    excess, slope = _excess_and_slope(ahead, rate, mean, rounds)
+    excess, slope = excess_and_slope(mean)
     return mean + excess / slope.detach()
-
-
-def _excess_and_slope(ahead: Any, rate: Any, mean: Any, rounds: int) -> tuple[Any, Any]:
-    """The mixture's log wealth above the threshold at ``mean``, and minus its derivative there."""
-    import torch
-
-    growth = rate * mean[..., None]
-    exponents = ahead - rounds * torch.log1p(growth)
-    slope = rounds * (torch.softmax(exponents, -1) * rate / (1.0 + growth)).sum(-1)
-    return torch.logsumexp(exponents, -1), slope
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""PAC-Bayes objectives: lower bounds on the value of a randomised policy that hold for all such policies at once.
+"""What a learner maximises: a certified lower bound (PAC-Bayes), or a plain off-policy estimate.
 
 A randomised policy draws a rule theta from Q and follows it, so that p_i(a) is the share of rules that take action a in
 round i. Every bound here is a function of a few sums that are linear in these shares, and of the divergence KL(Q || P)
@@ -6,45 +6,36 @@ from a prior P fixed before the rounds were seen. One definition serves NumPy, f
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from surelift.learning.data.dataset import Examples
+from surelift.learning.tensors import namespace, positions
 
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
-    """The contribution of a round to each sum: ``own`` for the logged action and ``others``, or ``every`` action's.
-
-    ``fixed`` is added whatever the policy.
-    """
+    """The contribution of a round to each sum: ``own`` for the logged action and ``others``, or ``every`` action's."""
 
     own: Any = None  # (rounds, sums)
     others: Any = None  # (rounds, sums)
     every: Any = None  # (rounds, actions, sums)
-    fixed: Any = None  # (rounds,)
+    fixed: Any = None  # (rounds,), added whatever the policy
 
 
 class Objective(Protocol):
     signs: ClassVar[tuple[float, ...]]
     """Whether the bound rises (1) or falls (-1) with a sum: one sign for all sums, or one for each."""
 
-    every_action: ClassVar[bool]
-    """Whether it needs the probabilities of every action, the policy's and production's."""
+    every_action: ClassVar[bool]  # whether it needs the probabilities of every action, the policy's and production's
 
     @property
-    def paired(self) -> bool:
-        """Whether it bounds the improvement over production, or else the value."""
-        ...
+    def paired(self) -> bool: ...  # whether it bounds the improvement over production, or else the value
 
     @property
-    def any_looks(self) -> bool:
-        """Whether the bound holds at any number of rounds, or only at one fixed in advance."""
-        ...
+    def any_looks(self) -> bool: ...  # whether it holds at any number of rounds, or only at one fixed in advance
 
     @property
-    def sums(self) -> int:
-        """The number of sums."""
-        ...
+    def sums(self) -> int: ...
 
     def coefficients(self, examples: Examples) -> Coefficients: ...
 
@@ -53,7 +44,6 @@ class Objective(Protocol):
 
         The last axis of ``sums`` is that of the sums; tensors may have an axis of problems before it, as ``divergence``.
         """
-        ...
 
 
 def sums_of(coefficients: Coefficients, probabilities: Any, *, problems: int | None = None) -> Any:
@@ -80,3 +70,45 @@ def sizes_of(coefficients: Coefficients) -> Any:
     """The largest error of each sum per unit of error in the probabilities."""
     parts = (coefficients.own, coefficients.others, coefficients.every)
     return sum(abs(part).reshape(-1, part.shape[-1]).sum(axis=0) for part in parts if part is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainEstimate:
+    """An estimate of the value of any differentiable policy, from its probabilities in a batch of rounds.
+
+    Logarithmic smoothing is the paper's Equation 23, the mean of log(1 + lambda w r)/lambda. Its form linear in the policy p
+    is the mean of p log(1 + lambda r/q)/lambda.
+    """
+
+    kind: Literal["logarithmic-smoothing", "ips", "snips", "doubly-robust"]
+    smoothing: float = 0.0
+    linear: bool = False  # whether only r/q is smoothed, so that the estimate is linear in the policy
+
+    @property
+    def every_action(self) -> bool:
+        return self.kind == "doubly-robust"
+
+    @property
+    def sums(self) -> int:
+        return 2 if self.kind == "snips" else 1
+
+    def terms(self, examples: Examples, probabilities: Any) -> Any:
+        """The terms of each round, (rounds, sums), from the probability of the logged action or of every action."""
+        xp = namespace(examples.reward)
+        if self.kind == "doubly-robust":
+            rows = positions(examples.action)
+            weight = probabilities[rows, examples.action] / examples.propensity
+            residual = examples.reward - examples.predicted[rows, examples.action]
+            return ((probabilities * examples.predicted).sum(1) + weight * residual)[:, None]
+        if self.linear and self.kind == "logarithmic-smoothing":
+            smoothed = xp.log1p(self.smoothing * examples.reward / examples.propensity) / self.smoothing
+            return (probabilities * smoothed)[:, None]
+        weight = probabilities / examples.propensity
+        if self.kind == "logarithmic-smoothing":
+            return (xp.log1p(self.smoothing * weight * examples.reward) / self.smoothing)[:, None]
+        if self.kind == "snips":
+            return xp.stack((weight * examples.reward, weight), -1)
+        return (weight * examples.reward)[:, None]
+
+    def estimate(self, sums: Any, *, rounds: int) -> Any:
+        return sums[..., 0] / (sums[..., 1] if self.kind == "snips" else rounds)

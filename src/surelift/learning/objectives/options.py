@@ -14,8 +14,7 @@ from surelift.learning.data.dataset import Dataset
 from surelift.learning.objectives import logarithmic_smoothing as smoothed
 from surelift.learning.objectives import rivals
 from surelift.learning.objectives.logarithmic_smoothing import controlled_parts, plain_parts
-from surelift.learning.objectives.objective import Objective
-from surelift.learning.objectives.plain import PlainEstimate
+from surelift.learning.objectives.objective import Objective, PlainEstimate
 
 # The paper's "discretised space of size 100", fixed before any data was seen.
 PAPER = tuple(np.geomspace(1e-4, 10.0, 100).tolist())
@@ -94,7 +93,7 @@ class ObjectiveOptions:
                 return rivals.ClippingObjective(lambdas, clip)
             case "clipping-with-baseline":
                 baseline = share("baseline", 0.5 if self.baseline is None else self.baseline)
-                return rivals.ClippingObjective(lambdas, clip, baseline)
+                return rivals.ClippingObjective(lambdas, clip, baseline=baseline)
             case "exponential-smoothing":
                 alpha = 1.0 - 1.0 / actions if self.alpha is None else share("alpha", self.alpha)
                 return rivals.ExponentialSmoothingObjective(lambdas, alpha)

@@ -5,7 +5,7 @@ number of rounds fixed in advance; the first is never above logarithmic smoothin
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +20,7 @@ class RivalObjective:
     """By default with two sums: a mean, and a second moment that lowers the bound."""
 
     smoothings: tuple[float, ...]
+    baseline: float = field(default=0.0, kw_only=True)
     paired: ClassVar[bool] = False
     any_looks: ClassVar[bool] = False
     every_action: ClassVar[bool] = True
@@ -28,6 +29,19 @@ class RivalObjective:
     @property
     def sums(self) -> int:
         return 2
+
+    def bound(self, sums: Any, divergence: Any, *, rounds: int, delta: float) -> Any:
+        """The mean minus sqrt((KL + log(4 sqrt(n)/delta))/(2n)) + (KL + log(2/delta))/(lambda n), and the second moment."""
+        xp, smoothing = namespace(sums), like(sums, self.smoothings)
+        divergence, delta = divergence[..., None], delta / len(self.smoothings)
+        penalty = xp.sqrt((divergence + math.log(4.0 * math.sqrt(rounds) / delta)) / (2.0 * rounds))
+        penalty = penalty + (divergence + math.log(2.0 / delta)) / (smoothing * rounds)
+        mean, second = sums[..., :1] / rounds, sums[..., 1:] / rounds
+        return xp.amax(self.baseline + mean - penalty - self.factor(smoothing) * second, -1)
+
+    def factor(self, smoothing: Any) -> Any:
+        """What the second moment counts, for every smoothing."""
+        return smoothing / 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +66,11 @@ class ImplicitExplorationObjective(RivalObjective):
         return len(self.smoothings)
 
 
-def _penalty(divergence: Any, smoothing: Any, *, rounds: int, delta: float) -> Any:
-    """sqrt((KL + log(4 sqrt(n)/delta))/(2n)) + (KL + log(2/delta))/(lambda n), for every smoothing."""
-    xp, divergence = namespace(smoothing), divergence[..., None]
-    spread = xp.sqrt((divergence + math.log(4.0 * math.sqrt(rounds) / delta)) / (2.0 * rounds))
-    return spread + (divergence + math.log(2.0 / delta)) / (smoothing * rounds)
-
-
-def _growth(u: Any) -> Any:
-    """(e^u - 1 - u)/u^2. The exponent is capped at 600, far beyond any useful bound, to avoid infinities."""
-    u = u.clip(None, 600.0) if namespace(u) is np else u.clamp(max=600.0)
-    return (namespace(u).expm1(u) - u) / (u * u)
-
-
 @dataclass(frozen=True, slots=True)
 class ClippingObjective(RivalObjective):
     """cIPS and, with a baseline other than 0, cvcIPS: the paper's xi is minus ``baseline``, its tau ``clip``."""
 
     clip: float
-    baseline: float = 0.0
 
     def coefficients(self, examples: Examples) -> Coefficients:
         xp = namespace(examples.reward)
@@ -81,13 +81,12 @@ class ClippingObjective(RivalObjective):
         mean[rows, action] += (examples.reward - self.baseline) / kept
         return Coefficients(every=xp.stack((mean, examples.logging / (clipped * clipped)), -1))
 
-    def bound(self, sums: Any, divergence: Any, *, rounds: int, delta: float) -> Any:
-        smoothing = like(sums, self.smoothings)
+    def factor(self, smoothing: Any) -> Any:
         xi = -self.baseline
-        spread = max(xi * xi, (1.0 + xi) ** 2) * smoothing * _growth(smoothing * ((1.0 + xi) / self.clip - xi))
-        penalty = _penalty(divergence, smoothing, rounds=rounds, delta=delta / len(self.smoothings))
-        mean, second = sums[..., :1] / rounds, sums[..., 1:] / rounds
-        return namespace(sums).amax(self.baseline + mean - penalty - spread * second, -1)
+        u = smoothing * ((1.0 + xi) / self.clip - xi)
+        # (e^u - 1 - u)/u^2, with the exponent capped at 600, far beyond any useful bound, to avoid infinities.
+        u = u.clip(None, 600.0) if namespace(u) is np else u.clamp(max=600.0)
+        return max(xi * xi, (1.0 + xi) ** 2) * smoothing * ((namespace(u).expm1(u) - u) / (u * u))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +104,3 @@ class ExponentialSmoothingObjective(RivalObjective):
         mean[rows, examples.action] += ratio
         spread[rows, examples.action] += ratio * ratio
         return Coefficients(every=xp.stack((mean, spread), -1))
-
-    def bound(self, sums: Any, divergence: Any, *, rounds: int, delta: float) -> Any:
-        smoothing = like(sums, self.smoothings)
-        penalty = _penalty(divergence, smoothing, rounds=rounds, delta=delta / len(self.smoothings))
-        mean, second = sums[..., :1] / rounds, sums[..., 1:] / rounds
-        return namespace(sums).amax(mean - penalty - smoothing / 2.0 * second, -1)

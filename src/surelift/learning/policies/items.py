@@ -29,6 +29,7 @@ from surelift.errors import UsageError, whole
 from surelift.learning.policies.rules import Single, as_single
 
 _LINKS, _BREADTH = 32, 64
+_CONTINUE = 0.5  # the probability of adding another term to the series
 
 
 class ItemIndex:
@@ -42,7 +43,6 @@ class ItemIndex:
                 "a softmax over many items needs faiss, which is not installed. Run: pip install 'surelift[learn]'"
             ) from error
         self._index: Any = faiss.IndexHNSWFlat(embeddings.shape[1], _LINKS, faiss.METRIC_INNER_PRODUCT)
-        self._index.hnsw.efSearch = _BREADTH
         self._index.add(embeddings)
 
     def nearest(self, queries: Tensor, count: int) -> Tensor:
@@ -50,10 +50,6 @@ class ItemIndex:
         self._index.hnsw.efSearch = max(_BREADTH, count)
         _, items = self._index.search(np.ascontiguousarray(queries.cpu().numpy(), dtype=np.float32), count)
         return torch.from_numpy(np.sort(items, axis=1)).to(queries.device)
-
-
-_CONTINUE = 0.5
-"""The probability of adding another term to the series."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,10 +72,7 @@ class ItemSoftmax:
         for name, shape in (("embeddings", "(items, columns)"), ("start", "(columns, features)")):
             if name == "start" and self.start is None:
                 continue
-            try:
-                numbers = as_single(getattr(self, name))
-            except (TypeError, ValueError, RuntimeError) as error:
-                raise UsageError(f"{name} cannot be read as numbers: {error}") from error
+            numbers = as_single(name, getattr(self, name))
             if numbers.ndim != 2 or not numbers.size or not np.isfinite(numbers).all():
                 raise UsageError(f"{name} must be finite numbers of shape {shape}, but have shape {numbers.shape}.")
             object.__setattr__(self, name, numbers)
@@ -95,8 +88,7 @@ class ItemSoftmax:
                 f"start must have shape ({columns}, {features}), for the columns of the embeddings and the features "
                 f"(intercept last), but has shape {self.start.shape}."
             )
-        weights: Single = self.start
-        return weights
+        return np.asarray(self.start)
 
 
 class RetrievedItems(NamedTuple):
@@ -131,9 +123,7 @@ class SampledSoftmax(nn.Module):
         super().__init__()
         self.weights = nn.Parameter(torch.from_numpy(weights.copy()))  # (columns, features)
         self.register_buffer("items", torch.from_numpy(form.embeddings), persistent=False)
-        count = len(form.embeddings)
-        self._draws = form.draws
-        self._exact = count <= form.retrieved + form.draws
+        self._draws, self._exact = form.draws, len(form.embeddings) <= form.retrieved + form.draws
         if self._exact:
             return
         # Only distinct embeddings are indexed: a graph search gets stuck among many equal ones.
@@ -156,7 +146,10 @@ class SampledSoftmax(nn.Module):
             return torch.softmax(query @ self.items.T, dim=1).gather(1, action[:, None])[:, 0]
         with torch.no_grad():
             if not self.training:
-                return self._approximate(query.double(), action).to(query.dtype)
+                # For early stopping: slightly biased, but between 0 and 1.
+                near = self._retrieve(query.double(), action)
+                drawn = self._drawn(query.double(), near, 16 * self._draws)
+                return (near.own_share / (near.known + drawn.total)).to(query.dtype)
             probability, slope = self._estimated(query.double(), action)
         along = (query * slope.to(query.dtype)).sum(1)
         return probability.to(query.dtype) + (along - along.detach())
@@ -171,23 +164,16 @@ class SampledSoftmax(nn.Module):
         likely = near.own_share * once
         return likely, likely[:, None] * (near.own - again[:, None] * sums)
 
-    def _approximate(self, query: Tensor, action: Tensor) -> Tensor:
-        """The probability of the logged items, for early stopping: slightly biased, but between 0 and 1."""
-        near = self._retrieve(query, action)
-        drawn = self._drawn(query, near, 16 * self._draws)
-        return near.own_share / (near.known + drawn.total)
-
     def _retrieve(self, query: Tensor, action: Tensor) -> RetrievedItems:
         own_kind = self.kind[action]
         kinds = self._index.nearest(query, self._retrieved)
         kinds = torch.cat([kinds.masked_fill(kinds == own_kind[:, None], -1), own_kind[:, None]], 1).sort(1).values
         embeddings = self.kinds[kinds.clamp_min(0)].double()
         scores = torch.einsum("rkc,rc->rk", embeddings, query).masked_fill_(kinds < 0, -math.inf)
-        own = self.kinds[own_kind].double()
-        own_score = (own * query).sum(1)
-        top = scores.amax(1)
+        own, top = self.kinds[own_kind].double(), scores.amax(1)
+        own_share = torch.exp((own * query).sum(1) - top)
         shares = self.multiplicity[kinds.clamp_min(0)] * torch.exp(scores - top[:, None])
-        return RetrievedItems(kinds, embeddings, shares, shares.sum(1), own, torch.exp(own_score - top), top)
+        return RetrievedItems(kinds, embeddings, shares, shares.sum(1), own, own_share, top)
 
     def _inverse(self, query: Tensor, near: RetrievedItems, first: DrawnItems) -> Tensor:
         """An unbiased estimate of 1/Z, from draws of its own."""
@@ -215,8 +201,5 @@ class SampledSoftmax(nn.Module):
         retrieved = near.kinds.gather(1, position.clamp_max(near.kinds.shape[1] - 1))
         shares.masked_fill_(retrieved == kind, 0.0)
         scale = len(self.items) / draws
-        return DrawnItems(
-            scale * shares.sum(1),
-            scale * scale * draws * shares.var(1, correction=0),
-            scale * (shares @ embedding) if embeddings else None,
-        )
+        variance = scale * scale * draws * shares.var(1, correction=0)
+        return DrawnItems(scale * shares.sum(1), variance, scale * (shares @ embedding) if embeddings else None)

@@ -6,16 +6,20 @@ several problems: the rows then hold as many of each, one problem after the othe
 """
 
 import copy
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from surelift.errors import UsageError
-from surelift.learning.policies import quadrature_torch
+from surelift.learning.policies import quadrature
 from surelift.learning.policies.items import ItemSoftmax, SampledSoftmax
+from surelift.learning.policies.quadrature import TRAINING, Quadrature
 from surelift.learning.policies.rules import ItemRule, ModuleRule, Rule, SoftmaxRule
+from surelift.learning.tensors import like
 
 Parameters = dict[str, Tensor]
 Covariance = Literal["shared", "diagonal"]
@@ -27,27 +31,26 @@ class LinearGaussian(nn.Module):
     The deviation is shared by all weights, or one per feature. The prior has deviation 1.
     """
 
+    prior: Tensor  # (problems, actions, features)
+    free: Tensor  # (features,), 0 for the features of unseen texts, which keep the prior's deviation of 1
+
     def __init__(self, prior: Tensor, covariance: Covariance = "shared", *, unseen: Sequence[int] = ()) -> None:
         super().__init__()
         prior = prior[None] if prior.ndim == 2 else prior
         problems, _, features = prior.shape
-        self.register_buffer("prior", prior.detach().clone())  # (problems, actions, features)
-        free = torch.ones(features, dtype=prior.dtype)
-        free[list(unseen)] = 0.0
-        # The features for unseen texts keep the prior's deviation of 1.
-        self.register_buffer("free", free)
+        self.register_buffer("prior", prior.detach().clone())
+        self.register_buffer("free", torch.ones(features, dtype=prior.dtype))
+        self.free[list(unseen)] = 0.0
         self.layout = (covariance, tuple(unseen), tuple(prior.shape[1:]))
         self.means = nn.Parameter(prior.detach().clone())
-        self.log_deviation = nn.Parameter(
-            torch.zeros(problems, 1 if covariance == "shared" else features, dtype=prior.dtype)
-        )
+        width = 1 if covariance == "shared" else features
+        self.log_deviation = nn.Parameter(torch.zeros(problems, width, dtype=prior.dtype))
 
     @classmethod
     def stacked(cls, several: Sequence["LinearGaussian"]) -> "LinearGaussian":
         """Untrained policies of the same layout as one module."""
         covariance, unseen, _ = several[0].layout
-        priors: list[Any] = [policy.prior for policy in several]
-        return cls(torch.cat(priors), covariance, unseen=unseen)
+        return cls(torch.cat([policy.prior for policy in several]), covariance, unseen=unseen)
 
     def parameters_of(self, problem: int) -> dict[str, Tensor]:
         """The parameters of one problem, on the CPU."""
@@ -55,29 +58,23 @@ class LinearGaussian(nn.Module):
         return {name: tensor.detach().cpu().clone() for name, tensor in parameters.items()}
 
     def logged(self, features: Tensor, action: Tensor) -> Tensor:
-        return quadrature_torch.logged_probability(self._standardised(features), action)
+        return logged_probability(self._standardised(features), action)
 
     def every(self, features: Tensor) -> Tensor:
-        return quadrature_torch.all_probabilities(self._standardised(features))
+        return all_probabilities(self._standardised(features))
 
     def divergence(self) -> Tensor:
-        prior: Any = self.prior
-        moved = ((self.means - prior) ** 2).sum((1, 2))
+        moved = ((self.means - self.prior) ** 2).sum((1, 2))
         spread = torch.expm1(2.0 * self.log_deviation) - 2.0 * self.log_deviation
-        free: Any = self.free
-        divergence: Tensor = 0.5 * (moved + prior.shape[1] * (free * spread).sum(1))
-        return divergence
+        return 0.5 * (moved + self.prior.shape[1] * (self.free * spread).sum(1))
 
     def deviation(self) -> Tensor:
-        """The deviation of every problem and feature."""
-        free: Any = self.free
-        return torch.exp(free * self.log_deviation)
+        return torch.exp(self.free * self.log_deviation)
 
     def _standardised(self, features: Tensor) -> Tensor:
         """Scores divided by their standard deviation, which is the same for all actions of a row; 0 where it is 0."""
         problems, actions, size = self.means.shape
-        rows = features.view(problems, -1, size)
-        covariance, unseen, _ = self.layout
+        rows, (covariance, unseen, _) = features.view(problems, -1, size), self.layout
         if covariance == "shared" and not unseen:
             spread = torch.exp(self.log_deviation) * torch.linalg.vector_norm(rows, dim=2)
         else:
@@ -132,17 +129,94 @@ def build_policy(form: Any, features: int, actions: int) -> tuple[nn.Module, Cal
 
 
 def _check_module(module: nn.Module, features: int, actions: int) -> None:
+    device = next((parameter.device for parameter in module.parameters() if parameter.requires_grad), None)
+    if device is None:
+        raise UsageError("the module has no parameters to learn.")
     try:
-        device = next((parameter.device for parameter in module.parameters() if parameter.requires_grad), None)
-        if device is None:
-            raise UsageError("the module has no parameters to learn.")
         with torch.no_grad():
             shape = tuple(module.eval()(torch.zeros(2, features, device=device)).shape)
-    except UsageError:
-        raise
     except Exception as error:
         raise UsageError(f"the module does not accept {features} features: {error!r}") from error
     if shape != (2, actions):
         raise UsageError(
             f"the module must return scores of shape (2, {actions}) for 2 rows of {features} features, not {shape}."
         )
+
+
+def logged_probability(standardised: Tensor, action: Tensor, rule: Quadrature = TRAINING) -> Tensor:
+    """The probability of one action per row, (rows,), from standardised scores, (rows, actions), differentiable.
+
+    By the compiled loops on the CPU, by torch's log_ndtr elsewhere.
+    """
+    if standardised.device.type == "cpu":
+        probability: Tensor = _Logged.apply(standardised, action, rule)  # type: ignore[no-untyped-call]
+        return probability
+    return all_probabilities(standardised, rule).gather(1, action[:, None])[:, 0]
+
+
+def all_probabilities(standardised: Tensor, rule: Quadrature = TRAINING) -> Tensor:
+    """The probability of every action, (rows, actions), from standardised scores."""
+    if standardised.device.type == "cpu":
+        probabilities: Tensor = _All.apply(standardised, rule)  # type: ignore[no-untyped-call]
+        return probabilities
+    return by_log_ndtr(standardised, rule)
+
+
+def by_log_ndtr(standardised: Tensor, rule: Quadrature = TRAINING) -> Tensor:
+    """The same on any device, in memory for rows x actions x nodes numbers."""
+    probabilities: Tensor = _ByTorch.apply(standardised, rule)  # type: ignore[no-untyped-call]
+    return probabilities
+
+
+class _ByTorch(torch.autograd.Function):
+    r"""With r = phi/Phi at t - d_a, and D the product of all Phi there: p_a is the sum of D r_a over the nodes t.
+
+    .. math:: \frac{\partial}{\partial d_b} \sum_a g_a p_a = \sum_t D r_b \Bigl(g_b (t - d_b + r_b) - \sum_a g_a r_a\Bigr)
+    """
+
+    @staticmethod
+    def forward(ctx: Any, standardised: Tensor, rule: Quadrature) -> Tensor:
+        nodes = like(standardised, np.linspace(rule.first, rule.last, rule.nodes).tolist())
+        below = standardised - standardised.amax(1, keepdim=True)
+        z = nodes - below[:, :, None]  # (rows, actions, nodes)
+        logarithms = torch.special.log_ndtr(z)
+        density = torch.exp(logarithms.sum(1, keepdim=True)).mul_(rule.step)  # (rows, 1, nodes)
+        ratios = torch.addcmul(logarithms.add_(0.5 * math.log(2.0 * math.pi)), z, z, value=0.5).neg_().exp_()
+        ctx.save_for_backward(z, ratios, density)
+        return (density * ratios).sum(2)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        z, ratios, density = ctx.saved_tensors
+        worth = gradient[:, :, None]
+        weighted = (worth * ratios).sum(1, keepdim=True)
+        slopes = (z + ratios).mul_(worth).sub_(weighted).mul_(ratios).mul_(density)
+        return slopes.sum(2), None
+
+
+class _Logged(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, standardised: Tensor, action: Tensor, rule: Quadrature) -> Tensor:
+        probability, slopes = quadrature.logged_probability(standardised.detach().numpy(), action.numpy(), rule)
+        ctx.save_for_backward(torch.from_numpy(slopes).to(standardised.dtype))
+        return torch.from_numpy(probability).to(standardised.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        (slopes,) = ctx.saved_tensors
+        return slopes * gradient[:, None], None, None
+
+
+class _All(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, standardised: Tensor, rule: Quadrature) -> Tensor:
+        ctx.save_for_backward(standardised)
+        ctx.rule = rule
+        probabilities = quadrature.argmax_probabilities(standardised.detach().numpy(), rule)
+        return torch.from_numpy(probabilities).to(standardised.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        (standardised,) = ctx.saved_tensors
+        slopes = quadrature.slopes(standardised.detach().numpy(), gradient.numpy(), ctx.rule)
+        return torch.from_numpy(slopes).to(standardised.dtype), None

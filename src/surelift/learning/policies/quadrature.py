@@ -9,7 +9,6 @@ within 9 of the largest d are exact to 1e-13, and 32 nodes are enough for traini
 """
 
 import math
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -19,49 +18,34 @@ from scipy.special import log_ndtr
 from surelift.arrays import FloatArray, IntArray
 from surelift.learning.policies import quadrature_kernel
 
-TOLERANCE = 1e-12
-"""The largest error of a probability by ``EXACT``; certificates allow for it."""
+TOLERANCE = 1e-12  # the largest error of a probability by ``EXACT``; certificates allow for it
 
 
-@dataclass(frozen=True, slots=True)
-class Quadrature:
+class Quadrature(NamedTuple):
     """Evenly spaced nodes around the largest score, and a table of log Phi at phases between them."""
 
     first: float
     last: float
     nodes: int
     phases: int
-    farthest: float
-    """Actions this far below the best have no effect, to the precision of the quadrature."""
-    real: Any
-    """The floating-point type to compute in."""
-    least: float
-    """Densities with a logarithm below this are taken as 0."""
-    smallest: float
-    """Smaller entries of the table are set to 0, so that products never become subnormal."""
+    farthest: float  # actions this far below the best have no effect, to the precision of the quadrature
+    least: float  # densities with a logarithm below this are taken as 0
+    smallest: float  # smaller entries of the table are set to 0, so that products never become subnormal
+    single: bool = False  # whether to compute in single precision
+
+    @property
+    def real(self) -> Any:
+        return np.float32 if self.single else np.float64
 
     @property
     def step(self) -> float:
         return (self.last - self.first) / (self.nodes - 1)
 
 
-class NodeLayout(NamedTuple):
-    """A quadrature as the compiled loops take it."""
-
-    nodes: int
-    entries: int
-    phases: int
-    first: float
-    step: float
-    farthest: float
-    least: float
-
-
 @cache
-def _table(rule: Quadrature) -> tuple[FloatArray, NodeLayout]:
+def _table(rule: Quadrature) -> FloatArray:
     """log Phi and the coefficients of its fourth-order Taylor step, at every phase between the nodes."""
     entries = rule.nodes + math.ceil(rule.farthest / rule.step) + 2
-    layout = NodeLayout(rule.nodes, entries, rule.phases, rule.first, rule.step, rule.farthest, rule.least)
     z = rule.first + (np.arange(entries)[None, :] + np.arange(rule.phases)[:, None] / rule.phases) * rule.step
     f = log_ndtr(z)
     ratio = np.exp(-0.5 * z * z - f) / math.sqrt(2.0 * math.pi)
@@ -70,11 +54,11 @@ def _table(rule: Quadrature) -> tuple[FloatArray, NodeLayout]:
     fourth = -third * (z + 2.0 * ratio) - 2.0 * second * (1.0 + second)
     table = np.concatenate([f, ratio, second / 2.0, third / 6.0, fourth / 24.0], axis=1).ravel()
     table[np.abs(table) < rule.smallest] = 0.0
-    return table.astype(rule.real), layout
+    return table.astype(rule.real)
 
 
-TRAINING = Quadrature(-5.0, 7.0, 32, phases=8, farthest=14.0, real=np.float32, least=-20.0, smallest=1e-10)
-EXACT = Quadrature(-9.0, 9.0, 200, phases=64, farthest=23.0, real=np.float64, least=-60.0, smallest=1e-60)
+TRAINING = Quadrature(-5.0, 7.0, 32, phases=8, farthest=14.0, least=-20.0, smallest=1e-10, single=True)
+EXACT = Quadrature(-9.0, 9.0, 200, phases=64, farthest=23.0, least=-60.0, smallest=1e-60)
 
 
 def argmax_probabilities(standardised: FloatArray, rule: Quadrature = EXACT) -> FloatArray:
@@ -84,7 +68,7 @@ def argmax_probabilities(standardised: FloatArray, rule: Quadrature = EXACT) -> 
     [[0.5, 0.5], [0.983053, 0.016947]]
     """
     out = np.empty(standardised.shape, rule.real)
-    quadrature_kernel.all_probabilities(np.ascontiguousarray(standardised), *_table(rule), out)
+    quadrature_kernel.all_probabilities(np.ascontiguousarray(standardised), _table(rule), rule, out)
     # In the far tail a Taylor step may fall below zero by 1e-88.
     return np.maximum(out, 0.0, out=out)
 
@@ -93,7 +77,7 @@ def slopes(standardised: FloatArray, worth: FloatArray, rule: Quadrature = TRAIN
     """The gradient of sum_a worth_a p_a with respect to the standardised scores, (rows, actions)."""
     out = np.empty(standardised.shape, rule.real)
     scores, worth = np.ascontiguousarray(standardised), np.ascontiguousarray(worth)
-    quadrature_kernel.all_slopes(scores, worth, *_table(rule), out)
+    quadrature_kernel.all_slopes(scores, worth, _table(rule), rule, out)
     return out
 
 
@@ -102,7 +86,6 @@ def logged_probability(
 ) -> tuple[FloatArray, FloatArray]:
     """The probability of one action per row, and its gradient with respect to the standardised scores."""
     probability, gradient = np.empty(len(standardised), rule.real), np.empty(standardised.shape, rule.real)
-    scores = np.ascontiguousarray(standardised)
-    table, layout = _table(rule)
-    quadrature_kernel.logged_probability(scores, np.ascontiguousarray(action), table, layout, probability, gradient)
+    scores, action = np.ascontiguousarray(standardised), np.ascontiguousarray(action)
+    quadrature_kernel.logged_probability(scores, action, _table(rule), rule, probability, gradient)
     return probability, gradient

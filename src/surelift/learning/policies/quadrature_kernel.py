@@ -18,6 +18,16 @@ FAST = {"contract", "nsz", "arcp", "reassoc", "nnan"}
 Index = np.uint64
 
 
+@njit(cache=True, nogil=True)
+def _entries(table, rule):
+    return Index(len(table) // (5 * rule.phases))
+
+
+@njit(cache=True, nogil=True)
+def _step(rule):
+    return (rule.last - rule.first) / (rule.nodes - 1)
+
+
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _add_logarithms(total, table, o, entries, t):
     o1, o2, o3, o4 = o + entries, o + entries * Index(2), o + entries * Index(3), o + entries * Index(4)
@@ -89,11 +99,8 @@ def _exponentials(x, factor, least, powers):
 
 @njit(cache=True, nogil=True)
 def _densities(scores, table, rule, near, indices, steps, powers, out):
-    """Write exp(sum_b log Phi(z_b)) times the step into ``out``, and the table index and Taylor step of each action.
-
-    Returns the best score.
-    """
-    phases, entries, step, farthest, least = rule.phases, Index(rule.entries), rule.step, rule.farthest, rule.least
+    """Write exp(sum_b log Phi(z_b)) times the step, and each action's index and Taylor step; return the best score."""
+    phases, entries, step, farthest, least = rule.phases, _entries(table, rule), _step(rule), rule.farthest, rule.least
     out[:] = 0.0
     best = np.float64(scores[0])
     for b in range(1, len(scores)):
@@ -114,7 +121,7 @@ def _densities(scores, table, rule, near, indices, steps, powers, out):
 @njit(cache=True, nogil=True)
 def all_probabilities(scores, table, rule, out):
     """The probability of every action of every row, (rows, actions)."""
-    actions, nodes, entries = scores.shape[1], rule.nodes, Index(rule.entries)
+    actions, nodes, entries = scores.shape[1], rule.nodes, _entries(table, rule)
     near, indices, steps = np.empty(actions, np.bool_), np.empty(actions, Index), np.empty(actions, table.dtype)
     density, powers = np.empty(nodes, table.dtype), np.empty(nodes, np.int32)
     for i in range(len(scores)):
@@ -136,7 +143,7 @@ def _slope(density, ratio, mixed, own, z, step):
 @njit(cache=True, nogil=True)
 def all_slopes(scores, worth, table, rule, out):
     """The gradient of sum_a worth_a p_a with respect to the standardised scores, for every row."""
-    actions, nodes, entries, real = scores.shape[1], rule.nodes, Index(rule.entries), table.dtype.type
+    actions, nodes, entries, real = scores.shape[1], rule.nodes, _entries(table, rule), table.dtype.type
     near, indices, steps = np.empty(actions, np.bool_), np.empty(actions, Index), np.empty(actions, table.dtype)
     density, powers = np.empty(nodes, table.dtype), np.empty(nodes, np.int32)
     mixed, kept = np.empty(nodes, table.dtype), np.empty((actions, nodes), table.dtype)
@@ -151,7 +158,7 @@ def all_slopes(scores, worth, table, rule, out):
             out[i, a] = 0.0
             if near[a]:
                 z = real(rule.first + (best - scores[i, a]))
-                out[i, a] = _slope(density, kept[a], mixed, real(worth[i, a]), z, real(rule.step))
+                out[i, a] = _slope(density, kept[a], mixed, real(worth[i, a]), z, real(_step(rule)))
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -169,7 +176,7 @@ def _own_slope(density, ratio, z, step):
 @njit(cache=True, nogil=True)
 def logged_probability(scores, action, table, rule, probability, slopes):
     """The probability of one action per row and its gradient with respect to the standardised scores, in one pass."""
-    actions, nodes, entries, real = scores.shape[1], rule.nodes, Index(rule.entries), table.dtype.type
+    actions, nodes, entries, real = scores.shape[1], rule.nodes, _entries(table, rule), table.dtype.type
     near, indices, steps = np.empty(actions, np.bool_), np.empty(actions, Index), np.empty(actions, table.dtype)
     density, ratio, powers = np.empty(nodes, table.dtype), np.empty(nodes, table.dtype), np.empty(nodes, np.int32)
     for i in range(len(scores)):
@@ -179,7 +186,7 @@ def logged_probability(scores, action, table, rule, probability, slopes):
         slopes[i, :] = 0.0
         if near[a]:
             _ratios(table, indices[a], entries, steps[a], ratio)
-            total, own = _own_slope(density, ratio, real(rule.first + (best - scores[i, a])), real(rule.step))
+            total, own = _own_slope(density, ratio, real(rule.first + (best - scores[i, a])), real(_step(rule)))
             for b in range(actions):
                 if near[b]:
                     slopes[i, b] = -_ratios_times(table, indices[b], entries, steps[b], density)

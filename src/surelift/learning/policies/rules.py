@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from os import cpu_count
 from typing import Any
 
@@ -17,12 +17,15 @@ Single = npt.NDArray[np.float32]
 _ROUNDING, _SCORES_AT_ONCE = 2.0**-52, 1 << 20
 
 
-def as_single(numbers: Any) -> Single:
+def as_single(name: str, numbers: Any) -> Single:
     """A copy of an array or tensor in single precision."""
-    array = numbers.detach().cpu().numpy() if hasattr(numbers, "detach") else np.asarray(numbers)
-    if array.dtype.kind not in "fiu":
-        raise TypeError(f"their type is {array.dtype}")
-    return np.array(array, dtype=np.float32, order="C")
+    try:
+        array = numbers.detach().cpu().numpy() if hasattr(numbers, "detach") else np.asarray(numbers)
+        if array.dtype.kind not in "fiu":
+            raise TypeError(f"their type is {array.dtype}")
+        return np.array(array, dtype=np.float32, order="C")
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise UsageError(f"{name} cannot be read as numbers: {error}") from error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,12 +37,9 @@ class GaussianRule:
     prior: Single  # (actions, features)
 
     def __post_init__(self) -> None:
-        shapes_match = (
-            self.means.ndim == 2
-            and self.prior.shape == self.means.shape
-            and self.deviation.shape == self.means.shape[1:]
-        )
-        if not shapes_match or not all(np.isfinite(part).all() for part in (self.means, self.deviation, self.prior)):
+        shape, parts = self.means.shape, (self.means, self.deviation, self.prior)
+        shapes_match = len(shape) == 2 and self.prior.shape == shape and self.deviation.shape == shape[1:]
+        if not shapes_match or not all(np.isfinite(part).all() for part in parts):
             raise ValueError("means, deviation and prior must be finite and have matching shapes")
         if not (self.deviation > 0.0).all():
             raise ValueError("every deviation must be positive")
@@ -49,13 +49,13 @@ class GaussianRule:
         double = features.astype(np.float64)
         variance = (double * double) @ (self.deviation.astype(np.float64) ** 2)
         spread = np.sqrt(np.where(variance > 0.0, variance, 1.0))
-        return quadrature.argmax_probabilities((double @ self.means.astype(np.float64).T) / spread[:, None])
+        return quadrature.argmax_probabilities(_scores(double, self.means) / spread[:, None])
 
     def probabilities_on_device(self, features: Any) -> Any:
         """The same from a double tensor, computed by torch on its device."""
         import torch
 
-        from surelift.learning.policies.quadrature_torch import by_log_ndtr
+        from surelift.learning.policies.modules import by_log_ndtr
 
         means, deviation = (torch.from_numpy(part).to(features) for part in (self.means, self.deviation))
         variance = (features * features) @ (deviation * deviation)
@@ -68,8 +68,7 @@ class GaussianRule:
         # |x m - x m'| / |x s| is at most |m - m'| / min s, and a product of n numbers is off by n units in the last place.
         means, least = self.means.astype(np.float64), float(self.deviation.min())
         largest = 2.0 * float(np.sqrt((means * means).sum(axis=1)).max()) / least
-        rounding: float = 2.0 * (self.means.shape[1] + 8) * _ROUNDING * largest
-        return quadrature.TOLERANCE + rounding
+        return float(quadrature.TOLERANCE + 2.0 * (self.means.shape[1] + 8) * _ROUNDING * largest)
 
     @property
     def divergence(self) -> float:
@@ -88,37 +87,22 @@ class ItemRule:
     embeddings: Single  # (items, columns)
 
     def probabilities(self, features: Single) -> FloatArray:
-        """The probability of every item, (rows, items)."""
-        scores = self._below_best(self._query(features), self.embeddings.astype(np.float64))
-        shares = np.exp(scores, out=scores)
-        shares /= shares.sum(axis=1, keepdims=True)
-        return shares
+        return _softmax(_scores(_scores(features, self.weights), self.embeddings))
 
     def logged(self, features: Single, action: IntArray) -> FloatArray:
         """The probability of one item per row, (rows,), a few rows at a time to bound the memory."""
-        probability, query, items = np.empty(len(features)), self._query(features), self.embeddings.astype(np.float64)
+        probability, query = np.empty(len(features)), _scores(features, self.weights)
+        items = self.embeddings.astype(np.float64)
         size = max(1, _SCORES_AT_ONCE // len(items))
 
         def fill(start: int) -> None:
             rows = slice(start, start + size)
-            scores = self._below_best(query[rows], items)
-            own = np.exp(scores[np.arange(len(scores)), action[rows]])
-            probability[rows] = own / np.exp(scores, out=scores).sum(axis=1)
+            shares = _softmax(_scores(query[rows], items))
+            probability[rows] = shares[np.arange(len(shares)), action[rows]]
 
         with ThreadPoolExecutor(cpu_count()) as pool:
             list(pool.map(fill, range(0, len(features), size)))
         return probability
-
-    def _query(self, features: Single) -> FloatArray:
-        query: FloatArray = features.astype(np.float64) @ self.weights.astype(np.float64).T
-        return query
-
-    @staticmethod
-    def _below_best(query: FloatArray, items: FloatArray) -> FloatArray:
-        """The score of every item minus the best score of its row."""
-        scores = query @ items.T
-        scores -= scores.max(axis=1, keepdims=True)
-        return scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,7 +112,7 @@ class SoftmaxRule:
     weights: Single  # (actions, features)
 
     def probabilities(self, features: Single) -> FloatArray:
-        return _softmax(features.astype(np.float64) @ self.weights.astype(np.float64).T)
+        return _softmax(_scores(features, self.weights))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,13 +127,20 @@ class ModuleRule:
         device = next((parameter.device for parameter in self.module.parameters()), torch.device("cpu"))
         with torch.no_grad():
             scores = self.module(torch.from_numpy(np.ascontiguousarray(features)).to(device))
-        return _softmax(scores.double().cpu().numpy())
+        return _softmax(np.array(scores.double().cpu().numpy()))
+
+
+def _scores(rows: Any, weights: Any) -> FloatArray:
+    scores: FloatArray = rows.astype(np.float64, copy=False) @ weights.astype(np.float64, copy=False).T
+    return scores
 
 
 def _softmax(scores: FloatArray) -> FloatArray:
-    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
-    shares: FloatArray = exponentials / exponentials.sum(axis=1, keepdims=True)
-    return shares
+    """In the memory of the scores, since there may be many items."""
+    scores -= scores.max(axis=1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=1, keepdims=True)
+    return scores
 
 
 Rule = GaussianRule | SoftmaxRule | ModuleRule | ItemRule
@@ -160,21 +151,16 @@ def kind_of(rule: Rule) -> str:
 
 
 def arrays_of(rule: Rule) -> dict[str, Any]:
-    if isinstance(rule, GaussianRule):
-        return {"means": rule.means, "deviation": rule.deviation, "prior": rule.prior}
-    if isinstance(rule, SoftmaxRule):
-        return {"weights": rule.weights}
-    if isinstance(rule, ItemRule):
-        return {"weights": rule.weights, "embeddings": rule.embeddings}
-    return {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in rule.module.state_dict().items()}
+    if isinstance(rule, ModuleRule):
+        return {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in rule.module.state_dict().items()}
+    return {field.name: getattr(rule, field.name) for field in fields(rule)}
 
 
 def rule_from(kind: str, arrays: Mapping[str, Any], module: Any, shape: tuple[int, int]) -> Rule:
     """The policy of these arrays, checked against its number of actions and features."""
     if kind == "items":
         weights, embeddings = arrays["weights"], arrays["embeddings"]
-        shapes_match = embeddings.ndim == 2 and len(embeddings) == shape[0]
-        shapes_match = shapes_match and weights.shape == (embeddings.shape[1], shape[1])
+        shapes_match = embeddings.shape == (shape[0], len(weights)) and weights.shape == (len(weights), shape[1])
         valid = all(array.dtype == np.float32 and np.isfinite(array).all() for array in (weights, embeddings))
         if not shapes_match or not valid:
             raise ValueError("its weights and embeddings must be finite and match its actions and features")
@@ -183,9 +169,9 @@ def rule_from(kind: str, arrays: Mapping[str, Any], module: Any, shape: tuple[in
         weights = arrays["means" if kind == "gaussian" else "weights"]
         if weights.shape != shape or not np.isfinite(weights).all():
             raise ValueError(f"its weights must be finite and have shape {shape}")
-        if kind == "softmax":
-            return SoftmaxRule(weights)
-        return GaussianRule(weights, arrays["deviation"], arrays["prior"])
+        return (
+            SoftmaxRule(weights) if kind == "softmax" else GaussianRule(weights, arrays["deviation"], arrays["prior"])
+        )
     if module is None:
         raise UsageError("this policy is a torch module; pass a module of the same architecture in module=.")
     import torch

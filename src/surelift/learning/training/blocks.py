@@ -23,8 +23,7 @@ MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8 if _KNOWN
 class Block:
     """Round i of problem k is row k * rounds + i; problems with the same contexts share one copy of them."""
 
-    rest: Examples
-    """Everything but the features."""
+    rest: Examples  # everything but the features
     pool: Tensor  # (rounds of all problems with different contexts, features)
     origin: Tensor  # (problems, 1), the first row of a problem in the pool
     start: Tensor  # (problems, 1), its first row in the rest
@@ -54,11 +53,10 @@ class Block:
 
 
 class Blocks:
-    """The rounds of several problems, epoch after epoch."""
-
     def __init__(self, datasets: Sequence[Dataset], device: str) -> None:
         self._datasets, self._device = datasets, device
-        kept = _keep(datasets, room(device))
+        on_gpu = torch.device(device).type == "cuda"
+        kept = _keep(datasets, 0.6 * torch.cuda.mem_get_info(device)[0] if on_gpu else MEMORY)
         self.whole = None if kept is None else Block.of(kept, device)
 
     def __iter__(self) -> Iterator[tuple[Block, range]]:
@@ -97,10 +95,3 @@ def _keep(datasets: Sequence[Dataset], room: float) -> list[Examples] | None:
                     dataset.release()
                 return None
     return kept
-
-
-def room(device: str) -> float:
-    """Bytes that examples may take on the device."""
-    if torch.device(device).type == "cuda":
-        return 0.6 * torch.cuda.mem_get_info(device)[0]
-    return MEMORY

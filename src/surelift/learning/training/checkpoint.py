@@ -5,7 +5,7 @@ import json
 import pickle
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,34 +21,22 @@ from surelift.logs.logs import Logs
 from surelift.saving import write_beside
 
 
-class ResumedState(NamedTuple):
-    best: dict[str, Tensor]
-    best_epoch: int
-    best_score: float
-    next_epoch: int
-
-
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     path: str
-    identity: str
-    """Everything the result depends on: the learner's parameters and a fingerprint of the rounds."""
+    identity: str  # everything the result depends on: the learner's parameters and a fingerprint of the rounds
 
-    def save(
-        self, policy: nn.Module, optimizer: torch.optim.Optimizer, *, best: dict[str, Tensor], **state: Any
-    ) -> None:
+    def save(self, policy: nn.Module, optimizer: torch.optim.Optimizer, best: dict[str, Tensor], state: Any) -> None:
         tensors = {f"policy.{name}": tensor for name, tensor in policy.state_dict().items()}
         tensors |= {f"best.{name}": tensor for name, tensor in best.items()}
         for number, buffers in optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{number}.{name}": tensor for name, tensor in buffers.items()}
-        content = save(
-            {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()},
-            {"stand": json.dumps({**state, "setting": self._digest()})},
-        )
-        write_beside(self.path, content, what="the checkpoint")
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+        header = {"stand": json.dumps({**state, "setting": self._digest()})}
+        write_beside(self.path, save(tensors, header), what="the checkpoint")
 
-    def load(self, policy: nn.Module, optimizer: torch.optim.Optimizer) -> ResumedState | None:
-        """Restore policy and optimizer; None where there is no file yet."""
+    def load(self, policy: nn.Module, optimizer: torch.optim.Optimizer) -> tuple[dict[str, Tensor], Any] | None:
+        """Restore policy and optimizer, and return the best parameters and the state; None where there is no file yet."""
         if not Path(self.path).exists():
             return None
         state = json.loads(files.metadata_of(self.path).get("stand", "{}"))
@@ -64,7 +52,7 @@ class Checkpoint:
             number, _, name = key.partition(".")
             buffers.setdefault(int(number), {})[name] = tensor
         optimizer.load_state_dict({**optimizer.state_dict(), "state": buffers})
-        return ResumedState(_under(tensors, "best."), state["best_epoch"], state["best_score"], state["epoch"] + 1)
+        return _under(tensors, "best."), state
 
     def _digest(self) -> str:
         return hashlib.sha256(self.identity.encode()).hexdigest()

@@ -1,9 +1,6 @@
-"""The training loop: batch, bound, step. After every epoch the bound over all rounds is computed, and the best is kept.
+"""The training loop: batch, bound, step. After every epoch the bound over all rounds is computed, and the best is kept."""
 
-Problems with the same schedule are trained together, step by step.
-"""
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +10,10 @@ from torch import Tensor
 
 from surelift.errors import UsageError
 from surelift.learning.training.blocks import Block
-from surelift.learning.training.problem import LearningProblem, TrainingOptions
+from surelift.learning.training.problem import LearningProblem, StackedProblems, TrainingOptions, stack
 from surelift.learning.training.processes import ProcessGroup, process_group
-from surelift.learning.training.stacked import OptimizerSteps, StackedProblems, stack
+
+Replay = Callable[[Sequence[Tensor]], None]
 
 
 @dataclass(slots=True)
@@ -40,7 +38,7 @@ class BestEpoch:
 
 
 def train(problems: Sequence[LearningProblem]) -> list[dict[str, Tensor]]:
-    """The parameters of each problem at its best epoch; all problems must have the same schedule."""
+    """Train problems of the same schedule together, step by step: the parameters of each at its best epoch."""
     options, before = problems[0].options, torch.get_num_threads()
     if options.device == "cpu" and len(problems) * options.batch_size <= 1024:
         # Steps on few rows are too short to split: threads would mostly wait for each other.
@@ -68,9 +66,9 @@ def _train(
         torch.manual_seed(1_000_003 * options.seed)
         _evaluate(stacks, best, 0, None)
     else:
-        first = resumed.next_epoch
-        stopped = options.patience is not None and first - 1 - resumed.best_epoch >= options.patience
-        best = [BestEpoch(resumed.best, resumed.best_score, resumed.best_epoch, stopped)]
+        kept, state = resumed
+        first, stopped = state["epoch"] + 1, state["epoch"] - state["best_epoch"] >= (options.patience or np.inf)
+        best = [BestEpoch(kept, state["best_score"], state["best_epoch"], stopped)]
     steps = OptimizerSteps(stacks, optimizer, processes)
     for epoch in range(first, options.epochs + 1):
         if all(each.stopped for each in best):
@@ -83,7 +81,7 @@ def _train(
         scores = _evaluate(stacks, best, epoch, options.patience)
         if processes.first and checkpoint is not None:
             state = {"epoch": epoch, "best_epoch": best[0].epoch, "best_score": best[0].score}
-            checkpoint.save(policy, optimizer, best=best[0].parameters, **state)
+            checkpoint.save(policy, optimizer, best[0].parameters, state)
         for number, problem in enumerate(problems):
             if processes.first and problem.report is not None:
                 problem.report(epoch, scores[number])
@@ -119,3 +117,69 @@ def _shuffled(stacked: StackedProblems, epoch: int, number: int, rounds: range) 
     seeds = [problem.options.seed for problem in stacked.problems]
     orders = {seed: np.random.default_rng((seed, epoch, number)).permutation(len(rounds)) for seed in set(seeds)}
     return torch.from_numpy(np.stack([orders[seed] for seed in seeds])) + rounds.start
+
+
+class OptimizerSteps:
+    """One optimizer step of all problems at once; on a GPU it is recorded as a CUDA graph and replayed."""
+
+    def __init__(
+        self, stacks: Sequence[StackedProblems], optimizer: torch.optim.Optimizer, processes: ProcessGroup
+    ) -> None:
+        self._stacks, self._optimizer, self._processes = stacks, optimizer, processes
+        self._parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        on_gpu = self._parameters[0].device.type == "cuda"
+        recordable = all(stacked.recordable for stacked in stacks) and processes.count == 1
+        self._recorded: dict[int, Replay] | None = {} if on_gpu and recordable else None
+
+    def take(self, blocks: Sequence[Block], indices: Sequence[Tensor]) -> None:
+        """Take one step on these rounds of each stack's problems, (problems, rows)."""
+        if self._recorded is None:
+            self._step(blocks, indices)
+            return
+        rows = indices[0].shape[1]
+        if rows not in self._recorded:
+            self._recorded[rows] = self._record(blocks, indices)
+        self._recorded[rows](indices)
+
+    def _step(self, blocks: Sequence[Block], indices: Sequence[Tensor]) -> None:
+        loss: Any = 0.0
+        for stacked, block, index in zip(self._stacks, blocks, indices, strict=True):
+            rows = index.shape[1]
+            # Problems share no parameters, so the gradient of the sum holds the gradient of each.
+            loss = loss - stacked.batch_score(block.at(index[:, self._processes.share(rows)]), rows).sum()
+        self._optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        self._processes.sum_gradients(self._parameters)
+        self._optimizer.step()
+
+    def _record(self, blocks: Sequence[Block], indices: Sequence[Tensor]) -> Replay:
+        """Record a step as a CUDA graph that reads the rounds to use from fixed tensors."""
+        inputs = [index.clone() for index in indices]
+        before = [parameter.detach().clone() for parameter in self._parameters]
+        saved = {
+            parameter: {name: buffer.clone() for name, buffer in state.items()}
+            for parameter, state in self._optimizer.state.items()
+        }
+        warm_up = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        warm_up.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(warm_up):
+            for _ in range(3):
+                self._step(blocks, inputs)
+        torch.cuda.current_stream().wait_stream(warm_up)
+        # Undo the warm-up steps.
+        with torch.no_grad():
+            for parameter, value in zip(self._parameters, before, strict=True):
+                parameter.copy_(value)
+                for name, buffer in self._optimizer.state[parameter].items():
+                    buffer.copy_(saved[parameter][name]) if parameter in saved else buffer.zero_()
+        graph = torch.cuda.CUDAGraph()
+        self._optimizer.zero_grad(set_to_none=True)
+        with torch.cuda.graph(graph):
+            self._step(blocks, inputs)
+
+        def replay(indices: Sequence[Tensor]) -> None:
+            for fixed, index in zip(inputs, indices, strict=True):
+                fixed.copy_(index)
+            graph.replay()
+
+        return replay

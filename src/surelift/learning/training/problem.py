@@ -1,21 +1,27 @@
-"""A learning problem: a policy, an objective, a data set, and how to train."""
+"""Learning problems: a policy, an objective, a data set, how to train; and those of the same shape, trained as one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from surelift import grids
 from surelift.errors import UsageError, is_number, positive, whole
-from surelift.learning.data.dataset import Dataset
-from surelift.learning.objectives.objective import Objective
-from surelift.learning.objectives.plain import PlainEstimate
-from surelift.learning.policies.modules import LinearGaussian
+from surelift.learning.data.dataset import Dataset, Examples
+from surelift.learning.objectives.logarithmic_smoothing import ImprovementObjective, plain_parts
+from surelift.learning.objectives.objective import Objective, PlainEstimate, sums_of
+from surelift.learning.policies.modules import LinearGaussian, SoftmaxOfScores
+from surelift.learning.tensors import like, logged
+from surelift.learning.training.blocks import Blocks
 from surelift.learning.training.checkpoint import Checkpoint
+from surelift.learning.training.processes import ProcessGroup
 
-Report = Callable[[int, float], None]
-"""Called after every epoch with its number and the bound (or the estimate) over all rounds."""
+_ROWS_AT_ONCE = {"cpu": 4096, "cuda": 65_536}
+EARLY_STOPPING = ImprovementObjective(plain_parts(grids.anytime(), offset=1.0))
+"""Bounds the improvement on validation rounds: it detects the pass at which the weights grow too large to certify."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +30,7 @@ class TrainingOptions:
     batch_size: int = 128
     learning_rate: float = 1e-2
     weight_decay: float = 0.0
-    patience: int | None = 3
-    """Stop after this many epochs without a better bound."""
+    patience: int | None = 3  # stop after this many epochs without a better bound
     seed: int = 0
     device: str = "cpu"
 
@@ -52,12 +57,10 @@ class LearningProblem:
     dataset: Dataset
     options: TrainingOptions
     delta: float
-    identity: str
-    """Everything the result depends on: the learner's parameters and a fingerprint of the rounds."""
+    identity: str  # everything the result depends on: the learner's parameters and a fingerprint of the rounds
     checkpoint: Checkpoint | None = None
-    report: Report | None = None
-    validation: Dataset | None = None
-    """Rounds for early stopping, where the training rounds cannot serve."""
+    report: Callable[[int, float], None] | None = None  # called after every epoch with its number and score
+    validation: Dataset | None = None  # rounds for early stopping, where the training rounds cannot serve
 
     @property
     def schedule(self) -> Any:
@@ -71,3 +74,91 @@ class LearningProblem:
         if not isinstance(self.policy, LinearGaussian):
             return id(self)
         return self.policy.layout, self.objective, self.delta
+
+
+class StackedProblems:
+    """Problems of the same shape: their parameters in the same tensors, their rounds side by side."""
+
+    def __init__(self, problems: Sequence[LearningProblem], numbers: Sequence[int], processes: ProcessGroup) -> None:
+        first = problems[0]
+        self.problems, self.numbers = problems, numbers
+        several = [problem.policy for problem in problems]
+        self.policy: Any = LinearGaussian.stacked(several) if len(several) > 1 else first.policy
+        self._processes, self._device = processes, first.options.device
+        self.policy.to(self._device)
+        if processes.count > 1 and isinstance(self.policy, SoftmaxOfScores) and list(self.policy.buffers()):
+            raise UsageError(
+                "the module has buffers, such as the running means of a batch normalisation, which would differ between "
+                "processes; train it in one process, or remove them."
+            )
+        self._objective, self._delta, self._rounds = first.objective, first.delta, first.dataset.rounds
+        self.blocks = Blocks([problem.dataset for problem in problems], self._device)
+        self._validation = None if first.validation is None else Blocks([first.validation], self._device)
+        # A CUDA graph requires that every step runs the same operations on the same memory.
+        self.recordable = self.blocks.whole is not None and isinstance(self.policy, LinearGaussian)
+
+    def batch_score(self, batch: Examples, size: int) -> Any:
+        """The bound or estimate of each problem, as if all rounds were like this batch of ``size`` over all processes."""
+        return self._score(self._sums(batch) * (self._rounds / size))
+
+    @torch.no_grad()
+    def epoch_scores(self) -> list[float]:
+        """The bound over all rounds, in training precision; for an estimate, a bound over the validation rounds."""
+        validation, rows = self.problems[0].validation, _ROWS_AT_ONCE[torch.device(self._device).type]
+        pieces = (self._validation or self.blocks).pieces(rows, self._processes.share)
+        total: Any = sum(self._sums(piece) if validation is None else self._validation_sums(piece) for piece in pieces)
+        if validation is None:
+            score: Any = self._score(total)
+        else:
+            total = self._processes.sum(total)
+            score = EARLY_STOPPING.bound(total, 0.0 * total[:, 0], rounds=validation.rounds, delta=self._delta)
+        return list(score.tolist())
+
+    def _sums(self, batch: Examples) -> Tensor:
+        """(problems, sums), of this process."""
+        objective = self._objective
+        if not len(batch):
+            # The batch is smaller than the number of processes, but each of them must have a gradient to add.
+            nothing = torch.zeros(len(self.problems), objective.sums, dtype=torch.float64, device=self._device)
+            for parameter in self.policy.parameters():
+                nothing = nothing + 0.0 * parameter.sum()
+            return nothing
+        probabilities = self._probabilities(batch)
+        if isinstance(objective, PlainEstimate):
+            terms = objective.terms(batch, probabilities)
+            sums: Tensor = terms.reshape(len(self.problems), -1, terms.shape[-1]).sum(1)
+        else:
+            sums = sums_of(objective.coefficients(batch), probabilities, problems=len(self.problems))
+        return sums.double()
+
+    def _validation_sums(self, batch: Examples) -> Any:
+        """(1, sums), for ``EARLY_STOPPING``."""
+        if not len(batch):
+            return torch.zeros(1, EARLY_STOPPING.sums, dtype=torch.float64, device=self._device)
+        probabilities = self._probabilities(batch)
+        own = probabilities if probabilities.ndim == 1 else logged(probabilities, batch.action)
+        gain = (own / batch.propensity - 1.0) * batch.reward
+        return torch.log1p(gain[:, None] * like(gain, EARLY_STOPPING.rates)).double().sum(0)[None]
+
+    def _probabilities(self, batch: Examples) -> Any:
+        """Of every action, or of the logged action where that is enough."""
+        if self._objective.every_action:
+            return self.policy.every(batch.features)
+        return self.policy.logged(batch.features, batch.action)
+
+    def _score(self, sums: Tensor) -> Any:
+        sums = self._processes.sum(sums)
+        if isinstance(self._objective, PlainEstimate):
+            return self._objective.estimate(sums, rounds=self._rounds)
+        divergence = self._processes.once(self.policy.divergence().double())
+        return self._objective.bound(sums, divergence, rounds=self._rounds, delta=self._delta)
+
+
+def stack(problems: Sequence[LearningProblem], processes: ProcessGroup) -> list[StackedProblems]:
+    """Problems grouped by shape; ``numbers`` holds their positions in ``problems``."""
+    shapes: dict[Any, list[int]] = {}
+    for number, problem in enumerate(problems):
+        shapes.setdefault(problem.shape, []).append(number)
+    return [
+        StackedProblems([problems[number] for number in numbers], numbers, processes) for numbers in shapes.values()
+    ]

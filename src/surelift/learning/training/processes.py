@@ -63,11 +63,10 @@ class ProcessGroup:
 
 def process_group(device: str = "cpu") -> ProcessGroup:
     """The processes started by torchrun, or of a group that exists already; else this process alone."""
-    if not dist.is_available():
+    launched = dist.is_available() and dist.is_torchelastic_launched() and int(os.environ.get("WORLD_SIZE", "1")) > 1
+    if not launched and not (dist.is_available() and dist.is_initialized()):
         return ProcessGroup()
     if not dist.is_initialized():
-        if not dist.is_torchelastic_launched() or int(os.environ.get("WORLD_SIZE", "1")) == 1:
-            return ProcessGroup()
         dist.init_process_group("nccl" if torch.device(device).type == "cuda" else "gloo")
         atexit.register(leave_group)
     return ProcessGroup(dist.get_rank(), dist.get_world_size())
