@@ -47,8 +47,7 @@ def flag(text: str, **options: Any) -> Parameter:
 @dataclass(frozen=True, kw_only=True)
 class LogFlags:
     format: Annotated[
-        str | None,
-        flag("Format, if the file name does not tell it: dsjson, cb, cb_adf, open-bandit."),
+        str | None, flag("Format, if the file name does not tell it: dsjson, cb, cb_adf, open-bandit.")
     ] = None
     reward: Annotated[str | None, flag("Column of the reward.")] = None
     cost: Annotated[str | None, flag("Column of the cost, instead of a reward.")] = None

@@ -1,18 +1,7 @@
 """Statistics that add up over rounds, the keys they are split by, and the plan of what to add up."""
 
 from surelift.statistics.narrowing import Narrowing, by_max_weight, by_model, by_weights
-from surelift.statistics.plan import (
-    MEAN,
-    SQUARES,
-    Component,
-    Moment,
-    Needed,
-    Plan,
-    Request,
-    Term,
-    offset_of,
-    on_grid,
-)
+from surelift.statistics.plan import MEAN, SQUARES, Component, Moment, Needed, Plan, Request, Term, offset_of, on_grid
 from surelift.statistics.statistic import Statistic
 from surelift.statistics.sums import Sums, TermSums, plan_of
 from surelift.statistics.weights import WeightSums
