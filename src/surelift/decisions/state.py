@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from surelift.errors import LogsError, UsageError
-from surelift.saving import write_beside
+from surelift.errors import LogsError
+from surelift.saving import check_format, read_json, write_beside
 from surelift.version import __version__
 
-FORMAT, VERSION = "surelift monitor", 2
+FORMAT, VERSION, WHAT = "surelift monitor", 2, "the state of a monitor"
 
 
 def write_state(path: str | Path, state: Mapping[str, Any]) -> None:
@@ -20,24 +20,13 @@ def write_state(path: str | Path, state: Mapping[str, Any]) -> None:
 
 
 def read_state(path: str | Path) -> dict[str, Any]:
-    try:
-        state = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"the state {path} cannot be read: {error.strerror}.") from error
-    except ValueError as error:
-        raise LogsError(f"{path} is not the state of a monitor: it is not valid JSON ({error}).") from error
-    if not isinstance(state, dict) or state.get("format") != FORMAT:
-        raise LogsError(f"{path} is not the state of a monitor of surelift.")
-    if state.get("version") != VERSION:
-        raise LogsError(
-            f"{path} is a state in format {state.get('version')!r}, written by surelift "
-            f"{state.get('surelift', 'of an unknown version')}; this surelift, {__version__}, reads format {VERSION}."
-        )
+    state = read_json(path, what=WHAT)
+    check_format(state, place=str(path), what=WHAT, name=FORMAT, version=VERSION)
     if state.pop("checksum", None) != _checksum(state):
         raise LogsError(
             f"{path} is damaged, or was changed by hand: its checksum does not fit. Go back to a copy of it."
         )
-    return state
+    return dict(state)
 
 
 def _checksum(state: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from surelift.errors import LogsError, SureliftError, UsageError
-from surelift.saving import write_beside
+from surelift.saving import check_format, write_beside
 from surelift.version import __version__
 
 FORMAT = "surelift policy"
@@ -28,13 +28,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
         content = json.loads(text) if text is not None else {}
     except ValueError as error:
         raise LogsError(f"{path} is damaged: its header is not valid JSON ({error}).") from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise LogsError(f"{path} is not a surelift policy.")
-    if content.get("version") != VERSION:
-        raise LogsError(
-            f"{path} is a policy in format {content.get('version')!r}, written by surelift "
-            f"{content.get('surelift', 'of an unknown version')}; this surelift reads format {VERSION}."
-        )
+    check_format(content, place=str(path), what="a policy", name=FORMAT, version=VERSION)
     return dict(library().load_file(path)), content
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from surelift.errors import LogsError, SureliftError, UsageError
 from surelift.results.provenance import FORMAT, VERSION, certificate_content
 from surelift.results.result import Result
-from surelift.saving import write_beside
+from surelift.saving import check_format, read_json, write_beside
 
 _FIELDS: dict[str, type] = {
     "surelift": str, "question": Mapping, "rounds": int, "fingerprint": str, "answer": Mapping,
@@ -39,24 +39,11 @@ class Certificate:
 
     @classmethod
     def load(cls, path: str | Path) -> "Certificate":
-        try:
-            content = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise UsageError(f"the certificate {path} cannot be read: {error.strerror}.") from error
-        except (ValueError, RecursionError) as error:
-            raise LogsError(f"{path} is not a certificate: it is not valid JSON ({error}).") from error
-        return cls.from_content(content, place=str(path))
+        return cls.from_content(read_json(path, what="a certificate"), place=str(path))
 
     @classmethod
     def from_content(cls, content: Any, *, place: str = "the certificate") -> "Certificate":
-        if not isinstance(content, Mapping) or content.get("format") != FORMAT:
-            raise LogsError(f'{place} is not a certificate of surelift: it lacks the line "format": "{FORMAT}".')
-        if content.get("version") != VERSION:
-            raise LogsError(
-                f"{place} is a certificate in format {content.get('version')!r}, written by surelift "
-                f"{content.get('surelift', 'of an unknown version')}; this surelift reads format {VERSION}. Verify it with "
-                "the surelift that wrote it."
-            )
+        check_format(content, place=place, what="a certificate", name=FORMAT, version=VERSION)
         for name, kind in _FIELDS.items():
             if not isinstance(content.get(name), kind):
                 raise LogsError(f"{place} is damaged: {name!r} is missing or of the wrong kind.")

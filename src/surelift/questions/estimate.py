@@ -81,24 +81,18 @@ class EstimateQuestion(Question):
         values = {name: self.line.value(term_sums, moments[0]) for name, term_sums in found.items()}
         best = found[max(values, key=lambda name: values[name])]
         declared = self.declaration
-        return Estimation(
-            {
-                name: PolicyEstimate(
-                    policy=name,
-                    estimate=declared.scale.value(values[name]),
-                    estimator=self.estimator,
-                    parameter=parameter,
-                    model=None if self.model is None else self.model.describe(),
-                    rounds=term_sums.rounds,
-                    mean_weight=term_sums.weights.total / term_sums.rounds,
-                    plug_ins=self._plug_ins(term_sums, moments[-1], best) if self.estimator in _DISCREPANCIES else {},
-                    doubts=doubts_of(declared, {name: self.policies[name]}),
-                )
-                for name, term_sums in found.items()
-            },
-            self.estimator,
-            sums.units,
-        )
+        smoothed = self.estimator in _DISCREPANCIES
+        estimates = {
+            name: PolicyEstimate(
+                policy=name, estimate=declared.scale.value(values[name]), estimator=self.estimator, parameter=parameter,
+                model=None if self.model is None else self.model.describe(), rounds=term_sums.rounds,
+                mean_weight=term_sums.weights.total / term_sums.rounds,
+                plug_ins=self._plug_ins(term_sums, moments[-1], best) if smoothed else {},
+                doubts=doubts_of(declared, {name: self.policies[name]}),
+            )
+            for name, term_sums in found.items()
+        }  # fmt: skip
+        return Estimation(estimates, self.estimator, sums.units)
 
     def _plug_ins(self, sums: TermSums, discrepancy: Moment, best: TermSums) -> dict[str, float]:
         """The paper's statements about the estimate, with sample means in place of expectations."""

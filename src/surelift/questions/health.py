@@ -101,14 +101,10 @@ class HealthQuestion(Question):
         rounds, rewards, _ = sums.get(REWARDS)
         earned = rewards / rounds if declared.cluster is not None else sums.production.rewards / sums.units
         return Health(
-            rounds=sums.rows,
-            findings=tuple(findings),
-            weights=weights,
-            evidence=tuple(evidence),
-            mean_reward=declared.scale.value(float(earned)),
-            smallest_propensity=smallest,
+            rounds=sums.rows, findings=tuple(findings), weights=weights, evidence=tuple(evidence),
+            mean_reward=declared.scale.value(float(earned)), smallest_propensity=smallest,
             kind="cost" if declared.scale.is_cost else "reward",
-        )
+        )  # fmt: skip
 
     def _evidence(self, sums: Sums) -> list[Evidence]:
         families: dict[Family, Mapping[str, Wealths]] = {}

@@ -77,32 +77,16 @@ class ImprovementsQuestion(Question):
         lower = scale.improvement(low)
         doubts = (*doubts_of(self.declaration, about), *method.doubts(sums, gain, delta=place.delta))
         evidence = e_value(scale.unit_margin(self.margin) + slack_of(sums, gain), sums.of(gain))
+        assumptions = assumptions_of(self.declaration, self.promise, method.assumes(gain, loss), place.segment)
         return Improvement(
-            policy=name,
-            over=over,
-            estimate=scale.improvement(self._estimate(sums, gain, loss)) if most else 0.0,
-            lower=lower,
-            upper=scale.improvement(high),
-            margin=float(self.margin),
-            certified=lower > self.margin and not doubts,
-            e_value=evidence,
-            p_value=p_value(evidence),
-            delta=place.delta,
-            rounds=sums.units,
-            counted=self.declaration.counted,
-            method=method.name,
-            control=control_of(gain, loss),
-            promise=self.promise,
-            mean_weight=mean_weight,
-            improvement_range=(-most, most),
-            assumptions=(
-                *assumptions_of(self.declaration, self.promise, method.assumes(gain, loss), place.segment),
-                *assumed_of(about),
-                *doubts,
-            ),
-            doubts=doubts,
+            policy=name, over=over, estimate=scale.improvement(self._estimate(sums, gain, loss)) if most else 0.0,
+            lower=lower, upper=scale.improvement(high), margin=float(self.margin),
+            certified=lower > self.margin and not doubts, e_value=evidence, p_value=p_value(evidence),
+            delta=place.delta, rounds=sums.units, counted=self.declaration.counted, method=method.name,
+            control=control_of(gain, loss), promise=self.promise, mean_weight=mean_weight,
+            improvement_range=(-most, most), assumptions=(*assumptions, *assumed_of(about), *doubts), doubts=doubts,
             provenance=place.provenance,
-        )
+        )  # fmt: skip
 
     def _estimate(self, sums: Sums, gain: Term, loss: Term) -> float:
         """The plain mean; for a difference that of w r - w' r, so that it is the difference of the two values."""

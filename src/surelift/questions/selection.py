@@ -45,17 +45,10 @@ def selection_of(improvements: Mapping[str, Improvement], *, many: Many, delta: 
     best = max(better, key=lambda name: improvements[name].lower, default=None) if many == "simultaneous" else None
     used = {result.control for result in improvements.values()}
     return Selection(
-        chosen=best,
-        discoveries=better,
-        over=first.over,
-        many=many,
-        improvements=improvements,
-        delta=float(delta),
-        margin=first.margin,
-        rounds=first.rounds,
-        method=first.method,
+        chosen=best, discoveries=better, over=first.over, many=many, improvements=improvements, delta=float(delta),
+        margin=first.margin, rounds=first.rounds, method=first.method,
         control=used.pop() if len(used) == 1 else "mixed",
         assumptions=tuple(dict.fromkeys(text for result in improvements.values() for text in result.assumptions)),
         doubts=tuple(dict.fromkeys(text for result in improvements.values() for text in result.doubts)),
         provenance=first.provenance,
-    )
+    )  # fmt: skip

@@ -80,24 +80,12 @@ class ValueQuestion(Question):
             )  # fmt: skip
         if scale.is_cost:
             low, high = high, low
+        assumptions = assumptions_of(self.declaration, self.promise, method.assumes(value, shortfall), place.segment)
         return PolicyValue(
-            policy=name,
-            estimate=scale.value(plain_mean(sums, value)),
-            lower=None if low is None else scale.lower(low),
-            upper=None if high is None else scale.upper(high),
-            delta=place.delta,
-            rounds=sums.units,
-            counted=self.declaration.counted,
-            method=method.name,
-            control=control_of(value, shortfall),
-            promise=self.promise,
-            mean_weight=mean_weight,
-            kind="cost" if scale.is_cost else "reward",
-            value_range=(scale.low, scale.high),
-            assumptions=(
-                *assumptions_of(self.declaration, self.promise, method.assumes(value, shortfall), place.segment),
-                *assumed_of({name: policy}),
-                *doubts,
-            ),
+            policy=name, estimate=scale.value(plain_mean(sums, value)), lower=None if low is None else scale.lower(low),
+            upper=None if high is None else scale.upper(high), delta=place.delta, rounds=sums.units,
+            counted=self.declaration.counted, method=method.name, control=control_of(value, shortfall),
+            promise=self.promise, mean_weight=mean_weight, kind="cost" if scale.is_cost else "reward",
+            value_range=(scale.low, scale.high), assumptions=(*assumptions, *assumed_of({name: policy}), *doubts),
             doubts=doubts,
-        )
+        )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from surelift.statistics.groups import Groups
 from surelift.statistics.reading import Reading
@@ -15,14 +15,9 @@ class Count(Statistic):
     """The n of the bounds, as whole numbers."""
 
     label: ClassVar[str] = "the number of rounds"
+    state: ClassVar[type] = int
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[int]:
         units = Units.of(reading.rounds)
         counts: list[int] = groups.of_units(reading.rounds).counts(units.count).tolist()
         return counts
-
-    def encode(self, state: Any) -> Any:
-        return state
-
-    def decode(self, content: Any) -> Any:
-        return int(content)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,16 +18,11 @@ class Decided(Statistic):
     """Of rewards, propensities and actions as they are in the log."""
 
     label: ClassVar[str] = "the fingerprint of the decisions"
+    state: ClassVar[type] = Fingerprint
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[Fingerprint]:
         lanes = np.stack(decided_hashes(reading.rounds).lanes, axis=1)
         return [Fingerprint.of_lanes(part.T) for part in groups.split(lanes)]
-
-    def encode(self, state: Any) -> Any:
-        return [state.rounds, f"{state.total:032x}"]
-
-    def decode(self, content: Any) -> Any:
-        return Fingerprint(int(content[0]), int(content[1], 16))
 
 
 def decided_hashes(rounds: Rounds) -> RoundHashes:

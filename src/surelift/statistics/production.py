@@ -51,15 +51,13 @@ class ProductionTotals(Statistic):
         rewards = groups.of_units(rounds).sums(units.scaled_up(units.mean(rounds.reward)))
         slack = overstated(rounds) if rounds.logging_shares is not None else np.zeros(rounds.size)
         shortfall = max((found.short_of_one for found in reading.probabilities.values()), default=0.0)
-        keep = rounds.keep_probability
-        kept = groups.split(keep) if keep is not None else [None] * len(groups)
+        kept = [None] * len(groups) if rounds.keep_probability is None else groups.split(rounds.keep_probability)
+        parts = zip(rewards.tolist(), groups.split(rounds.propensity), groups.split(slack), kept, strict=True)
         return [
             ProductionSums(
-                total, float(propensity.min(initial=INFINITE)), float(over.max(initial=0.0)), shortfall, *_range(part)
+                total, float(q.min(initial=INFINITE)), float(over.max(initial=0.0)), shortfall, *_range(keep)
             )
-            for total, propensity, over, part in zip(
-                rewards.tolist(), groups.split(rounds.propensity), groups.split(slack), kept, strict=True
-            )
+            for total, q, over, keep in parts
         ]
 
 

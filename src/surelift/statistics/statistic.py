@@ -33,12 +33,16 @@ class Statistic:
         """A state as JSON keeps it, to the last bit."""
         if isinstance(state, np.ndarray):
             return state.tolist()
+        if isinstance(state, int):
+            return state
         return [_finite(getattr(state, field.name)) for field in fields(state)]
 
     def decode(self, content: Any) -> Any:
         """The state that was encoded."""
         if self.state is None:
             return np.array(content, dtype=np.float64)
+        if self.state is int:
+            return int(content)
         assert is_dataclass(self.state)
         names = [field.name for field in fields(self.state)]
         values = zip(names, content, strict=True)

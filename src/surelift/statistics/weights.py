@@ -46,12 +46,5 @@ class PolicyWeights(Statistic):
             unsupported = unit_groups.sums(units.scaled_up(units.mean(beyond))).tolist()
         scaled = units.scaled_up(units.mean(weight, padded_with=1.0))
         largest = [float(part.max(initial=0.0)) for part in groups.split(weight)]
-        return list(
-            map(
-                WeightSums,
-                unit_groups.sums(scaled).tolist(),
-                unit_groups.sums(scaled * scaled).tolist(),
-                largest,
-                unsupported,
-            )
-        )
+        totals, squares = unit_groups.sums(scaled), unit_groups.sums(scaled * scaled)
+        return list(map(WeightSums, totals.tolist(), squares.tolist(), largest, unsupported))
