@@ -101,7 +101,7 @@ def guarantee_of(
 ) -> Guarantee:
     """Compute the guarantee in float64 on all rounds but the first ``set_aside``, which fitted the prior.
 
-    It is computed with NumPy, or with torch on ``device``. ``read`` passes the data set and fingerprint of those rounds if they were read already.
+    NumPy computes it, or torch on ``device``. ``read`` is the data set and fingerprint of those rounds, if read already.
     """
     rule, scale, names = learned.rule, logs.scale, learned.features.names
     if not isinstance(rule, GaussianRule):
