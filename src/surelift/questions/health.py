@@ -23,7 +23,7 @@ from surelift.statistics.bets import Bets, Wealths
 from surelift.statistics.digits import Digits
 from surelift.statistics.duplicates import Duplicates
 from surelift.statistics.plan import Request
-from surelift.statistics.rewards import RewardMoments
+from surelift.statistics.production import RewardMoments
 from surelift.statistics.splits import Day, Key, Segment
 from surelift.statistics.sums import Sums, requests_of
 from surelift.statistics.tails import Tails

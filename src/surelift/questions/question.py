@@ -99,8 +99,6 @@ class Question:
         )  # fmt: skip
         return question.resolved(logs) if isinstance(logs, Logs) else question
 
-    # What a subclass says.
-
     def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
         """What to add up under a key; ``count`` tells the number of rounds, for plans that depend on it."""
         raise NotImplementedError
@@ -113,8 +111,6 @@ class Question:
     def everyone(self) -> Mapping[str, Policy]:
         """The policies whose probabilities are read."""
         return self.policies
-
-    # What follows for every question.
 
     @property
     def promise(self) -> Promise:

@@ -63,3 +63,15 @@ class ProductionTotals(Statistic):
 
 def _range(kept: FloatArray | None) -> tuple[float, float]:
     return (INFINITE, 0.0) if kept is None else (float(kept.min(initial=INFINITE)), float(kept.max(initial=0.0)))
+
+
+@dataclass(frozen=True, slots=True)
+class RewardMoments(Statistic):
+    """The state is an array: rounds, sum of rewards on [0, 1], sum of their squares. Clusters are not averaged."""
+
+    label: ClassVar[str] = "the squares of the rewards"
+
+    def of(self, reading: Reading, groups: Groups) -> Sequence[FloatArray]:
+        reward = reading.rounds.reward
+        columns = [groups.counts(len(reward)), groups.sums(reward), groups.sums(reward * reward)]
+        return list(np.stack(columns, axis=1).astype(np.float64))
