@@ -100,11 +100,7 @@ def guarantee_of(
 ) -> Guarantee:
     """Compute the guarantee in float64 on all rounds but the first ``set_aside``, which fitted the prior.
 
-    <<<<<<< HEAD
-        NumPy does it, or torch on ``device``. ``read`` has the data set and fingerprint of those rounds if they were read.
-    =======
-        NumPy computes it, or torch on ``device``. ``read`` is the data set and fingerprint of those rounds, if read already.
-    >>>>>>> lean3
+    NumPy computes it, or torch on ``device``. ``read`` is the data set and fingerprint of those rounds, if read already.
     """
     rule, scale, names = learned.rule, logs.scale, learned.features.names
     if not isinstance(rule, GaussianRule):
