@@ -61,7 +61,7 @@ def test_it_finds_at_least_what_is_certified_at_once() -> None:
 def test_what_is_refused() -> None:
     logs = sl.Logs(reward=[0.0, 1.0], propensity=[0.5, 0.5])
     with pytest.raises(sl.UsageError, match="many must be"):
-        sl.select(logs, {"new": [0.5, 0.5]}, many="bonferroni")  # type: ignore[call-overload]
+        sl.select(logs, {"new": [0.5, 0.5]}, many="bonferroni")  # type: ignore[arg-type]
     with pytest.raises(sl.UsageError, match="needs e-values"):
         sl.select(logs, {"new": [0.5, 0.5]}, many="e-bh", method="normal")
     doubted = sl.Logs(reward=[0.0, 1.0] * 300, propensity=[0.5, 0.5] * 300, propensity_is_estimated=True)

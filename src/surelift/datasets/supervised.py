@@ -28,7 +28,12 @@ class BanditFeedback:
     expected_rewards: FloatArray  # (rounds, actions)
 
     def logs(self) -> Logs:
-        columns = {"reward": self.reward, "action": self.action, "logging": self.logging, "contexts": self.features}
+        columns: dict[str, Any] = {
+            "reward": self.reward,
+            "action": self.action,
+            "logging": self.logging,
+            "contexts": self.features,
+        }
         return Logs(**columns, propensity=self.logging[np.arange(len(self.action)), self.action])
 
     def true_value(self, policy: FloatArray) -> float:

@@ -19,6 +19,7 @@ from surelift.statistics.sums import Sums
 
 Progress = Callable[[int], None]
 MOST_SEGMENTS = 1000
+WORTH_A_THREAD = 10_000
 
 
 def collect(logs: Logs, plan: Plan, *, progress: Progress | None = None) -> Sums:
@@ -36,19 +37,20 @@ def first_reading(logs: Logs, plan: Plan) -> Reading | None:
 
 def _collect(logs: Logs, plan: Plan, progress: Progress | None) -> Sums:
     """Batches are read one after the other, and added up in several threads, in the order of the log."""
-    total, waiting = Sums(), deque[Future[Sums]]()
+    total, waiting = Sums(), deque[Future[Sums] | Reading]()
     threads = os.cpu_count() or 1
 
     def settle() -> None:
         nonlocal total
-        total = total + waiting.popleft().result()
+        first = waiting.popleft()
+        total = total + (accumulate(first, plan) if isinstance(first, Reading) else first.result())
         refuse_many_segments(total)
         if progress is not None:
             progress(total.rows)
 
     with ThreadPoolExecutor(threads) as pool:
         for reading in _readings(logs, plan):
-            waiting.append(pool.submit(accumulate, reading, plan))
+            waiting.append(pool.submit(accumulate, reading, plan) if reading.rounds.size >= WORTH_A_THREAD else reading)
             while len(waiting) > threads:
                 settle()
         while waiting:

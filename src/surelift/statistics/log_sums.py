@@ -64,7 +64,8 @@ class LogSums(Statistic):
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[FloatArray]:
         rounds = reading.rounds
-        batch = _Batch(self, reading, Units.of(rounds), groups, groups.of_units(rounds))
+        values = self.quantity.terms(self.candidate, reading.weights, rounds.reward)
+        batch = _Batch(self, reading, values, Units.of(rounds), groups, groups.of_units(rounds))
         totals = np.zeros((len(groups), len(self.components)))
         controls = [component.control for component in self.components]
         plain = [column for column, control in enumerate(controls) if control is None]
@@ -86,14 +87,10 @@ class _Batch:
 
     term: LogSums
     reading: Reading
+    values: FloatArray
     units: Units
     groups: Groups
     unit_groups: Groups
-
-    @property
-    def values(self) -> FloatArray:
-        term, reading = self.term, self.reading
-        return term.quantity.terms(term.candidate, reading.weights, reading.rounds.reward)
 
     def plain(self, components: Sequence[Component]) -> FloatArray:
         """(groups, components), of components that need the logged probabilities only."""
