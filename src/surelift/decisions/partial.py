@@ -23,7 +23,9 @@ def partial_sums(batches: Iterable[Any], question: Question) -> Sums:
     """
     total = Sums()
     for batch in batches:
-        sums = collect(Logs.of(batch, question.declaration), question.plan())
+        logs = Logs.of(batch, question.declaration)
+        question.check(logs)
+        sums = collect(logs, question.plan())
         if sums.rows:
             question.refuse_unfit(sums)
             total = total + sums

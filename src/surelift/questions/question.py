@@ -133,7 +133,7 @@ class Question:
 
     def resolved(self, logs: Logs) -> "Question":
         """The same question, once it is seen which policies give whole distributions."""
-        self.method.check_units(self.declaration)
+        self.check(logs)
         if self.known is not None:
             return self
         wanted = self.method.wants_distributions
@@ -141,6 +141,12 @@ class Question:
         if wanted:
             self.method.check_known(self.everyone, known)
         return replace(self, known=known)
+
+    def check(self, logs: Logs) -> None:
+        """Refuse logs that this question, or its segments, cannot be asked of."""
+        self.method.check_units(self.declaration)
+        if self.by is not None:
+            check_segments(logs, self.by.column, self.by.declared, self.everyone)
 
     def plan(self, counts: Mapping[KeyValue, int] | None = None) -> Plan:
         """Statistics and the keys they are split by; ``counts`` has the rounds of each segment, where they matter."""
