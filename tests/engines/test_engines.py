@@ -70,11 +70,9 @@ def test_the_same_answers(engine: tuple[Callable[[pa.Table], Any], float]) -> No
     rounds = table()
     source = place(rounds)
     questions: list[Callable[[sl.Logs], Any]] = [
-        lambda logs: sl.compare(logs, "a"),
         lambda logs: sl.compare(logs, {"some": sl.blend("b", 0.1)}, delta=0.01),
         lambda logs: sl.evaluate(logs, ["a", "b"])["b"],
         lambda logs: sl.evaluate(logs, "a", method="logarithmic-smoothing", smoothing=0.2)["a"],
-        lambda logs: sl.select(logs, ["a", "b"]).improvements["b"],
     ]
     for ask in questions:
         expected, found = plainly(ask, sl.Logs(rounds, **FLAGS)), ask(sl.Logs(source, **FLAGS))
