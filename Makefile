@@ -15,7 +15,7 @@ demo: $(VENV)/demo.stamp
 	@echo "To go on from here: . $(BIN)/activate"
 
 test: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -q
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -q
 
 docs: $(VENV)/docs.stamp
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
