@@ -11,7 +11,7 @@ from surelift.statistics.bets import Bets
 from surelift.statistics.moments import MomentSums
 
 
-def assert_same_sums(left: Sums, right: Sums, rel: float = 1e-12) -> None:
+def assert_same_sums(left: Sums, right: Sums, rel: float = 1e-12, least: float = 1e-14) -> None:
     """Every state of every statistic, for every value of its key."""
     assert left.rows == right.rows
     if left.fingerprint.known and right.fingerprint.known:
@@ -20,7 +20,7 @@ def assert_same_sums(left: Sums, right: Sums, rel: float = 1e-12) -> None:
     for request, states in right.states.items():
         assert left.states[request].keys() == states.keys(), request
         # Moments of paired quantities and bets both ways cancel: they agree relative to the size of what was added.
-        room = 1e-9 if isinstance(request.statistic, MomentSums | Bets) else 1e-13
+        room = 1e-9 if isinstance(request.statistic, MomentSums | Bets) else least
         for value, state in states.items():
             ours, theirs = (_flat(request.statistic.encode(each)) for each in (left.states[request][value], state))
             where = (request.statistic, request.key, value)
