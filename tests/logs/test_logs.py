@@ -112,3 +112,13 @@ def test_description_contains_the_declaration() -> None:
     logs = sl.Logs(COLUMNS, reward="click", propensity="p_logged", reward_range=(0, 2))
     assert logs.declaration.describe() == {"reward": "click", "propensity": "p_logged", "reward_range": [0.0, 2.0]}
     assert "reward_range" in repr(logs)
+
+
+def test_a_part_of_a_part_counts_from_its_own_start() -> None:
+    logs = sl.Logs(reward=[i / 100 for i in range(100)], propensity=[0.5] * 100)
+    part = logs.part(50, 100).part(10, 20)
+    rewards = [value for batch in part.batches() for value in batch.table["reward"].to_pylist()]
+    assert rewards == [i / 100 for i in range(60, 70)]
+    assert part.count() == 10
+    beyond = logs.part(50, 60).part(5, 50)
+    assert (beyond.count(), sum(batch.table.num_rows for batch in beyond.batches())) == (5, 5)

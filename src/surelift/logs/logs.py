@@ -110,10 +110,10 @@ class Logs:
             raise UsageError(
                 "rows of a query or a Spark data frame have no order, so they cannot be sliced; save them to a file first."
             )
-        source, shift = (self.source.source, self.source.first) if isinstance(self.source, Slice) else (self.source, 0)
-        if isinstance(self.source, Slice):
-            last = min(last, self.source.last - shift)
-        return Logs.of(Slice(source, shift + first, shift + last), self.declaration)
+        source, start = self.source, 0
+        if isinstance(source, Slice):
+            source, start, last = source.source, source.first, min(last, source.last - source.first)
+        return Logs.of(Slice(source, start + first, start + last), self.declaration)
 
     def count(self) -> int:
         return self.source.count()
