@@ -110,9 +110,9 @@ class Logs:
             raise UsageError(
                 "rows of a query or a Spark data frame have no order, so they cannot be sliced; save them to a file first."
             )
-        source, start = self.source, 0
-        if isinstance(source, Slice):
-            source, start, last = source.source, source.first, min(last, source.last - source.first)
+        source, start, whole = self.source, 0, self.source
+        if isinstance(whole, Slice):
+            source, start, last = whole.source, whole.first, min(last, whole.last - whole.first)
         return Logs.of(Slice(source, start + first, start + last), self.declaration)
 
     def count(self) -> int:
