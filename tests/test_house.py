@@ -14,8 +14,8 @@ import surelift
 
 SOURCE = Path(surelift.__file__).parent
 ORDER = [
-    "logs", "policies", "importers", "quantities", "controls", "grids", "statistics", "engines", "bounds", "estimates",
-    "evidence", "views", "results", "questions", "decisions", "learning", "datasets", "reproduce", "cli",
+    "kernels", "logs", "policies", "importers", "quantities", "controls", "grids", "statistics", "engines", "bounds",
+    "estimates", "evidence", "views", "results", "questions", "decisions", "learning", "datasets", "reproduce", "cli",
 ]  # fmt: skip
 FILES = sorted(SOURCE.rglob("*.py"))
 MOST_LINES, MEDIAN_LINES, TOTAL_LINES, MOST_PARAMETERS = 350, 100, 22_558, 10

@@ -1,0 +1,3 @@
+/* All loops, as one file to compile. */
+#include "log_sums.c"
+#include "sorting.c"

@@ -1,0 +1,51 @@
+"""Log sums: for every smoothing, the sum of log(1 + smoothing x) over the rows of each group."""
+
+import numpy as np
+
+from surelift.arrays import FloatArray
+from surelift.kernels.library import compiled
+from surelift.kernels.sorting import Sorted
+
+
+def log_terms(x: FloatArray, smoothing: float) -> FloatArray:
+    """log(1 + smoothing x), also where the product overflows.
+
+    >>> log_terms(np.array([0.0, 2.0, 1e308]), 64.0).round(6).tolist()
+    [0.0, 4.859812, 713.355092]
+    """
+    with np.errstate(over="ignore"):
+        logarithms = np.log1p(smoothing * x)
+    overflown = np.isinf(logarithms)
+    if overflown.any():
+        logarithms[overflown] = np.log(smoothing) + np.log(x[overflown])
+    return logarithms
+
+
+def log_sums(
+    values: FloatArray, smoothings: FloatArray, groups: Sorted, *, offset: float = 0.0, floor: float = -np.inf
+) -> tuple[FloatArray, int]:
+    """(groups, smoothings): sums of log(1 + smoothing max(value + offset, 0)); how many value + offset lie below a floor.
+
+    >>> log_sums(np.array([2.0, 0.0]), np.array([0.5]), Sorted.whole(2))[0].round(6).tolist()
+    [[0.693147]]
+    """
+    library = compiled()
+    if library is None:
+        return _reference(values, smoothings, groups, offset, floor)
+    totals, lost = np.zeros((len(groups), len(smoothings))), np.zeros((len(groups), len(smoothings)))
+    below = library.call(
+        "log_sums", np.ascontiguousarray(values), float(offset), float(floor), groups.order, groups.edges, len(groups),
+        np.ascontiguousarray(smoothings), len(smoothings), totals, lost,
+    )  # fmt: skip
+    return totals, below
+
+
+def _reference(
+    values: FloatArray, smoothings: FloatArray, groups: Sorted, offset: float, floor: float
+) -> tuple[FloatArray, int]:
+    totals, below = np.zeros((len(groups), len(smoothings))), 0
+    for group, part in enumerate(groups.split(values + offset)):
+        below += int(np.count_nonzero(part < floor))
+        positive = part[part > 0.0]
+        totals[group] = [log_terms(positive, smoothing).sum() for smoothing in smoothings.tolist()]
+    return totals, below

@@ -1,0 +1,52 @@
+"""Rows sorted by the group they belong to, in their order within each: what every sum by group goes through."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from surelift.arrays import IntArray
+from surelift.kernels.library import compiled
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """The rows of group g are ``order[edges[g]:edges[g + 1]]``, or those themselves where there is no order."""
+
+    order: npt.NDArray[np.int32] | None
+    edges: IntArray
+
+    def __len__(self) -> int:
+        return len(self.edges) - 1
+
+    @classmethod
+    def whole(cls, rows: int) -> "Sorted":
+        return cls(None, np.array([0, rows], dtype=np.int64))
+
+    @classmethod
+    def by(cls, codes: IntArray, groups: int) -> "Sorted":
+        """Rows with a negative code are left out.
+
+        >>> Sorted.by(np.array([1, -1, 0, 1]), 2).split(np.array([10, 20, 30, 40]))
+        [array([30]), array([10, 40])]
+        """
+        edges = np.zeros(groups + 1, dtype=np.int64)
+        order = np.empty(len(codes), dtype=np.int32)
+        library = compiled()
+        if library is None:
+            inside = np.flatnonzero(codes >= 0)
+            order = inside[np.argsort(codes[inside], kind="stable")].astype(np.int32)
+            edges = np.searchsorted(codes[order], np.arange(groups + 1)).astype(np.int64)
+        else:
+            library.call("sort_by_code", np.ascontiguousarray(codes, dtype=np.int64), len(codes), groups, order, edges)
+        return cls(order[: edges[-1]], edges)
+
+    def split(self, values: Any) -> Sequence[Any]:
+        """What belongs to each group, in the order of the rows."""
+        if self.order is None:
+            return [values[start:stop] for start, stop in pairwise(self.edges.tolist())]
+        chosen = values[self.order]
+        return [chosen[start:stop] for start, stop in pairwise(self.edges.tolist())]
