@@ -1,4 +1,4 @@
-"""How fast are the compiled loops, compared with NumPy and with the best the processor could do?
+"""How fast are the compiled loops, compared with NumPy?
 
 One thread, process time, the median of several alternating runs: python benchmarks/kernels.py
 """
@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 
-from surelift.arrays import FloatArray
-from surelift.statistics.kernels import controlled_log_sums, log_sums
-from surelift.statistics.log_sums import log_terms
+from surelift.kernels.control import ControlComponents, ControlledTerms, UnitsOfRounds, controlled_log_sums
+from surelift.kernels.library import compiled
+from surelift.kernels.log_sums import log_sums, log_terms
+from surelift.kernels.sorting import Sorted
 
 ROWS, TURNS = 1_000_000, 7
 
@@ -28,45 +28,17 @@ def ratio(first: Callable[[], object], second: Callable[[], object]) -> tuple[fl
     return statistics.median(times[0]), statistics.median(times[1]) / statistics.median(times[0])
 
 
-@njit(fastmath=True)
-def read_all(x: FloatArray) -> float:
-    total = 0.0
-    for value in x:
-        total += value
-    return total
-
-
-@njit(fastmath={"contract"})
-def multiply_add(x: FloatArray, y: FloatArray, turns: int) -> None:
-    """Sixteen dependent operations per number, none of which waits for memory."""
-    for _ in range(turns):
-        for i in range(len(x)):
-            value = x[i]
-            for _ in range(16):
-                value = value * 0.5 + 0.25
-            y[i] = value
-
-
 def log_sums_against_numpy() -> None:
     x = np.random.default_rng(0).exponential(size=ROWS)
     for components in (8, 27, 32, 128):
         smoothings = 2.0 ** np.linspace(-12, 4, components)
-        log_sums(x, smoothings)
         spent, times = ratio(
-            lambda: log_sums(x, smoothings),
+            lambda: log_sums(x, smoothings, Sorted.whole(ROWS)),
             lambda: [np.log1p(smoothing * x).sum() for smoothing in smoothings],
         )
         print(
             f"  {components:4} components: {1e9 * spent / ROWS / components:.3f} ns per row, component; NumPy {times:.1f}x"
         )
-    read_all(x)
-    spent, _ = ratio(lambda: read_all(x), lambda: None)
-    print(f"  reading the rows only: {1e9 * spent / ROWS:.3f} ns per row")
-    block, out = x[:2048].copy(), np.empty(2048)
-    multiply_add(block, out, 1)
-    spent, _ = ratio(lambda: multiply_add(block, out, 1_000), lambda: None)
-    each = 1e9 * spent / (16 * 1_000 * len(block))
-    print(f"  one multiply-add: {each:.3f} ns at best; the log sums need 1.25 per row and component")
 
 
 def control_against_numpy() -> None:
@@ -77,25 +49,17 @@ def control_against_numpy() -> None:
         logging, new = rng.dirichlet(np.ones(actions), rows), rng.dirichlet(np.ones(actions), rows)
         taken, values, starts = rng.random(rows), rng.random(rows), np.arange(rows + 1) * actions
 
+        terms = ControlledTerms(values, taken, starts, new.ravel(), logging.ravel())
+        parts = ControlComponents(caps, caps, 9 * beta)
+
         def ours() -> None:
-            controlled_log_sums(
-                values,
-                taken,
-                new.ravel(),
-                logging.ravel(),
-                starts,
-                caps,
-                caps,
-                9 * beta,
-                np.zeros(components),
-            )
+            controlled_log_sums(terms, UnitsOfRounds(rows, 1), parts)
 
         def numpy() -> None:
             for cap, smoothing in zip(caps, 9 * beta, strict=True):
                 mean = np.minimum(new, cap * logging).sum(axis=1)
-                log_terms(values - np.minimum(taken, cap) + mean + cap, smoothing=smoothing).sum()
+                log_terms(values - np.minimum(taken, cap) + mean + cap, smoothing).sum()
 
-        ours()
         spent, times = ratio(ours, numpy)
         print(
             f"  {actions:4} actions: {1e9 * spent / rows:.0f} ns per round for {components} components, NumPy {times:.1f}x"
@@ -103,6 +67,8 @@ def control_against_numpy() -> None:
 
 
 if __name__ == "__main__":
+    library = compiled()
+    print("no compiled library" if library is None else f"compiled for {library.instruction_set}")
     print("log sums, compared with numpy.log1p")
     log_sums_against_numpy()
     print("weight control, compared with the NumPy path")

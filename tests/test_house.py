@@ -18,7 +18,7 @@ ORDER = [
     "estimates", "evidence", "views", "results", "questions", "decisions", "learning", "datasets", "reproduce", "cli",
 ]  # fmt: skip
 FILES = sorted(SOURCE.rglob("*.py"))
-MOST_LINES, MEDIAN_LINES, TOTAL_LINES, MOST_PARAMETERS = 350, 100, 22_558, 10
+MOST_LINES, MEDIAN_LINES, TOTAL_LINES, MOST_PARAMETERS = 350, 100, 24_000, 10
 # Declarations of many columns and options, and the flags of commands.
 MANY_PARAMETERS = {
     "logs/logs.py:Logs.__init__",
@@ -27,8 +27,7 @@ MANY_PARAMETERS = {
 }
 # Compiled loops, written as they would be in C.
 KERNELS = {
-    "statistics/kernels.py", "statistics/batch_kernel.py", "statistics/redraws.py",
-    "learning/policies/quadrature_kernel.py",
+    "statistics/redraws.py", "learning/policies/quadrature_kernel.py",
 }  # fmt: skip
 
 

@@ -6,8 +6,8 @@ from hypothesis import given
 
 import surelift as sl
 from surelift.bounds.logarithmic_smoothing import lower_bound, unfloored
+from surelift.kernels.log_sums import log_terms
 from surelift.statistics import Component
-from surelift.statistics.log_sums import log_terms
 from tests.strategies import LoggedRounds, deltas, logged_rounds, smoothings
 from tests.term_sums import from_logs
 

@@ -12,8 +12,8 @@ from surelift.arrays import FloatArray
 from surelift.bounds import logarithmic_smoothing, mixture
 from surelift.bounds.mixture import log_wealth
 from surelift.grids import Grid
+from surelift.kernels.log_sums import log_terms
 from surelift.statistics import Component, TermSums, on_grid
-from surelift.statistics.log_sums import log_terms
 from tests import reference
 from tests.strategies import LoggedRounds, deltas, logged_rounds, smoothings
 from tests.term_sums import from_logs

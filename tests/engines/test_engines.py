@@ -16,8 +16,8 @@ import pytest
 import surelift as sl
 from surelift.engines.sql_query import AggregateQuery
 from surelift.questions.question import Question
-from surelift.statistics import log_sums
-from surelift.statistics.fused import Fused, SimplePlan
+from surelift.statistics.fused import SimplePlan
+from tests.numpy_loops import in_numpy
 
 ENGINES = {"local": 1e-12, "spark": 1e-12, "duckdb": 1e-9, "postgres": 1e-9}
 """How far, relatively, bounds may be from those of the plain path."""
@@ -55,9 +55,7 @@ def table(seed: int = 0, rounds: int = ROUNDS) -> pa.Table:
 
 def plainly(ask: Callable[[sl.Logs], Any], logs: sl.Logs) -> Any:
     """In NumPy alone."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Fused, "of", lambda *_: None)
-        patched.setattr(log_sums, "WORTH_COMPILING", 10**12)
+    with in_numpy():
         return ask(logs)
 
 

@@ -17,17 +17,17 @@ import pyarrow.parquet as pq
 import pytest
 
 import surelift as sl
-from surelift.engines import collect, count_units, local
+from surelift.engines import collect, count_units
 from surelift.logs.sources.remote import SqlTable
 from surelift.questions.question import Question
-from surelift.statistics import Sums, log_sums
+from surelift.statistics import Sums
 from surelift.statistics.duplicates import DuplicateSample
-from surelift.statistics.fused import Fused
 from surelift.statistics.plan import Plan
 from surelift.statistics.resamples import Resamples
 from surelift.statistics.splits import RandomBlocks
 from surelift.statistics.tails import TailSums
 from tests.engines.cases import KINDS
+from tests.numpy_loops import in_numpy
 from tests.same_answers import assert_same_answer
 from tests.same_sums import assert_same_sums
 
@@ -74,9 +74,7 @@ def table_of(kind: str) -> pa.Table:
 
 @cache
 def plain(kind: str, name: str) -> Plain:
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Fused, "of", lambda *_: None)
-        patched.setattr(log_sums, "WORTH_COMPILING", 10**12)
+    with in_numpy():
         logs = KINDS[kind].logs(table_of(kind))
         question = KINDS[kind].questions[name].of(logs)
         key = () if question.by is None else (question.by,)
@@ -160,9 +158,6 @@ def test_every_question_in_every_engine(
         assert rows_fetched == []
         return
     if engine == "local":
-        # Compiled loops, which these logs are too short to be worth.
-        monkeypatch.setattr(log_sums, "WORTH_COMPILING", 500)
-        monkeypatch.setattr(local, "WORTH_COMPILING", 500)
         sums = collect(logs, expected.plan)
         assert sums.fingerprint == expected.sums.fingerprint
     else:
@@ -198,7 +193,9 @@ def _unplaced(state: Any) -> Any:
         return replace(state, bins=dict(sorted(state.bins.items())), top=tuple((h[0], 0, *h[2:]) for h in state.top))
     if isinstance(state, DuplicateSample):
         # Which row came before differs at the edges of batches; a hash is of all that was read, by other questions too.
-        return replace(state, same_time=0, counts=dict(enumerate(sorted(state.counts.values()))))
+        return replace(
+            state, same_time=0, keys=np.arange(len(state.keys), dtype=np.uint64), counts=np.sort(state.counts)
+        )
     return state
 
 

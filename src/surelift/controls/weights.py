@@ -59,11 +59,6 @@ class TakenOff:
     expected: FloatArray
     logging: Vectors
 
-    def adjustment(self, cap: float) -> FloatArray:
-        """What is added to a term: minus the capped control, plus its mean over all actions."""
-        mean = self.logging.fold(np.add, np.minimum(self.expected, cap * self.logging.values), empty=0.0)
-        return np.asarray(mean - np.minimum(self.taken, cap))
-
 
 class KnownDistributions:
     """A batch's distributions: production's, normalised to sum to 1, and the policies'; and a model's predictions."""

@@ -3,7 +3,8 @@
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from surelift.errors import LogsError
 from surelift.logs.batch import Batch
@@ -11,7 +12,6 @@ from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.statistics.accumulate import accumulate
 from surelift.statistics.fused import Fused, Partial
-from surelift.statistics.log_sums import WORTH_COMPILING
 from surelift.statistics.plan import Plan
 from surelift.statistics.reading import Reading, read
 from surelift.statistics.splits import Segment
@@ -36,21 +36,19 @@ def first_reading(logs: Logs, plan: Plan) -> Reading | None:
 
 
 def _collect(logs: Logs, plan: Plan, progress: Progress | None) -> Sums:
-    """Batches are read one after the other, and added up in several threads, in the order of the log."""
-    total, waiting = Sums(), deque[Future[Sums] | Reading]()
-    threads = os.cpu_count() or 1
+    """Batches are taken one after the other, worked on in several threads, and added up in the order of the log."""
+    total, waiting, threads = Sums(), deque[Callable[[], Sums]](), os.cpu_count() or 1
 
     def settle() -> None:
         nonlocal total
-        first = waiting.popleft()
-        total = total + (accumulate(first, plan) if isinstance(first, Reading) else first.result())
+        total = total + waiting.popleft()()
         refuse_many_segments(total)
         if progress is not None:
             progress(total.rows)
 
     with ThreadPoolExecutor(threads) as pool:
-        for reading in _readings(logs, plan):
-            waiting.append(pool.submit(accumulate, reading, plan) if reading.rounds.size >= WORTH_A_THREAD else reading)
+        for rows, work in _works(logs, plan):
+            waiting.append(pool.submit(work).result if rows >= WORTH_A_THREAD else work)
             while len(waiting) > threads:
                 settle()
         while waiting:
@@ -58,36 +56,45 @@ def _collect(logs: Logs, plan: Plan, progress: Progress | None) -> Sums:
     return total
 
 
-def _readings(logs: Logs, plan: Plan) -> Iterator[Reading]:
-    predictor = None if plan.model is None else plan.model.start(logs)
-    for batch in logs.batches(plan.needs(logs)):
-        yield read(Rounds(logs, batch), plan, predictor)
-    if predictor is not None:
-        predictor.finish()
+def _works(logs: Logs, plan: Plan) -> Iterator[tuple[int, Callable[[], Sums]]]:
+    """For every batch its rows, and what adds it up; a reward model sees the batches in their order."""
+    batches = logs.batches(plan.needs(logs))
+    if plan.model is None:
+        for batch in batches:
+            yield batch.table.num_rows, partial(_sums_of, logs, batch, plan)
+        return
+    predictor = plan.model.start(logs)
+    for batch in batches:
+        reading = read(Rounds(logs, batch), plan, predictor)
+        yield reading.rounds.size, partial(accumulate, reading, plan)
+    predictor.finish()
+
+
+def _sums_of(logs: Logs, batch: Batch, plan: Plan) -> Sums:
+    return accumulate(read(Rounds(logs, batch), plan), plan)
 
 
 def _collect_fused(logs: Logs, plan: Plan, fused: Fused, progress: Progress | None) -> Sums:
     """Compiled loops over batches in several threads; they are added up in the order of the log, so that sums repeat."""
-    odd, plain, rows, worth = Sums(), None, 0, False
-    waiting, threads = deque[tuple[Batch, Future[Partial | None] | None]](), os.cpu_count() or 1
+    odd, plain, rows = Sums(), None, 0
+    waiting, threads = deque[tuple[Batch, Callable[[], Partial | None]]](), os.cpu_count() or 1
 
     def settle() -> None:
         nonlocal odd, plain, rows
-        batch, future = waiting.popleft()
-        partial = None if future is None else future.result()
-        if partial is None:
-            odd = odd + accumulate(read(Rounds(logs, batch), plan), plan)
+        batch, result = waiting.popleft()
+        found = result()
+        if found is None:
+            odd = odd + _sums_of(logs, batch, plan)
         else:
-            plain = partial if plain is None else plain + partial
+            plain = found if plain is None else plain + found
         rows += batch.table.num_rows
         if progress is not None:
             progress(rows)
 
     with ThreadPoolExecutor(threads) as pool:
         for batch in logs.batches(plan.needs(logs)):
-            # Once the compiler is loaded, short batches have the use of it too.
-            worth = worth or batch.table.num_rows >= WORTH_COMPILING
-            waiting.append((batch, pool.submit(fused.add_up, batch) if worth else None))
+            small = batch.table.num_rows < WORTH_A_THREAD
+            waiting.append((batch, partial(fused.add_up, batch) if small else pool.submit(fused.add_up, batch).result))
             while len(waiting) > 2 * threads:
                 settle()
         while waiting:

@@ -9,7 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from surelift.arrays import IntArray
+from surelift.kernels.columns import scramble
 from surelift.kernels.library import compiled
+
+# Whole numbers that span up to this many times their count are told apart in a table; beyond, they are sorted.
+_WORTH_A_TABLE = 4
 
 
 @dataclass(frozen=True)
@@ -50,3 +54,38 @@ class Sorted:
             return [values[start:stop] for start, stop in pairwise(self.edges.tolist())]
         chosen = values[self.order]
         return [chosen[start:stop] for start, stop in pairwise(self.edges.tolist())]
+
+
+def distinct(numbers: IntArray) -> tuple[IntArray, IntArray]:
+    """The numbers that occur, in order, and each row's place among them.
+
+    >>> distinct(np.array([7, 5, 7]))
+    (array([5, 7]), array([1, 0, 1]))
+    """
+    if len(numbers) == 0:
+        return numbers, numbers
+    least = numbers.min()
+    span = int(numbers.max()) - int(least) + 1
+    if span > _WORTH_A_TABLE * len(numbers):
+        found, places = np.unique(numbers, return_inverse=True)
+        return found, places.astype(np.int64)
+    shifted = numbers - least
+    occurs = np.zeros(span, dtype=np.bool_)
+    occurs[shifted] = True
+    present = np.flatnonzero(occurs)
+    if len(present) == span:
+        return present + least, shifted
+    table = np.zeros(span, dtype=np.int64)
+    table[present] = np.arange(len(present))
+    return present + least, table[shifted]
+
+
+def random_blocks(numbers: npt.NDArray[np.uint64], count: int) -> IntArray:
+    """A block for each number, from its hash alone."""
+    library = compiled()
+    if library is None:
+        words = scramble(numbers) >> np.uint64(32)
+        return (words * np.uint64(count) >> np.uint64(32)).astype(np.int64)
+    codes = np.empty(len(numbers), dtype=np.int64)
+    library.call("random_blocks", np.ascontiguousarray(numbers), len(numbers), count, codes)
+    return codes

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from surelift.arrays import ArrowTable, BoolArray
+from surelift.arrays import ArrowTable, BoolArray, IntArray
 from surelift.errors import LogsError
 
 ROWS_PER_BATCH = 1 << 16
@@ -23,8 +23,10 @@ class Batch:
     """Row number, in the whole source, of that file's first row."""
     as_text: frozenset[str] = frozenset()
     """Columns whose numbers arrive as text, as in CSV."""
+    cluster_starts: IntArray | None = None
+    """For clustered logs, the first row of each cluster, and behind the last."""
     again: BoolArray | None = None
-    """For clustered logs, marks rows whose cluster had already ended."""
+    """Marks rows whose cluster had already ended, where there are any."""
     part: int = 0
     """The number of the part it belongs to, where parts are read apart and each numbers its own rows."""
 

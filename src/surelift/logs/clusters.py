@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from surelift.arrays import ArrowColumn, ArrowTable, FloatArray, IntArray
-from surelift.errors import LogsError, UsageError
+from surelift.arrays import ArrowTable, FloatArray, IntArray
+from surelift.errors import LogsError
+from surelift.kernels.sums import cluster_means
 from surelift.logs.batch import Batch
 from surelift.logs.columns import decode
+from surelift.logs.ids import SeenIds, id_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,44 +29,41 @@ class Clusters:
     def sizes(self) -> IntArray:
         return np.diff(self.starts)
 
-    @property
-    def padding(self) -> FloatArray:
-        """Number of rounds each cluster lacks to reach its divisor."""
-        return np.asarray(self.divisor - self.sizes)
-
     def mean(self, values: FloatArray, *, padded_with: float) -> FloatArray:
         """The mean over each cluster, with ``padded_with`` in place of each missing round."""
-        if len(self) == 0:
-            return np.zeros(0)
-        sums: FloatArray = np.add.reduceat(values, self.starts[:-1]) + padded_with * self.padding
-        return sums / self.divisor
+        return cluster_means(values, self.starts, self.divisor, padded_with)
 
     def largest(self, values: FloatArray) -> FloatArray:
         return np.zeros(0) if len(self) == 0 else np.maximum.reduceat(values, self.starts[:-1])
 
 
-def cluster_starts(column: ArrowColumn) -> IntArray:
-    """The start of each run of equal entries, followed by the total length."""
-    if pa.types.is_nested(column.type):
-        raise UsageError(f"a cluster id must be text or a number, but its column holds {column.type}.")
-    codes = np.asarray(decode(column).dictionary_encode().indices.fill_null(-1))
-    changes = np.flatnonzero(codes[1:] != codes[:-1]) + 1
-    return np.concatenate([[0], changes, [len(codes)]]).astype(np.int64) if len(codes) else np.zeros(1, dtype=np.int64)
-
-
 def whole_clusters(batches: Iterator[Batch], column: str) -> Iterator[Batch]:
     """The same rounds, re-batched so that no cluster is split; rounds of a cluster that had already ended are marked."""
-    seen: set[Any] = set()
-    pending: Batch | None = None
+    seen, pending = SeenIds(), None
     for batch in batches:
         joined = batch if pending is None else _join(pending, batch)
-        starts = cluster_starts(joined.table[column])
+        words = id_words(joined.table[column])
+        starts = _run_starts(words)
         last = int(starts[-2]) if len(starts) > 1 else 0
         pending = _slice(joined, last, joined.table.num_rows)
         if last:
-            yield _mark_repeats(_slice(joined, 0, last), column, seen)
+            yield _marked(_slice(joined, 0, last), words, starts[:-1], seen)
     if pending is not None and pending.table.num_rows:
-        yield _mark_repeats(pending, column, seen)
+        words = id_words(pending.table[column])
+        yield _marked(pending, words, _run_starts(words), seen)
+
+
+def _run_starts(words: IntArray) -> IntArray:
+    """The start of each run of equal entries, followed by the total length."""
+    if len(words) == 0:
+        return np.zeros(1, dtype=np.int64)
+    changes = np.flatnonzero(words[1:] != words[:-1]) + 1
+    return np.concatenate([[0], changes, [len(words)]]).astype(np.int64)
+
+
+def _marked(batch: Batch, words: IntArray, starts: IntArray, seen: SeenIds) -> Batch:
+    again = seen.add(words[starts[:-1]])
+    return replace(batch, cluster_starts=starts, again=np.repeat(again, np.diff(starts)) if again.any() else None)
 
 
 def _join(first: Batch, second: Batch) -> Batch:
@@ -88,13 +86,3 @@ def _concatenate(first: ArrowTable, second: ArrowTable) -> ArrowTable:
 
 def _slice(batch: Batch, start: int, stop: int) -> Batch:
     return replace(batch, table=batch.table.slice(start, stop - start), start=batch.start + start)
-
-
-def _mark_repeats(batch: Batch, column: str, seen: set[Any]) -> Batch:
-    starts = cluster_starts(batch.table[column])
-    names = decode(batch.table[column]).take(pa.array(starts[:-1])).to_pylist()
-    again = np.zeros(batch.table.num_rows, dtype=np.bool_)
-    for start, stop, name in zip(starts[:-1], starts[1:], names, strict=True):
-        again[start:stop] = name in seen
-        seen.add(name)
-    return replace(batch, again=again)

@@ -78,14 +78,18 @@ def to_numbers(column: ArrowColumn, *, as_text: bool) -> Numbers:
 
 
 def plain_numbers(column: ArrowColumn) -> npt.NDArray[Any] | None:
-    """A complete column of numbers in single or double precision; None if any entry is missing or not a number."""
+    """A complete column of numbers as they lie in memory; None if any entry is missing, or not a plain number."""
     column = decode(column)
     kind = column.type
-    if column.null_count or not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+    if column.null_count or not (
+        pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind) or pa.types.is_boolean(kind)
+    ):
         return None
-    if pa.types.is_float32(kind) or pa.types.is_float64(kind):
-        return np.asarray(column.to_numpy())
-    return _as_float(column.cast(pa.uint8()) if pa.types.is_boolean(kind) else column)
+    return np.asarray((column.cast(pa.uint8()) if pa.types.is_boolean(kind) else column).to_numpy())
+
+
+def tolerance_of(column: npt.NDArray[Any]) -> float:
+    return TOLERANCE_FLOAT32 if column.dtype == np.float32 else TOLERANCE
 
 
 def _as_float(column: ArrowColumn) -> FloatArray:

@@ -11,17 +11,14 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from surelift.arrays import FloatArray, IntArray
+from surelift.kernels.columns import SEEDS, HashedColumn, Words, bits_of, halves, hash_columns, mixed_lanes, scramble
+from surelift.kernels.sorting import Sorted
 from surelift.logs.vectors import Vectors
 
-_WordArray = npt.NDArray[np.uint64]
 _MODULUS = 1 << 128
 _UNKNOWN = -1
-LANES = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03))
-_FIRST = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND = np.uint64(0x94D049BB133111EB)
 # Below this many entries, loading the compiler costs more than it saves.
 WORTH_COMPILING = 200_000
 
@@ -43,11 +40,6 @@ class Fingerprint:
         return cls(rounds, (low + (high << 64)) % _MODULUS)
 
     @classmethod
-    def of_lanes(cls, lanes: Sequence[_WordArray]) -> "Fingerprint":
-        low, high = (_sum_words(scramble(lane)) for lane in lanes)
-        return cls(len(lanes[0]), (low + (high << 64)) % _MODULUS)
-
-    @classmethod
     def unknown(cls, rounds: int) -> "Fingerprint":
         """For rounds summed in an engine that does not expose their bits."""
         return cls(rounds, _UNKNOWN)
@@ -60,33 +52,15 @@ class Fingerprint:
         return f"{self.rounds}:{self.total:032x}" if self.known else f"{self.rounds}:none"
 
 
-def _bits(values: FloatArray) -> _WordArray:
-    # Adding 0.0 turns -0.0 into 0.0: equal numbers, different bits.
-    return (values + 0.0).view(np.uint64)
-
-
-def scramble(words: _WordArray) -> _WordArray:
-    """The finaliser of splitmix64: each input bit flips about half of the output bits."""
-    words = (words ^ (words >> np.uint64(30))) * _FIRST
-    words = (words ^ (words >> np.uint64(27))) * _SECOND
-    return words ^ (words >> np.uint64(31))
-
-
-def _stir(lane: _WordArray, words: _WordArray, seed: np.uint64) -> _WordArray:
-    """One invertible multiplication per column; ``scramble`` does the rest at the end."""
-    stirred = (lane ^ words) * seed
-    return stirred ^ (stirred >> np.uint64(29))
-
-
-def _hash_entries(values: FloatArray, starts: IntArray, seed: np.uint64) -> _WordArray:
+def _hash_entries(values: FloatArray, starts: IntArray, seed: np.uint64) -> Words:
     """For every vector, the sum of the hashes of its entries and positions."""
     lengths = np.diff(starts)
     positions = (np.arange(len(values)) - np.repeat(starts[:-1], lengths)).astype(np.uint64)
-    entries = scramble(scramble(_bits(values) + seed) + positions * seed)
+    entries = scramble(scramble(bits_of(values) + seed) + positions * seed)
     return Vectors(values, starts, 0.0).fold(np.add, entries, empty=0)
 
 
-def _hash_entries_in_a_loop(values: FloatArray, starts: IntArray, seed: np.uint64) -> _WordArray:
+def _hash_entries_in_a_loop(values: FloatArray, starts: IntArray, seed: np.uint64) -> Words:
     bits = values.view(np.uint64)
     first, second = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
     out = np.zeros(len(starts) - 1, np.uint64)
@@ -115,32 +89,39 @@ def _compile_loop() -> Any:
 
 
 class RoundHashes:
-    """The hashes of the rounds of one batch, updated as columns are read."""
+    """The hashes of the rounds of one batch: of all columns that were read, in their order."""
 
     def __init__(self, rounds: int) -> None:
-        self.lanes = [np.full(rounds, seed, dtype=np.uint64) for seed in LANES]
+        self._rounds, self._columns = rounds, list[HashedColumn]()
+        self._known: tuple[Words, tuple[int, int, int, int]] | None = None
 
     def mix(self, values: FloatArray) -> None:
-        words = _bits(values)
-        self.lanes = [_stir(lane, words, seed) for lane, seed in zip(self.lanes, LANES, strict=True)]
+        self._columns.append(np.ascontiguousarray(values))
+        self._known = None
 
     def mix_vectors(self, vectors: Vectors) -> None:
         """Mix in one vector per round: each entry is hashed with its position, and the hashes are added."""
         hash_entries = _hash_entries if len(vectors.values) < WORTH_COMPILING else _compile_loop()
-        for lane, seed in enumerate(LANES):
-            folded = hash_entries(vectors.values, vectors.starts, seed)
-            self.lanes[lane] = _stir(self.lanes[lane], folded + vectors.lengths.astype(np.uint64), seed)
+        lengths = vectors.lengths.astype(np.uint64)
+        first, second = (hash_entries(vectors.values, vectors.starts, seed) + lengths for seed in SEEDS)
+        self._columns.append((first, second))
+        self._known = None
 
-    def words(self) -> _WordArray:
+    def _hashed(self) -> tuple[Words, tuple[int, int, int, int]]:
+        if self._known is None:
+            self._known = hash_columns(self._columns, self._rounds)
+        return self._known
+
+    def words(self) -> Words:
         """A hash of 64 bits for each round, of all that was read so far."""
-        return scramble(self.lanes[0])
+        return self._hashed()[0]
 
     def fingerprint(self) -> Fingerprint:
-        return Fingerprint.of_lanes(self.lanes)
+        return Fingerprint.of_halves(self._rounds, self._hashed()[1])
 
-
-def _sum_words(words: _WordArray) -> int:
-    """An exact sum of 64-bit words: sums of 32-bit halves cannot overflow before 2^32 rounds."""
-    low = int((words & np.uint64(0xFFFFFFFF)).sum(dtype=np.uint64))
-    high = int((words >> np.uint64(32)).sum(dtype=np.uint64))
-    return low + (high << 32)
+    def fingerprints(self, groups: Sorted) -> list[Fingerprint]:
+        """That of each group of the rounds."""
+        lanes = np.stack([scramble(lane) for lane in mixed_lanes(self._columns, self._rounds)], axis=1)
+        return [
+            Fingerprint.of_halves(len(part), (*halves(part[:, 0]), *halves(part[:, 1]))) for part in groups.split(lanes)
+        ]

@@ -1,6 +1,8 @@
 """The rounds of one batch as validated numbers: rewards in [0, 1], propensities, actions, logging vectors."""
 
+import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,9 +11,10 @@ import pyarrow as pa
 
 from surelift.arrays import BoolArray, FloatArray, IntArray
 from surelift.errors import UsageError
+from surelift.kernels.columns import count_outside, read_numbers
 from surelift.logs import faults
 from surelift.logs.batch import Batch
-from surelift.logs.clusters import Clusters, cluster_starts
+from surelift.logs.clusters import Clusters
 from surelift.logs.columns import (
     NOWHERE,
     Numbers,
@@ -21,7 +24,9 @@ from surelift.logs.columns import (
     is_list,
     is_text,
     list_to_vectors,
+    plain_numbers,
     to_numbers,
+    tolerance_of,
 )
 from surelift.logs.declaration import Scale
 from surelift.logs.densities import DENSITIES, Density
@@ -31,6 +36,9 @@ from surelift.logs.vectors import Vectors
 
 if TYPE_CHECKING:
     from surelift.logs.logs import Logs
+
+# The smallest number above zero.
+SMALLEST = math.ulp(0.0)
 
 
 class Rounds:
@@ -42,7 +50,6 @@ class Rounds:
         self.table = batch.table
         self.start, self.part = batch.start, batch.part
         self.size: int = batch.table.num_rows
-        self.rows: IntArray = batch.start + np.arange(self.size, dtype=np.int64)
         self.faults = FaultCounter(self.size, start=batch.start, place=batch.place, place_start=batch.place_start)
         self.hashes = RoundHashes(self.size)
         self._as_text = batch.as_text
@@ -62,10 +69,15 @@ class Rounds:
             self.logging = self.check_probability_vectors(self.vectors(declared.logging, subject), subject)
         self.propensity = self._read_propensity()
         self.logging_shares = None if self.logging is None else self.logging.normalised(only_down=False)
-        self.clusters = None if declared.cluster is None else self._read_clusters(batch.again)
+        self.clusters = None if declared.cluster is None else self._read_clusters(batch)
         self.keep_probability = self._read_keep_probability()
         if declared.time is not None:
             self.refuse(f"time {declared.time!r}", faults.NULL, is_absent(decode(self.table[declared.time])), None)
+
+    @cached_property
+    def rows(self) -> IntArray:
+        """Their numbers in the whole source."""
+        return self.start + np.arange(self.size, dtype=np.int64)
 
     @property
     def usable(self) -> BoolArray:
@@ -81,11 +93,21 @@ class Rounds:
         return values, tolerance
 
     def _checked_numbers(self, name: str, subject: str) -> tuple[FloatArray, float]:
+        plain = None if name in self._as_text else plain_numbers(self.table[name])
+        if plain is not None:
+            values, infinite = read_numbers(plain)
+            if not infinite:
+                return values, tolerance_of(plain)
         numbers = to_numbers(self.table[name], as_text=name in self._as_text)
         self.refuse(subject, faults.NOT_NUMERIC, numbers.not_numeric, numbers.shown)
         self.refuse(subject, faults.NULL, numbers.null, None)
         self.check_finite(numbers.values, subject, besides=numbers.null | numbers.not_numeric)
         return numbers.values, numbers.tolerance
+
+    def refuse_outside(self, subject: str, reason: Reason, values: FloatArray, least: float, most: float) -> None:
+        """Refuse numbers that are not from ``least`` to ``most``; what is no number was refused before."""
+        if count_outside(values, least, most):
+            self.refuse(subject, reason, (values < least) | (values > most), values)
 
     def check_finite(self, values: FloatArray, subject: str, besides: BoolArray | None = None) -> None:
         missing = np.isnan(values)
@@ -188,8 +210,9 @@ class Rounds:
         """A column of rewards, or costs, on [0, 1]."""
         subject = f"{'cost' if scale.is_cost else 'reward'} {name!r}"
         values, _ = self.numbers(name, subject)
-        outside = ((values < scale.low) | (values > scale.high)) & np.isfinite(values)
-        self.refuse(f"{subject}, declared in [{scale.low:g}, {scale.high:g}]", faults.REWARD, outside, values)
+        if count_outside(values, scale.low, scale.high):
+            outside = ((values < scale.low) | (values > scale.high)) & np.isfinite(values)
+            self.refuse(f"{subject}, declared in [{scale.low:g}, {scale.high:g}]", faults.REWARD, outside, values)
         return scale.unit(values)
 
     def _read_propensity(self) -> FloatArray:
@@ -210,7 +233,7 @@ class Rounds:
             shown, reason = values, faults.PROPENSITY
         if declared.density:
             self.refuse(subject, faults.DENSITY, (values <= 0) | (np.isinf(values) & np.isfinite(shown)), shown)
-        else:
+        elif count_outside(values, SMALLEST, 1.0 + tolerance):
             self.refuse(subject, reason, (values <= 0) | (values > 1.0 + tolerance), shown)
         return values if self.logging is None else self._reconcile(values, tolerance, subject)
 
@@ -238,7 +261,7 @@ class Rounds:
         # A vector that sums to less than 1 may understate its entries by that much.
         return np.fmax(propensity, in_vector) / np.clip(self.logging.sums(), 0.5, 1.0)
 
-    def _read_clusters(self, again: BoolArray | None) -> Clusters:
+    def _read_clusters(self, batch: Batch) -> Clusters:
         declared = self.declaration
         assert declared.cluster is not None
         subject = f"cluster {declared.cluster!r}"
@@ -247,9 +270,10 @@ class Rounds:
         if pa.types.is_floating(column.type):
             missing = missing | np.isnan(column.to_numpy(zero_copy_only=False).astype(np.float64))
         self.refuse(subject, faults.NULL, missing, None)
-        if again is not None:
-            self.refuse(subject, faults.CLUSTER_AGAIN, again, column)
-        starts = cluster_starts(column)
+        if batch.again is not None:
+            self.refuse(subject, faults.CLUSTER_AGAIN, batch.again, column)
+        assert batch.cluster_starts is not None
+        starts = batch.cluster_starts
         sizes = np.diff(starts)
         if declared.cluster_max is not None:
             subject = f"{subject}, declared at most {declared.cluster_max}"
@@ -269,7 +293,7 @@ class Rounds:
             return None
         subject = f"keep_probability {name!r}"
         kept, tolerance = self.numbers(name, subject)
-        self.refuse(subject, faults.KEEP_PROBABILITY, (kept <= 0) | (kept > 1.0 + tolerance), kept)
+        self.refuse_outside(subject, faults.KEEP_PROBABILITY, kept, SMALLEST, 1.0 + tolerance)
         if self.clusters is not None:
             first = np.repeat(kept[self.clusters.starts[:-1]], self.clusters.sizes)
             self.refuse(subject, faults.CLUSTER_VARIES, self.usable & (kept != first), kept)

@@ -7,6 +7,7 @@ import numpy as np
 
 from surelift.arrays import FloatArray
 from surelift.errors import UsageError
+from surelift.kernels.columns import count_outside
 from surelift.logs import faults
 from surelift.logs.batch import Needs
 from surelift.logs.fingerprint import Fingerprint
@@ -87,8 +88,8 @@ def single_probabilities(rounds: Rounds, values: FloatArray, tolerance: float, s
     if rounds.declaration.density:
         rounds.refuse(subject, faults.NEGATIVE, values < 0, values)
         return Probabilities(values)
-    rounds.refuse(subject, faults.PROBABILITY, (values < 0) | (values > 1.0 + tolerance), values)
-    return Probabilities(np.minimum(values, 1.0))
+    rounds.refuse_outside(subject, faults.PROBABILITY, values, 0.0, 1.0 + tolerance)
+    return Probabilities(values if not count_outside(values, 0.0, 1.0) else np.minimum(values, 1.0))
 
 
 def vector_probabilities(rounds: Rounds, vectors: Vectors, subject: str) -> Probabilities:

@@ -19,5 +19,5 @@ class Count(Statistic):
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[int]:
         units = Units.of(reading.rounds)
-        counts: list[int] = groups.of_units(reading.rounds).counts(units.count).tolist()
+        counts: list[int] = groups.units.counts(units.count).tolist()
         return counts

@@ -21,8 +21,7 @@ class Decided(Statistic):
     state: ClassVar[type] = Fingerprint
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[Fingerprint]:
-        lanes = np.stack(decided_hashes(reading.rounds).lanes, axis=1)
-        return [Fingerprint.of_lanes(part.T) for part in groups.split(lanes)]
+        return decided_hashes(reading.rounds).fingerprints(groups.sorted(reading.rounds.size))
 
 
 def decided_hashes(rounds: Rounds) -> RoundHashes:

@@ -12,6 +12,8 @@ from surelift.statistics.statistic import Statistic
 
 DECIMALS = (1, 2, 3, 4)
 MOST_DISTINCT = 1000
+# Unrounded propensities show themselves among the first.
+SOME = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Digits(Statistic):
         fits = tuple(
             digits
             for digits in DECIMALS
-            if np.allclose(propensity * 10.0**digits, np.round(propensity * 10.0**digits), rtol=0.0, atol=1e-6)
+            if _rounded(propensity[:SOME], digits) and (len(propensity) <= SOME or _rounded(propensity, digits))
         )
         # Unrounded propensities are almost all distinct, and then their values say nothing.
         distinct = np.unique(propensity)[:MOST_DISTINCT].tolist() if fits else ()
@@ -55,3 +57,8 @@ class Digits(Statistic):
 
     def decode(self, content: Any) -> Any:
         return RoundedDigits(tuple(content[0]), frozenset(content[1]))
+
+
+def _rounded(propensity: Any, digits: int) -> bool:
+    scaled = propensity * 10.0**digits
+    return bool((np.abs(scaled - np.round(scaled)) <= 1e-6).all())

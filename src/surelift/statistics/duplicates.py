@@ -1,13 +1,15 @@
 """How many rows are the same as another in all that was read of them, their time included, from a sample by hash."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from surelift.arrays import IntArray
+from surelift.kernels.columns import Words
 from surelift.statistics.groups import Groups
 from surelift.statistics.reading import Reading
 from surelift.statistics.statistic import Statistic
@@ -15,7 +17,7 @@ from surelift.statistics.statistic import Statistic
 MOST_KEYS = 1 << 15
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DuplicateSample:
     """Hashes whose low bits are zero, with how often each came; more bits are asked for as there are more."""
 
@@ -23,29 +25,31 @@ class DuplicateSample:
     same_time: int = 0
     """Rows that share their time with the row before: where most do, copies cannot be told from repetition."""
     mask: int = 0
-    counts: Mapping[int, int] = field(default_factory=dict)
+    keys: Words = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+    """In order."""
+    counts: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __add__(self, other: "DuplicateSample") -> "DuplicateSample":
+        keys, counts = np.concatenate([self.keys, other.keys]), np.concatenate([self.counts, other.counts])
         mask = max(self.mask, other.mask)
-        counts = {key: count for key, count in self.counts.items() if key & mask == 0}
-        for key, count in other.counts.items():
-            if key & mask == 0:
-                counts[key] = counts.get(key, 0) + count
-        return _bounded(DuplicateSample(self.rows + other.rows, self.same_time + other.same_time, mask, counts))
+        return _bounded(self.rows + other.rows, self.same_time + other.same_time, mask, keys, counts)
 
     @property
     def share(self) -> float:
         """Of the rows, those that are a copy of another."""
-        total = sum(self.counts.values())
+        total = int(self.counts.sum())
         return 0.0 if total == 0 or self.same_time > 0.5 * self.rows else 1.0 - len(self.counts) / total
 
 
-def _bounded(sample: DuplicateSample) -> DuplicateSample:
-    mask, counts = sample.mask, sample.counts
-    while len(counts) > MOST_KEYS:
+def _bounded(rows: int, same_time: int, mask: int, keys: Words, counts: IntArray) -> DuplicateSample:
+    kept = (keys & np.uint64(mask)) == 0
+    distinct, places = np.unique(keys[kept], return_inverse=True)
+    totals = np.bincount(places, weights=counts[kept], minlength=len(distinct)).astype(np.int64)
+    while len(distinct) > MOST_KEYS:
         mask = 2 * mask + 1
-        counts = {key: count for key, count in counts.items() if key & mask == 0}
-    return DuplicateSample(sample.rows, sample.same_time, mask, counts)
+        kept = (distinct & np.uint64(mask)) == 0
+        distinct, totals = distinct[kept], totals[kept]
+    return DuplicateSample(rows, same_time, mask, distinct, totals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +64,22 @@ class Duplicates(Statistic):
         # A copy shares its time with its original, which says nothing about how finely time is recorded.
         repeated = np.concatenate([[False], (times[1:] == times[:-1]) & (words[1:] != words[:-1])])
         keys = words ^ (times.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+        # The rows before these will have asked for as many bits.
+        mask = (1 << ((rounds.start + rounds.size) // MOST_KEYS).bit_length()) - 1
         parts = zip(groups.split(keys), groups.split(repeated), strict=True)
-        return [_of_group(part, int(np.count_nonzero(same))) for part, same in parts]
+        return [
+            _bounded(len(part), int(np.count_nonzero(same)), mask, part, np.ones(len(part), dtype=np.int64))
+            for part, same in parts
+        ]
 
     def encode(self, state: Any) -> Any:
-        return [state.rows, state.same_time, state.mask, [[str(key), count] for key, count in state.counts.items()]]
+        counts = zip(map(str, state.keys.tolist()), state.counts.tolist(), strict=True)
+        return [state.rows, state.same_time, state.mask, [list(pair) for pair in counts]]
 
     def decode(self, content: Any) -> Any:
-        rows, same_time, mask, counts = content
-        return DuplicateSample(rows, same_time, mask, {int(key): count for key, count in counts})
-
-
-def _of_group(keys: npt.NDArray[np.uint64], same_time: int) -> DuplicateSample:
-    mask = 0
-    while len(keys) >> mask.bit_length() > MOST_KEYS:
-        mask = 2 * mask + 1
-    chosen, counts = np.unique(keys[(keys & np.uint64(mask)) == 0], return_counts=True)
-    pairs = zip(chosen.tolist(), counts.tolist(), strict=True)
-    return _bounded(DuplicateSample(len(keys), same_time, mask, dict(pairs)))
+        rows, same_time, mask, pairs = content
+        keys = np.array([int(key) for key, _ in pairs], dtype=np.uint64)
+        return DuplicateSample(rows, same_time, mask, keys, np.array([count for _, count in pairs], dtype=np.int64))
 
 
 def _as_integers(times: npt.NDArray[np.generic]) -> npt.NDArray[np.int64]:

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from surelift.arrays import ArrowTable, FloatArray
+from surelift.arrays import FloatArray
+from surelift.kernels.batch import BatchTerms, add_up_batch
+from surelift.kernels.library import Library, compiled
 from surelift.logs.batch import Batch
-from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32, plain_numbers
-from surelift.logs.fingerprint import LANES, Fingerprint
+from surelift.logs.columns import plain_numbers, tolerance_of
+from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.policies import Policy
 from surelift.policies.readers import Column
@@ -29,6 +31,8 @@ from surelift.statistics.reading import LARGEST_WEIGHT
 from surelift.statistics.sums import Sums
 from surelift.statistics.weights import PolicyWeights, WeightSums
 
+# Smaller ones are looked at more closely: the square of a weight could overflow.
+SMALLEST_PROPENSITY = 1.0000001e-150
 COMPLEMENTS: Mapping[type[Quantity], bool] = {Value: False, Shortfall: True, Gain: False, Decline: True}
 
 
@@ -85,6 +89,7 @@ class SimplePlan:
         bounded = {(term.candidate, term.quantity) for term in terms if term.components}
         # A term with components has its moments beside them.
         terms = [term for term in terms if term.components or (term.candidate, term.quantity) not in bounded]
+        terms.sort(key=lambda term: term.candidate)
         return cls({name: policy for name, policy in simple.items() if policy is not None}, terms)
 
     def place(self, statistic: LogSums | MomentSums) -> int:
@@ -160,10 +165,10 @@ class Fused:
     logs: Logs
     plan: Plan
     simple: SimplePlan
+    library: Library
     _names: list[str] = field(init=False)
     _columns: list[str] = field(init=False)
-    _loop: tuple[Any, ...] = field(init=False)
-    _first: Any = field(init=False)
+    _terms: BatchTerms = field(init=False)
     _constants: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -172,58 +177,51 @@ class Fused:
         declared = self.logs.declaration
         self._columns = [declared.outcome, str(declared.propensity), *(policies[name].column for name in self._names)]
         counts = [len(term.components) for term in terms]
-        self._first = np.cumsum([0, *counts])
+        candidates = [self._names.index(term.candidate) for term in terms]
         offsets = np.array([term.offset for term in terms], dtype=np.float64)
         smoothings = np.array([part.smoothing for term in terms for part in term.components], dtype=np.float64)
         # What a term of zero adds: log(1 + smoothing offset).
         self._constants = np.log1p(smoothings * np.repeat(offsets, counts))
-        self._loop = (
-            np.array([self._names.index(term.candidate) for term in terms], dtype=np.int64),
-            np.array([term.quantity.paired for term in terms], dtype=np.bool_),
-            np.array([COMPLEMENTS[type(term.quantity)] for term in terms], dtype=np.bool_),
-            offsets, self._first, smoothings, np.array(LANES),
+        self._terms = BatchTerms(
+            np.array([policies[name].alpha for name in self._names]),
+            np.searchsorted(candidates, np.arange(len(self._names) + 1)).astype(np.int64),
+            np.array([term.quantity.paired for term in terms], dtype=np.int64),
+            np.array([COMPLEMENTS[type(term.quantity)] for term in terms], dtype=np.int64),
+            offsets, np.cumsum([0, *counts], dtype=np.int64), smoothings,
         )  # fmt: skip
 
     @classmethod
     def of(cls, logs: Logs, plan: Plan) -> "Fused | None":
-        whole = all(not request.key for request in plan.requests)
-        if not whole or plan.model is not None or not plan.policies or logs.declaration.time is not None:
+        library, whole = compiled(), all(not request.key for request in plan.requests)
+        if library is None or not whole or plan.model is not None or not plan.policies:
+            return None
+        if logs.declaration.time is not None:
             return None
         simple = SimplePlan.of(logs, plan.requests, plan.policies)
-        return None if isinstance(simple, str) else cls(logs, plan, simple)
+        return None if isinstance(simple, str) else cls(logs, plan, simple, library)
 
     def add_up(self, batch: Batch) -> Partial | None:
         """The sums of a batch, or None where it has to be looked at more closely."""
-        from surelift.statistics.batch_kernel import add_up_batch
-
-        columns = [plain_numbers(batch.table[column]) for column in self._columns]
-        numeric = [column for column in columns if column is not None]
-        if batch.as_text or len(numeric) < len(columns):
+        found = [None if name in batch.as_text else plain_numbers(batch.table[name]) for name in self._columns]
+        columns = [column for column in found if column is not None]
+        if len(columns) < len(found):
             return None
-        reward, propensity, *candidates = numeric
-        scale, size, terms = self.logs.scale, len(self._constants), len(self.simple.terms)
-        totals, lost, zeros = np.zeros(size), np.zeros(size), np.zeros(terms, dtype=np.int64)
-        moments, weights = np.zeros((terms, 2)), np.zeros((len(self._names), 3))
-        hashes, others = np.zeros(4, dtype=np.uint64), np.array([0.0, np.inf])
-        alphas = np.array([self.simple.policies[name].alpha for name in self._names])
-        loop: Any = add_up_batch
-        fit = loop(
-            reward, propensity, tuple(_alike(candidates)), alphas,
-            1.0 + np.array([_tolerance(batch.table, column) for column in self._columns[1:]]),
-            scale.low, scale.high, *scale.affine, *self._loop, totals, lost, zeros, moments, weights, hashes, others,
-        )  # fmt: skip
-        if not fit or not (weights[:, 2] <= LARGEST_WEIGHT).all():
+        scale, above = self.logs.scale, [1.0 + tolerance_of(column) for column in columns[1:]]
+        limits = np.array([[scale.low, SMALLEST_PROPENSITY, *[0.0] * len(self._names)], [scale.high, *above]])
+        sums = add_up_batch(self.library, columns, limits, scale.affine, self._terms)
+        if sums is None or not (sums.weights[:, 2] <= LARGEST_WEIGHT).all():
             return None
-        log_sums = totals + lost + np.repeat(zeros, np.diff(self._first)) * self._constants
+        counts = np.diff(self._terms.first)
         return Partial(
-            len(reward), log_sums, moments, weights, tuple(hashes.tolist()), float(others[0]), float(others[1])
-        )
+            len(columns[0]), sums.totals + np.repeat(sums.zeros, counts) * self._constants, sums.moments, sums.weights,
+            tuple(sums.hashes.tolist()), *sums.others.tolist(),
+        )  # fmt: skip
 
     def sums(self, partial: Partial) -> Sums:
         def state(statistic: Any) -> Any:
             if isinstance(statistic, LogSums):
                 place = self.simple.place(statistic)
-                return partial.log_sums[self._first[place] : self._first[place + 1]]
+                return partial.log_sums[self._terms.first[place] : self._terms.first[place + 1]]
             if isinstance(statistic, MomentSums):
                 return partial.moments[self.simple.place(statistic)]
             if isinstance(statistic, PolicyWeights):
@@ -238,14 +236,3 @@ class Fused:
             states={request: {(): state(request.statistic)} for request in self.plan.requests},
             fingerprint=Fingerprint.of_halves(partial.rows, partial.hashes),
         )
-
-
-def _alike(columns: Sequence[Any]) -> list[Any]:
-    """Compiled code takes columns of one type: all as they are, or all as float64."""
-    if len({column.dtype for column in columns}) <= 1:
-        return list(columns)
-    return [column.astype(np.float64) for column in columns]
-
-
-def _tolerance(table: ArrowTable, column: str) -> float:
-    return TOLERANCE_FLOAT32 if str(table.schema.field(column).type) in ("float", "halffloat") else TOLERANCE

@@ -9,8 +9,11 @@ import numpy as np
 
 from surelift.arrays import FloatArray
 from surelift.controls import MaxWeightControl, WeightControl
-from surelift.controls.weights import KnownDistributions, TakenOff
+from surelift.controls.weights import KnownDistributions
 from surelift.errors import LogsError
+from surelift.kernels.columns import count_outside
+from surelift.kernels.control import ControlComponents, ControlledTerms, UnitsOfRounds, controlled_log_sums
+from surelift.kernels.log_sums import log_sums
 from surelift.quantities import Quantity
 from surelift.statistics.groups import Groups
 from surelift.statistics.plan import Component
@@ -18,24 +21,8 @@ from surelift.statistics.reading import Reading
 from surelift.statistics.statistic import Statistic
 from surelift.statistics.units import Units
 
-# For fewer rounds it is not worth loading the compiler.
-WORTH_COMPILING = 50_000
 # A term below its floor by more than rounding shows that an assumption is false.
 ROUNDING = 1e-9
-
-
-def log_terms(quantity: FloatArray, *, smoothing: float) -> FloatArray:
-    """log(1 + smoothing * quantity), also where the product overflows.
-
-    >>> log_terms(np.array([0.0, 2.0, 1e308]), smoothing=64.0).round(6).tolist()
-    [0.0, 4.859812, 713.355092]
-    """
-    with np.errstate(over="ignore"):
-        logarithms = np.log1p(smoothing * quantity)
-    overflown = np.isinf(logarithms)
-    if overflown.any():
-        logarithms[overflown] = np.log(smoothing) + np.log(quantity[overflown])
-    return logarithms
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +39,7 @@ class LogSums(Statistic):
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # Components are many, and their hash is asked for again and again.
+        # ControlComponents are many, and their hash is asked for again and again.
         object.__setattr__(self, "_hash", hash((self.candidate, self.quantity, self.components)))
 
     def __hash__(self) -> int:
@@ -63,18 +50,19 @@ class LogSums(Statistic):
         return LogSums, (self.candidate, self.quantity, self.offset, self.components, self.smallest)
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[FloatArray]:
-        rounds = reading.rounds
-        values = self.quantity.terms(self.candidate, reading.weights, rounds.reward)
-        batch = _Batch(self, reading, values, Units.of(rounds), groups, groups.of_units(rounds))
+        batch = _Batch(
+            self, reading, reading.terms(self.candidate, self.quantity), Units.of(reading.rounds), groups.units
+        )
         totals = np.zeros((len(groups), len(self.components)))
         controls = [component.control for component in self.components]
         plain = [column for column, control in enumerate(controls) if control is None]
         if plain:
-            totals[:, plain] = batch.plain([self.components[column] for column in plain])
+            smoothings = np.array([self.components[column].smoothing for column in plain])
+            totals[:, plain] = batch.log_sums(batch.values, smoothings, self.components[plain[0]].offset)
         for column, control in enumerate(controls):
             if isinstance(control, MaxWeightControl):
-                adjusted = batch.values + control.adjustment(reading.weights)
-                totals[:, column] = batch.log_sums(adjusted, self.components[column])
+                part, adjusted = self.components[column], batch.values + control.adjustment(reading.weights)
+                totals[:, [column]] = batch.log_sums(adjusted, np.array([part.smoothing]), part.offset)
         capped = [column for column, control in enumerate(controls) if isinstance(control, WeightControl)]
         if capped:
             totals[:, capped] = batch.capped([self.components[column] for column in capped])
@@ -90,27 +78,23 @@ class _Batch:
     values: FloatArray
     units: Units
     groups: Groups
-    unit_groups: Groups
+    """Of the units."""
 
-    def plain(self, components: Sequence[Component]) -> FloatArray:
-        """(groups, components), of components that need the logged probabilities only."""
-        shifted = self.shifted(self.values, components[0].offset)
-        smoothings = np.array([component.smoothing for component in components])
-        totals = [self.sums_of_logs(part, smoothings) for part in self.unit_groups.split(shifted)]
-        # A batch may hold no round of any group.
-        return np.array(totals).reshape(len(totals), len(components))
+    def log_sums(self, values: FloatArray, smoothings: FloatArray, offset: float) -> FloatArray:
+        """(groups, smoothings), of a number for each round.
 
-    def sums_of_logs(self, shifted: FloatArray, smoothings: FloatArray) -> FloatArray:
-        shifted = shifted[shifted > 0.0]
-        if self.reading.rounds.size < WORTH_COMPILING:
-            return np.array([log_terms(shifted, smoothing=smoothing).sum() for smoothing in smoothings])
-        from surelift.statistics import kernels
-
-        return kernels.log_sums(shifted, smoothings)
-
-    def log_sums(self, values: FloatArray, component: Component) -> FloatArray:
-        shifted = np.maximum(self.shifted(values, component.offset), 0.0)
-        return self.unit_groups.sums(log_terms(shifted, smoothing=component.smoothing))
+        A term below its floor breaks a promise and is refused: round by round, before a cluster could hide it.
+        """
+        by_group, floor = self.groups.sorted(self.units.count), -ROUNDING * (1.0 + offset)
+        if self.units.plain:
+            totals, below = log_sums(values, smoothings, by_group, offset=offset, floor=floor)
+        else:
+            below = count_outside(values, floor - offset, np.inf)
+            means = self.units.mean(values, padded_with=self.term.quantity.padding)
+            totals, _ = log_sums(self.units.scaled_up(means + offset), smoothings, by_group)
+        if below:
+            self.refuse_floor(-(float(values.min(initial=0.0)) + offset))
+        return totals
 
     def capped(self, components: Sequence[Component]) -> FloatArray:
         """(groups, components), of those that subtract a capped share of the weights and add back its mean."""
@@ -121,43 +105,34 @@ class _Batch:
         values = term.quantity.terms(
             term.candidate, {name: known.weights(name) for name in names}, reading.rounds.reward
         )
-        overstated = self.unit_groups.sums(np.log1p(self.units.largest(known.overstated)))
+        overstated = self.groups.sums(np.log1p(self.units.largest(known.overstated)))
         totals = np.zeros((len(self.groups), len(components)))
         order = sorted(range(len(components)), key=lambda column: _share(components[column]))
         for (by_model, share), group in groupby(order, key=lambda column: _share(components[column])):
             columns = list(group)
             off = known.taken_off(term.quantity, term.candidate, share=share, by_model=by_model, smallest=smallest)
-            parts = [components[column] for column in columns]
-            if self.units.plain and self.groups.codes is None and len(values) >= WORTH_COMPILING:
-                totals[0, columns] = self._compiled(values, off, parts)
-            else:
-                for column, part in zip(columns, parts, strict=True):
-                    assert isinstance(part.control, WeightControl)
-                    totals[:, column] = self.log_sums(values + off.adjustment(part.control.cap), part)
+            terms = ControlledTerms(values, off.taken, off.logging.starts, off.expected, off.logging.values)
+            totals[:, columns] = self._controlled(terms, [components[column] for column in columns])
         return np.asarray(totals - overstated[:, None])
 
-    def _compiled(self, values: FloatArray, off: TakenOff, parts: Sequence[Component]) -> FloatArray:
-        from surelift.statistics import kernels
-
+    def _controlled(self, terms: ControlledTerms, parts: Sequence[Component]) -> FloatArray:
         caps = [part.control.cap for part in parts if isinstance(part.control, WeightControl)]
-        totals = np.zeros(len(parts))
-        deepest = kernels.controlled_log_sums(
-            values, off.taken, off.expected, off.logging.values, off.logging.starts, np.array(caps),
-            np.array([part.offset for part in parts]), np.array([part.smoothing for part in parts]), totals,
-        )  # fmt: skip
+        offsets, smoothings = [part.offset for part in parts], [part.smoothing for part in parts]
+        clusters = self.units.clusters
+        units = UnitsOfRounds(
+            self.units.count,
+            len(self.groups),
+            self.groups.codes,
+            None if clusters is None else clusters.starts,
+            None if clusters is None else clusters.divisor,
+            self.term.quantity.padding,
+            self.units.keep_probability,
+        )
+        components = ControlComponents(np.array(caps), np.array(offsets), np.array(smoothings))
+        totals, deepest = controlled_log_sums(terms, units, components)
         if deepest > ROUNDING:
             self.refuse_floor(deepest)
         return totals
-
-    def shifted(self, values: FloatArray, offset: float) -> FloatArray:
-        """The number of each unit plus its offset.
-
-        A term below its floor breaks a promise and is refused: round by round, before a cluster could hide it.
-        """
-        lowest = values.min(initial=0.0) + offset
-        if lowest < -ROUNDING * (1.0 + offset):
-            self.refuse_floor(-lowest)
-        return self.units.scaled_up(self.units.mean(values, padded_with=self.term.quantity.padding) + offset)
 
     def refuse_floor(self, below: float) -> None:
         raise LogsError(

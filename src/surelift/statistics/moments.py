@@ -8,10 +8,11 @@ import numpy as np
 
 from surelift.arrays import FloatArray
 from surelift.errors import UsageError
+from surelift.kernels.sums import group_sums
 from surelift.quantities import Quantity
 from surelift.quantities.regularizers import PolicyRounds
 from surelift.statistics.groups import Groups
-from surelift.statistics.plan import Moment
+from surelift.statistics.plan import MEAN, SQUARES, Moment
 from surelift.statistics.reading import Reading
 from surelift.statistics.statistic import Statistic
 from surelift.statistics.units import Units
@@ -27,16 +28,27 @@ class MomentSums(Statistic):
     moments: tuple[Moment, ...]
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[FloatArray]:
-        units, unit_groups = Units.of(reading.rounds), groups.of_units(reading.rounds)
+        units = Units.of(reading.rounds)
+        by_group = groups.units.sorted(units.count)
+
+        def sums_of(values: FloatArray) -> FloatArray:
+            return group_sums(units.scaled_up(units.mean(values, padded_with=self.quantity.padding)), by_group)
+
+        if self.moments == (MEAN, SQUARES):
+            return list(sums_of(reading.terms(self.candidate, self.quantity)))
         seen = policy_rounds(reading, self.candidate, self.quantity, self.moments)
         totals = np.empty((len(groups), len(self.moments)))
         for column, moment in enumerate(self.moments):
             if reading.rounds.declaration.density and not moment.regularizer.for_densities:
                 name = type(moment.regularizer).__name__
                 raise UsageError(f"{name} has no meaning for densities, which may exceed 1.")
-            means = units.mean(moment.regularizer.values(seen), padded_with=self.quantity.padding)
-            with np.errstate(over="ignore"):
-                totals[:, column] = unit_groups.sums(units.scaled_up(means) ** moment.power)
+            values = moment.regularizer.values(seen)
+            if moment.power <= 2:
+                totals[:, column] = sums_of(values)[:, moment.power - 1]
+            else:
+                means = units.scaled_up(units.mean(values, padded_with=self.quantity.padding))
+                with np.errstate(over="ignore"):
+                    totals[:, column] = group_sums(means**moment.power, by_group)[:, 0]
         return list(totals)
 
 
@@ -49,7 +61,7 @@ def policy_rounds(reading: Reading, candidate: str, quantity: Quantity, moments:
         probability=reading.probabilities[candidate].logged,
         propensity=reading.rounds.propensity,
         earned=quantity.earned(reading.rounds.reward),
-        terms=quantity.terms(candidate, reading.weights, reading.rounds.reward),
+        terms=reading.terms(candidate, quantity),
         predicted=None if predicted is None else predicted[0],
         expected=None if predicted is None else predicted[1],
     )

@@ -8,6 +8,7 @@ import numpy as np
 
 from surelift.arrays import FloatArray
 from surelift.controls.weights import overstated
+from surelift.kernels.sums import group_extremes, group_sums
 from surelift.statistics.groups import Groups
 from surelift.statistics.reading import Reading
 from surelift.statistics.statistic import Statistic
@@ -46,23 +47,19 @@ class ProductionTotals(Statistic):
     state: ClassVar[type] = ProductionSums
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[ProductionSums]:
-        rounds = reading.rounds
-        units = Units.of(rounds)
-        rewards = groups.of_units(rounds).sums(units.scaled_up(units.mean(rounds.reward)))
-        slack = overstated(rounds) if rounds.logging_shares is not None else np.zeros(rounds.size)
+        rounds, units = reading.rounds, Units.of(reading.rounds)
+        rewards = groups.units.sums(units.scaled_up(units.mean(rounds.reward)))
+        by_round = groups.sorted(rounds.size)
+        smallest = group_extremes(rounds.propensity, by_round)[:, 0]
+        slack = np.zeros(len(groups))
+        if rounds.logging_shares is not None:
+            slack = group_extremes(overstated(rounds), by_round)[:, 1]
         shortfall = max((found.short_of_one for found in reading.probabilities.values()), default=0.0)
-        kept = [None] * len(groups) if rounds.keep_probability is None else groups.split(rounds.keep_probability)
-        parts = zip(rewards.tolist(), groups.split(rounds.propensity), groups.split(slack), kept, strict=True)
-        return [
-            ProductionSums(
-                total, float(q.min(initial=INFINITE)), float(over.max(initial=0.0)), shortfall, *_range(keep)
-            )
-            for total, q, over, keep in parts
-        ]
-
-
-def _range(kept: FloatArray | None) -> tuple[float, float]:
-    return (INFINITE, 0.0) if kept is None else (float(kept.min(initial=INFINITE)), float(kept.max(initial=0.0)))
+        kept = np.tile([INFINITE, 0.0], (len(groups), 1))
+        if rounds.keep_probability is not None:
+            kept = group_extremes(rounds.keep_probability, by_round)
+        columns = zip(rewards.tolist(), smallest.tolist(), slack.tolist(), kept.tolist(), strict=True)
+        return [ProductionSums(total, least, over, shortfall, *keep) for total, least, over, keep in columns]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,5 +70,5 @@ class RewardMoments(Statistic):
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[FloatArray]:
         reward = reading.rounds.reward
-        columns = [groups.counts(len(reward)), groups.sums(reward), groups.sums(reward * reward)]
-        return list(np.stack(columns, axis=1).astype(np.float64))
+        by_group = groups.sorted(len(reward))
+        return list(np.column_stack([np.diff(by_group.edges), group_sums(reward, by_group)]))

@@ -9,16 +9,18 @@ import numpy as np
 from surelift.arrays import FloatArray
 from surelift.controls.model import Predictor
 from surelift.errors import LogsError, UsageError
+from surelift.kernels.sums import weigh
 from surelift.logs import faults
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
 from surelift.policies.policy import Probabilities
-from surelift.quantities import Weights
+from surelift.quantities import Quantity, Weights
 from surelift.statistics.embedded import embedded
 from surelift.statistics.plan import Plan, RewardColumn
 
 # Beyond this the square of a weight could overflow; no propensity that was ever drawn from is so small.
 LARGEST_WEIGHT = 1e150
+KEPT_TERMS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,16 @@ class Reading:
     """What a reward model expects of every action, where there is one."""
     outcomes: Mapping[RewardColumn, FloatArray] = field(default_factory=dict)
     """Other rewards of the same rounds, on [0, 1]."""
+    _terms: dict[tuple[str, Quantity], FloatArray] = field(default_factory=dict)
+
+    def terms(self, candidate: str, quantity: Quantity) -> FloatArray:
+        """The number of each round; the last few are kept, since several statistics ask for the same."""
+        found = self._terms.get((candidate, quantity))
+        if found is None:
+            if len(self._terms) >= KEPT_TERMS:
+                self._terms.clear()
+            found = self._terms[candidate, quantity] = quantity.terms(candidate, self.weights, self.rounds.reward)
+        return found
 
     @property
     def fit(self) -> bool:
@@ -41,7 +53,7 @@ class Reading:
             return self
         rounds = copy.copy(self.rounds)
         rounds.reward = self.outcomes[outcome]
-        return replace(self, rounds=rounds)
+        return replace(self, rounds=rounds, _terms={})
 
     def predictions_for(self, candidate: str) -> tuple[FloatArray, FloatArray] | None:
         """What the model expects of the logged action, and of the candidate's own choice."""
@@ -82,8 +94,9 @@ def read(rounds: Rounds, plan: Plan, predictor: Predictor | None = None) -> Read
 
 
 def _weights(rounds: Rounds, name: str, probabilities: Probabilities) -> Weights:
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        weight: FloatArray = probabilities.logged / rounds.propensity
-    beyond = rounds.usable & ~(weight <= LARGEST_WEIGHT)
-    rounds.refuse(f"policy {name!r}", faults.WEIGHT_OVERFLOW, beyond, weight)
-    return Weights(weight, probabilities.excess(rounds.propensity))
+    weight, excess, beyond = weigh(probabilities.logged, rounds.propensity, LARGEST_WEIGHT)
+    if beyond:
+        bad = rounds.usable & ~(weight <= LARGEST_WEIGHT)
+        rounds.refuse(f"policy {name!r}", faults.WEIGHT_OVERFLOW, bad, weight)
+    known = probabilities.known_excess
+    return Weights(weight, excess if known is None else known)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.logs.fingerprint import scramble
+from surelift.kernels.columns import scramble
 from surelift.statistics.groups import Groups
 from surelift.statistics.reading import Reading
 from surelift.statistics.splits import row_numbers

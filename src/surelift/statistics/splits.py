@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 
 from surelift.arrays import ArrowColumn, IntArray
 from surelift.errors import UsageError
+from surelift.kernels.sorting import distinct, random_blocks
 from surelift.logs import faults
-from surelift.logs.columns import decode, is_absent, is_text
-from surelift.logs.fingerprint import scramble
+from surelift.logs.columns import decode, is_text
 from surelift.logs.rounds import Rounds
 
 NOWHERE = -1
@@ -60,19 +60,15 @@ class Segment(Split):
         return (self.column,)
 
     def codes(self, rounds: Rounds) -> tuple[IntArray, Sequence[str]]:
-        column = segment_column(rounds, self.column)
-        absent = is_absent(column)
-        if pa.types.is_floating(column.type):
-            absent = absent | np.asarray(pc.fill_null(pc.is_nan(column), True))
-        subject = f"by {self.column!r}"
+        texts, codes = _dictionary(segment_column(rounds, self.column))
+        # Values that read the same are one segment; an empty text, as a null, is none.
+        names = list(dict.fromkeys(text for text in texts if text is not None))
+        places = {name: place for place, name in enumerate(names)}
+        lookup = np.array([*(NOWHERE if text is None else places[text] for text in texts), NOWHERE], dtype=np.int64)
+        codes = lookup[codes]
+        absent, subject = codes == NOWHERE, f"by {self.column!r}"
         if not self.missing_is_one:
             rounds.refuse(subject, faults.SEGMENT, absent, None)
-        encoded = pc.if_else(pa.array(absent), pa.scalar(None, column.type), column).dictionary_encode()
-        # Values that read the same are one segment.
-        texts = [str(value.as_py()) for value in encoded.dictionary]
-        names = list(dict.fromkeys(texts))
-        lookup = np.array([*(names.index(text) for text in texts), NOWHERE], dtype=np.int64)
-        codes = lookup[np.asarray(pc.fill_null(encoded.indices, len(texts)))]
         if self.missing_is_one and absent.any():
             codes, names = np.where(codes == NOWHERE, len(names), codes), [*names, MISSING]
         if self.declared is not None:
@@ -96,9 +92,9 @@ class Day(Split):
         if rounds.declaration.time is None or rounds.size == 0:
             return nowhere, []
         column = decode(rounds.table[rounds.declaration.time])
-        if pa.types.is_timestamp(column.type):
-            days = column.cast(pa.timestamp("us"), safe=False).cast(pa.date32())
-        elif pa.types.is_date(column.type):
+        if pa.types.is_timestamp(column.type) or pa.types.is_date32(column.type):
+            return _days(column)
+        if pa.types.is_date(column.type):
             days = column
         elif is_text(column) and pc.all(pc.match_substring_regex(column, r"^\d{4}-\d{2}-\d{2}")).as_py():
             days = pc.utf8_slice_codeunits(column, 0, 10)
@@ -117,8 +113,7 @@ class RandomBlocks(Split):
     count: int
 
     def codes(self, rounds: Rounds) -> tuple[IntArray, Sequence[str]]:
-        numbers = scramble(row_numbers(rounds))
-        return (numbers % np.uint64(self.count)).astype(np.int64), [str(block) for block in range(self.count)]
+        return random_blocks(row_numbers(rounds), self.count), [str(block) for block in range(self.count)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +124,22 @@ class Chunks(Split):
     needs_order: ClassVar[bool] = True
 
     def codes(self, rounds: Rounds) -> tuple[IntArray, Sequence[str]]:
-        rows = first_rows(rounds).astype(np.int64)
-        octave = np.maximum(np.frexp(rows.astype(np.float64))[1] - 1, FIRST_OCTAVE)
-        width = np.left_shift(np.int64(1), octave - HALVINGS)
-        starts, codes = np.unique(rows // width * width, return_inverse=True)
-        return codes.astype(np.int64), [f"{start:015d}" for start in starts.tolist()]
+        starts = _chunk_starts(rounds.start, rounds.start + rounds.size)
+        edges = np.array([*starts, rounds.start + rounds.size]) - rounds.start
+        codes = np.repeat(np.arange(len(starts)), np.diff(np.maximum(edges, 0)))
+        if rounds.clusters is not None:
+            codes = np.repeat(codes[rounds.clusters.starts[:-1]], rounds.clusters.sizes)
+        return codes, [f"{start:015d}" for start in starts]
+
+
+def _chunk_starts(first: int, last: int) -> list[int]:
+    """Where the chunks that hold the rows from ``first`` to ``last`` (exclusive) begin."""
+    starts, row = [], first
+    while row < last:
+        width = 1 << (max(row.bit_length() - 1, FIRST_OCTAVE) - HALVINGS)
+        starts.append(row // width * width)
+        row = starts[-1] + width
+    return starts
 
 
 def first_rows(rounds: Rounds) -> IntArray:
@@ -149,7 +155,36 @@ def row_numbers(rounds: Rounds) -> "np.typing.NDArray[np.uint64]":
 
 
 def segment_column(rounds: Rounds, name: str) -> ArrowColumn:
-    column = decode(rounds.table[name])
+    column = rounds.table[name]
     if pa.types.is_nested(column.type):
         raise UsageError(f"by {name!r} holds {column.type}; a segment is named by text, a number or a date.")
     return column
+
+
+def _dictionary(column: ArrowColumn) -> tuple[list[str | None], IntArray]:
+    """The texts of a column's values (None for an empty one, and for what is no number), and each row's place among them;
+    -1 for a null.
+    """
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(whole, pa.ChunkedArray) or not pa.types.is_dictionary(whole.type):
+        whole = decode(whole).dictionary_encode()
+    values = whole.dictionary.to_pylist()
+    texts = [None if value is None or value == "" or value != value else str(value) for value in values]
+    indices = whole.indices if whole.indices.null_count == 0 else whole.indices.fill_null(-1)
+    return texts, np.asarray(indices)
+
+
+def _days(column: ArrowColumn) -> tuple[IntArray, list[str]]:
+    """Days since the first of them, of timestamps and dates."""
+    null = np.asarray(column.is_null()) if column.null_count else None
+    if pa.types.is_date(column.type):
+        days = np.asarray(column.cast(pa.int32()).fill_null(0)).astype(np.int64)
+    else:
+        per_day = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}[column.type.unit]
+        days = np.asarray(column.cast(pa.int64()).fill_null(0)) // per_day
+    if null is not None:
+        days[null] = days[~null][0] if not null.all() else 0
+    present, codes = distinct(days)
+    if null is not None:
+        codes[null] = NOWHERE
+    return codes, np.datetime_as_string(present.astype("datetime64[D]")).tolist()

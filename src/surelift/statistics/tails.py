@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import numpy as np
-
-from surelift.arrays import FloatArray
+from surelift.kernels.sums import group_largest, group_sizes
 from surelift.statistics.groups import Groups
 from surelift.statistics.reading import Reading
 from surelift.statistics.statistic import Statistic
@@ -67,21 +65,18 @@ class Tails(Statistic):
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[TailSums]:
         rounds, weights = reading.rounds, reading.weights[self.candidate].weight
-        parts = zip(groups.split(weights), groups.split(np.arange(len(weights))), strict=True)
-        return [self._of_group(part, places, rounds.rows, rounds.propensity, rounds.reward) for part, places in parts]
-
-    @staticmethod
-    def _of_group(weights: FloatArray, places: Any, rows: Any, propensity: FloatArray, reward: FloatArray) -> TailSums:
-        sizes = np.where(weights > 0.0, np.clip(np.frexp(weights)[1] + SHIFT, 0, BINS - 1), 0)
-        counts = np.bincount(sizes, minlength=BINS)
-        totals = np.bincount(sizes, weights=weights, minlength=BINS)
-        filled = np.flatnonzero(counts)
-        most = np.argpartition(-weights, min(TOP, len(weights)) - 1)[:TOP] if len(weights) else np.zeros(0, np.int64)
-        heavy = [(float(weights[i]), places[i]) for i in most]
-        return TailSums(
-            {int(size): (float(counts[size]), float(totals[size])) for size in filled},
-            _largest([(weight, int(rows[k]), float(propensity[k]), float(reward[k])) for weight, k in heavy]),
-        )
+        by_group = groups.sorted(rounds.size)
+        sizes = group_sizes(weights, by_group, shift=SHIFT, bins=BINS)
+        return [
+            TailSums(
+                {size: (count, total) for size, (count, total) in enumerate(of_group.tolist()) if count},
+                tuple(
+                    (float(weights[k]), int(rounds.rows[k]), float(rounds.propensity[k]), float(rounds.reward[k]))
+                    for k in places
+                ),
+            )
+            for of_group, places in zip(sizes, group_largest(weights, by_group, TOP), strict=True)
+        ]
 
     def encode(self, state: Any) -> Any:
         return [[[size, *pair] for size, pair in state.bins.items()], [list(heavy) for heavy in state.top]]

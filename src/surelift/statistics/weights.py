@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from surelift.kernels.sums import group_extremes, group_sums
 from surelift.statistics.groups import Groups
 from surelift.statistics.reading import Reading
 from surelift.statistics.statistic import Statistic
@@ -38,13 +39,13 @@ class PolicyWeights(Statistic):
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[WeightSums]:
         rounds, weight = reading.rounds, reading.weights[self.candidate].weight
-        units, unit_groups = Units.of(rounds), groups.of_units(rounds)
+        units = Units.of(rounds)
         logging, vectors = rounds.logging, reading.probabilities[self.candidate].vectors
         unsupported: Sequence[float | None] = [None] * len(groups)
         if logging is not None and vectors is not None:
             beyond = vectors.fold(np.add, np.where(logging.values == 0.0, vectors.values, 0.0), empty=0.0)
-            unsupported = unit_groups.sums(units.scaled_up(units.mean(beyond))).tolist()
+            unsupported = groups.units.sums(units.scaled_up(units.mean(beyond))).tolist()
         scaled = units.scaled_up(units.mean(weight, padded_with=1.0))
-        largest = [float(part.max(initial=0.0)) for part in groups.split(weight)]
-        totals, squares = unit_groups.sums(scaled), unit_groups.sums(scaled * scaled)
-        return list(map(WeightSums, totals.tolist(), squares.tolist(), largest, unsupported))
+        largest = group_extremes(weight, groups.sorted(rounds.size))[:, 1]
+        totals, squares = group_sums(scaled, groups.units.sorted(units.count)).T
+        return list(map(WeightSums, totals.tolist(), squares.tolist(), largest.tolist(), unsupported))

@@ -11,3 +11,9 @@ EXPORT(sort_by_code)(const int64_t *codes, int64_t rows, int64_t groups, int32_t
     edges[0] = 0;
     return 0;
 }
+
+/* A block for each number, from the upper half of its hash. */
+EXPORT(random_blocks)(const uint64_t *restrict numbers, int64_t rows, int64_t count, int64_t *restrict codes) {
+    for (int64_t i = 0; i < rows; i++) codes[i] = (int64_t)((scrambled(numbers[i]) >> 32) * (uint64_t)count >> 32);
+    return 0;
+}

@@ -1,6 +1,5 @@
-"""Compiled loops against exact sums, and the fast path against the one in plain NumPy."""
+"""The fast path, and weight control in compiled loops, against plain NumPy."""
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -14,55 +13,17 @@ from hypothesis import strategies as st
 import surelift as sl
 from surelift.arrays import FloatArray
 from surelift.bounds import BOUNDS, mixture
-from surelift.engines import collect, local
+from surelift.engines import collect
+from surelift.kernels.control import ControlComponents, ControlledTerms, UnitsOfRounds, controlled_log_sums
+from surelift.kernels.sorting import Sorted
 from surelift.logs import fingerprint
 from surelift.logs.vectors import Vectors
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Decline, Gain, Quantity, Shortfall, Value
-from surelift.statistics import Plan, Sums, Term, log_sums, offset_of, plan_of
+from surelift.statistics import Plan, Sums, Term, offset_of, plan_of
 from surelift.statistics.fused import Fused
+from tests.numpy_loops import in_numpy
 from tests.same_sums import assert_same_sums
-
-
-@pytest.fixture(autouse=True)
-def _compile_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_sums, "WORTH_COMPILING", 20_000)
-    monkeypatch.setattr(local, "WORTH_COMPILING", 20_000)
-
-
-RNG = np.random.default_rng(0)
-SIZE = 20_011
-DATA = {
-    "constant": np.full(SIZE, 0.37),
-    "exponential": RNG.exponential(size=SIZE),
-    "heavy": 100 * RNG.pareto(0.7, SIZE),
-    "from 1e-30 to 1e30": 10.0 ** RNG.uniform(-30, 30, SIZE),
-    "mostly zero": np.where(RNG.random(SIZE) < 0.01, 50 * RNG.random(SIZE), 0.0),
-}
-
-
-@pytest.mark.parametrize("name", DATA)
-@pytest.mark.parametrize("smoothing", [1e-12, 1e-8, 1e-4, 0.1, 1.0, 1e3, 1e5])
-def test_log_sums_are_exact_to_1e_15(name: str, smoothing: float) -> None:
-    from surelift.statistics import kernels
-
-    exact = math.fsum(math.log1p(smoothing * x) for x in DATA[name])
-    assert kernels.log_sums(DATA[name], np.array([smoothing]))[0] == pytest.approx(exact, rel=1e-15)
-
-
-def test_many_smoothings_and_overflow() -> None:
-    from surelift.statistics import kernels
-
-    smoothings = np.array(sl.grids.anytime().smoothings)
-    huge = np.concatenate([DATA["heavy"], np.full(5, 1e150), np.full(3, 1e308)])
-    found = kernels.log_sums(huge, smoothings)
-    for value, smoothing in zip(found, smoothings.tolist(), strict=True):
-        exact = math.fsum(
-            math.log1p(smoothing * x) if smoothing * x < 1e300 else math.log(smoothing) + math.log(x)
-            for x in huge.tolist()
-        )
-        assert value == pytest.approx(exact, rel=1e-14)
-    assert kernels.log_sums(np.zeros(0), smoothings).tolist() == [0.0] * len(smoothings)
 
 
 def plain_table(seed: int, rounds: int, *, precision: Any = np.float64, paying: float = 0.01) -> dict[str, Any]:
@@ -90,36 +51,32 @@ def whole_plan(policies: dict[str, Any]) -> Plan:
     return plan_of(named, tuple(terms))
 
 
-def both_ways(
-    source: Any, monkeypatch: pytest.MonkeyPatch, policies: dict[str, Any], **declared: Any
-) -> tuple[Sums, Sums]:
+def both_ways(source: Any, policies: dict[str, Any], **declared: Any) -> tuple[Sums, Sums]:
     logs = sl.Logs(source, **{"reward": "r", "propensity": "q", **declared})
     plan = whole_plan(policies)
     assert Fused.of(logs, plan) is not None
     fast = collect(logs, plan)
-    with monkeypatch.context() as patched:
-        patched.setattr(Fused, "of", lambda *_: None)
-        patched.setattr(log_sums, "WORTH_COMPILING", 10**12)
+    with in_numpy():
         return fast, collect(logs, plan)
 
 
 @pytest.mark.parametrize("precision", [np.float32, np.float64])
 @pytest.mark.parametrize("paying", [0.0, 0.01, 0.9])
-def test_the_fast_path_is_the_slow_one(precision: Any, paying: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fast_path_is_the_slow_one(precision: Any, paying: float) -> None:
     policies = {"new": "p", "other": "o", "some": sl.blend("p", 0.1), "less": sl.blend(sl.blend("o", 0.5), 0.02)}
     table = plain_table(1, 70_001, precision=precision, paying=paying)
-    assert_same_sums(*both_ways(table, monkeypatch, policies))
+    assert_same_sums(*both_ways(table, policies))
     scaled = {**table, "r": 5 * table["r"] - 2}
-    assert_same_sums(*both_ways(scaled, monkeypatch, policies, reward_range=(-2, 3)))
-    assert_same_sums(*both_ways(scaled, monkeypatch, policies, reward=None, cost="r", reward_range=(-2, 3)))
+    assert_same_sums(*both_ways(scaled, policies, reward_range=(-2, 3)))
+    assert_same_sums(*both_ways(scaled, policies, reward=None, cost="r", reward_range=(-2, 3)))
 
 
-def test_whole_numbers_truth_values_and_mixed_types(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whole_numbers_truth_values_and_mixed_types() -> None:
     table = plain_table(2, 30_000)
     odd = {**table, "r": table["r"] > 0, "p": table["p"].astype(np.float32)}
-    assert_same_sums(*both_ways(odd, monkeypatch, {"new": "p", "other": "o"}))
+    assert_same_sums(*both_ways(odd, {"new": "p", "other": "o"}))
     ones = {**table, "q": np.ones(30_000, dtype=np.int8), "r": (table["r"] > 0).astype(np.int64)}
-    assert_same_sums(*both_ways(ones, monkeypatch, {"new": "p"}))
+    assert_same_sums(*both_ways(ones, {"new": "p"}))
 
 
 @pytest.mark.parametrize(
@@ -138,13 +95,13 @@ def test_a_bad_batch_is_reported_as_ever(column: str, value: float, says: str) -
         sl.compare(logs, "p")
 
 
-def test_nulls_and_batches_of_every_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nulls_and_batches_of_every_size(tmp_path: Path) -> None:
     table = pa.table(plain_table(4, 100_000))
     writer = pq.ParquetWriter(tmp_path / "log.parquet", table.schema)
     for start, size in ((0, 10), (10, 50_000), (50_010, 25_000), (75_010, 24_990)):
         writer.write_table(table.slice(start, size), row_group_size=size)
     writer.close()
-    assert_same_sums(*both_ways(tmp_path / "log.parquet", monkeypatch, {"new": "p"}))
+    assert_same_sums(*both_ways(tmp_path / "log.parquet", {"new": "p"}))
     nulls = table.set_column(0, "r", pa.array([None if i == 60_000 else 0.5 for i in range(100_000)]))
     with pytest.raises(
         sl.LogsError, match=r"1 of 100,000 values are missing \(null\); the first is null in row 60,000"
@@ -189,32 +146,36 @@ def test_compiled_control_is_the_plain_one(seed: int, actions: int, alpha: float
         return [one.lower, one.upper, gain.lower, gain.upper, difference.lower, difference.upper]
 
     fast = ask()
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(log_sums, "WORTH_COMPILING", 10**12)
+    with in_numpy():
         slow = ask()
     assert fast == pytest.approx(slow, abs=1e-12)
 
 
-def test_compiled_hashes_of_vectors_are_the_plain_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_hashes_are_the_plain_ones() -> None:
     rng = np.random.default_rng(0)
     lengths = rng.integers(0, 9, 60_000)
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     values = np.where(rng.random(starts[-1]) < 0.1, -0.0, rng.random(starts[-1]))
-    vectors = Vectors(values, starts, 0.0)
-    assert len(values) > fingerprint.WORTH_COMPILING
-    fast, slow = fingerprint.RoundHashes(60_000), fingerprint.RoundHashes(60_000)
-    fast.mix_vectors(vectors)
-    monkeypatch.setattr(fingerprint, "WORTH_COMPILING", 10**12)
-    slow.mix_vectors(vectors)
-    assert fast.fingerprint() == slow.fingerprint()
+
+    def hashes() -> fingerprint.RoundHashes:
+        found = fingerprint.RoundHashes(60_000)
+        found.mix(values[:60_000])
+        found.mix_vectors(Vectors(values, starts, 0.0))
+        found.mix(values[7:60_007])
+        return found
+
+    fast = hashes().fingerprint(), hashes().words()
+    with in_numpy():
+        slow = hashes().fingerprint(), hashes().words()
+    assert fast[0] == slow[0]
+    assert (fast[1] == slow[1]).all()
+    [again] = hashes().fingerprints(Sorted.whole(60_000))
+    assert again == fast[0]
 
 
-def test_a_false_floor_is_refused_by_compiled_code_too() -> None:
-    from surelift.statistics import kernels
-
-    totals = np.zeros(1)
-    deepest = kernels.controlled_log_sums(
-        np.array([-3.0]), np.array([0.0]), np.array([0.0]), np.array([1.0]), np.array([0, 1]), np.array([1.0]),
-        np.array([1.0]), np.array([1.0]), totals,
-    )  # fmt: skip
-    assert deepest == pytest.approx(1.0)
+def test_a_false_floor_is_seen() -> None:
+    terms = ControlledTerms(np.array([-3.0]), np.zeros(1), np.array([0, 1]), np.zeros(1), np.ones(1))
+    components = ControlComponents(np.ones(1), np.ones(1), np.ones(1))
+    assert controlled_log_sums(terms, UnitsOfRounds(1, 1), components)[1] == pytest.approx(1.0)
+    with in_numpy():
+        assert controlled_log_sums(terms, UnitsOfRounds(1, 1), components)[1] == pytest.approx(1.0)
