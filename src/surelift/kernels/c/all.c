@@ -1,3 +1,4 @@
 /* All loops, as one file to compile. */
+#include "log_products.c"
 #include "log_sums.c"
 #include "sorting.c"
