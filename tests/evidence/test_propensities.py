@@ -9,7 +9,8 @@ from scipy import stats
 
 import surelift as sl
 from surelift.arrays import FloatArray
-from surelift.statistics.bets import BOTH_WAYS, log_wealth
+from surelift.kernels.sorting import Sorted
+from surelift.statistics.bets import BOTH_WAYS, ONE_WAY, Bet, log_wealth
 from tests.laws import LAWS
 
 ROUNDS, ACTIONS = 8_000, 5
@@ -40,42 +41,53 @@ def logs_of(table: dict[str, Any], *, vectors: bool = True, **declared: Any) -> 
     return sl.Logs(listed, reward="r", propensity="p", time="t", **known, **declared)
 
 
+def wealth(observed: list[float], expected: list[float], *, both_ways: bool) -> FloatArray:
+    bet = Bet("", np.array(observed), np.array(expected), both_ways)
+    won: FloatArray = log_wealth(bet, Sorted.whole(len(observed)))[0]
+    return won
+
+
 @pytest.mark.parametrize("name", LAWS)
 def test_every_bet_is_fair_on_laws_written_out(name: str) -> None:
     """The mean of every factor is 1 (of weights and inverse propensities at most), and none is negative."""
     law = LAWS[name]
     logging = np.array(law.logging)
     actions = np.flatnonzero(logging > 0)
-    grid = np.array(sl.grids.anytime().smoothings)
     for chosen in range(len(logging)):
         v = (actions == chosen) - logging[chosen]
         for place, beta in enumerate(BOTH_WAYS):
-            won = np.exp(
-                [log_wealth(np.array([x]), np.zeros(1), BOTH_WAYS, np.zeros(1, dtype=np.int64), 1)[0, place] for x in v]
-            )
+            won = np.exp([wealth([x], [0.0], both_ways=True)[place] for x in v])
             assert won == pytest.approx(1 + beta * v)
             assert (won >= 0).all()
             assert (logging[actions] * won).sum() == pytest.approx(1.0)
     for x, y in ((np.array(law.candidate)[actions] / logging[actions], 1.0), (1 / logging[actions], len(logging))):
-        for place in range(len(grid)):
-            won = np.exp(
-                [
-                    log_wealth(np.array([one]), np.array([float(y)]), grid, np.zeros(1, dtype=np.int64), 1)[0, place]
-                    for one in x
-                ]
-            )
+        for place in range(len(ONE_WAY.smoothings)):
+            won = np.exp([wealth([one], [float(y)], both_ways=False)[place] for one in x])
             assert (logging[actions] * won).sum() <= 1.0 + 1e-12
 
 
 def test_wealth_in_segments_and_over_many_rounds() -> None:
     rng = np.random.default_rng(0)
     x, codes = rng.uniform(-1, 1, 5_000), rng.integers(0, 3, 5_000)
-    found = log_wealth(x, np.zeros(5_000), BOTH_WAYS, codes, 3)
+    found = log_wealth(Bet("", x, np.zeros(5_000), both_ways=True), Sorted.by(codes, 3))
     expected = np.stack([np.log1p(BOTH_WAYS[:, None] * x[codes == code]).sum(axis=1) for code in range(3)])
     assert found == pytest.approx(expected, rel=1e-10, abs=1e-9)
-    huge = np.full(10, 1e150)
-    assert log_wealth(huge, np.ones(10), np.array([64.0]), np.zeros(10, dtype=np.int64), 1)[0, 0] == pytest.approx(
-        10 * (np.log(64.0) + 150 * np.log(10) - np.log(65.0))
+    huge, rate = wealth([1e150] * 10, [1.0] * 10, both_ways=False)[-1], ONE_WAY.smoothings[-1]
+    assert huge == pytest.approx(10 * (np.log(rate) + 150 * np.log(10) - np.log1p(rate)))
+
+
+def test_wealth_where_what_is_expected_varies() -> None:
+    rng = np.random.default_rng(0)
+    inverse, actions, codes = (
+        rng.uniform(1, 9, 5_000),
+        rng.integers(2, 6, 5_000).astype(float),
+        rng.integers(-1, 3, 5_000),
+    )
+    found = log_wealth(Bet("", inverse, actions, both_ways=False), Sorted.by(codes, 3))
+    rates = np.array(ONE_WAY.smoothings)[:, None]
+    each = np.log1p(rates * inverse) - np.log1p(rates * actions)
+    assert found == pytest.approx(
+        np.stack([each[:, codes == code].sum(axis=1) for code in range(3)]), rel=1e-10, abs=1e-9
     )
 
 

@@ -16,6 +16,9 @@ import numpy.typing as npt
 
 from surelift import grids
 from surelift.arrays import FloatArray, IntArray
+from surelift.kernels.log_products import log_products
+from surelift.kernels.log_sums import log_sums, log_terms
+from surelift.kernels.sorting import Sorted
 from surelift.logs.vectors import Vectors
 from surelift.statistics.groups import Groups
 from surelift.statistics.reading import Reading
@@ -28,11 +31,9 @@ MOST_ACTIONS = 50
 
 @dataclass(frozen=True, slots=True)
 class Bet:
-    """The wealth is the product of (1 + rate x)/(1 + rate y)."""
+    """The wealth is the product of 1 + rate (observed - expected), or one way (1 + rate observed)/(1 + rate expected)."""
 
     name: str
-    x: FloatArray
-    y: FloatArray
     observed: FloatArray
     expected: FloatArray
     both_ways: bool
@@ -91,12 +92,11 @@ class Bets(Statistic):
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[Wealths]:
         size = reading.rounds.size
-        codes = np.zeros(size, dtype=np.int64) if groups.codes is None else groups.codes
-        inside = codes >= 0
+        by_group = Sorted.whole(size) if groups.codes is None else Sorted.by(groups.codes, len(groups))
         found: list[dict[str, Wealth]] = [{} for _ in range(len(groups))]
         lengths = _common_lengths(reading, groups)
         for bet in _bets(reading, self.candidates, self.labels, max(lengths, default=0)):
-            won = log_wealth(bet.x[inside], bet.y[inside], bet.rates, codes[inside], len(groups))
+            won = log_wealth(bet, by_group)
             seen = np.stack([groups.counts(size), groups.sums(bet.observed), groups.sums(bet.expected)])
             for group, wealths in enumerate(found):
                 on_action = bet.action is not None
@@ -150,13 +150,13 @@ def _bets(reading: Reading, candidates: Sequence[str], labels: Sequence[object] 
 
 def _held_to(name: str, values: FloatArray, most: FloatArray) -> Bet:
     """A bet that values are larger on average than they may be."""
-    return Bet(name, values, most, values, most, both_ways=False)
+    return Bet(name, values, most, both_ways=False)
 
 
 def _on_set(name: str, shares: Vectors, taken: IntArray, chosen: npt.NDArray[np.int64]) -> Bet:
     """A bet that the chosen action is taken more, or less, often than its share."""
     expected, observed = shares.at(chosen), (taken == chosen).astype(np.float64)
-    return Bet(name, observed - expected, np.zeros(len(taken)), observed, expected, both_ways=True)
+    return Bet(name, observed, expected, both_ways=True)
 
 
 def _favourite(vectors: Vectors) -> npt.NDArray[np.int64]:
@@ -167,40 +167,14 @@ def _favourite(vectors: Vectors) -> npt.NDArray[np.int64]:
     return vectors.fold(np.minimum, first, empty=0.0).astype(np.int64)
 
 
-_compiled: Any = None
+def log_wealth(bet: Bet, groups: Sorted) -> FloatArray:
+    """(groups, rates): what betting at each rate has won in each group, as a logarithm."""
+    if bet.both_ways:
+        return log_products(bet.observed - bet.expected, bet.rates, groups)
+    return _log_sums(bet.observed, bet.rates, groups) - _log_sums(bet.expected, bet.rates, groups)
 
 
-def log_wealth(x: FloatArray, y: FloatArray, rates: FloatArray, segments: IntArray, count: int) -> FloatArray:
-    """(segments, rates): what betting at each rate has won in each segment, as a logarithm.
-
-    >>> won = log_wealth(np.array([1.0, -0.5]), np.zeros(2), np.array([0.5]), np.array([0, 0]), 1)
-    >>> np.exp(won).tolist()  # 1.5 times 0.75
-    [[1.125]]
-    """
-    logs = np.zeros((count, len(rates)))
-    _kernel()(x, y, rates, segments, logs)
-    return logs
-
-
-def _kernel() -> Any:
-    """Compiled at first use, and kept on disk: numba takes half a second to import."""
-    global _compiled
-    if _compiled is None:
-        from numba import njit
-
-        _compiled = njit(cache=True, nogil=True)(_bet)
-    return _compiled
-
-
-def _bet(x: FloatArray, y: FloatArray, rates: FloatArray, segments: IntArray, logs: FloatArray) -> None:
-    # Products, with a logarithm only now and then: fifty times fewer than one a round.
-    held = np.ones(logs.shape)
-    for i in range(len(x)):
-        segment = segments[i]
-        for j in range(len(rates)):
-            product = held[segment, j] * ((1.0 + rates[j] * x[i]) / (1.0 + rates[j] * y[i]))
-            if product > 1e100 or product < 1e-100:
-                logs[segment, j] += np.log(product)
-                product = 1.0
-            held[segment, j] = product
-    logs += np.log(held)
+def _log_sums(values: FloatArray, rates: FloatArray, groups: Sorted) -> FloatArray:
+    if len(values) and (values == values[0]).all():
+        return np.outer(np.diff(groups.edges), log_terms(rates, float(values[0])))
+    return log_sums(values, rates, groups)[0]

@@ -23,6 +23,8 @@
 /* Rows that stay in the first cache while they are worked on: eight stripes of 512. */
 enum { STRIPE = 512, BLOCK = 8 * STRIPE };
 
+static const double LOG_2 = 0.693147180559945309417232121458;
+
 static inline double larger(double a, double b) { return a > b ? a : b; }
 static inline double smaller(double a, double b) { return a < b ? a : b; }
 static inline int64_t fewer(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -30,7 +32,7 @@ static inline int64_t fewer(int64_t a, int64_t b) { return a < b ? a : b; }
 /* Neumaier's sum: what the total cannot hold is kept apart. */
 static inline void add_exactly(double *total, double *lost, double term) {
     double grown = *total + term;
-    *lost += *total >= term ? (*total - grown) + term : (term - grown) + *total;
+    *lost += fabs(*total) >= fabs(term) ? (*total - grown) + term : (term - grown) + *total;
     *total = grown;
 }
 

@@ -10,7 +10,6 @@
 
 enum { AT_ONCE = 4, SPLIT = 16, WHOLE = 1 };
 static const double BIG = 1e300;
-static const double LOG_2 = 0.693147180559945309417232121458;
 
 /* Of the rows x[j], x[j + width], ..., the sums e[0][j] of them, e[1][j] of products of two, up to all eight. */
 static void symmetric_sums(const double *restrict x, int64_t width, double (*restrict e)[STRIPE]) {
