@@ -92,7 +92,7 @@ class Bets(Statistic):
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[Wealths]:
         size = reading.rounds.size
-        by_group = Sorted.whole(size) if groups.codes is None else Sorted.by(groups.codes, len(groups))
+        by_group = groups.sorted(size)
         found: list[dict[str, Wealth]] = [{} for _ in range(len(groups))]
         lengths = _common_lengths(reading, groups)
         for bet in _bets(reading, self.candidates, self.labels, max(lengths, default=0)):

@@ -54,19 +54,22 @@ class LogSums(Statistic):
             self, reading, reading.terms(self.candidate, self.quantity), Units.of(reading.rounds), groups.units
         )
         totals = np.zeros((len(groups), len(self.components)))
-        controls = [component.control for component in self.components]
-        plain = [column for column, control in enumerate(controls) if control is None]
-        if plain:
-            smoothings = np.array([self.components[column].smoothing for column in plain])
-            totals[:, plain] = batch.log_sums(batch.values, smoothings, self.components[plain[0]].offset)
-        for column, control in enumerate(controls):
-            if isinstance(control, MaxWeightControl):
-                part, adjusted = self.components[column], batch.values + control.adjustment(reading.weights)
-                totals[:, [column]] = batch.log_sums(adjusted, np.array([part.smoothing]), part.offset)
-        capped = [column for column, control in enumerate(controls) if isinstance(control, WeightControl)]
+        for (control, offset), columns in self._alike().items():
+            values = batch.values if control is None else batch.values + control.adjustment(reading.weights)
+            smoothings = np.array([self.components[column].smoothing for column in columns])
+            totals[:, columns] = batch.log_sums(values, smoothings, offset)
+        capped = [column for column, part in enumerate(self.components) if isinstance(part.control, WeightControl)]
         if capped:
             totals[:, capped] = batch.capped([self.components[column] for column in capped])
         return list(totals)
+
+    def _alike(self) -> dict[tuple[MaxWeightControl | None, float], list[int]]:
+        """The components of one control and one offset differ in their smoothing alone."""
+        columns = dict[tuple[MaxWeightControl | None, float], list[int]]()
+        for column, part in enumerate(self.components):
+            if not isinstance(part.control, WeightControl):
+                columns.setdefault((part.control, part.offset), []).append(column)
+        return columns
 
 
 @dataclass(frozen=True, slots=True)
