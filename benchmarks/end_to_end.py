@@ -1,7 +1,8 @@
 """How much longer than reading the columns does an answer take, and how much memory?
 
-Generates a Parquet file of rounds with rewards of 1% and three candidates, then times every question against merely reading
-the same columns, in one process: python benchmarks/end_to_end.py [million rounds] [folder]
+Generates a Parquet file of rounds with rewards of 1%, three candidates, twenty segments, times and clusters of four, then
+times every question against merely reading the same columns, in one process:
+python benchmarks/end_to_end.py [million rounds] [folder] [question ...]
 """
 
 import resource
@@ -20,16 +21,23 @@ import pyarrow.parquet as pq
 import surelift as sl
 
 CANDIDATES = ("p0", "p1", "p2")
-TURNS = 3
+SEGMENTS = pa.array([f"segment {number}" for number in range(20)])
+DAYS, CLUSTER_SIZE, TURNS = 14, 4, 3
+Question = tuple[list[str], Callable[[], object], int]
+"""The columns it reads, how it is asked, and how often."""
 
 
 def generate(path: Path, rounds: int) -> None:
     rng, writer = np.random.default_rng(0), None
     for start in range(0, rounds, 1 << 20):
         rows = min(1 << 20, rounds - start)
-        q = rng.uniform(0.05, 1.0, rows)
+        q, numbers = rng.uniform(0.05, 1.0, rows), np.arange(start, start + rows)
         columns: dict[str, Any] = {"r": (rng.random(rows) < 0.01).astype(np.float32), "q": q.astype(np.float32)}
         columns |= {name: np.minimum(1.0, q * rng.uniform(0.2, 1.8, rows)).astype(np.float32) for name in CANDIDATES}
+        seconds = numbers * (DAYS * 86_400 / rounds)
+        columns["segment"] = SEGMENTS.take(pa.array(rng.integers(0, len(SEGMENTS), rows)))
+        columns["time"] = np.datetime64("2026-01-01", "us") + (1e6 * seconds).astype("timedelta64[us]")
+        columns["user"] = numbers // CLUSTER_SIZE
         table = pa.table(columns)
         writer = pq.ParquetWriter(path, table.schema) if writer is None else writer
         writer.write_table(table)
@@ -52,26 +60,44 @@ def timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def main(millions: str = "100", folder: str | None = None) -> None:
-    rounds = int(float(millions) * 1_000_000)
+def questions_about(path: Path) -> dict[str, Question]:
+    declared: dict[str, Any] = {"reward": "r", "propensity": "q"}
+    logs, timed_logs = sl.Logs(path, **declared), sl.Logs(path, **declared, time="time")
+    users = sl.Logs(path, **declared, cluster="user", cluster_size=CLUSTER_SIZE)
+    three, one = list(CANDIDATES), ["r", "q", "p0"]
+    return {
+        "compare one": (one, lambda: sl.compare(logs, "p0"), TURNS),
+        "evaluate three, lower": (["r", "q", *three], lambda: sl.evaluate(logs, three, sides="lower"), TURNS),
+        "evaluate three, both": (["r", "q", *three], lambda: sl.evaluate(logs, three), TURNS),
+        "compare by 20 segments": ([*one, "segment"], lambda: sl.compare(logs, "p0", by="segment"), TURNS),
+        "check": ([*one, "segment", "time"], lambda: sl.check(timed_logs, "p0", by="segment"), TURNS),
+        "gate": (one, lambda: sl.gate(logs, "p0"), TURNS),
+        "power": (one, lambda: sl.power(logs, "p0"), TURNS),
+        "compare, clusters": ([*one, "user"], lambda: sl.compare(users, "p0"), TURNS),
+        "report of two": ([*one, "p1", "time"], lambda: sl.report(timed_logs, ["p0", "p1"]), TURNS),
+        "bootstrap": (one, lambda: sl.compare(logs, "p0", method="bootstrap"), 1),
+    }
+
+
+def main(millions: str = "100", folder: str | None = None, *wanted: str) -> None:
+    rounds = int(float(millions) * 1_000_000) // CLUSTER_SIZE * CLUSTER_SIZE
     with tempfile.TemporaryDirectory(dir=folder) as directory:
         path = Path(directory) / "log.parquet"
         generate(path, rounds)
         print(f"{rounds:,} rounds, {path.stat().st_size / 1e9:.2f} GB")
-        logs = sl.Logs(path, reward="r", propensity="q")
-        questions: dict[str, tuple[list[str], Callable[[], object]]] = {
-            "compare one": (["r", "q", "p0"], lambda: sl.compare(logs, "p0")),
-            "evaluate three, lower": (
-                ["r", "q", *CANDIDATES], lambda: sl.evaluate(logs, list(CANDIDATES), sides="lower"),
-            ),
-            "evaluate three, both": (["r", "q", *CANDIDATES], lambda: sl.evaluate(logs, list(CANDIDATES))),
-        }  # fmt: skip
-        for name, (columns, ask) in questions.items():
-            ask()
-            turns = [(timed(lambda: read(path, columns)), timed(ask)) for _ in range(TURNS)]
-            reading, asking = (float(np.median(times)) for times in zip(*turns, strict=True))
-            print(f"  {name:22} reading {reading:6.2f} s, answer {asking:6.2f} s: {asking / reading:.2f}x", flush=True)
-        print(f"  peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
+        for name, (columns, ask, turns) in questions_about(path).items():
+            if wanted and name not in wanted:
+                continue
+            if turns > 1:
+                ask()
+            pairs = [(timed(lambda: read(path, columns)), timed(ask)) for _ in range(turns)]
+            reading, asking = (float(np.median(times)) for times in zip(*pairs, strict=True))
+            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+            print(
+                f"  {name:22} reading {reading:6.2f} s, answer {asking:7.2f} s: {asking / reading:6.2f}x; "
+                f"peak memory so far {memory:.2f} GB",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":
