@@ -10,6 +10,9 @@ static const double *gathered(const double *values, const int32_t *order, int64_
     return room;
 }
 
+/* So many are added as they come, and their sums exactly. */
+enum { FEW = 128 };
+
 /* Into `sums` (groups, 2) the sum and that of squares. */
 EXPORT(group_sums)(const double *values, const int32_t *order, const int64_t *edges, int64_t groups, double *sums) {
     double room[BLOCK];
@@ -18,14 +21,17 @@ EXPORT(group_sums)(const double *values, const int32_t *order, const int64_t *ed
         for (int64_t start = edges[g]; start < edges[g + 1]; start += BLOCK) {
             const int64_t count = fewer(BLOCK, edges[g + 1] - start);
             const double *x = gathered(values, order, start, count, room);
-            double total = 0.0, squares = 0.0;
+            for (int64_t first = 0; first < count; first += FEW) {
+                const int64_t last = fewer(first + FEW, count);
+                double total = 0.0, squares = 0.0;
 #pragma omp simd reduction(+ : total, squares)
-            for (int64_t i = 0; i < count; i++) {
-                total += x[i];
-                squares += x[i] * x[i];
+                for (int64_t i = first; i < last; i++) {
+                    total += x[i];
+                    squares += x[i] * x[i];
+                }
+                add_exactly(&sums[2 * g], &lost[0], total);
+                add_exactly(&sums[2 * g + 1], &lost[1], squares);
             }
-            add_exactly(&sums[2 * g], &lost[0], total);
-            add_exactly(&sums[2 * g + 1], &lost[1], squares);
         }
         sums[2 * g] += lost[0];
         sums[2 * g + 1] += lost[1];
