@@ -135,4 +135,4 @@ def on_grid(grid: Grid, *, offset: float) -> Needed:
 
 
 def offset_of(candidate: str, quantity: Quantity, policies: Mapping[str, Policy]) -> float:
-    return quantity.offset(candidate, {name: policy.limits for name, policy in policies.items()})
+    return quantity.offset(candidate, {name: policies[name].limits for name in quantity.taken_off(candidate, 0.5, None)})
