@@ -37,7 +37,14 @@ class Needs:
     handed_on: tuple[str, ...] = ()
 
     def __add__(self, other: "Needs") -> "Needs":
-        return Needs(self.read + other.read, self.handed_on + other.handed_on)
+        return Needs.all_of([self, other])
+
+    @classmethod
+    def all_of(cls, needs: "Iterable[Needs]") -> "Needs":
+        """Those of many policies, without a copy for each."""
+        listed = list(needs)
+        read = (name for each in listed for name in each.read)
+        return cls(tuple(read), tuple(name for each in listed for name in each.handed_on))
 
     def columns(self) -> list[str]:
         return list(dict.fromkeys(self.read + self.handed_on))

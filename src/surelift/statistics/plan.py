@@ -119,12 +119,11 @@ class Plan:
 
     def needs(self, logs: Logs) -> Needs:
         """The columns it reads beside the log's own; raises if these logs cannot carry a policy or the model."""
-        needs = Needs() if self.model is None else self.model.needs(logs)
-        for policy in self.policies.values():
-            needs = needs + policy.needs(logs)
+        needs = [] if self.model is None else [self.model.needs(logs)]
+        needs += [policy.needs(logs) for policy in self.policies.values()]
         columns = [outcome.column for outcome in self.outcomes]
         columns += [column for key in self.keys for split in key for column in split.columns()]
-        return needs + Needs(read=tuple(dict.fromkeys(columns)))
+        return Needs.all_of([*needs, Needs(read=tuple(dict.fromkeys(columns)))])
 
 
 def on_grid(grid: Grid, *, offset: float) -> Needed:
@@ -135,4 +134,5 @@ def on_grid(grid: Grid, *, offset: float) -> Needed:
 
 
 def offset_of(candidate: str, quantity: Quantity, policies: Mapping[str, Policy]) -> float:
-    return quantity.offset(candidate, {name: policies[name].limits for name in quantity.taken_off(candidate, 0.5, None)})
+    names = quantity.taken_off(candidate, 0.5, None)
+    return quantity.offset(candidate, {name: policies[name].limits for name in names})
