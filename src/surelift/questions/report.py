@@ -141,8 +141,8 @@ class ReportQuestion(ImprovementsQuestion):
         course = self.course
         if course is None:
             return None
-        parts = [sums.at(course, name) for (name,) in sums.by(COUNT, course)]
-        totals = list(accumulate(parts))
+        parts = sums.parts(course)
+        totals = list(accumulate(parts[course, name] for (name,) in sums.by(COUNT, course)))
         points = [
             Point(name, result.rounds, result.estimate, result.lower, result.upper)
             for moment in _evenly(totals, POINTS)[:-1]
