@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from surelift.controls import MaxWeightControl, WeightControl
@@ -27,6 +28,18 @@ class Component:
     prior: float
     control: WeightControl | MaxWeightControl | None = None
     """What is subtracted from the term before it enters."""
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Components are many, and part of the key of their sums.
+        object.__setattr__(self, "_hash", hash((self.smoothing, self.offset, self.prior, self.control)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> Any:
+        # The hash of a text, which a control may hold, differs from process to process.
+        return Component, (self.smoothing, self.offset, self.prior, self.control)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +139,9 @@ class Plan:
         return Needs.all_of([*needs, Needs(read=tuple(dict.fromkeys(columns)))])
 
 
+@lru_cache(maxsize=256)
 def on_grid(grid: Grid, *, offset: float) -> Needed:
-    """A component for every smoothing of a grid."""
+    """A component for every smoothing of a grid; many candidates share them."""
     pairs = zip(grid.smoothings, grid.prior, strict=True)
     components = tuple(Component(smoothing, offset, prior) for smoothing, prior in pairs)
     return Needed(offset=offset, components=components, any_looks=grid.any_looks)
