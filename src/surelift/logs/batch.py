@@ -10,6 +10,13 @@ from surelift.arrays import ArrowTable, BoolArray
 from surelift.errors import LogsError
 
 ROWS_PER_BATCH = 1 << 16
+# Of plain columns, or of the widest column of vectors: 64 MB as float64, however many candidates are columns.
+NUMBERS_PER_BATCH = 1 << 23
+
+
+def rows_per_batch(numbers: int, most: int = ROWS_PER_BATCH) -> int:
+    """How many rows make a batch, where each has so many numbers: many short rows, or a few long ones."""
+    return max(1, min(most, NUMBERS_PER_BATCH // max(numbers, 1)))
 
 
 @dataclass(frozen=True, slots=True)
