@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Any
 
 from surelift.errors import UsageError
@@ -40,6 +41,7 @@ class Grid:
         if abs(math.fsum(self.prior) - 1.0) > 1e-9:
             raise UsageError(f"the prior of a grid must sum to 1, but sums to {math.fsum(self.prior)}.")
 
+    @lru_cache(maxsize=256)  # noqa: B019 - a grid is small, and many candidates share one
     def scaled(self, factor: float) -> "Grid":
         smoothings = tuple(smoothing * factor for smoothing in self.smoothings)
         return Grid(self.name, smoothings, self.prior, self.any_looks)
@@ -66,6 +68,7 @@ def normalised(weights: Iterable[float]) -> tuple[float, ...]:
     return tuple(weight / total for weight in weights)
 
 
+@cache
 def anytime() -> Grid:
     """Smoothings 2^-20 to 2^6, heaviest near 1/16: independent of the number of rounds, at a cost of 3-5% in width."""
     exponents = range(-20, 7)

@@ -1,7 +1,8 @@
 """The mixture of logarithmic smoothing over a grid: the default bound."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
@@ -57,9 +58,9 @@ def log_wealth(mean: float, sums: TermSums) -> float:
     1/delta with probability at most delta. Two rounds with terms 2 and 0 and smoothing 0.5, held against a mean of 0,
     have the factors 2 and 1, and the wealth 2.
     """
-    smoothing, offset, prior = _unzip(sums.needed.components)
+    smoothing, offset, log_prior = _unzip(sums.needed.components)
     shrunk = sums.rounds * np.log1p(smoothing * (mean + offset))
-    return float(np.logaddexp.reduce(np.log(prior) + sums.log_sums - shrunk))
+    return float(np.logaddexp.reduce(log_prior + sums.log_sums - shrunk))
 
 
 def lower_bound(sums: TermSums, *, delta: float) -> float:
@@ -69,11 +70,11 @@ def lower_bound(sums: TermSums, *, delta: float) -> float:
     smallest offset) has not that much against it, there is no evidence, and that least mean is the answer. The wealth
     falls and is convex in the mean, so Newton's steps climb to the root from below, and each is itself a valid bound.
     """
-    smoothing, offset, prior = _unzip(sums.needed.components)
+    smoothing, offset, log_prior = _unzip(sums.needed.components)
     floor = 0.0 - float(offset.min())
     if sums.rounds == 0:
         return floor
-    weighted = np.log(prior) + sums.log_sums
+    weighted = log_prior + sums.log_sums
     mean = root(weighted, smoothing, offset, rounds=sums.rounds, target=math.log(1.0 / delta), floor=floor)
     return max(floor, mean - ROUNDING * (abs(mean) + abs(floor)))
 
@@ -110,8 +111,12 @@ def rounded_down(bound: float, floor: float = 0.0) -> float:
     return max(floor, bound - ROUNDING * (1.0 + abs(bound)))
 
 
-def _unzip(components: Sequence[Component]) -> tuple[FloatArray, FloatArray, FloatArray]:
+@lru_cache(maxsize=256)
+def _unzip(components: tuple[Component, ...]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Smoothings, offsets and the logarithms of the prior, of which many candidates share one."""
     table = np.array([(c.smoothing, c.offset, c.prior) for c in components], dtype=np.float64)
+    table[:, 2] = np.log(table[:, 2])
+    table.flags.writeable = False
     return table[:, 0], table[:, 1], table[:, 2]
 
 

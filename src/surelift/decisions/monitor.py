@@ -27,8 +27,11 @@ from surelift.results.result import delivered
 from surelift.results.selection import Selection
 from surelift.statistics.sums import Sums
 from surelift.views.html import render
+from surelift.views.text import some
 
 MOST_POINTS = 256
+# So that the state stays small with many policies too.
+MOST_REMEMBERED = 100 * MOST_POINTS
 BOUND_OPTIONS = {option for bound in BOUNDS.values() for option in bound.options}
 Answer = Improvement | Selection | Evaluation
 
@@ -89,7 +92,7 @@ class Monitor:
         self.history_points: list[dict[str, Any]] = []
 
     def __repr__(self) -> str:
-        names = ", ".join(map(repr, self._question.policies))
+        names = ", ".join(some(map(repr, self._question.policies), "candidates"))
         return f"Monitor of {names}: {self.rounds:,} {self.counted} so far; call .answer() for what they say"
 
     @property
@@ -210,7 +213,8 @@ class Monitor:
         else:
             bounds = {name: [result.lower, result.upper, result.estimate] for name, result in results.items()}
         self.history_points.append({"rounds": self._sums.units, "bounds": bounds})
-        if len(self.history_points) > MOST_POINTS:
+        most = max(2, min(MOST_POINTS, MOST_REMEMBERED // len(self._question.policies)))
+        if len(self.history_points) > most:
             self.history_points = self.history_points[1::2]
 
     def __add__(self, other: "Monitor") -> "Monitor":

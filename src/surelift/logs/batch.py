@@ -10,6 +10,13 @@ from surelift.arrays import ArrowTable, BoolArray, IntArray
 from surelift.errors import LogsError
 
 ROWS_PER_BATCH = 1 << 16
+# Of plain columns, or of the widest column of vectors: 64 MB as float64, however many candidates are columns.
+NUMBERS_PER_BATCH = 1 << 23
+
+
+def rows_per_batch(numbers: int, most: int = ROWS_PER_BATCH) -> int:
+    """How many rows make a batch, where each has so many numbers: many short rows, or a few long ones."""
+    return max(1, min(most, NUMBERS_PER_BATCH // max(numbers, 1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +46,14 @@ class Needs:
     handed_on: tuple[str, ...] = ()
 
     def __add__(self, other: "Needs") -> "Needs":
-        return Needs(self.read + other.read, self.handed_on + other.handed_on)
+        return Needs.all_of([self, other])
+
+    @classmethod
+    def all_of(cls, needs: "Iterable[Needs]") -> "Needs":
+        """Those of many policies, without a copy for each."""
+        listed = list(needs)
+        read = (name for each in listed for name in each.read)
+        return cls(tuple(read), tuple(name for each in listed for name in each.handed_on))
 
     def columns(self) -> list[str]:
         return list(dict.fromkeys(self.read + self.handed_on))

@@ -86,7 +86,7 @@ class Logs:
 
     def _open(self, source: Source, declaration: Declaration) -> None:
         self.source, self.declaration = source, declaration
-        self._names = source.column_names()
+        self._names = dict.fromkeys(source.column_names())  # in order, and quick to look up
         for role, column in declaration.columns():
             self.require_columns(column, role=role, single=True)
 
@@ -162,11 +162,12 @@ class Logs:
                 raise UsageError(self._missing_column_message(name, role))
 
     def _missing_column_message(self, name: str, role: str) -> str:
-        near = difflib.get_close_matches(name, self._names, n=3, cutoff=0.5)
+        names = self.column_names()
+        near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-        if len(self._names) == 1 and any(mark in self._names[0] for mark in ";\t|"):
+        if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
             hint = " The file has one column, so its separator is not a comma: use commas, or tabs in a .tsv file."
-        shown = ", ".join(self._names[:30]) + (", ..." if len(self._names) > 30 else "")
+        shown = ", ".join(names[:30]) + (", ..." if len(names) > 30 else "")
         return f"no column {name!r} for {role}.{hint} The columns are: {shown}."
 
     def __repr__(self) -> str:

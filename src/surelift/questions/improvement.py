@@ -46,15 +46,17 @@ class ImprovementsQuestion(Question):
             if isinstance(baseline, Production)
             else ((name, Difference(other)), (other, Difference(name)))
         )
+        # Of the two alone: a plan for each of many candidates must not look through them all.
+        policies = {name: self.policies[name], other: baseline}
         gain, loss = (
-            self.method.plan(candidate, quantity, policies=self.everyone, count=count, known=self.known or frozenset())
+            self.method.plan(candidate, quantity, policies=policies, count=count, known=self.known or frozenset())
             for candidate, quantity in sides
         )
         return gain, loss
 
     def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
-        for name in self.policies:
-            yield from requests_of(self.everyone, self.terms(name, count), key, self.outcome)
+        terms = (term for name in self.policies for term in self.terms(name, count))
+        return requests_of(self.everyone, terms, key, self.outcome)
 
     def improvements(self, sums: Sums, place: Place) -> dict[str, Improvement]:
         """Each bound made at the level of the place."""

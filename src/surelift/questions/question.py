@@ -191,12 +191,12 @@ class Question:
             raise UsageError(SAMPLED_SEGMENTS)
         counts = sums.by(COUNT, self.by)
         share = self.delta / len(self.by.declared or counts)
-        results = {}
-        for (name,) in counts:
-            split = replace(self.by, only=name) if self.counts_rounds else self.by
-            place = Place(share, replace(self.provenance(sums), segment=name), name)
-            results[name] = self.result(sums.at(split, name), place)
-        return Segments(results, self.by.column, self.delta, sums.units, self.provenance(sums))
+        splits = {name: replace(self.by, only=name) if self.counts_rounds else self.by for (name,) in counts}
+        results, parts, provenance = {}, sums.parts(*splits.values()), self.provenance(sums)
+        for name, split in splits.items():
+            place = Place(share, replace(provenance, segment=name), name)
+            results[name] = self.result(parts[split, name], place)
+        return Segments(results, self.by.column, self.delta, sums.units, provenance)
 
     def provenance(self, sums: Sums) -> Provenance:
         return Provenance(

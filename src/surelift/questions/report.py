@@ -27,6 +27,8 @@ from surelift.statistics.splits import Chunks, Day, Key, Split
 from surelift.statistics.sums import COUNT, Sums, requests_of
 
 POINTS = 40
+# Their courses are kept block by block and chunk by chunk, half a megabyte for each; of more, only the answers are.
+MOST_FOLLOWED = 100
 NORMAL = choose_method("normal", "none")
 
 
@@ -68,9 +70,14 @@ class ReportQuestion(ImprovementsQuestion):
         )  # fmt: skip
 
     @property
+    def few(self) -> bool:
+        """Whether the candidates are few enough for a history and forecasts."""
+        return len(self.policies) <= MOST_FOLLOWED
+
+    @property
     def course(self) -> Split | None:
         """How the log is cut into moments: by its order, or by day; a part of a sampled log stands for nothing known."""
-        if self.declaration.rounds_before_sampling is not None:
+        if self.declaration.rounds_before_sampling is not None or not self.few:
             return None
         if self.ordered:
             return Chunks()
@@ -86,7 +93,7 @@ class ReportQuestion(ImprovementsQuestion):
         if self.course is not None:
             pairs = [term for pair in terms for term in pair]
             yield from requests_of(super().everyone, pairs, (self.course,))
-        if not self.declaration.is_sampled:
+        if self.few and not self.declaration.is_sampled:
             yield from block_requests([gain for gain, _ in terms])
 
     def answer(self, sums: Sums) -> Report:
@@ -125,7 +132,7 @@ class ReportQuestion(ImprovementsQuestion):
         return replace(self.provenance(sums), question=question.to_dict())
 
     def _forecasts(self, sums: Sums, improvements: Mapping[str, Improvement]) -> dict[str, Forecast]:
-        if self.declaration.is_sampled or sums.units < 2:
+        if self.declaration.is_sampled or sums.units < 2 or not self.few:
             return {}
         width = self.declaration.scale.width
         return {
@@ -141,8 +148,8 @@ class ReportQuestion(ImprovementsQuestion):
         course = self.course
         if course is None:
             return None
-        parts = [sums.at(course, name) for (name,) in sums.by(COUNT, course)]
-        totals = list(accumulate(parts))
+        parts = sums.parts(course)
+        totals = list(accumulate(parts[course, name] for (name,) in sums.by(COUNT, course)))
         points = [
             Point(name, result.rounds, result.estimate, result.lower, result.upper)
             for moment in _evenly(totals, POINTS)[:-1]

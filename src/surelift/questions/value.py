@@ -49,10 +49,9 @@ class ValueQuestion(Question):
         )
 
     def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
-        above = self._bounded[1]
-        for name in self.policies:
-            value, shortfall = self._terms(name, count)
-            yield from requests_of(self.policies, (value, shortfall) if above else (value,), key, self.outcome)
+        sides = 2 if self._bounded[1] else 1
+        terms = (term for name in self.policies for term in self._terms(name, count)[:sides])
+        return requests_of(self.policies, terms, key, self.outcome)
 
     def result(self, sums: Sums, place: Place) -> Evaluation:
         results = {name: self._value(sums, name, policy, place) for name, policy in self.policies.items()}

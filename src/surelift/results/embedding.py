@@ -9,7 +9,7 @@ from surelift.results.result import ByName, Result, dict_key
 from surelift.views.figures import Interval, Intervals
 from surelift.views.names import quoted
 from surelift.views.page import Tone
-from surelift.views.text import aligned, figure_lines, lines
+from surelift.views.text import aligned, figure_lines, lines, some
 
 TITLE = "Does the embedding help, and does the log contradict it?"
 
@@ -117,5 +117,5 @@ def _text(trials: Collection[EmbeddingTrial]) -> str:
          *(f"{weight:.4g}" for weight in trial.largest_weights))
         for trial in trials
     )  # fmt: skip
-    sentences = [trial.sentence() for trial in trials]
+    sentences = some((trial.sentence() for trial in trials), "policies")
     return lines(figure_lines(_figure(trials)), aligned([head, *weights]), sentences)

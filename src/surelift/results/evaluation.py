@@ -10,7 +10,7 @@ from surelift.results.result import ByName, Result, dict_key
 from surelift.views.figures import Interval, Intervals
 from surelift.views.names import quoted
 from surelift.views.numbers import decimals_for, rounded
-from surelift.views.text import all_hold, doubt_lines, figure_lines, lines, outside_range
+from surelift.views.text import all_hold, doubt_lines, figure_lines, lines, outside_range, some
 
 Sides = Literal["both", "lower", "upper"]
 
@@ -92,11 +92,13 @@ class Evaluation(ByName[PolicyValue]):
 
     def text(self) -> str:
         together = "All bounds hold together." if len(self) > 1 and self.sides == "both" else ""
-        notes = [*(value.outside() for value in self.values()), together, *doubt_lines(self.all_of("doubts"))]
+        outside = some((value.outside() for value in self.values()), "such estimates")
+        notes = [*outside, together, *doubt_lines(self.all_of("doubts"))]
         return lines(self.first.heading(), figure_lines(self.figure()), notes)
 
     def figure(self) -> Intervals:
-        return Intervals(value_label(self.first.kind), tuple(value.interval(value.policy) for value in self.values()))
+        kind, rows = self.first.kind, tuple(value.interval(value.policy) for value in self.values())
+        return Intervals(value_label(kind), rows, cost=kind == "cost")
 
 
 def value_label(kind: str) -> str:

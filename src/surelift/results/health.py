@@ -7,11 +7,11 @@ from typing import ClassVar, Literal
 from surelift.errors import UsageError
 from surelift.evidence.propensities import Evidence
 from surelift.results.result import OMITTED, Result
-from surelift.views.figures import Bar, WeightHistogram
+from surelift.views.figures import MOST_SHOWN, Bar, WeightHistogram
 from surelift.views.names import quoted, visible
 from surelift.views.page import MOST_DRAWN, Page, Paragraph, Section, Tone, shown
 from surelift.views.tables import Table
-from surelift.views.text import aligned, lines
+from surelift.views.text import aligned, lines, some
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +106,14 @@ class Health(Result):
         return "Fit for a guarantee; see the warnings." if self.findings else "Fit for a guarantee."
 
     def text(self) -> str:
-        findings = [f"{each.severity.upper()}  {each.statement}\n  {each.remedy}" for each in self.findings]
+        findings = (f"{each.severity.upper()}  {each.statement}\n  {each.remedy}" for each in self.findings)
         tests = self.tests() if self.evidence else ""
         production = ""
         if self.mean_reward is not None and self.smallest_propensity is not None:
             production = f"  production {self.earned()}; smallest propensity {self.smallest_propensity:.3g}"
         head = f"Logs of {self.rounds:,} rounds"
-        return lines(head, production, _weight_lines(self.weights), findings, tests, self.sentence())
+        told = some(findings, "findings")
+        return lines(head, production, _weight_lines(self.weights), told, tests, self.sentence())
 
     def earned(self) -> str:
         return f"{'cost' if self.kind == 'cost' else 'earned'} {self.mean_reward:.4g} per round"
@@ -159,9 +160,12 @@ class Health(Result):
         return Section("The logs", (*about, *self._paragraphs()))
 
     def _paragraphs(self) -> tuple[Paragraph, ...]:
-        found = (
-            Paragraph(f"{each.statement.rstrip('.')}. {each.remedy}", kind=each.severity) for each in self.findings
-        )
+        found = [
+            Paragraph(f"{each.statement.rstrip('.')}. {each.remedy}", kind=each.severity)
+            for each in self.findings[:MOST_SHOWN]
+        ]
+        if len(self.findings) > MOST_SHOWN:
+            found.append(Paragraph(f"and {len(self.findings) - MOST_SHOWN:,} more findings"))
         return tuple(found) or (Paragraph("No problems were found in these logs."),)
 
     def weight_sections(self, preferred: Collection[str] = ()) -> list[Section]:
@@ -192,7 +196,7 @@ def _weight_section(weights: Mapping[str, WeightHealth], drawn: Mapping[str, Wei
         "did. Where a few rounds carry most of the weight, the estimate depends on them and the bounds are wide. "
         "The last column is the share of the weight in the heaviest rounds, at most 1% of all."
     )
-    numbers = Paragraph(table=Table((*HEAD, "weight in heaviest"), rows))
+    numbers = Paragraph(table=Table((*HEAD, "weight in heaviest"), rows).brief())
     heaviest = Paragraph(table=_heaviest(drawn, kind))
     return Section("Importance weights", (Paragraph(meaning), numbers, *shown(_weight_histogram(drawn)), heaviest))
 

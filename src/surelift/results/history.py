@@ -54,9 +54,10 @@ class History(Result):
         return lines(figure_lines(self.figure()), self.sentence())
 
     def figure(self) -> Growing:
-        drawn = []
-        for name in dict.fromkeys(point.policy for point in self.points):
-            points = [point for point in self.points if point.policy == name]
+        drawn, of_policy = [], dict[str, list[Point]]()
+        for point in self.points:
+            of_policy.setdefault(point.policy, []).append(point)
+        for name, points in of_policy.items():
             columns = zip(*((p.rounds, p.lower, p.estimate, p.upper) for p in points), strict=True)
             drawn.append(Line(name, *(tuple(column) for column in columns)))
         if self.about == "improvement" and self.over:

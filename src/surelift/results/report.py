@@ -28,10 +28,11 @@ class Report(Result):
     values: Evaluation | None
     """Of every candidate and of production, at a delta of their own."""
     history: History | None
+    """Of up to 100 candidates."""
     normal_intervals: Mapping[str, Improvement]
     """Asymptotic normal intervals, by name; empty for clusters and sampled rounds, where there are none."""
     forecasts: Mapping[str, Forecast]
-    """For the candidates that are not certified, by name; empty where no forecast is possible: sampled, or one round."""
+    """For the candidates that are not certified, by name; empty where none is made: sampled, one round, or over 100."""
     source: str = field(metadata=OMITTED, default="")
     """The name of the log, where it has one."""
 
@@ -167,7 +168,7 @@ def _normal_section(improvements: Mapping[str, Improvement], normal: Mapping[str
         "valid only for very many rounds and a single look, and is wrong more often than it says where a few rounds carry "
         "most of the weight."
     )
-    table = Table(("policy", "this interval", "normal interval", "its conclusion"), tuple(rows))
+    table = Table(("policy", "this interval", "normal interval", "its conclusion"), tuple(rows)).brief()
     return Section("What a normal interval would have said", (Paragraph(table=table), Paragraph(caveat)))
 
 

@@ -16,7 +16,7 @@ from surelift.views.html import notebook_html, render
 from surelift.views.names import cell
 from surelift.views.page import Page, Section, Tone, assumptions_section, shown
 from surelift.views.plots import plot
-from surelift.views.text import doubt_lines, one_holds, wrap
+from surelift.views.text import doubt_lines, one_holds, some, wrap
 
 FrameKind = Literal["pandas", "polars", "pyarrow"]
 
@@ -213,7 +213,7 @@ class ByName(Result, Mapping[str, R]):
         return next(iter(self.results.values()))
 
     def sentence(self) -> str:
-        return " ".join(result.sentence() for result in self.results.values())
+        return " ".join(some((result.sentence() for result in self.results.values()), "policies"))
 
     def lead(self) -> tuple[str, ...]:
         return self.first.lead()

@@ -86,7 +86,7 @@ class Segments(ByName[R], Generic[R]):
         if isinstance(first, Improvement):
             label = f"improvement over {baseline_name(first.over)}"
             return Intervals(label, rows, first.margin, signed=True, column=self.by)
-        return Intervals(value_label(first.kind), rows, column=self.by)
+        return Intervals(value_label(first.kind), rows, column=self.by, cost=first.kind == "cost")
 
     def records(self) -> list[dict[str, Any]]:
         return [{self.by: name, **record} for name, result in self.results.items() for record in result.records()]

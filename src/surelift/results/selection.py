@@ -10,7 +10,7 @@ from surelift.results.result import Result
 from surelift.views.figures import Intervals
 from surelift.views.names import baseline_name, quoted
 from surelift.views.numbers import decimals_for, plain, rounded
-from surelift.views.text import all_hold, doubt_lines, figure_lines, lines
+from surelift.views.text import all_hold, doubt_lines, figure_lines, lines, some
 
 Many = Literal["simultaneous", "e-bh"]
 
@@ -55,7 +55,7 @@ class Selection(Result):
         over = baseline_name(self.over)
         if self.discoveries and self.many == "e-bh":
             rate = f"with a false discovery rate of at most {self.delta:g} (e-BH)"
-            names = ", ".join(map(quoted, self.discoveries))
+            names = ", ".join(some(map(quoted, self.discoveries), "candidates"))
             return f"Found better than {over}: {names}, {rate}. This does not certify any single candidate."
         if self.many == "e-bh":
             return f"No discovery: no candidate is found better than {over}."
@@ -85,7 +85,8 @@ class Selection(Result):
         figure = improvements_figure(self.improvements.values(), over=self.over, margin=self.margin)
         if self.many == "simultaneous":
             return figure
-        verdicts = [(row, row.name in self.discoveries) for row in figure.rows]
+        found = set(self.discoveries)
+        verdicts = [(row, row.name in found) for row in figure.rows]
         rows = (replace(row, verdict="found better" if yes else "not found", certified=yes) for row, yes in verdicts)
         return replace(figure, rows=tuple(rows))
 
@@ -93,8 +94,9 @@ class Selection(Result):
         return (f"{self.rounds:,} {self.first.counted}.",)
 
     def records(self) -> list[dict[str, Any]]:
+        found = set(self.discoveries)
         return [
-            {**record, "discovered": name in self.discoveries, "chosen": name == self.chosen}
+            {**record, "discovered": name in found, "chosen": name == self.chosen}
             for name, improvement in self.improvements.items()
             for record in improvement.records()
         ]

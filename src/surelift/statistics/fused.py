@@ -60,6 +60,13 @@ class SimplePlan:
 
     policies: Mapping[str, SimplePolicy]
     terms: Sequence[SimpleTerm]
+    _places: dict[tuple[str, Quantity], list[int]] = field(init=False)
+    """Where the terms of a candidate's quantity stand, which are few."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_places", {})
+        for place, term in enumerate(self.terms):
+            self._places.setdefault((term.candidate, term.quantity), []).append(place)
 
     @classmethod
     def of(cls, logs: Logs, requests: Sequence[Request], policies: Mapping[str, Policy]) -> "SimplePlan | str":
@@ -95,11 +102,8 @@ class SimplePlan:
     def place(self, statistic: LogSums | MomentSums) -> int:
         """Which of the terms a statistic is about: two bounds of one quantity have components of their own."""
         (wanted,) = _terms([statistic])
-        for place, term in enumerate(self.terms):
-            same = (term.candidate, term.quantity) == (wanted.candidate, wanted.quantity)
-            if term == wanted or (same and isinstance(statistic, MomentSums)):
-                return place
-        raise KeyError(statistic)
+        places = self._places[statistic.candidate, statistic.quantity]
+        return next(p for p in places if isinstance(statistic, MomentSums) or self.terms[p] == wanted)
 
 
 def _terms(statistics: Iterable[Any]) -> Iterator[SimpleTerm]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from surelift.controls import MaxWeightControl, WeightControl
@@ -27,6 +28,18 @@ class Component:
     prior: float
     control: WeightControl | MaxWeightControl | None = None
     """What is subtracted from the term before it enters."""
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Components are many, and part of the key of their sums.
+        object.__setattr__(self, "_hash", hash((self.smoothing, self.offset, self.prior, self.control)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> Any:
+        # The hash of a text, which a control may hold, differs from process to process.
+        return Component, (self.smoothing, self.offset, self.prior, self.control)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,20 +132,21 @@ class Plan:
 
     def needs(self, logs: Logs) -> Needs:
         """The columns it reads beside the log's own; raises if these logs cannot carry a policy or the model."""
-        needs = Needs() if self.model is None else self.model.needs(logs)
-        for policy in self.policies.values():
-            needs = needs + policy.needs(logs)
+        needs = [] if self.model is None else [self.model.needs(logs)]
+        needs += [policy.needs(logs) for policy in self.policies.values()]
         columns = [outcome.column for outcome in self.outcomes]
         columns += [column for key in self.keys for split in key for column in split.columns()]
-        return needs + Needs(read=tuple(dict.fromkeys(columns)))
+        return Needs.all_of([*needs, Needs(read=tuple(dict.fromkeys(columns)))])
 
 
+@lru_cache(maxsize=256)
 def on_grid(grid: Grid, *, offset: float) -> Needed:
-    """A component for every smoothing of a grid."""
+    """A component for every smoothing of a grid; many candidates share them."""
     pairs = zip(grid.smoothings, grid.prior, strict=True)
     components = tuple(Component(smoothing, offset, prior) for smoothing, prior in pairs)
     return Needed(offset=offset, components=components, any_looks=grid.any_looks)
 
 
 def offset_of(candidate: str, quantity: Quantity, policies: Mapping[str, Policy]) -> float:
-    return quantity.offset(candidate, {name: policy.limits for name, policy in policies.items()})
+    names = quantity.taken_off(candidate, 0.5, None)
+    return quantity.offset(candidate, {name: policies[name].limits for name in names})

@@ -91,26 +91,26 @@ class Sums:
         """The states for each value of a key, in the order of the values."""
         return dict(sorted(self.states[Request(statistic, key)].items()))
 
-    def at(self, split: Split, name: str) -> "Sums":
-        """The sums of one value of the first split of a key, as if its rounds were the whole log."""
-        states = {
-            Request(request.statistic, request.key[1:], request.outcome): {
-                value[1:]: state for value, state in found.items() if value[0] == name
-            }
-            for request, found in self.states.items()
-            if request.key and request.key[0] == split
+    def parts(self, *splits: Split) -> "dict[tuple[Split, str], Sums]":
+        """The sums of each value of these splits, where a key begins with one, as if its rounds were the whole log."""
+        states: dict[Split, dict[str, dict[Request, dict[KeyValue, Any]]]] = {split: {} for split in splits}
+        for request, found in self.states.items():
+            if request.key and request.key[0] in states:
+                inner, of_split = replace(request, key=request.key[1:]), states[request.key[0]]
+                for value, state in found.items():
+                    of_split.setdefault(value[0], {}).setdefault(inner, {})[value[1:]] = state
+        return {
+            (split, name): Sums(rows=int(own[Request(COUNT)][()]), states=own)
+            for split, of_split in states.items()
+            for name, own in of_split.items()
         }
-        counts = states.get(Request(COUNT), {})
-        return Sums(rows=int(counts.get((), 0)), states=states)
 
     def judged_by(self, outcome: RewardColumn | None) -> "Sums":
         """The sums of the requests about one outcome."""
-        states = {
-            Request(request.statistic, request.key): found
-            for request, found in self.states.items()
-            if request.outcome == outcome
-        }
-        return replace(self, states=states)
+        own = ((request, found) for request, found in self.states.items() if request.outcome == outcome)
+        if outcome is not None:
+            own = ((replace(request, outcome=None), found) for request, found in own)
+        return replace(self, states=dict(own))
 
     def with_units(self, units: int) -> "Sums":
         """The same sums, where more rounds are known to have been dropped."""

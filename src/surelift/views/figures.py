@@ -1,6 +1,10 @@
 """What a result looks like, as plain numbers: drawn by matplotlib and by Vega-Lite, and written as a table."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
+
+# Of thousands of policies, as many as one can still read.
+MOST_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,10 @@ class Intervals:
     """The margin every lower bound must exceed."""
     signed: bool = False
     column: str = "policy"
+    cost: bool = False
+    """Whether less is better."""
+    note: str = ""
+    """What was left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +52,7 @@ class Growing:
     counted: str
     lines: tuple[Line, ...]
     reference: float | None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,7 @@ class Bar:
 @dataclass(frozen=True, slots=True)
 class WeightHistogram:
     bars: tuple[Bar, ...]
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +108,32 @@ class Dots:
 
 
 Figure = Intervals | Growing | WeightHistogram | Curve | Dots
+
+
+def brief(figure: Any) -> Any:
+    """The same figure of at most ``MOST_SHOWN`` policies: the best ones by their bounds, else the first."""
+
+    def bound(row: Interval) -> float:
+        end = row.upper if figure.cost else row.lower
+        return row.estimate if end is None else end
+
+    if isinstance(figure, Intervals) and len(figure.rows) > MOST_SHOWN:
+        best = sorted(figure.rows, key=bound, reverse=not figure.cost)
+        return replace(figure, rows=tuple(best[:MOST_SHOWN]), note=left_out("best", len(best)))
+    if isinstance(figure, Growing) and len(figure.lines) > MOST_SHOWN:
+        return replace(figure, lines=figure.lines[:MOST_SHOWN], note=left_out("first", len(figure.lines)))
+    if isinstance(figure, WeightHistogram):
+        names = list(dict.fromkeys(bar.name for bar in figure.bars))
+        if len(names) > MOST_SHOWN:
+            first = set(names[:MOST_SHOWN])
+            bars = tuple(bar for bar in figure.bars if bar.name in first)
+            return WeightHistogram(bars, left_out("first", len(names)))
+    return figure
+
+
+def left_out(which: str, of: int) -> str:
+    """
+    >>> left_out("best", 10_000)
+    'The best 60 of 10,000; to_dict() has them all.'
+    """
+    return f"The {which} {MOST_SHOWN} of {of:,}; to_dict() has them all."

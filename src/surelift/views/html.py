@@ -9,10 +9,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from surelift.views.figures import Figure
+from surelift.views.figures import Figure, brief
 from surelift.views.names import visible
 from surelift.views.page import Page
 from surelift.views.tables import table
+from surelift.views.text import doubt_lines
 from surelift.views.vega import require_altair, spec
 
 TEMPLATE = Path(__file__).with_name("page.html.j2")
@@ -55,7 +56,7 @@ def bundle() -> str:
 
 def notebook_html(sentence: str, text: str, figure: Figure | None, doubts: Iterable[str]) -> str:
     """The sentence, the table, and the full text behind a fold, without a script."""
-    caveats = "".join(f"<p>Doubt: {_escaped(doubt)}.</p>" for doubt in doubts)
+    caveats = "".join(f"<p>{_escaped(doubt)}</p>" for doubt in doubt_lines(doubts))
     return (
         f"<div><p><strong>{_escaped(sentence)}</strong></p>{caveats}{'' if figure is None else _table_html(figure)}"
         f"<details><summary>in full</summary><pre>{escape(text)}</pre></details></div>"
@@ -63,10 +64,11 @@ def notebook_html(sentence: str, text: str, figure: Figure | None, doubts: Itera
 
 
 def _table_html(figure: Figure) -> str:
-    numbers = table(figure)
+    numbers = table(brief(figure))
     head = "".join(f"<th>{_escaped(cell)}</th>" for cell in numbers.head)
     rows = "".join("<tr>" + "".join(f"<td>{_escaped(cell)}</td>" for cell in row) + "</tr>" for row in numbers.rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    note = f"<p>{_escaped(numbers.note)}</p>" if numbers.note else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
 
 
 def _escaped(text: str) -> str:

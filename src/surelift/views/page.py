@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from surelift.views.figures import Figure
+from surelift.views.figures import Figure, brief
 from surelift.views.glossary import WORDS
 from surelift.views.tables import Table, table
+from surelift.views.text import some
 
 MOST_DRAWN = 8
 Tone = Literal["good", "open", "bad"]
@@ -50,9 +51,9 @@ class Page:
 
 def shown(figure: Figure | None) -> tuple[Paragraph, ...]:
     """A figure with the table of its numbers; nothing for no figure."""
-    return () if figure is None else (Paragraph(figure=figure, table=table(figure)),)
+    return () if figure is None else (Paragraph(figure=brief(figure), table=table(brief(figure))),)
 
 
 def assumptions_section(assumptions: Iterable[str]) -> Section:
     theorem = Paragraph("The guarantee is a theorem. It holds if:")
-    return Section("Assumptions", (theorem, Paragraph(items=tuple(assumptions))))
+    return Section("Assumptions", (theorem, Paragraph(items=tuple(some(assumptions, "assumptions")))))

@@ -4,7 +4,7 @@ from functools import singledispatch
 from typing import Any
 
 from surelift.errors import UsageError
-from surelift.views.figures import Curve, Dots, Growing, Intervals, WeightHistogram
+from surelift.views.figures import Curve, Dots, Growing, Intervals, WeightHistogram, brief
 from surelift.views.names import short, visible
 from surelift.views.tables import weight_range
 
@@ -26,6 +26,7 @@ def require_matplotlib() -> Any:
 
 def plot(figure: Any, ax: Any = None) -> Any:
     """Draw into ``ax``, or into a new matplotlib figure, and return the axes."""
+    figure = brief(figure)
     if ax is None:
         require_matplotlib()
         from matplotlib import pyplot

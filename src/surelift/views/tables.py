@@ -1,10 +1,10 @@
 """The numbers of a figure as a table of text, with lower bounds rounded down and upper bounds up."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Any
 
-from surelift.views.figures import Curve, Dots, Growing, Interval, Intervals, WeightHistogram
+from surelift.views.figures import MOST_SHOWN, Curve, Dots, Growing, Interval, Intervals, WeightHistogram, left_out
 from surelift.views.numbers import decimals_for, rounded
 
 MOST_ROWS = 12
@@ -17,6 +17,12 @@ class Table:
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+
+    def brief(self) -> "Table":
+        """At most ``MOST_SHOWN`` rows, and a note of how many there are."""
+        if len(self.rows) <= MOST_SHOWN:
+            return self
+        return replace(self, rows=self.rows[:MOST_SHOWN], note=left_out("first", len(self.rows)))
 
 
 @singledispatch
@@ -32,7 +38,8 @@ def _(figure: Intervals) -> Table:
         (row.name, *interval_cells(row, decimals, sign=figure.signed), *((row.verdict,) if verdicts else ()))
         for row in figure.rows
     )
-    return Table((figure.column, "estimate", "at least", "at most", *(("verdict",) if verdicts else ())), rows)
+    head = (figure.column, "estimate", "at least", "at most", *(("verdict",) if verdicts else ()))
+    return Table(head, rows, figure.note)
 
 
 def interval_cells(interval: Interval, decimals: int, *, sign: bool) -> tuple[str, ...]:
@@ -61,13 +68,13 @@ def _(figure: Growing) -> Table:
             digits = decimals_for(high - low if low is not None and high is not None else 0.01)
             bounds = _cell(low, digits, "down"), _cell(middle, digits, "nearest"), _cell(high, digits, "up")
             rows.append((line.name, f"{line.x[index]:,.0f}", *bounds))
-    return Table(("policy", figure.counted, "at least", "estimate", "at most"), tuple(rows))
+    return Table(("policy", figure.counted, "at least", "estimate", "at most"), tuple(rows), figure.note)
 
 
 @table.register
 def _(figure: WeightHistogram) -> Table:
     rows = tuple((bar.name, weight_range(bar.below), f"{bar.rounds:.3%}", f"{bar.weight:.3%}") for bar in figure.bars)
-    return Table(("policy", "weight", "share of rounds", "share of weight"), rows)
+    return Table(("policy", "weight", "share of rounds", "share of weight"), rows, figure.note)
 
 
 def weight_range(below: float) -> str:

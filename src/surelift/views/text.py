@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from textwrap import fill
 
 from surelift.bounds.bound import Promise
-from surelift.views.figures import Figure
+from surelift.views.figures import MOST_SHOWN, Figure, brief
 from surelift.views.names import quoted
 from surelift.views.numbers import chance
 from surelift.views.tables import table
@@ -47,20 +47,33 @@ def lines(*parts: str | Iterable[str]) -> str:
 
 
 def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Rows as columns: the first aligned left, the others right."""
+    """Rows as columns: the first aligned left, the others right; of very many, the first."""
+    more, rows = len(rows) - 1 - MOST_SHOWN, rows[: MOST_SHOWN + 1]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     cells = [(first.ljust(widths[0]), *map(str.rjust, rest, widths[1:])) for first, *rest in rows]
-    return [f"  {'  '.join(row)}".rstrip() for row in cells]
+    return [*(f"  {'  '.join(row)}".rstrip() for row in cells), *([f"  and {more:,} more"] if more > 0 else [])]
 
 
 def figure_lines(figure: Figure, name: Callable[[str], str] = quoted) -> list[str]:
     """The table of a figure; ``name`` formats its first column."""
-    numbers = table(figure)
-    return aligned([numbers.head, *((name(row[0]), *row[1:]) for row in numbers.rows)])
+    numbers = table(brief(figure))
+    rows = aligned([numbers.head, *((name(row[0]), *row[1:]) for row in numbers.rows)])
+    return [*rows, f"  {numbers.note}"] if numbers.note else rows
+
+
+def some(items: Iterable[str], what: str) -> list[str]:
+    """The first of very many, and how many more there are; empty ones are left out.
+
+    >>> some(map(str, range(1_050)), "doubts")[-1]
+    'and 990 more doubts'
+    """
+    listed = [item for item in items if item]
+    more = len(listed) - MOST_SHOWN
+    return listed if more <= 0 else [*listed[:MOST_SHOWN], f"and {more:,} more {what}"]
 
 
 def doubt_lines(doubts: Iterable[str]) -> list[str]:
-    return [f"Doubt: {doubt}." for doubt in dict.fromkeys(doubts)]
+    return some((f"Doubt: {doubt}." for doubt in dict.fromkeys(doubts)), "doubts")
 
 
 def outside_range(quantity: str, possible: tuple[float, float], mean_weight: float) -> str:

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from surelift.errors import LogsError, UsageError
-from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
+from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs, rows_per_batch
 
 FORMATS = {
     ".parquet": "parquet", ".pq": "parquet",
@@ -56,12 +56,13 @@ class Files:
             as_text = frozenset(needs.read) if _format(path) == "csv" else frozenset()
             data = _open(path, as_text=as_text)
             # Spark and Hive store the column ``key`` in folders named key=value.
-            folders = {key: value for key, value in _partitions(path).items() if key not in data.schema.names}
-            absent = [name for name in columns if name not in data.schema.names and name not in folders]
+            present = dict.fromkeys(data.schema.names)
+            folders = {key: value for key, value in _partitions(path).items() if key not in present}
+            absent = [name for name in columns if name not in present and name not in folders]
             if absent:
                 raise LogsError(
                     f"{path} has no column {absent[0]!r}, which {self._paths[0]} has; its columns are "
-                    f"{', '.join(data.schema.names)}.\nAll files must have the same columns; nothing was computed."
+                    f"{', '.join(present)}.\nAll files must have the same columns; nothing was computed."
                 )
             for table in _scan(path, data, [name for name in columns if name not in folders]):
                 for key in folders.keys() & set(columns):
@@ -117,9 +118,10 @@ def _partitions(path: str) -> dict[str, str]:
 
 
 def _batch_size(data: Any, columns: Sequence[str]) -> int:
-    """Long batches for a few plain columns, shorter ones for vectors or many columns: about the same memory."""
-    nested = any(pa.types.is_nested(data.schema.field(name).type) for name in columns)
-    return ROWS_PER_BATCH if nested else min(2 * ROWS_PER_BATCH, max(ROWS_PER_BATCH, (1 << 22) // max(len(columns), 1)))
+    """Long batches for a few plain columns, shorter ones for vectors or many columns."""
+    schema = data.schema
+    few = len(columns) <= 32 and not any(pa.types.is_nested(schema.field(name).type) for name in columns)
+    return rows_per_batch(len(columns), 2 * ROWS_PER_BATCH if few else ROWS_PER_BATCH)
 
 
 def _count(path: str) -> int:

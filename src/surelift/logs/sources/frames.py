@@ -8,10 +8,9 @@ import pyarrow as pa
 
 from surelift.arrays import ArrowColumn
 from surelift.errors import LogsError, UsageError
-from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs, engine_errors, number_rows
+from surelift.logs.batch import Batch, Needs, engine_errors, number_rows, rows_per_batch
 
 _CONVERSION = (pa.ArrowException, TypeError, ValueError, OverflowError)
-NUMBERS_PER_BATCH = 1 << 23
 _UNREADABLE = "the query could not be read"
 
 
@@ -40,8 +39,7 @@ class Arrays:
     def batches(self, needs: Needs) -> Iterator[Batch]:
         arrays = [self._columns[name] for name in needs.columns()]
         widest = max((a.shape[1] for a in arrays if isinstance(a, np.ndarray) and a.ndim == 2), default=1)
-        # Long batches of numbers, short batches of long vectors: about the same memory.
-        size = min(ROWS_PER_BATCH, max(1, NUMBERS_PER_BATCH // max(widest, 1)))
+        size = rows_per_batch(max(widest, len(arrays)))
         for start in range(0, self._rows, size):
             stop = start + size
             parts = {name: _to_arrow(name, self._columns[name][start:stop], start) for name in needs.columns()}
@@ -64,8 +62,9 @@ class Frame:
 
     def batches(self, needs: Needs) -> Iterator[Batch]:
         selected = self._frame.select(needs.columns())
-        for start in range(0, len(selected), ROWS_PER_BATCH):
-            part = selected[start : start + ROWS_PER_BATCH]
+        size = rows_per_batch(len(selected.columns))
+        for start in range(0, len(selected), size):
+            part = selected[start : start + size]
             try:
                 table = part.to_arrow()
             except _CONVERSION:
@@ -96,10 +95,10 @@ class LazyQuery:
             yield from number_rows(self._tables(needs.columns()))
 
     def _tables(self, columns: list[str]) -> Iterator[Any]:
-        native = self._frame.select(columns).to_native()
+        native, size = self._frame.select(columns).to_native(), rows_per_batch(len(columns))
         if hasattr(native, "to_arrow_reader"):
-            return (pa.Table.from_batches([batch]) for batch in native.to_arrow_reader(ROWS_PER_BATCH))
-        return (part.to_arrow() for part in native.collect_batches(chunk_size=ROWS_PER_BATCH))
+            return (pa.Table.from_batches([batch]) for batch in native.to_arrow_reader(size))
+        return (part.to_arrow() for part in native.collect_batches(chunk_size=size))
 
 
 def _sliceable(name: str, column: Any) -> Any:
