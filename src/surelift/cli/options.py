@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
@@ -274,6 +274,11 @@ class OutputFlags:
     csv: Annotated[str | None, flag("Write the answer as a CSV table to this file.")] = None
 
 
+FLAGS = {
+    field.name
+    for kind in (LogFlags, PolicyFlags, MethodFlags, MomentFlags, OverFlags, SegmentFlags, OutputFlags)
+    for field in fields(kind)
+}
 JsonFlag = Annotated[bool, Parameter(help="Print the answer as JSON on standard output.", group=OUTPUT)]
 SidesFlag = Annotated[
     Literal["both", "lower", "upper"], Parameter(help="Spend delta on both bounds or on one.", group=ANSWER)
