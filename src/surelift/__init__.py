@@ -6,9 +6,9 @@
 True
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from surelift.lazy import lazy
 from surelift.version import __version__
 
 if TYPE_CHECKING:
@@ -36,6 +36,22 @@ if TYPE_CHECKING:
     from surelift.questions.certificate import Certificate
     from surelift.questions.question import Question
     from surelift.results.gate import Guardrail
+else:
+    _VERBS = "check compare estimate evaluate gate power profile report select simulate verify"
+    __getattr__, _names = lazy(__name__, {
+        **{f"decisions.{verb}": verb for verb in _VERBS.split()}, "decisions.embedding": "check_embedding",
+        "decisions.monitor": "Monitor", "decisions.partial": "partial_sums", "controls.models": "models",
+        "errors": "LogsError SureliftError UsageError", "learning": "learning LearnedPolicy PolicyLearner", "logs": "Logs",
+        "policies": "policies blend bounded chosen epsilon_greedy softmax uniform", "results.gate": "Guardrail",
+        "questions.certificate": "Certificate", "questions.question": "Question", "bounds": "bounds",
+        "datasets": "datasets", "densities": "densities", "embeddings": "embeddings", "grids": "grids",
+        "importers": "importers", "results": "results",
+    })  # fmt: skip
+
+    def __dir__():
+        # Completion looks up every name that it is told, and this one imports torch.
+        return [name for name in _names() if name != "PolicyLearner"]
+
 
 __all__ = [
     "Certificate", "Guardrail", "LearnedPolicy", "Logs", "LogsError", "Monitor", "PolicyLearner", "Question",
@@ -44,29 +60,3 @@ __all__ = [
     "importers", "learning", "models", "partial_sums", "policies", "power", "profile", "report", "results", "select",
     "simulate", "softmax", "uniform", "verify",
 ]  # fmt: skip
-
-_VERBS = "check compare estimate evaluate gate power profile report select simulate verify"
-# The module that defines a public name; a name that is not here is a module itself.
-_MODULES = {
-    "Certificate": "questions.certificate", "Guardrail": "results.gate", "Logs": "logs", "Monitor": "decisions.monitor",
-    "Question": "questions.question", "check_embedding": "decisions.embedding", "models": "controls",
-    "partial_sums": "decisions.partial", "LearnedPolicy": "learning", "PolicyLearner": "learning",
-    "LogsError": "errors", "SureliftError": "errors", "UsageError": "errors",
-    **dict.fromkeys(["blend", "bounded", "chosen", "epsilon_greedy", "softmax", "uniform"], "policies"),
-    **{verb: f"decisions.{verb}" for verb in _VERBS.split()},
-}  # fmt: skip
-
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        """Import on first use: a process loads what it asks for and no more, and torch only to learn."""
-        if name not in __all__:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        module = import_module(f"surelift.{_MODULES.get(name, name)}")
-        value = globals()[name] = getattr(module, name) if name in _MODULES else module
-        return value
-
-
-def __dir__() -> list[str]:
-    # Completion looks up every name it is told, and this one imports torch.
-    return sorted({*globals(), *__all__} - {"PolicyLearner"})

@@ -2,19 +2,20 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from surelift.cli.options import LogFlags, OutputFlags, PolicyFlags, again, opened
 from surelift.cli.terminal import progress, say
-from surelift.decisions.monitor import Monitor
 from surelift.errors import UsageError
-from surelift.questions.certificate import Certificate
-from surelift.results.result import Result
+
+if TYPE_CHECKING:
+    from surelift.decisions.monitor import Monitor
+    from surelift.results.result import Result
 
 R = TypeVar("R")
 
 
-def show(result: Result, *, json: bool) -> None:
+def show(result: "Result", *, json: bool) -> None:
     say(str(result))
     if json:
         print(result.to_json())
@@ -32,10 +33,12 @@ def asked(
 
 
 def deliver(
-    answer: Result, output: OutputFlags, log: LogFlags, policies: PolicyFlags, page: Result | Monitor | None = None
+    answer: "Result", output: OutputFlags, log: LogFlags, policies: PolicyFlags, page: "Result | Monitor | None" = None
 ) -> None:
     """Write the files, then show the answer."""
     if output.certificate is not None:
+        from surelift.questions.certificate import Certificate
+
         Certificate.of(answer).save(output.certificate)
     if output.html is not None:
         (page or answer).to_html(output.html)
