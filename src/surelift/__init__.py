@@ -6,35 +6,52 @@
 True
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from surelift import bounds, datasets, densities, embeddings, grids, importers, learning, policies, results
-from surelift.controls import models
-from surelift.decisions.check import check
-from surelift.decisions.compare import compare
-from surelift.decisions.embedding import check_embedding
-from surelift.decisions.estimate import estimate
-from surelift.decisions.evaluate import evaluate
-from surelift.decisions.gate import gate
-from surelift.decisions.monitor import Monitor
-from surelift.decisions.partial import partial_sums
-from surelift.decisions.power import power
-from surelift.decisions.profile import profile
-from surelift.decisions.report import report
-from surelift.decisions.select import select
-from surelift.decisions.simulate import simulate
-from surelift.decisions.verify import verify
-from surelift.errors import LogsError, SureliftError, UsageError
-from surelift.logs import Logs
-from surelift.policies import blend, bounded, chosen, epsilon_greedy, softmax, uniform
-from surelift.questions.certificate import Certificate
-from surelift.questions.question import Question
-from surelift.results.gate import Guardrail
+from surelift.lazy import lazy
 from surelift.version import __version__
 
 if TYPE_CHECKING:
+    from surelift import bounds, datasets, densities, embeddings, grids, importers, learning, policies, results
+    from surelift.controls import models
+    from surelift.decisions.check import check
+    from surelift.decisions.compare import compare
+    from surelift.decisions.embedding import check_embedding
+    from surelift.decisions.estimate import estimate
+    from surelift.decisions.evaluate import evaluate
+    from surelift.decisions.gate import gate
+    from surelift.decisions.monitor import Monitor
+    from surelift.decisions.partial import partial_sums
+    from surelift.decisions.power import power
+    from surelift.decisions.profile import profile
+    from surelift.decisions.report import report
+    from surelift.decisions.select import select
+    from surelift.decisions.simulate import simulate
+    from surelift.decisions.verify import verify
+    from surelift.errors import LogsError, SureliftError, UsageError
     from surelift.learning.learned import LearnedPolicy
     from surelift.learning.learner import PolicyLearner
+    from surelift.logs import Logs
+    from surelift.policies import blend, bounded, chosen, epsilon_greedy, softmax, uniform
+    from surelift.questions.certificate import Certificate
+    from surelift.questions.question import Question
+    from surelift.results.gate import Guardrail
+else:
+    _VERBS = "check compare estimate evaluate gate power profile report select simulate verify"
+    __getattr__, _names = lazy(__name__, {
+        **{f"decisions.{verb}": verb for verb in _VERBS.split()}, "decisions.embedding": "check_embedding",
+        "decisions.monitor": "Monitor", "decisions.partial": "partial_sums", "controls.models": "models",
+        "errors": "LogsError SureliftError UsageError", "learning": "learning LearnedPolicy PolicyLearner", "logs": "Logs",
+        "policies": "policies blend bounded chosen epsilon_greedy softmax uniform", "results.gate": "Guardrail",
+        "questions.certificate": "Certificate", "questions.question": "Question", "bounds": "bounds",
+        "datasets": "datasets", "densities": "densities", "embeddings": "embeddings", "grids": "grids",
+        "importers": "importers", "results": "results",
+    })  # fmt: skip
+
+    def __dir__():
+        # Completion looks up every name that it is told, and this one imports torch.
+        return [name for name in _names() if name != "PolicyLearner"]
+
 
 __all__ = [
     "Certificate", "Guardrail", "LearnedPolicy", "Logs", "LogsError", "Monitor", "PolicyLearner", "Question",
@@ -43,10 +60,3 @@ __all__ = [
     "importers", "learning", "models", "partial_sums", "policies", "power", "profile", "report", "results", "select",
     "simulate", "softmax", "uniform", "verify",
 ]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    """Learning is loaded when it is asked for: it brings torch."""
-    if name in ("LearnedPolicy", "PolicyLearner"):
-        return getattr(learning, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

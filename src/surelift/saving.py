@@ -2,7 +2,6 @@
 
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,8 @@ from surelift.errors import LogsError, UsageError
 
 def write_beside(path: str | Path, content: str | bytes, *, what: str) -> None:
     """Write to a temporary file and rename it, so that a reader or a crash never sees a partial file."""
+    import tempfile
+
     target = Path(path).resolve()
     temporary = None
     try:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from statistics import NormalDist
 
 from surelift.bounds.bound import COVERAGE, INDEPENDENT, THREE_COLUMNS, Bound
 from surelift.quantities import Quantity
@@ -26,6 +25,8 @@ def upper_bound(sums: TermSums, *, delta: float) -> float:
 def _margin(sums: TermSums, delta: float) -> float:
     if sums.rounds < 2:
         return math.inf
+    from statistics import NormalDist
+
     mean = sums.mean(MEAN)
     variance = max(0.0, sums.moments[SQUARES] - sums.rounds * mean * mean) / (sums.rounds - 1)
     return -NormalDist().inv_cdf(delta) * math.sqrt(variance / sums.rounds)

@@ -4,49 +4,16 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import fields
-from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 from cyclopts.exceptions import CycloptsError
 
-from surelift.cli.check import check
-from surelift.cli.compare import compare
-from surelift.cli.demo import demo
-from surelift.cli.evaluate import evaluate
-from surelift.cli.explain import explain
-from surelift.cli.gate import gate
-from surelift.cli.learn import learn
-from surelift.cli.monitor import monitor
-from surelift.cli.options import LogFlags, MethodFlags, MomentFlags, OutputFlags, OverFlags, PolicyFlags, SegmentFlags
-from surelift.cli.output import say
-from surelift.cli.power import power
-from surelift.cli.report import report
-from surelift.cli.reproduce import reproduce
-from surelift.cli.select import select
-from surelift.cli.simulate import simulate
-from surelift.cli.verify import verify
+from surelift.cli.commands import COMMANDS, HELP
+from surelift.cli.terminal import say
 from surelift.errors import SureliftError
 from surelift.version import __version__
 
-FLAGS = {
-    field.name
-    for kind in (LogFlags, PolicyFlags, MethodFlags, MomentFlags, OverFlags, SegmentFlags, OutputFlags)
-    for field in fields(kind)
-}
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
-HELP = """Is the new policy better than production, and how sure is that?
-
-Off-policy evaluation from logged decisions, with confidence bounds that hold
-in finite samples and at any number of looks. Each row of a log needs the
-reward (--reward), production's probability of the logged action (--propensity),
-and the candidate's probability of the same action (--policy).
-
-    surelift compare LOG.parquet --reward click --propensity p --policy p_new
-
-Exit codes: 0 done or certified, 3 not certified, 4 logs not fit,
-2 wrong usage, 1 unexpected error.
-"""
 
 app = App(
     name="surelift",
@@ -56,24 +23,8 @@ app = App(
     suppress_keyboard_interrupt=False,
     default_parameter=Parameter(negative=(), negative_iterable=()),
 )
-
-
-def completion(
-    shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(name="SHELL", help="The shell to write it for.")], /
-) -> int:
-    """Print a shell completion script: source it, or put it where your shell looks for it.
-
-    For bash: surelift completion bash > ~/.local/share/bash-completion/completions/surelift
-    """
-    print(app.generate_completion(shell=shell))
-    return 0
-
-
-for command in (
-    check, evaluate, compare, select, gate, report, monitor, learn, power, simulate, verify, explain, reproduce,
-    completion, demo,
-):  # fmt: skip
-    app.command(command)
+for command, told in COMMANDS.items():
+    app.command(f"surelift.cli.{command}:{command}", help=told)  # imported when it is run
 
 
 def as_flags(message: str) -> str:
@@ -82,6 +33,7 @@ def as_flags(message: str) -> str:
     >>> as_flags("declare it in reward_range=(low, high), or actions=[...]; name it in action=.")
     'declare it in --reward-range LOW,HIGH, or --actions A,B,...; name it in --action.'
     """
+    from surelift.cli.options import FLAGS
 
     def flag(match: re.Match[str]) -> str:
         name, value = match[1], match[2]

@@ -5,7 +5,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from surelift.cli.options import QUESTION, JsonFlag, LogFlags, PolicyFlags, Sources, flag, split
-from surelift.cli.output import progress, show
+from surelift.cli.output import show
+from surelift.cli.terminal import progress
 from surelift.decisions.check import check as ask
 
 
@@ -25,7 +26,6 @@ def check(
     level: Annotated[float, Parameter(help="The probability of refusing right propensities.", group=QUESTION)] = 0.001,
     json: JsonFlag = False,
 ) -> int:
-    """Are these logs fit for a guarantee? Tests the propensities and the overlap. Exit code 4 if they are not fit."""
     brought = log.imported(sources)
     named = policies.policies(None if brought is None else brought.policies)
     logs = log.logs(sources) if brought is None else brought.logs

@@ -17,10 +17,6 @@ def compare(
     segments: SegmentFlags = SegmentFlags(),
     output: OutputFlags = OutputFlags(),
 ) -> int:
-    """Is the candidate better than production, or than another policy, and how sure is that?
-
-    Exit code 0 if certified (with --by: in every segment), 3 if not.
-    """
     arguments = {**question.arguments(), **method.arguments(), **segments.arguments()}
     answer = asked(ask, sources, log, policies, output, alone=True, **arguments)
     deliver(answer, output, log, policies)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from surelift.cli.output import say
+from surelift.cli.terminal import say
 from surelift.datasets.shop import Shop, shop
 from surelift.decisions.check import check
 from surelift.decisions.compare import compare
@@ -28,7 +28,6 @@ LOG, CERTIFICATE, REPORT = "shop.parquet", "certificate.json", "report.html"
 def demo(
     *, output: Annotated[str, Parameter(help="Folder for the log, the certificate and the page.")] = "demo"
 ) -> int:
-    """A shop with a known truth: from a log to certified decisions, in a few seconds."""
     folder = Path(output)
     data = shop()
     path = write_log(data, folder)

@@ -26,7 +26,6 @@ def evaluate(
     segments: SegmentFlags = SegmentFlags(),
     output: OutputFlags = OutputFlags(),
 ) -> int:
-    """What is each policy worth? An estimate, a lower and an upper bound; all bounds hold at once."""
     arguments = {"sides": sides, **segments.arguments(), **method.arguments(**moments.arguments())}
     answer = asked(ask, sources, log, policies, output, **arguments)
     deliver(answer, output, log, policies)

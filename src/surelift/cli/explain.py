@@ -19,7 +19,6 @@ from surelift.views.numbers import rounded
 def explain(
     *words: Annotated[str, Parameter(name="TOPIC", help="A method, an estimator, a word, or a certificate file.")],
 ) -> int:
-    """What a method promises, what a word means, or what a certificate says."""
     topic = " ".join(words)
     if topic.lower() in (*BOUNDS, *ESTIMATES, *WORDS) and not Path(topic).is_file():
         topic = topic.lower()

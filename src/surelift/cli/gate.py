@@ -5,7 +5,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from surelift.cli.options import QUESTION, LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources, number
-from surelift.cli.output import asked, deliver, say, show
+from surelift.cli.output import asked, deliver, show
+from surelift.cli.terminal import say
 from surelift.decisions.gate import gate as ask
 from surelift.errors import UsageError
 from surelift.results.gate import Guardrail
@@ -31,10 +32,6 @@ def gate(
     method: MethodFlags = MethodFlags(),
     output: OutputFlags = OutputFlags(),
 ) -> int:
-    """Can the candidate be launched? Checks the logs, then compares: for scripts and merge checks.
-
-    Exit code 0 if certified, 3 if not, 4 if the logs are not fit, 2 for wrong usage.
-    """
     rails = [parse_guardrail(text) for text in guardrail or ()]
     arguments = {"guardrails": rails, **question.arguments(), **method.arguments()}
     answer = asked(ask, sources, log, policies, output, alone=True, **arguments)

@@ -9,7 +9,8 @@ from cyclopts import Group, Parameter
 
 from surelift import learning
 from surelift.cli.options import JsonFlag, LogFlags, Sources
-from surelift.cli.output import bar, say, show, watched
+from surelift.cli.output import show
+from surelift.cli.terminal import bar, say, watched
 from surelift.errors import UsageError
 from surelift.learning.files import refuse_overwriting
 from surelift.results.guarantee import Guarantee
@@ -60,11 +61,6 @@ def learn(
     ] = None,
     json: JsonFlag = False,
 ) -> int:  # fmt: skip
-    """Learn a new policy that carries a certificate of being better than production (PAC-Bayes).
-
-    Exit code 0 if it is certified (with an objective about the value: if that is bounded), 3 if not; the policy is written
-    either way.
-    """
     logs = log.logs(sources)
     if not Path(policy).resolve().parent.is_dir():
         raise UsageError(f"the folder of {policy} does not exist.")

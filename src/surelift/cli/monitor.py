@@ -11,7 +11,8 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from surelift.cli.options import OUTPUT, QUESTION, LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, flag
-from surelift.cli.output import deliver, progress, say
+from surelift.cli.output import deliver
+from surelift.cli.terminal import progress, say
 from surelift.decisions.monitor import Monitor
 from surelift.errors import LogsError, UsageError
 from surelift.logs.sources.files import expand
@@ -51,11 +52,6 @@ def monitor(
     method: MethodFlags = MethodFlags(),
     output: Annotated[OutputFlags, Parameter(group=OUTPUT)] = OutputFlags(),
 ) -> int:
-    """Count the rounds that arrived since the last call, and answer from all rounds so far.
-
-    The first call asks the question; later calls need only the state and the sources. If it is killed, the next call
-    resumes with no round lost and none counted twice. Exit code 0 if certified, 3 if not.
-    """
     if merge:
         if sources or stdin is not None or policies != PolicyFlags():
             raise UsageError("--merge adds up states and reads nothing else: name each with a --merge of its own.")

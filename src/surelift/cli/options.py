@@ -2,21 +2,20 @@
 
 import shlex
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
 from surelift import importers
 from surelift.bounds import BOUNDS
-from surelift.controls import models
 from surelift.errors import UsageError
-from surelift.importers import Imported
 from surelift.logs.logs import Logs
 from surelift.policies.policy import Policy
 from surelift.policies.resolve import as_policy, blend, chosen
 
 if TYPE_CHECKING:
+    from surelift.importers import Imported
     from surelift.learning.learned import LearnedPolicy
 
 # Shown in this order by --help.
@@ -93,7 +92,7 @@ class LogFlags:
         brought = self.imported(sources)
         return Logs(sources, **self.declared()) if brought is None else brought.logs
 
-    def imported(self, sources: list[str]) -> Imported | None:
+    def imported(self, sources: list[str]) -> "Imported | None":
         """Logs in another tool's format, which determines their columns."""
         kind = self.format or (importers.format_of(sources[0]) if sources else None)
         if kind is None:
@@ -274,6 +273,11 @@ class OutputFlags:
     csv: Annotated[str | None, flag("Write the answer as a CSV table to this file.")] = None
 
 
+FLAGS = {
+    field.name
+    for kind in (LogFlags, PolicyFlags, MethodFlags, MomentFlags, OverFlags, SegmentFlags, OutputFlags)
+    for field in fields(kind)
+}
 JsonFlag = Annotated[bool, Parameter(help="Print the answer as JSON on standard output.", group=OUTPUT)]
 SidesFlag = Annotated[
     Literal["both", "lower", "upper"], Parameter(help="Spend delta on both bounds or on one.", group=ANSWER)
@@ -297,6 +301,8 @@ def control(text: str) -> Any:
         return text
     if not column:
         raise UsageError("--control model:COL names the column of expected rewards after the colon.")
+    from surelift.controls import models
+
     return models.given(columns(column))
 
 

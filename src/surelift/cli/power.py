@@ -27,7 +27,6 @@ def power(
     ] = "auto",
     json: JsonFlag = False,
 ) -> int:
-    """How many more rounds like these would certify the candidate? A forecast, not a guarantee."""
     arguments = {"improvement": improvement, "power": power, "delta": delta, "control": control(narrowed_by)}
     show(asked(ask, sources, log, policies, alone=True, **question.arguments(), **arguments), json=json)
     return 0

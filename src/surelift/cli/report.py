@@ -6,7 +6,8 @@ from cyclopts import Parameter
 
 from surelift.bounds import mixture
 from surelift.cli.options import ANSWER, OUTPUT, JsonFlag, LogFlags, OverFlags, PolicyFlags, Sources, control
-from surelift.cli.output import asked, require_folder, say
+from surelift.cli.output import asked, require_folder
+from surelift.cli.terminal import say
 from surelift.decisions.report import report as ask
 from surelift.views.vega import require_altair
 
@@ -29,11 +30,6 @@ def report(
     title: Annotated[str | None, Parameter(help="Title of the page.", show_default=False, group=OUTPUT)] = None,
     json: JsonFlag = False,
 ) -> int:
-    """Check, compare and select, and write a decision report: one HTML page that needs no network.
-
-    The log is read once. Exit code 0 if a candidate is certified, 3 if none is, 4 if the logs are not fit (the page says
-    why).
-    """
     require_altair()
     require_folder(output)
     arguments = {"delta": delta, "method": mixture(grid=grid), "control": control(narrowed)}

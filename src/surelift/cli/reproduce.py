@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from surelift.cli.output import say, watched
+from surelift.cli.terminal import say, watched
 from surelift.errors import UsageError
 
 
@@ -25,11 +25,6 @@ def reproduce(
         str | None, Parameter(help="Folder for tables, figures and a summary page.", show_default=False)
     ] = None,
 ) -> int:
-    """Recompute the paper's tables and figures, next to surelift's own methods.
-
-    Data sets are read from the folder named by SURELIFT_DATA; missing tables of ope and ops are fetched from OpenML. A
-    killed run resumes where it stopped.
-    """
     folder = Path(output or f"reproduce-{what}{'-quick' if quick else ''}")
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -27,10 +27,6 @@ def select(
     ] = "simultaneous",
     output: OutputFlags = OutputFlags(),
 ) -> int:
-    """Which candidate should replace production? The one with the largest certified improvement, or none.
-
-    Exit code 0 if one is chosen (e-bh: if there is a discovery), 3 if production stays.
-    """
     arguments = {**question.arguments(), **method.arguments(), "many": many}
     answer = asked(ask, sources, log, policies, output, **arguments)
     deliver(answer, output, log, policies)

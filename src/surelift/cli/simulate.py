@@ -24,6 +24,5 @@ def simulate(
     seed: Annotated[int, Parameter(help="Random seed.", group=QUESTION)] = SEED,
     json: JsonFlag = False,
 ) -> int:
-    """How often does each method hold, and how wide is it, on these weights, with rewards of a known truth?"""
     show(asked(ask, sources, log, policies, delta=delta, rounds=rounds, runs=runs, seed=seed), json=json)
     return 0

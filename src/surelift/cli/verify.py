@@ -6,7 +6,8 @@ from cyclopts import Parameter
 
 from surelift import importers
 from surelift.cli.options import JsonFlag, PolicyFlags, Sources, flag, load_learned
-from surelift.cli.output import progress, show
+from surelift.cli.output import show
+from surelift.cli.terminal import progress
 from surelift.decisions.verify import verify as ask
 from surelift.errors import LogsError, UsageError
 from surelift.learning.files import is_policy
@@ -29,10 +30,6 @@ def verify(
     ] = None,
     json: JsonFlag = False,
 ) -> int:
-    """Does a certificate follow from these logs? Everything is recomputed and compared.
-
-    Exit code 0 if it is the same, 3 if it differs.
-    """
     if any(certificate.lower().endswith(ending) for ending in FORMATS):
         raise LogsError(f"{certificate} is a log, not a certificate; name the certificate first, then the log.")
     learned = load_learned(certificate) if is_policy(certificate) else None

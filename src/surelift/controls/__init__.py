@@ -1,6 +1,5 @@
 """Control variates: what is known about a round before its reward, which narrows a bound."""
 
-from surelift.controls import models
 from surelift.controls.weights import MaxWeightControl, WeightControl
 
-__all__ = ["MaxWeightControl", "WeightControl", "models"]
+__all__ = ["MaxWeightControl", "WeightControl"]

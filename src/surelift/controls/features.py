@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-import pyarrow.compute as pc
 
-from surelift.arrays import FloatArray
+from surelift.arrays import FloatArray, pc
 from surelift.logs import faults
 from surelift.logs.columns import decode, is_list, is_text, list_to_vectors
 from surelift.logs.rounds import Rounds

@@ -1,10 +1,10 @@
 """Point estimates from sums: one line each in ``ESTIMATES``."""
 
 from surelift.estimates import doubly_robust
-from surelift.estimates.estimate import Estimate, plain_mean, self_normalised
+from surelift.estimates.estimate import Estimate, self_normalised
 from surelift.quantities import regularizers
 
-__all__ = ["ESTIMATES", "Estimate", "plain_mean"]
+__all__ = ["ESTIMATES", "Estimate"]
 
 ESTIMATES: dict[str, Estimate] = {
     "ips": Estimate(

@@ -6,13 +6,8 @@ from typing import Literal
 
 from surelift.errors import LogsError
 from surelift.quantities.regularizers import Plain, Regularizer
-from surelift.statistics.plan import MEAN, Moment, Term
-from surelift.statistics.sums import Sums, TermSums
-
-
-def plain_mean(sums: Sums, term: Term) -> float:
-    """The mean of a quantity's terms: inverse propensity scoring for a value (the paper, Equation 2)."""
-    return sums.of(term).mean(MEAN)
+from surelift.statistics.plan import Moment
+from surelift.statistics.sums import TermSums
 
 
 def self_normalised(sums: TermSums, moment: Moment) -> float:

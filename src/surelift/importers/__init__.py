@@ -1,57 +1,23 @@
 """Import other tools' formats as logs and policies."""
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from surelift.errors import UsageError
-from surelift.importers.events import Imported
-from surelift.importers.open_bandit_pipeline import obp, open_bandit
-from surelift.importers.slates import slates
-from surelift.importers.vw import cb, cb_adf, dsjson, predictions
-from surelift.logs.logs import Logs
+from surelift.lazy import lazy
+
+if TYPE_CHECKING:
+    from surelift.importers.events import Imported
+    from surelift.importers.formats import FORMATS, read, read_declared
+    from surelift.importers.open_bandit_pipeline import obp, open_bandit
+    from surelift.importers.recognise import format_of
+    from surelift.importers.slate_rows import slates
+    from surelift.importers.vw import cb, cb_adf, dsjson, predictions
+else:
+    __getattr__, __dir__ = lazy(__name__, {
+        "events": "Imported", "formats": "FORMATS read read_declared", "open_bandit_pipeline": "obp open_bandit",
+        "recognise": "format_of", "slate_rows": "slates", "vw": "cb cb_adf dsjson predictions",
+    })  # fmt: skip
 
 __all__ = [
     "FORMATS", "Imported", "cb", "cb_adf", "dsjson", "format_of", "obp", "open_bandit", "predictions", "read",
     "read_declared", "slates",
 ]  # fmt: skip
-
-FORMATS: dict[str, Callable[..., Imported]] = {
-    "dsjson": dsjson,  # Vowpal Wabbit and Azure Personalizer
-    "cb": cb,
-    "cb_adf": cb_adf,
-    "open-bandit": open_bandit,
-}
-_ENDINGS = {f".{kind}{zipped}": kind for kind in ("dsjson", "cb", "cb_adf") for zipped in ("", ".gz")}
-
-
-def format_of(path: str | Path) -> str | None:
-    """The format implied by a file name, or None if it is not one of these.
-
-    >>> format_of("events.dsjson.gz"), format_of("log.parquet")
-    ('dsjson', None)
-    """
-    name = Path(path).name.lower()
-    return next((kind for ending, kind in _ENDINGS.items() if name.endswith(ending)), None)
-
-
-def read(kind: str, paths: Sequence[str | Path], **options: Any) -> Imported:
-    if kind not in FORMATS:
-        raise UsageError(f"unknown format {kind!r}; choose from {', '.join(FORMATS)}.")
-    known = inspect.signature(FORMATS[kind]).parameters
-    for option in options:
-        if option not in known:
-            raise UsageError(
-                f"the format {kind} defines its own columns and takes no {option}=; it takes "
-                f"{', '.join(name for name in known if name != 'paths')}."
-            )
-    return FORMATS[kind](paths, **options)
-
-
-def read_declared(kind: str, paths: Sequence[str | Path], declared: Mapping[str, Any]) -> Logs:
-    """The logs a certificate refers to, with the importer's options taken from its declaration."""
-    names = {"items": "action_count"}
-    known = inspect.signature(FORMATS[kind]).parameters if kind in FORMATS else {}
-    options = {name: declared[names.get(name, name)] for name in known if names.get(name, name) in declared}
-    return read(kind, paths, **{name: value for name, value in options.items() if not isinstance(value, str)}).logs

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from surelift.arrays import ArrowColumn, BoolArray, FloatArray, IntArray
+from surelift.arrays import ArrowColumn, BoolArray, FloatArray, IntArray, pc
 from surelift.logs.vectors import Vectors
 
 # How far a probability vector's sum may be from 1, and a probability above 1, before it is rejected.
@@ -64,7 +63,7 @@ def is_absent(column: ArrowColumn) -> BoolArray:
 def to_numbers(column: ArrowColumn, *, as_text: bool) -> Numbers:
     """Convert numbers and booleans to float64, and text too if the format has no types (``as_text``)."""
     column = decode(column)
-    null = np.asarray(column.is_null())
+    null = np.asarray(column.is_null()) if column.null_count else np.zeros(len(column), dtype=np.bool_)
     kind = column.type
     if any(is_kind(kind) for is_kind in _NUMERIC):
         values = _as_float(column.cast(pa.uint8()) if pa.types.is_boolean(kind) else column)
@@ -85,7 +84,7 @@ def plain_numbers(column: ArrowColumn) -> npt.NDArray[Any] | None:
         pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind) or pa.types.is_boolean(kind)
     ):
         return None
-    return np.asarray((column.cast(pa.uint8()) if pa.types.is_boolean(kind) else column).to_numpy())
+    return np.from_dlpack(column.cast(pa.uint8()) if pa.types.is_boolean(kind) else column)
 
 
 def tolerance_of(column: npt.NDArray[Any]) -> float:
@@ -96,6 +95,9 @@ def _as_float(column: ArrowColumn) -> FloatArray:
     if pa.types.is_decimal(column.type):
         # Through text, which is parsed exactly: Arrow's own cast of decimals is sometimes off by one bit.
         column = column.cast(pa.string())
+    elif not column.null_count and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        # Not to_numpy(), at which Arrow imports pandas where that is installed.
+        return np.ascontiguousarray(np.from_dlpack(column), dtype=np.float64)
     # safe=False: a whole number beyond 2^53 is rounded, as in every float column.
     values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return np.ascontiguousarray(values, dtype=np.float64)

@@ -1,6 +1,5 @@
 """``Logs``: a source of rounds, and a ``Declaration`` of what its columns mean."""
 
-import difflib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -162,8 +161,10 @@ class Logs:
                 raise UsageError(self._missing_column_message(name, role))
 
     def _missing_column_message(self, name: str, role: str) -> str:
+        from difflib import get_close_matches
+
         names = self.column_names()
-        near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+        near = get_close_matches(name, names, n=3, cutoff=0.5)
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
             hint = " The file has one column, so its separator is not a comma: use commas, or tabs in a .tsv file."

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from surelift.errors import UsageError
-from surelift.estimates import plain_mean
 from surelift.evidence import e_value, p_value
 from surelift.policies import Policy
 from surelift.policies.resolve import PRODUCTION
@@ -16,7 +15,7 @@ from surelift.questions.method import control_of, slack_of
 from surelift.questions.options import check_delta, check_margin, refuse_contradiction
 from surelift.questions.question import Place, Question, RoundCount, check_over
 from surelift.results.improvement import Improvement
-from surelift.statistics.plan import Request, Term
+from surelift.statistics.plan import MEAN, Request, Term
 from surelift.statistics.splits import Key
 from surelift.statistics.sums import Sums, requests_of
 
@@ -92,11 +91,11 @@ class ImprovementsQuestion(Question):
 
     def _estimate(self, sums: Sums, gain: Term, loss: Term) -> float:
         """The plain mean; for a difference that of w r - w' r, so that it is the difference of the two values."""
-        mean = plain_mean(sums, gain)
+        mean = sums.of(gain).mean(MEAN)
         if isinstance(self.over[1], Production) or not self.method.bound.certifies:
             return mean
         own, other = (sums.weights(term.candidate).total / sums.units for term in (gain, loss))
-        return (mean - plain_mean(sums, loss) + own - other) / 2.0
+        return (mean - sums.of(loss).mean(MEAN) + own - other) / 2.0
 
 
 @dataclass(frozen=True, kw_only=True)

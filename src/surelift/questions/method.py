@@ -6,7 +6,7 @@ from math import isfinite
 from typing import Any
 
 from surelift.bounds import BOUNDS, Bound, BoundChoice, Promise
-from surelift.controls import MaxWeightControl, WeightControl, models
+from surelift.controls import MaxWeightControl, WeightControl
 from surelift.controls.model import CROSS_FITTED, RewardModel
 from surelift.errors import UsageError
 from surelift.logs.declaration import Declaration
@@ -189,8 +189,13 @@ def method_from(description: Mapping[str, Any], control: Any = None) -> Method:
 
 def choose_control(control: Any) -> tuple[str, RewardModel | None]:
     """The name of a control, and the reward model where it is one."""
-    if isinstance(control, str) and control in CONTROLS:
-        return control, models.refitted() if control == "model" else None
+    named = isinstance(control, str) and control in CONTROLS
+    if named and control != "model":
+        return control, None
+    from surelift.controls import models
+
+    if named:
+        return control, models.refitted()
     if isinstance(control, Mapping):
         return "model", models.from_description(control)
     if not models.is_model(control) and not callable(getattr(control, "fit", None)):

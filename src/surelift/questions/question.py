@@ -20,7 +20,6 @@ from surelift.policies.policy import trained_on
 from surelift.policies.resolve import PRODUCTION, name_policies, one_policy, rebuild
 from surelift.questions.method import Method, choose_method, method_from
 from surelift.questions.options import SAMPLED_SEGMENTS, check_segments
-from surelift.results.gate import guardrail_from
 from surelift.results.provenance import Provenance
 from surelift.results.result import Result
 from surelift.results.segments import Segments
@@ -286,6 +285,8 @@ def _decoded(name: str, value: Any, given: Mapping[str, Policy]) -> Any:
     if name == "by":
         return Segment(str(value["column"]), tuple(value["segments"]) if "segments" in value else None)
     if name == "guardrails":
+        from surelift.results.gate import guardrail_from
+
         return tuple(guardrail_from(item) for item in value)
     if name == "known":
         return frozenset(value)

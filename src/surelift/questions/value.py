@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from surelift.errors import UsageError
-from surelift.estimates import plain_mean
 from surelift.policies import Policy
 from surelift.quantities import Shortfall, Value
 from surelift.questions.assumptions import assumed_of, assumptions_of, doubts_of
@@ -13,7 +12,7 @@ from surelift.questions.method import control_of
 from surelift.questions.options import refuse_contradiction
 from surelift.questions.question import Place, Question, RoundCount
 from surelift.results.evaluation import Evaluation, PolicyValue, Sides
-from surelift.statistics.plan import Request, Term
+from surelift.statistics.plan import MEAN, Request, Term
 from surelift.statistics.splits import Key
 from surelift.statistics.sums import Sums, requests_of
 
@@ -81,7 +80,7 @@ class ValueQuestion(Question):
             low, high = high, low
         assumptions = assumptions_of(self.declaration, self.promise, method.assumes(value, shortfall), place.segment)
         return PolicyValue(
-            policy=name, estimate=scale.value(plain_mean(sums, value)), lower=None if low is None else scale.lower(low),
+            policy=name, estimate=scale.value(sums.of(value).mean(MEAN)), lower=None if low is None else scale.lower(low),
             upper=None if high is None else scale.upper(high), delta=place.delta, rounds=sums.units,
             counted=self.declaration.counted, method=method.name, control=control_of(value, shortfall),
             promise=self.promise, mean_weight=mean_weight, kind="cost" if scale.is_cost else "reward",

@@ -1,21 +1,34 @@
 """What every question answers: fields, a sentence, a table, a figure; one file per result."""
 
-from surelift.results.embedding import EmbeddingHealth, EmbeddingTrial
-from surelift.results.estimation import Estimation, PolicyEstimate
-from surelift.results.evaluation import Evaluation, PolicyValue
-from surelift.results.forecast import Forecast
-from surelift.results.gate import Gate, Guardrail
-from surelift.results.guarantee import Guarantee
-from surelift.results.health import Finding, Health, WeightHealth
-from surelift.results.history import History
-from surelift.results.improvement import Improvement
-from surelift.results.profile import Profile
-from surelift.results.report import Report
-from surelift.results.result import Result
-from surelift.results.segments import Segments
-from surelift.results.selection import Selection
-from surelift.results.simulation import Simulation
-from surelift.results.verification import Verification
+from typing import TYPE_CHECKING
+
+from surelift.lazy import lazy
+
+if TYPE_CHECKING:
+    from surelift.results.embedding import EmbeddingHealth, EmbeddingTrial
+    from surelift.results.estimation import Estimation, PolicyEstimate
+    from surelift.results.evaluation import Evaluation, PolicyValue
+    from surelift.results.forecast import Forecast
+    from surelift.results.gate import Gate, Guardrail
+    from surelift.results.guarantee import Guarantee
+    from surelift.results.health import Finding, Health, WeightHealth
+    from surelift.results.history import History
+    from surelift.results.improvement import Improvement
+    from surelift.results.profile import Profile
+    from surelift.results.report import Report
+    from surelift.results.result import Result
+    from surelift.results.segments import Segments
+    from surelift.results.selection import Selection
+    from surelift.results.simulation import Simulation
+    from surelift.results.verification import Verification
+else:
+    __getattr__, __dir__ = lazy(__name__, {
+        "embedding": "EmbeddingHealth EmbeddingTrial", "estimation": "Estimation PolicyEstimate",
+        "evaluation": "Evaluation PolicyValue", "forecast": "Forecast", "gate": "Gate Guardrail",
+        "guarantee": "Guarantee", "health": "Finding Health WeightHealth", "history": "History",
+        "improvement": "Improvement", "profile": "Profile", "report": "Report", "result": "Result",
+        "segments": "Segments", "selection": "Selection", "simulation": "Simulation", "verification": "Verification",
+    })  # fmt: skip
 
 __all__ = [
     "EmbeddingHealth", "EmbeddingTrial", "Estimation", "Evaluation", "Finding", "Forecast", "Gate", "Guarantee",

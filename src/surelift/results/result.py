@@ -1,22 +1,20 @@
 """What every result can do: describe itself, and become a dict, JSON, CSV, a data frame, a plot or a page."""
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from surelift.errors import SureliftError, UsageError
 from surelift.results.provenance import certificate_content
 from surelift.saving import write_beside
-from surelift.views.figures import Figure
-from surelift.views.html import notebook_html, render
 from surelift.views.names import cell
-from surelift.views.page import Page, Section, Tone, assumptions_section, shown
-from surelift.views.plots import plot
 from surelift.views.text import doubt_lines, one_holds, some, wrap
+
+if TYPE_CHECKING:
+    from surelift.views.figures import Figure
+    from surelift.views.page import Page, Tone
 
 FrameKind = Literal["pandas", "polars", "pyarrow"]
 
@@ -93,7 +91,7 @@ class Result:
         """The facts in lines and the answer in a sentence, for a terminal."""
         raise NotImplementedError(f"a {type(self).__name__} has no text")
 
-    def figure(self) -> Figure:
+    def figure(self) -> "Figure":
         """The numbers to draw; raises ``UsageError`` where there is nothing to show."""
         raise NotImplementedError(f"a {type(self).__name__} has no figure")
 
@@ -105,11 +103,13 @@ class Result:
             told.append(f"Each bound {one_holds(promise, delta, getattr(self, 'method', ''))}.")
         return tuple(told)
 
-    def tone(self) -> Tone:
+    def tone(self) -> "Tone":
         return "good" if getattr(self, "certified", False) else "open"
 
-    def page(self) -> Page:
+    def page(self) -> "Page":
         """The numbers, and the assumptions behind them."""
+        from surelift.views.page import Page, Section, assumptions_section, shown
+
         numbers, assumptions = Section("The numbers", shown(self.figure_or_none())), self.all_of("assumptions")
         sections = (numbers, assumptions_section(assumptions)) if assumptions else (numbers,)
         lead = (*self.lead(), *doubt_lines(self.all_of("doubts")))
@@ -130,7 +130,7 @@ class Result:
         except SureliftError:
             return None
 
-    def figure_or_none(self) -> Figure | None:
+    def figure_or_none(self) -> "Figure | None":
         try:
             return self.figure()
         except UsageError:
@@ -163,6 +163,9 @@ class Result:
 
     def to_csv(self, path: str | Path | None = None) -> str | None:
         """One row for each record, as CSV: to a file, or as text. Names that a spreadsheet would run are quoted."""
+        import csv
+        import io
+
         text, records = io.StringIO(), self.records()
         writer = csv.DictWriter(text, list(records[0]) if records else [], lineterminator="\n")
         writer.writerow({name: cell(name) for name in writer.fieldnames})
@@ -171,14 +174,20 @@ class Result:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw with matplotlib (extra ``report``) into ``ax``, or into a new figure; returns the axes."""
+        from surelift.views.plots import plot
+
         return plot(self.figure(), ax)
 
     def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str | None:
         """The result as one HTML page that needs no network (extra ``report``): to a file, or as text."""
+        from surelift.views.html import render
+
         page = self.page()
         return delivered(render(page if title is None else replace(page, title=title)), path, "the report")
 
     def _repr_html_(self) -> str:
+        from surelift.views.html import notebook_html
+
         return notebook_html(self.sentence(), repr(self), self.figure_or_none(), getattr(self, "doubts", ()))
 
     def __bool__(self) -> bool:

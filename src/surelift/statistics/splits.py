@@ -6,9 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from surelift.arrays import ArrowColumn, IntArray
+from surelift.arrays import ArrowColumn, IntArray, pc
 from surelift.errors import UsageError
 from surelift.kernels.sorting import distinct, random_blocks
 from surelift.logs import faults

@@ -1,7 +1,5 @@
 """Rounds from Parquet, CSV and Arrow files, in batches, ordered by file name."""
 
-import glob
-import gzip
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,6 +16,8 @@ FORMATS = {
     ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc",
     ".csv": "csv", ".tsv": "csv", ".csv.gz": "csv", ".tsv.gz": "csv",
 }  # fmt: skip
+# Up to this size a Parquet file is decoded sooner than pyarrow.dataset, which decodes in more threads, is imported.
+SMALL_FILE = 1 << 26
 
 
 class Files:
@@ -73,34 +73,64 @@ class Files:
                 _check_lines(path, start - place_start)
 
 
-def _open(path: str, *, as_text: frozenset[str] = frozenset()) -> Any:
-    import pyarrow.dataset as ds
+class _ParquetFile:
+    """A small Parquet file."""
 
-    kind: Any = _format(path)
-    if kind == "csv":
-        from pyarrow import csv
+    def __init__(self, path: str) -> None:
+        import pyarrow.parquet as pq
 
-        # Read numbers as text and convert them ourselves: Arrow infers types from the first block of a file, and a 0.5
-        # after a million zeros would not fit the inferred type.
-        kind = ds.CsvFileFormat(
-            parse_options=csv.ParseOptions(delimiter="\t" if _extension(path).startswith(".tsv") else ","),
-            convert_options=csv.ConvertOptions(column_types={name: pa.string() for name in as_text}),
-        )
+        self._file = pq.ParquetFile(path, pre_buffer=False)
+        self.schema = self._file.schema_arrow
+        if len(set(self.schema.names)) < len(self.schema.names):
+            raise pa.ArrowInvalid("two of its columns have the same name")
+
+    def count(self) -> int:
+        return int(self._file.metadata.num_rows)
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
+        return iter(self._file.iter_batches(size, columns=list(columns)))
+
+
+class _Dataset:
+    """A file of any size and format."""
+
+    def __init__(self, path: str, as_text: frozenset[str]) -> None:
+        import pyarrow.dataset as ds
+
+        kind: Any = _format(path)
+        # pre_buffer=False: otherwise Arrow holds whole row groups of all columns, ten times the memory.
+        self._options = ds.ParquetFragmentScanOptions(pre_buffer=False) if kind == "parquet" else None
+        if kind == "csv":
+            from pyarrow import csv
+
+            # Read numbers as text and convert them ourselves: Arrow infers types from the first block of a file, and a
+            # 0.5 after a million zeros would not fit the inferred type.
+            kind = ds.CsvFileFormat(
+                parse_options=csv.ParseOptions(delimiter="\t" if _extension(path).startswith(".tsv") else ","),
+                convert_options=csv.ConvertOptions(column_types={name: pa.string() for name in as_text}),
+            )
+        self._data = ds.dataset(path, format=kind)
+        self.schema = self._data.schema
+
+    def count(self) -> int:
+        return int(self._data.count_rows())
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
+        options = {"batch_readahead": 4, "fragment_scan_options": self._options}
+        return iter(self._data.scanner(list(columns), batch_size=size, **options).to_batches())
+
+
+def _open(path: str, *, as_text: frozenset[str] = frozenset()) -> _ParquetFile | _Dataset:
     try:
-        return ds.dataset(path, format=kind)
+        small = _format(path) == "parquet" and os.path.getsize(path) <= SMALL_FILE
+        return _ParquetFile(path) if small else _Dataset(path, as_text)
     except (pa.ArrowException, OSError) as error:
         raise _read_error(path, error) from error
 
 
-def _scan(path: str, data: Any, columns: Sequence[str]) -> Iterator[Any]:
-    import pyarrow.dataset as ds
-
-    # pre_buffer=False: otherwise Arrow holds whole row groups of all columns, ten times the memory.
-    options = ds.ParquetFragmentScanOptions(pre_buffer=False) if _format(path) == "parquet" else None
+def _scan(path: str, data: _ParquetFile | _Dataset, columns: Sequence[str]) -> Iterator[Any]:
     try:
-        size = _batch_size(data, columns)
-        scanner = data.scanner(list(columns), batch_size=size, batch_readahead=4, fragment_scan_options=options)
-        for batch in scanner.to_batches():
+        for batch in data.batches(columns, _batch_size(data, columns)):
             if batch.num_rows:
                 yield pa.Table.from_batches([batch])
     except (pa.ArrowException, OSError) as error:
@@ -126,13 +156,15 @@ def _batch_size(data: Any, columns: Sequence[str]) -> int:
 
 def _count(path: str) -> int:
     try:
-        return int(_open(path).count_rows())
+        return _open(path).count()
     except (pa.ArrowException, OSError) as error:
         raise _read_error(path, error) from error
 
 
 def _check_lines(path: str, rows: int) -> None:
     """Detect an unclosed quote, which silently swallows the rows after it, by counting lines."""
+    import gzip
+
     with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
         lines = sum(1 for line in file if line.strip(b"\r\n"))
     if lines != rows + 1:
@@ -149,7 +181,9 @@ def expand(path: str) -> list[str]:
     elif Path(path).exists():
         files = [path]
     else:
-        matched = glob.glob(path, recursive=True)
+        from glob import glob
+
+        matched = glob(path, recursive=True)
         files = [file for match in matched for file in (_files_in(match) if Path(match).is_dir() else [match])]
     if not files:
         raise UsageError(

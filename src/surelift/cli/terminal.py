@@ -1,0 +1,61 @@
+"""What a command says on standard error while it runs: messages and progress."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from surelift.views.names import harmless
+
+if TYPE_CHECKING:
+    from surelift.logs.logs import Logs
+
+
+def say(text: str) -> None:
+    print(harmless(text), file=sys.stderr)
+
+
+def watched() -> bool:
+    """Whether a terminal shows the output: in a notebook every update of a bar would be a line."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and "JPY_PARENT_PID" not in os.environ
+
+
+@contextmanager
+def progress(logs: "Logs | None" = None) -> Iterator[Callable[[int], None] | None]:
+    """A bar while the log is read, and then what was left out, for formats that have such lines."""
+    with _bar(logs) as tell:
+        yield tell
+    for reason, count in getattr(getattr(logs, "source", None), "left_out", {}).items():
+        say(f"Left out: {count:,} {reason}.")
+
+
+@contextmanager
+def _bar(logs: "Logs | None") -> Iterator[Callable[[int], None] | None]:
+    """Rows read so far, rows per second, and the time left if the length is known."""
+    if not watched():
+        yield None
+        return
+    from rich.progress import SpinnerColumn, Task, TextColumn
+    from rich.text import Text
+
+    class Rate(TextColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed:,.0f} per second" if task.speed else "")
+
+    quick = getattr(getattr(logs, "source", None), "quick_count", None)
+    total = None if quick is None else quick()
+    with bar(SpinnerColumn(), TextColumn("{task.completed:,} rounds"), Rate(""), total=total) as update:
+        yield lambda rows: update(completed=rows)
+
+
+@contextmanager
+def bar(*columns: Any, total: int | None, **fields: Any) -> Iterator[Callable[..., None]]:
+    """A bar on standard error that shows these columns, the time so far and the time left."""
+    from rich.console import Console
+    from rich.progress import Progress, TimeElapsedColumn, TimeRemainingColumn
+
+    times = TimeElapsedColumn(), TimeRemainingColumn()
+    with Progress(*columns, *times, console=Console(stderr=True), transient=True) as shown:
+        yield partial(shown.update, shown.add_task("", total=total, **fields))

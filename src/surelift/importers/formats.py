@@ -1,0 +1,40 @@
+"""Read a format by its name."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from surelift.errors import UsageError
+from surelift.importers.events import Imported
+from surelift.importers.open_bandit_pipeline import open_bandit
+from surelift.importers.vw import cb, cb_adf, dsjson
+from surelift.logs.logs import Logs
+
+FORMATS: dict[str, Callable[..., Imported]] = {
+    "dsjson": dsjson,  # Vowpal Wabbit and Azure Personalizer
+    "cb": cb,
+    "cb_adf": cb_adf,
+    "open-bandit": open_bandit,
+}
+
+
+def read(kind: str, paths: Sequence[str | Path], **options: Any) -> Imported:
+    if kind not in FORMATS:
+        raise UsageError(f"unknown format {kind!r}; choose from {', '.join(FORMATS)}.")
+    known = inspect.signature(FORMATS[kind]).parameters
+    for option in options:
+        if option not in known:
+            raise UsageError(
+                f"the format {kind} defines its own columns and takes no {option}=; it takes "
+                f"{', '.join(name for name in known if name != 'paths')}."
+            )
+    return FORMATS[kind](paths, **options)
+
+
+def read_declared(kind: str, paths: Sequence[str | Path], declared: Mapping[str, Any]) -> Logs:
+    """The logs a certificate refers to, with the importer's options taken from its declaration."""
+    names = {"items": "action_count"}
+    known = inspect.signature(FORMATS[kind]).parameters if kind in FORMATS else {}
+    options = {name: declared[names.get(name, name)] for name in known if names.get(name, name) in declared}
+    return read(kind, paths, **{name: value for name, value in options.items() if not isinstance(value, str)}).logs
