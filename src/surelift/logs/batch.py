@@ -44,6 +44,8 @@ class Needs:
 
     read: tuple[str, ...] = ()
     handed_on: tuple[str, ...] = ()
+    coded: tuple[str, ...] = ()
+    """Of those read, the columns of few values, wanted as codes and a list of them where the format has such."""
 
     def __add__(self, other: "Needs") -> "Needs":
         return Needs.all_of([self, other])
@@ -52,8 +54,9 @@ class Needs:
     def all_of(cls, needs: "Iterable[Needs]") -> "Needs":
         """Those of many policies, without a copy for each."""
         listed = list(needs)
-        read = (name for each in listed for name in each.read)
-        return cls(tuple(read), tuple(name for each in listed for name in each.handed_on))
+        read = tuple(name for each in listed for name in each.read)
+        handed_on = tuple(name for each in listed for name in each.handed_on)
+        return cls(read, handed_on, tuple(name for each in listed for name in each.coded))
 
     def columns(self) -> list[str]:
         return list(dict.fromkeys(self.read + self.handed_on))

@@ -134,9 +134,9 @@ class Plan:
         """The columns it reads beside the log's own; raises if these logs cannot carry a policy or the model."""
         needs = [] if self.model is None else [self.model.needs(logs)]
         needs += [policy.needs(logs) for policy in self.policies.values()]
-        columns = [outcome.column for outcome in self.outcomes]
-        columns += [column for key in self.keys for split in key for column in split.columns()]
-        return Needs.all_of([*needs, Needs(read=tuple(dict.fromkeys(columns)))])
+        outcomes = [outcome.column for outcome in self.outcomes]
+        splits = [column for key in self.keys for split in key for column in split.columns()]
+        return Needs.all_of([*needs, Needs(read=tuple(dict.fromkeys([*outcomes, *splits])), coded=tuple(splits))])
 
 
 @lru_cache(maxsize=256)

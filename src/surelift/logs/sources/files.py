@@ -54,7 +54,7 @@ class Files:
         for path in self._paths:
             place, place_start = (path if len(self._paths) > 1 else ""), start
             as_text = frozenset(needs.read) if _format(path) == "csv" else frozenset()
-            data = _open(path, as_text=as_text)
+            data = _open(path, as_text=as_text, coded=frozenset(needs.coded))
             # Spark and Hive store the column ``key`` in folders named key=value.
             present = dict.fromkeys(data.schema.names)
             folders = {key: value for key, value in _partitions(path).items() if key not in present}
@@ -76,10 +76,12 @@ class Files:
 class _ParquetFile:
     """A small Parquet file."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, coded: frozenset[str]) -> None:
         import pyarrow.parquet as pq
 
         self._file = pq.ParquetFile(path, pre_buffer=False)
+        if coded := coded & set(self._file.schema_arrow.names):
+            self._file = pq.ParquetFile(path, pre_buffer=False, read_dictionary=list(coded))
         self.schema = self._file.schema_arrow
         if len(set(self.schema.names)) < len(self.schema.names):
             raise pa.ArrowInvalid("two of its columns have the same name")
@@ -94,7 +96,7 @@ class _ParquetFile:
 class _Dataset:
     """A file of any size and format."""
 
-    def __init__(self, path: str, as_text: frozenset[str]) -> None:
+    def __init__(self, path: str, as_text: frozenset[str], coded: frozenset[str]) -> None:
         import pyarrow.dataset as ds
 
         kind: Any = _format(path)
@@ -109,6 +111,8 @@ class _Dataset:
                 parse_options=csv.ParseOptions(delimiter="\t" if _extension(path).startswith(".tsv") else ","),
                 convert_options=csv.ConvertOptions(column_types={name: pa.string() for name in as_text}),
             )
+        elif kind == "parquet":
+            kind = ds.ParquetFileFormat(dictionary_columns=coded)
         self._data = ds.dataset(path, format=kind)
         self.schema = self._data.schema
 
@@ -120,10 +124,12 @@ class _Dataset:
         return iter(self._data.scanner(list(columns), batch_size=size, **options).to_batches())
 
 
-def _open(path: str, *, as_text: frozenset[str] = frozenset()) -> _ParquetFile | _Dataset:
+def _open(
+    path: str, *, as_text: frozenset[str] = frozenset(), coded: frozenset[str] = frozenset()
+) -> _ParquetFile | _Dataset:
     try:
         small = _format(path) == "parquet" and os.path.getsize(path) <= SMALL_FILE
-        return _ParquetFile(path) if small else _Dataset(path, as_text)
+        return _ParquetFile(path, coded) if small else _Dataset(path, as_text, coded)
     except (pa.ArrowException, OSError) as error:
         raise _read_error(path, error) from error
 
