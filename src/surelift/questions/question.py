@@ -6,8 +6,10 @@ back, sent to a cluster, or kept in a monitor; the answer is the same.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from importlib import import_module
 from typing import Any, ClassVar
 
+from surelift import questions
 from surelift.bounds import Promise
 from surelift.engines import collect, count_units, known_distributions
 from surelift.engines.collect import EMPTY
@@ -80,7 +82,7 @@ class Question:
 
         Given ``Logs``, their first batch shows which policies give whole distributions, for weight control.
         """
-        kinds = {question.kind: question for question in _subclasses(Question)}
+        kinds = _kinds()
         if kind not in kinds:
             raise UsageError(f"no question {kind!r}; the questions are {', '.join(sorted(kinds))}.")
         declared = logs.declaration if isinstance(logs, Logs) else Declaration(**logs)
@@ -239,7 +241,7 @@ class Question:
         declaration: Declaration | None = None,
     ) -> "Question":  # fmt: skip
         """The question that was saved; what JSON cannot hold (arrays, functions, models) is given again."""
-        kinds = {question.kind: question for question in _subclasses(Question)}
+        kinds = _kinds()
         kind = kinds.get(content["kind"])
         if kind is None:
             raise UsageError(
@@ -295,6 +297,15 @@ def _decoded(name: str, value: Any, given: Mapping[str, Policy]) -> Any:
 
 def _rebuilt(name: str, form: Mapping[str, Any], given: Mapping[str, Policy]) -> Policy:
     return given[name] if name in given else rebuild(name, form, kept_in="the file")
+
+
+def _kinds() -> dict[str, type[Question]]:
+    """Every question by its verb: those of this folder, and others that were imported."""
+    from pkgutil import iter_modules
+
+    for module in iter_modules(questions.__path__):
+        import_module(f"surelift.questions.{module.name}")
+    return {question.kind: question for question in _subclasses(Question)}
 
 
 def _subclasses(kind: type[Question]) -> Iterable[type[Question]]:
