@@ -316,10 +316,12 @@ def test_a_crash_is_never_a_verdict(folder: Path, monkeypatch: pytest.MonkeyPatc
     def crash(*_: object, **__: object) -> None:
         raise RuntimeError("boom")
 
-    monkeypatch.setattr("surelift.cli.compare.ask", crash)
+    monkeypatch.setattr("surelift.decisions.compare.compare", crash)
     arguments = ["compare", str(folder / "shop.parquet"), *COLUMNS, "--policy", "p_better"]
     assert main(arguments) == 1
-    monkeypatch.setattr("surelift.cli.compare.ask", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt()))
+    monkeypatch.setattr(
+        "surelift.decisions.compare.compare", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt())
+    )
     assert main(arguments) == 130
 
 

@@ -103,6 +103,25 @@ def test_every_container_gives_the_same_result(container: str, table: Any, tmp_p
         assert found.provenance.fingerprint == expected.provenance.fingerprint
 
 
+@pytest.mark.parametrize("largest", [0, 1 << 40], ids=["large", "small"])
+def test_small_and_large_parquet_files_give_the_same(
+    largest: int, table: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surelift.logs.sources.files.SMALL_FILE", largest)
+    vectors = pa.array(np.column_stack([table[f"n{i}"] for i in range(3)]).tolist())
+    path = tmp_path / "logs.parquet"
+    pq.write_table(table.append_column("list", vectors), path, row_group_size=10_000)
+    logs = sl.Logs(path, reward="click", propensity="p", action="item", actions=["a", "b", "c"])
+    assert logs.count() == ROWS
+    for policy, same in (("p_new", "p_new"), ("list", ["n0", "n1", "n2"])):
+        found, expected = sl.compare(logs, {"new": policy}), ask(table, same)
+        assert found.lower == pytest.approx(expected.lower, rel=1e-12)
+        assert found.provenance.fingerprint == expected.provenance.fingerprint
+    pq.write_table(pa.Table.from_arrays([table["p"], table["p"]], names=["p", "p"]), path)
+    with pytest.raises(sl.LogsError, match=r"logs.parquet cannot be read as parquet: .* name"):
+        sl.Logs(path, reward="p", propensity="p")
+
+
 @pytest.mark.parametrize("container", ["parquet", "csv", "pandas", "dict of arrays", "folder"])
 def test_arrays_follow_the_order_of_the_source(container: str, table: Any, tmp_path: Path) -> None:
     source = CONTAINERS[container](table, tmp_path)

@@ -7,7 +7,6 @@ from cyclopts import Parameter
 from surelift.cli.options import QUESTION, JsonFlag, LogFlags, PolicyFlags, Sources, flag, split
 from surelift.cli.output import show
 from surelift.cli.terminal import progress
-from surelift.decisions.check import check as ask
 
 
 def check(
@@ -26,6 +25,8 @@ def check(
     level: Annotated[float, Parameter(help="The probability of refusing right propensities.", group=QUESTION)] = 0.001,
     json: JsonFlag = False,
 ) -> int:
+    from surelift.decisions.check import check as ask
+
     brought = log.imported(sources)
     named = policies.policies(None if brought is None else brought.policies)
     logs = log.logs(sources) if brought is None else brought.logs

@@ -2,8 +2,6 @@
 
 from surelift.cli.options import LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, SegmentFlags, Sources
 from surelift.cli.output import asked, deliver
-from surelift.decisions.compare import compare as ask
-from surelift.results.segments import Segments
 
 
 def compare(
@@ -17,6 +15,9 @@ def compare(
     segments: SegmentFlags = SegmentFlags(),
     output: OutputFlags = OutputFlags(),
 ) -> int:
+    from surelift.decisions.compare import compare as ask
+    from surelift.results.segments import Segments
+
     arguments = {**question.arguments(), **method.arguments(), **segments.arguments()}
     answer = asked(ask, sources, log, policies, output, alone=True, **arguments)
     deliver(answer, output, log, policies)

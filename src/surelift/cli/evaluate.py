@@ -11,7 +11,6 @@ from surelift.cli.options import (
     Sources,
 )
 from surelift.cli.output import asked, deliver
-from surelift.decisions.evaluate import evaluate as ask
 
 
 def evaluate(
@@ -26,6 +25,8 @@ def evaluate(
     segments: SegmentFlags = SegmentFlags(),
     output: OutputFlags = OutputFlags(),
 ) -> int:
+    from surelift.decisions.evaluate import evaluate as ask
+
     arguments = {"sides": sides, **segments.arguments(), **method.arguments(**moments.arguments())}
     answer = asked(ask, sources, log, policies, output, **arguments)
     deliver(answer, output, log, policies)

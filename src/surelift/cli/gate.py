@@ -1,15 +1,16 @@
 """surelift gate: can the candidate be launched?"""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from surelift.cli.options import QUESTION, LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources, number
 from surelift.cli.output import asked, deliver, show
 from surelift.cli.terminal import say
-from surelift.decisions.gate import gate as ask
 from surelift.errors import UsageError
-from surelift.results.gate import Guardrail
+
+if TYPE_CHECKING:
+    from surelift.results.gate import Guardrail
 
 
 def gate(
@@ -32,6 +33,8 @@ def gate(
     method: MethodFlags = MethodFlags(),
     output: OutputFlags = OutputFlags(),
 ) -> int:
+    from surelift.decisions.gate import gate as ask
+
     rails = [parse_guardrail(text) for text in guardrail or ()]
     arguments = {"guardrails": rails, **question.arguments(), **method.arguments()}
     answer = asked(ask, sources, log, policies, output, alone=True, **arguments)
@@ -44,12 +47,14 @@ def gate(
     return 0 if answer.certified else 3
 
 
-def parse_guardrail(text: str) -> Guardrail:
+def parse_guardrail(text: str) -> "Guardrail":
     """Parse COL:MARGIN or COL:MARGIN:LOW,HIGH, either with :cost at its end.
 
     >>> parse_guardrail("complaints:0.5:0,100:cost")
     Guardrail(column='complaints', margin=0.5, reward_range=(0.0, 100.0), cost=True)
     """
+    from surelift.results.gate import Guardrail
+
     plain = text.removesuffix(":cost")
     column, *rest = plain.split(":")
     if not column or len(rest) not in (1, 2):

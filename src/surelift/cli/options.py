@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Group, Parameter
 
 from surelift import importers
-from surelift.bounds import BOUNDS
 from surelift.errors import UsageError
-from surelift.logs.logs import Logs
-from surelift.policies.policy import Policy
-from surelift.policies.resolve import as_policy, blend, chosen
 
 if TYPE_CHECKING:
     from surelift.importers import Imported
     from surelift.learning.learned import LearnedPolicy
+    from surelift.logs.logs import Logs
+    from surelift.policies.policy import Policy
 
 # Shown in this order by --help.
 LOG = Group.create_ordered("The log")
@@ -86,7 +84,9 @@ class LogFlags:
         bool, Parameter(help="The propensity was estimated, not logged; then nothing is certified.")
     ] = False
 
-    def logs(self, sources: list[str]) -> Logs:
+    def logs(self, sources: list[str]) -> "Logs":
+        from surelift.logs.logs import Logs
+
         if not sources:
             raise UsageError("no log was given; name the path of a Parquet, CSV or Arrow file.")
         brought = self.imported(sources)
@@ -132,8 +132,12 @@ class PolicyFlags:
         flag("NAME=ALPHA: candidate NAME in a share ALPHA of decisions, production in the rest. Repeatable."),
     ] = None
 
-    def policies(self, brought: Mapping[str, Policy] | None = None, present: Collection[str] = ()) -> dict[str, Policy]:
+    def policies(
+        self, brought: "Mapping[str, Policy] | None" = None, present: Collection[str] = ()
+    ) -> "dict[str, Policy]":
         """The candidates that were named; ``brought`` come with a format, ``present`` are the columns of the log."""
+        from surelift.policies.resolve import as_policy, blend, chosen
+
         named: dict[str, Policy] = {}
         blended: dict[str, tuple[str, Policy]] = {}
         with_logs = brought or {}
@@ -171,7 +175,7 @@ class PolicyFlags:
 
 def opened(
     sources: list[str], log: LogFlags, policies: PolicyFlags, *, alone: bool = False
-) -> tuple[Logs, dict[str, Policy]]:
+) -> "tuple[Logs, dict[str, Policy]]":
     """The logs, and the candidates (or the one alone): those named, or else those that the format brings along."""
     brought = log.imported(sources)
     logs = log.logs(sources) if brought is None else brought.logs
@@ -215,6 +219,8 @@ class MethodFlags:
 
     def arguments(self, **options: Any) -> dict[str, Any]:
         """Delta, the bound with its options, and the control; ``options`` are those of further flags."""
+        from surelift.bounds import BOUNDS
+
         if self.method not in BOUNDS:
             raise UsageError(f"no method {self.method!r}; the methods are {', '.join(BOUNDS)}.")
         grid = None if self.grid == "anytime" else self.grid
@@ -290,7 +296,9 @@ def load_learned(path: str) -> "LearnedPolicy":
     return LearnedPolicy.load(path)
 
 
-def _learned(path: str) -> Policy:
+def _learned(path: str) -> "Policy":
+    from surelift.policies.resolve import as_policy
+
     return as_policy(load_learned(path))
 
 

@@ -6,7 +6,6 @@ from cyclopts import Parameter
 
 from surelift.cli.options import QUESTION, JsonFlag, LogFlags, OverFlags, PolicyFlags, Sources, control
 from surelift.cli.output import asked, show
-from surelift.decisions.power import power as ask
 
 
 def power(
@@ -27,6 +26,8 @@ def power(
     ] = "auto",
     json: JsonFlag = False,
 ) -> int:
+    from surelift.decisions.power import power as ask
+
     arguments = {"improvement": improvement, "power": power, "delta": delta, "control": control(narrowed_by)}
     show(asked(ask, sources, log, policies, alone=True, **question.arguments(), **arguments), json=json)
     return 0

@@ -4,12 +4,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from surelift.bounds import mixture
 from surelift.cli.options import ANSWER, OUTPUT, JsonFlag, LogFlags, OverFlags, PolicyFlags, Sources, control
 from surelift.cli.output import asked, require_folder
 from surelift.cli.terminal import say
-from surelift.decisions.report import report as ask
-from surelift.views.vega import require_altair
 
 
 def report(
@@ -30,6 +27,10 @@ def report(
     title: Annotated[str | None, Parameter(help="Title of the page.", show_default=False, group=OUTPUT)] = None,
     json: JsonFlag = False,
 ) -> int:
+    from surelift.bounds import mixture
+    from surelift.decisions.report import report as ask
+    from surelift.views.vega import require_altair
+
     require_altair()
     require_folder(output)
     arguments = {"delta": delta, "method": mixture(grid=grid), "control": control(narrowed)}

@@ -6,7 +6,6 @@ from cyclopts import Parameter
 
 from surelift.cli.options import ANSWER, LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources
 from surelift.cli.output import asked, deliver
-from surelift.decisions.select import select as ask
 
 
 def select(
@@ -27,6 +26,8 @@ def select(
     ] = "simultaneous",
     output: OutputFlags = OutputFlags(),
 ) -> int:
+    from surelift.decisions.select import select as ask
+
     arguments = {**question.arguments(), **method.arguments(), "many": many}
     answer = asked(ask, sources, log, policies, output, **arguments)
     deliver(answer, output, log, policies)

@@ -3,14 +3,18 @@
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from surelift.views.names import harmless
 
 if TYPE_CHECKING:
     from surelift.logs.logs import Logs
+
+# Seconds without a bar: it takes time to load, and a small log is read sooner.
+PATIENCE = 0.5
 
 
 def say(text: str) -> None:
@@ -33,10 +37,25 @@ def progress(logs: "Logs | None" = None) -> Iterator[Callable[[int], None] | Non
 
 @contextmanager
 def _bar(logs: "Logs | None") -> Iterator[Callable[[int], None] | None]:
-    """Rows read so far, rows per second, and the time left if the length is known."""
+    """A bar that appears once reading takes a while; on a terminal only."""
     if not watched():
         yield None
         return
+    started, shown = monotonic(), None
+    with ExitStack() as stack:
+
+        def tell(rows: int) -> None:
+            nonlocal shown
+            if shown is None and monotonic() - started > PATIENCE:
+                shown = stack.enter_context(_reading_bar(logs))
+            if shown is not None:
+                shown(completed=rows)
+
+        yield tell
+
+
+def _reading_bar(logs: "Logs | None") -> AbstractContextManager[Callable[..., None]]:
+    """Rows read so far, rows per second, and the time left if the length is known."""
     from rich.progress import SpinnerColumn, Task, TextColumn
     from rich.text import Text
 
@@ -46,8 +65,7 @@ def _bar(logs: "Logs | None") -> Iterator[Callable[[int], None] | None]:
 
     quick = getattr(getattr(logs, "source", None), "quick_count", None)
     total = None if quick is None else quick()
-    with bar(SpinnerColumn(), TextColumn("{task.completed:,} rounds"), Rate(""), total=total) as update:
-        yield lambda rows: update(completed=rows)
+    return bar(SpinnerColumn(), TextColumn("{task.completed:,} rounds"), Rate(""), total=total)
 
 
 @contextmanager

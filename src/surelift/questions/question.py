@@ -7,10 +7,9 @@ back, sent to a cluster, or kept in a monitor; the answer is the same.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
-from pathlib import Path
-from pkgutil import iter_modules
 from typing import Any, ClassVar
 
+from surelift import questions
 from surelift.bounds import Promise
 from surelift.engines import collect, count_units, known_distributions
 from surelift.engines.collect import EMPTY
@@ -300,9 +299,11 @@ def _rebuilt(name: str, form: Mapping[str, Any], given: Mapping[str, Policy]) ->
     return given[name] if name in given else rebuild(name, form, kept_in="the file")
 
 
-def _kinds() -> "dict[str, type[Question]]":
-    """All questions by their kind; a module of this folder is imported when its question is first asked for."""
-    for module in iter_modules([str(Path(__file__).parent)]):
+def _kinds() -> dict[str, type[Question]]:
+    """Every question by its verb: those of this folder, and others that were imported."""
+    from pkgutil import iter_modules
+
+    for module in iter_modules(questions.__path__):
         import_module(f"surelift.questions.{module.name}")
     return {question.kind: question for question in _subclasses(Question)}
 
