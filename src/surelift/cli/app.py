@@ -27,6 +27,7 @@ from surelift.cli.select import select
 from surelift.cli.simulate import simulate
 from surelift.cli.verify import verify
 from surelift.errors import SureliftError
+from surelift.kernels.library import loops_in_use
 from surelift.version import __version__
 
 FLAGS = {
@@ -51,7 +52,7 @@ Exit codes: 0 done or certified, 3 not certified, 4 logs not fit,
 app = App(
     name="surelift",
     help=HELP,
-    version=__version__,
+    version=lambda: f"surelift {__version__} (loops: {loops_in_use()})",
     help_format="plaintext",
     suppress_keyboard_interrupt=False,
     default_parameter=Parameter(negative=(), negative_iterable=()),
