@@ -4,6 +4,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# What the compiled loops are made of: a change builds them again.
+LOOPS := hatch_build.py $(wildcard src/surelift/kernels/c/*)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
 .PHONY: demo test docs lint types clean
@@ -35,17 +37,20 @@ $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "surelift needs Python 3.11 or newer; say: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/demo.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
+$(VENV)/demo.stamp: pyproject.toml constraints.txt $(LOOPS) | $(VENV)/bin/python
 	@echo "installing surelift into $(VENV) (about a minute, the first time only)"
 	$(PIP) --editable '.[report]'
+	@$(BIN)/surelift --version
 	@touch $@
 
-$(VENV)/docs.stamp: pyproject.toml constraints.txt | $(VENV)/test.stamp
+$(VENV)/docs.stamp: pyproject.toml constraints.txt $(LOOPS) | $(VENV)/test.stamp
 	@echo "installing what builds the documentation into $(VENV) (a minute, the first time only)"
 	$(PIP) --editable '.[test,sklearn,spark,sql,learn,report,docs]'
+	@$(BIN)/surelift --version
 	@touch $@
 
-$(VENV)/test.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
+$(VENV)/test.stamp: pyproject.toml constraints.txt $(LOOPS) | $(VENV)/bin/python
 	@echo "installing surelift and its test tools into $(VENV) (a minute or two, the first time only)"
 	$(PIP) --editable '.[test,sklearn,spark,sql,learn,report]'
+	@$(BIN)/surelift --version
 	@touch $@

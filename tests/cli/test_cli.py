@@ -18,6 +18,7 @@ import surelift as sl
 from surelift.bounds import BOUNDS
 from surelift.cli.app import app, main
 from surelift.estimates import ESTIMATES
+from surelift.kernels.library import loops_in_use
 from tests.prose import flat
 
 COLUMNS = ["--reward", "click", "--propensity", "propensity"]
@@ -290,7 +291,7 @@ def test_help_for_newcomers(folder: Path) -> None:
                 "--certificate ",
             )
             assert all(flag in done.stdout for flag in flags), command
-    assert run("--version", folder=folder).stdout.strip() == sl.__version__
+    assert run("--version", folder=folder).stdout.strip() == f"surelift {sl.__version__} (loops: {loops_in_use()})"
     assert run("divine", folder=folder).returncode == 2
 
 

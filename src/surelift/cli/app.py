@@ -11,6 +11,7 @@ from cyclopts.exceptions import CycloptsError
 from surelift.cli.commands import COMMANDS, HELP
 from surelift.cli.terminal import say
 from surelift.errors import SureliftError
+from surelift.kernels.library import loops_in_use
 from surelift.version import __version__
 
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
@@ -18,7 +19,7 @@ NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 app = App(
     name="surelift",
     help=HELP,
-    version=__version__,
+    version=lambda: f"surelift {__version__} (loops: {loops_in_use()})",
     help_format="plaintext",
     suppress_keyboard_interrupt=False,
     default_parameter=Parameter(negative=(), negative_iterable=()),

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,19 @@ INSTRUCTION_SETS = ("baseline", "avx2", "avx512")
 SETTING = "SURELIFT_LOOPS"
 """An environment variable: an instruction set, or ``numpy`` for no compiled loops at all."""
 NUMPY = "numpy"
+FILE = Path(__file__).with_name("loops" + {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so"))
 
 
 class Library:
     """Functions of the library for one instruction set. Calls let go of the interpreter's lock."""
 
     def __init__(self, path: Path, wanted: str | None = None) -> None:
-        self._library = ctypes.CDLL(str(path))
+        try:
+            self._library = ctypes.CDLL(str(path))
+        except OSError as error:
+            raise UsageError(
+                f"{path} does not load here: {error}. Install surelift again on this machine, or set {SETTING}={NUMPY}."
+            ) from error
         best = int(self._library.instruction_set())
         if wanted is not None and wanted not in INSTRUCTION_SETS[: best + 1]:
             raise UsageError(
@@ -55,7 +62,14 @@ def _converted(argument: Any) -> Any:
 def compiled() -> Library | None:
     """The library; None where none was built, or none is wanted."""
     wanted = os.environ.get(SETTING)
-    paths = sorted(Path(__file__).parent.glob("loops.*"))
-    if wanted == NUMPY or not paths:
+    if wanted == NUMPY or not FILE.exists():
         return None
-    return Library(paths[0], wanted)
+    return Library(FILE, wanted)
+
+
+def loops_in_use() -> str:
+    """An instruction set, or ``numpy`` and why."""
+    library = compiled()
+    if library is not None:
+        return library.instruction_set
+    return f"{NUMPY}, slower; " + (f"{SETTING}={NUMPY}" if FILE.exists() else "no compiled library was built")

@@ -2,19 +2,25 @@
 #include <stdint.h>
 
 #if defined(_WIN32)
-__declspec(dllexport)
+#define SHOWN __declspec(dllexport)
 #else
-__attribute__((visibility("default")))
+#define SHOWN __attribute__((visibility("default")))
 #endif
-int64_t instruction_set(void) {
-#if defined(__x86_64__) || defined(_M_X64)
-    __builtin_cpu_init();
-    if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))) return 0;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512bw"))
-        return 2;
-    return 1;
-#else
-    return 0;
-#endif
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+/* Asked of the processor itself: not every compiler comes with the library behind __builtin_cpu_supports. */
+SHOWN int64_t instruction_set(void) {
+    enum { FMA = 1 << 12, OSXSAVE = 1 << 27, AVX2 = 1 << 5 };
+    const uint32_t avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* F, DQ, BW, VL */
+    uint32_t eax, ebx, ecx, edx, saved, upper;
+    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & FMA) || !(ecx & OSXSAVE)) return 0;
+    /* Registers that the operating system does not save may not be used. */
+    __asm__("xgetbv" : "=a"(saved), "=d"(upper) : "c"(0));
+    if ((saved & 0x06) != 0x06 || !__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) || !(ebx & AVX2)) return 0;
+    return (saved & 0xe6) == 0xe6 && (ebx & avx512) == avx512 ? 2 : 1;
 }
+#else
+SHOWN int64_t instruction_set(void) { return 0; }
+#endif
