@@ -1,4 +1,5 @@
 /* All loops, as one file to compile. */
 #include "log_products.c"
 #include "log_sums.c"
+#include "resamples.c"
 #include "sorting.c"
