@@ -27,7 +27,7 @@ MANY_PARAMETERS = {
 }
 # Compiled loops, written as they would be in C.
 KERNELS = {
-    "statistics/kernels.py", "statistics/batch_kernel.py", "statistics/redraws.py",
+    "statistics/kernels.py", "statistics/batch_kernel.py",
     "learning/policies/quadrature_kernel.py",
 }  # fmt: skip
 

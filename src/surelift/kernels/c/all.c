@@ -1,5 +1,6 @@
 /* All loops, as one file to compile. */
 #include "log_products.c"
 #include "log_sums.c"
+#include "redraws.c"
 #include "resamples.c"
 #include "sorting.c"
