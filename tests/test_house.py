@@ -25,7 +25,7 @@ MANY_PARAMETERS = {
 }
 # Compiled loops, written as they would be in C.
 KERNELS = {
-    "statistics/redraws.py", "learning/policies/quadrature_kernel.py",
+    "learning/policies/quadrature_kernel.py",
 }  # fmt: skip
 
 

@@ -16,6 +16,8 @@ from surelift.bounds.empirical_bernstein import unfloored as unfloored_empirical
 from surelift.bounds.implicit_exploration import unfloored as unfloored_implicit_exploration
 from surelift.bounds.logarithmic_smoothing import unfloored as unfloored_logarithmic_smoothing
 from surelift.bounds.moments import unfloored as unfloored_moments
+from surelift.kernels.resamples import resample
+from surelift.kernels.sorting import Sorted
 from surelift.quantities import Shortfall, Value
 from surelift.quantities.regularizers import (
     REGULARIZERS,
@@ -30,7 +32,6 @@ from surelift.quantities.regularizers import (
     regularizer_named,
 )
 from surelift.statistics import MEAN, SQUARES, Needed, TermSums, WeightSums
-from surelift.statistics.resamples import resample
 from tests.laws import LAWS, SIMULATORS, Simulated, from_law
 from tests.strategies import LoggedRounds, deltas, logged_rounds, smoothings
 from tests.term_sums import collected
@@ -254,6 +255,12 @@ CERTIFIED: dict[str, tuple[str, dict[str, Any]]] = {
 DELTA, LOGS = 0.1, 300
 
 
+def resampled(terms: FloatArray, first: int, draws: int) -> FloatArray:
+    numbers = np.arange(first, first + len(terms), dtype=np.uint64)
+    totals: FloatArray = resample(terms, numbers, draws, Sorted.whole(len(terms)))[0]
+    return totals
+
+
 def many_sums(drawn: Simulated, method: str, *, shortfall: bool, **options: Any) -> list[TermSums]:
     """The sums of every simulated log at once, with the library's own regularizers."""
     logs, rounds = drawn.weights.shape
@@ -266,7 +273,7 @@ def many_sums(drawn: Simulated, method: str, *, shortfall: bool, **options: Any)
     return [
         TermSums(
             rounds, needed, np.array([one[i] for one in logs_of]), {m: float(total[i]) for m, total in found.items()},
-            resample(terms[i], np.arange(rounds) + i * rounds, needed.resamples) if needed.resamples else None,
+            resampled(terms[i], i * rounds, needed.resamples) if needed.resamples else None,
             WeightSums(total=float(drawn.weights[i].sum())), None,
         )
         for i in range(logs)
@@ -332,21 +339,6 @@ def test_what_does_not_certify_says_so() -> None:
         assert "only asymptotically" in str(answer)
         assert sl.select(logs, better, method=method).chosen is None
         assert answer.lower < answer.estimate < answer.upper
-
-
-def test_the_bootstrap_does_not_depend_on_batches() -> None:
-    rng = np.random.default_rng(0)
-    terms: FloatArray = rng.random(1_000)
-    rows = np.arange(1_000)
-    whole = resample(terms, rows, 50)
-    parts = resample(terms[:300], rows[:300], 50) + resample(terms[300:], rows[300:], 50)
-    assert whole == pytest.approx(parts)
-    copies = resample(np.ones(200_000), np.arange(200_000), 20)[1]
-    # Poisson(1) copies of 200,000 rows: mean 200,000, standard deviation 447.
-    assert np.abs(copies - 200_000).max() < 6 * 447
-    squares = np.array([resample(np.ones(1), np.array([row]), 50)[1] for row in range(2_000)])
-    assert squares.mean() == pytest.approx(1.0, abs=0.02)
-    assert squares.var() == pytest.approx(1.0, abs=0.05)
 
 
 def test_clipping_defaults_to_the_square_root_of_the_rounds() -> None:

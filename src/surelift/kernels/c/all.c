@@ -4,6 +4,8 @@
 #include "control.c"
 #include "log_products.c"
 #include "log_sums.c"
+#include "redraws.c"
+#include "resamples.c"
 #include "sorting.c"
 #include "sums.c"
 #include "texts.c"

@@ -1,0 +1,71 @@
+"""Poisson resamples: for each, the sum of terms and the number of rounds, over the rows of each group."""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from surelift.arrays import FloatArray
+from surelift.kernels.library import compiled
+from surelift.kernels.sorting import Sorted
+
+# The chances of at most 0, 1, 2, ... copies under a Poisson law of mean 1, in units of 2^-32.
+_EDGES = np.rint(2**32 * np.cumsum([math.exp(-1.0) / math.factorial(k) for k in range(12)])).astype(np.uint32)
+_AT_ONCE = 1 << 18
+_Words = npt.NDArray[np.uint32]
+
+
+def resample(terms: FloatArray, numbers: npt.NDArray[np.uint64], draws: int, groups: Sorted) -> FloatArray:
+    """(groups, 2, draws): how often a round enters a resample follows from its number and that of the resample alone.
+
+    >>> totals, rounds = resample(np.full(4, 0.5), np.arange(4, dtype=np.uint64), 5, Sorted.whole(4))[0]
+    >>> rounds.tolist(), totals.tolist()
+    ([2.0, 3.0, 9.0, 5.0, 3.0], [1.0, 1.5, 4.5, 2.5, 1.5])
+    """
+    library = compiled()
+    if library is None:
+        return _reference(terms, numbers, draws, groups)
+    totals, lost = np.zeros((len(groups), 2, draws)), np.zeros((len(groups), draws))
+    library.call(
+        "resample", np.ascontiguousarray(terms), np.ascontiguousarray(numbers), groups.order, groups.edges, len(groups),
+        _EDGES, draws, totals, lost,
+    )  # fmt: skip
+    return totals
+
+
+def _reference(terms: FloatArray, numbers: npt.NDArray[np.uint64], draws: int, groups: Sorted) -> FloatArray:
+    totals, lost = np.zeros((len(groups), 2, draws)), np.zeros((len(groups), 2, draws))
+    rows = max(1, _AT_ONCE // draws)
+    for group, (part, words) in enumerate(zip(groups.split(terms), groups.split(_words(numbers)), strict=True)):
+        for start in range(0, len(part), rows):
+            copies = _copies(words[start : start + rows], draws)
+            added = np.stack([(copies * part[start : start + rows]).sum(axis=1), copies.sum(axis=1)])
+            grown = totals[group] + added
+            back = grown - totals[group]
+            lost[group] += (totals[group] - (grown - back)) + (added - back)
+            totals[group] = grown
+    return totals + lost
+
+
+def _words(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """The finaliser of splitmix64."""
+    words = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
+
+
+def _copies(words: npt.NDArray[np.uint64], draws: int) -> FloatArray:
+    """(draws, rows): how many of the edges a chance, hashed from the numbers of both, has reached."""
+    shifts = np.arange(1, draws + 1, dtype=np.uint32) * np.uint32(0x9E3779B9)
+    chances: _Words = words.astype(np.uint32) + shifts[:, None]
+    chances ^= chances >> np.uint32(16)
+    chances *= np.uint32(0x7FEB352D)
+    chances ^= (words >> np.uint64(32)).astype(np.uint32)
+    chances ^= chances >> np.uint32(15)
+    chances *= np.uint32(0x846CA68B)
+    chances ^= chances >> np.uint32(16)
+    copies = np.zeros(chances.shape, dtype=np.uint8)
+    for edge in _EDGES:
+        copies += chances >= edge
+    return copies.astype(np.float64)
