@@ -80,11 +80,11 @@ def plain_numbers(column: ArrowColumn) -> npt.NDArray[Any] | None:
     """A complete column of numbers as they lie in memory; None if any entry is missing, or not a plain number."""
     column = decode(column)
     kind = column.type
-    if column.null_count or not (
-        pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind) or pa.types.is_boolean(kind)
-    ):
+    if column.null_count or not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
         return None
-    return np.from_dlpack(column.cast(pa.uint8()) if pa.types.is_boolean(kind) else column)
+    if pa.types.is_boolean(kind) or pa.types.is_float16(kind):
+        column = column.cast(pa.uint8() if pa.types.is_boolean(kind) else pa.float32())
+    return np.from_dlpack(column)
 
 
 def tolerance_of(column: npt.NDArray[Any]) -> float:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import numpy as np
 import pyarrow as pa
 
 from surelift.errors import LogsError, UsageError
@@ -66,7 +67,7 @@ class Files:
                 )
             for table in _scan(path, data, [name for name in columns if name not in folders]):
                 for key in folders.keys() & set(columns):
-                    table = table.append_column(key, pa.array([folders[key]] * table.num_rows, pa.string()))
+                    table = table.append_column(key, _constant(folders[key], table.num_rows))
                 yield Batch(table, start, place, place_start, as_text | (folders.keys() & set(columns)))
                 start += table.num_rows
             if _format(path) == "csv":
@@ -141,6 +142,10 @@ def _scan(path: str, data: _ParquetFile | _Dataset, columns: Sequence[str]) -> I
                 yield pa.Table.from_batches([batch])
     except (pa.ArrowException, OSError) as error:
         raise _read_error(path, error) from error
+
+
+def _constant(text: str, rows: int) -> Any:
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, dtype=np.int32)), pa.array([text], pa.string()))
 
 
 def _partitions(path: str) -> dict[str, str]:
