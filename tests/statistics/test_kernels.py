@@ -15,8 +15,6 @@ import surelift as sl
 from surelift.arrays import FloatArray
 from surelift.bounds import BOUNDS, mixture
 from surelift.engines import collect, local
-from surelift.logs import fingerprint
-from surelift.logs.vectors import Vectors
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Decline, Gain, Quantity, Shortfall, Value
 from surelift.statistics import Plan, Sums, Term, log_sums, offset_of, plan_of
@@ -193,20 +191,6 @@ def test_compiled_control_is_the_plain_one(seed: int, actions: int, alpha: float
         patched.setattr(log_sums, "WORTH_COMPILING", 10**12)
         slow = ask()
     assert fast == pytest.approx(slow, abs=1e-12)
-
-
-def test_compiled_hashes_of_vectors_are_the_plain_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(0)
-    lengths = rng.integers(0, 9, 60_000)
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    values = np.where(rng.random(starts[-1]) < 0.1, -0.0, rng.random(starts[-1]))
-    vectors = Vectors(values, starts, 0.0)
-    assert len(values) > fingerprint.WORTH_COMPILING
-    fast, slow = fingerprint.RoundHashes(60_000), fingerprint.RoundHashes(60_000)
-    fast.mix_vectors(vectors)
-    monkeypatch.setattr(fingerprint, "WORTH_COMPILING", 10**12)
-    slow.mix_vectors(vectors)
-    assert fast.fingerprint() == slow.fingerprint()
 
 
 def test_a_false_floor_is_refused_by_compiled_code_too() -> None:

@@ -7,13 +7,12 @@ against deliberate forgery.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from surelift.arrays import FloatArray, IntArray
+from surelift.arrays import FloatArray
+from surelift.kernels.vector_hashes import hash_vectors
 from surelift.logs.vectors import Vectors
 
 _WordArray = npt.NDArray[np.uint64]
@@ -22,8 +21,6 @@ _UNKNOWN = -1
 LANES = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03))
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
-# Below this many entries, loading the compiler costs more than it saves.
-WORTH_COMPILING = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,42 +75,6 @@ def _stir(lane: _WordArray, words: _WordArray, seed: np.uint64) -> _WordArray:
     return stirred ^ (stirred >> np.uint64(29))
 
 
-def _hash_entries(values: FloatArray, starts: IntArray, seed: np.uint64) -> _WordArray:
-    """For every vector, the sum of the hashes of its entries and positions."""
-    lengths = np.diff(starts)
-    positions = (np.arange(len(values)) - np.repeat(starts[:-1], lengths)).astype(np.uint64)
-    entries = scramble(scramble(_bits(values) + seed) + positions * seed)
-    return Vectors(values, starts, 0.0).fold(np.add, entries, empty=0)
-
-
-def _hash_entries_in_a_loop(values: FloatArray, starts: IntArray, seed: np.uint64) -> _WordArray:
-    bits = values.view(np.uint64)
-    first, second = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-    out = np.zeros(len(starts) - 1, np.uint64)
-    for i in range(len(out)):
-        total, shift = np.uint64(0), np.uint64(0)
-        for k in range(starts[i], starts[i + 1]):
-            word = (bits[k] if values[k] != 0.0 else np.uint64(0)) + seed
-            for again in range(2):
-                word = (word ^ (word >> np.uint64(30))) * first
-                word = (word ^ (word >> np.uint64(27))) * second
-                word = word ^ (word >> np.uint64(31))
-                if again == 0:
-                    word += shift
-            total += word
-            shift += seed
-        out[i] = total
-    return out
-
-
-@cache
-def _compile_loop() -> Any:
-    """Compiled at first use and cached on disk: numba takes half a second to import."""
-    from numba import njit
-
-    return njit(cache=True, nogil=True)(_hash_entries_in_a_loop)
-
-
 class RoundHashes:
     """The hashes of the rounds of one batch, updated as columns are read."""
 
@@ -126,10 +87,9 @@ class RoundHashes:
 
     def mix_vectors(self, vectors: Vectors) -> None:
         """Mix in one vector per round: each entry is hashed with its position, and the hashes are added."""
-        hash_entries = _hash_entries if len(vectors.values) < WORTH_COMPILING else _compile_loop()
+        hashes = hash_vectors(vectors.values, vectors.starts, np.array(LANES)) + vectors.lengths.astype(np.uint64)
         for lane, seed in enumerate(LANES):
-            folded = hash_entries(vectors.values, vectors.starts, seed)
-            self.lanes[lane] = _stir(self.lanes[lane], folded + vectors.lengths.astype(np.uint64), seed)
+            self.lanes[lane] = _stir(self.lanes[lane], hashes[lane], seed)
 
     def words(self) -> _WordArray:
         """A hash of 64 bits for each round, of all that was read so far."""

@@ -4,3 +4,4 @@
 #include "redraws.c"
 #include "resamples.c"
 #include "sorting.c"
+#include "vector_hashes.c"

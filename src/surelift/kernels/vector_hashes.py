@@ -1,0 +1,45 @@
+"""Hashes of vectors: each entry is hashed with its position, and the hashes are added."""
+
+import numpy as np
+import numpy.typing as npt
+
+from surelift.arrays import FloatArray, IntArray
+from surelift.kernels.library import compiled
+
+Words = npt.NDArray[np.uint64]
+
+
+def scramble(words: Words) -> Words:
+    """The finaliser of splitmix64: each input bit flips about half of the output bits."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
+
+
+def hash_vectors(values: FloatArray, starts: IntArray, seeds: Words) -> Words:
+    """(seeds, vectors): sums of hashes modulo 2^64. Vector i is ``values[starts[i]:starts[i + 1]]``.
+
+    >>> first, second = hash_vectors(np.array([0.5, 0.0, -0.0, 0.5]), np.array([0, 2, 4]), np.array([7], np.uint64))[0]
+    >>> bool(first == second)  # the positions differ
+    False
+    """
+    library = compiled()
+    if library is None:
+        return _reference(values, starts, seeds)
+    sums = np.empty((len(seeds), len(starts) - 1), dtype=np.uint64)
+    library.call(
+        "hash_vectors", *map(np.ascontiguousarray, (values, starts)), len(starts) - 1, seeds, len(seeds), sums
+    )  # fmt: skip
+    return sums
+
+
+def _reference(values: FloatArray, starts: IntArray, seeds: Words) -> Words:
+    # Adding 0.0 turns -0.0 into 0.0: equal numbers, different bits.
+    bits, lengths = (values + 0.0).view(np.uint64), np.diff(starts)
+    positions = (np.arange(len(values)) - np.repeat(starts[:-1], lengths)).astype(np.uint64)
+    sums, filled = np.zeros((len(seeds), len(lengths)), dtype=np.uint64), lengths > 0
+    for lane, seed in enumerate(seeds):
+        entries = scramble(scramble(bits + seed) + positions * seed)
+        if filled.any():
+            sums[lane, filled] = np.add.reduceat(entries, starts[:-1][filled])
+    return sums
