@@ -14,7 +14,7 @@ KINDS = ("float64", "float32", "int8", "int16", "int32", "int64", "uint8", "uint
 """The types that loops read, by their number there."""
 Words = npt.NDArray[np.uint64]
 LARGEST = float(np.finfo(np.float64).max)
-SEEDS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03))
+SEEDS: Words = np.array([0x9E3779B97F4A7C15, 0xD1B54A32D192ED03], dtype=np.uint64)
 """Where the two lanes of a hash begin, and what they are multiplied by."""
 
 

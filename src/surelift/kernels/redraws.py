@@ -1,11 +1,10 @@
 """Redraws of a whole log: its actions drawn again from production's distributions, from the last round to the first."""
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from surelift.arrays import FloatArray, IntArray
+from surelift.kernels.columns import scramble
 from surelift.kernels.library import compiled
 
 LANES = 500
@@ -73,11 +72,11 @@ def _draw(
     own = weights[entries]
     threshold, alias = _alias(np.where(inside, chances[entries], 0.0), sizes, inside)
     words = np.uint64(counter) + (chosen * LANES).astype(np.uint64) + np.arange(lanes, dtype=np.uint64)[:, None]
-    words = (_scramble(words * np.uint64(_STEP)) >> np.uint64(32)) * sizes.astype(np.uint64)
+    words = (scramble(words * np.uint64(_STEP)) >> np.uint64(32)) * sizes.astype(np.uint64)
     columns = (words >> np.uint64(32)).astype(np.int64) + most * np.arange(len(chosen))
     beyond = (words & np.uint64(_LOW)).astype(np.int64) > threshold.take(columns)
     others = np.take_along_axis(own, alias, axis=1)
-    return np.where(beyond, others.take(columns), own.take(columns))
+    return np.asarray(np.where(beyond, others.take(columns), own.take(columns)))
 
 
 def _alias(chances: FloatArray, sizes: IntArray, inside: npt.NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
@@ -101,9 +100,3 @@ def _alias(chances: FloatArray, sizes: IntArray, inside: npt.NDArray[np.bool_]) 
         small[rows[spent], smalls[rows[spent]]] = rich[spent]
         smalls[rows[spent]] += 1
     return threshold, alias
-
-
-def _scramble(words: Any) -> Any:
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))

@@ -6,16 +6,16 @@ import numpy as np
 import numpy.typing as npt
 
 from surelift.arrays import FloatArray
+from surelift.kernels.columns import Words, scramble
 from surelift.kernels.library import compiled
 from surelift.kernels.sorting import Sorted
 
 # The chances of at most 0, 1, 2, ... copies under a Poisson law of mean 1, in units of 2^-32.
 _EDGES = np.rint(2**32 * np.cumsum([math.exp(-1.0) / math.factorial(k) for k in range(12)])).astype(np.uint32)
 _AT_ONCE = 1 << 18
-_Words = npt.NDArray[np.uint32]
 
 
-def resample(terms: FloatArray, numbers: npt.NDArray[np.uint64], draws: int, groups: Sorted) -> FloatArray:
+def resample(terms: FloatArray, numbers: Words, draws: int, groups: Sorted) -> FloatArray:
     """(groups, 2, draws): how often a round enters a resample follows from its number and that of the resample alone.
 
     >>> totals, rounds = resample(np.full(4, 0.5), np.arange(4, dtype=np.uint64), 5, Sorted.whole(4))[0]
@@ -33,10 +33,10 @@ def resample(terms: FloatArray, numbers: npt.NDArray[np.uint64], draws: int, gro
     return totals
 
 
-def _reference(terms: FloatArray, numbers: npt.NDArray[np.uint64], draws: int, groups: Sorted) -> FloatArray:
+def _reference(terms: FloatArray, numbers: Words, draws: int, groups: Sorted) -> FloatArray:
     totals, lost = np.zeros((len(groups), 2, draws)), np.zeros((len(groups), 2, draws))
-    rows = max(1, _AT_ONCE // draws)
-    for group, (part, words) in enumerate(zip(groups.split(terms), groups.split(_words(numbers)), strict=True)):
+    rows, hashes = max(1, _AT_ONCE // draws), scramble((numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))
+    for group, (part, words) in enumerate(zip(groups.split(terms), groups.split(hashes), strict=True)):
         for start in range(0, len(part), rows):
             copies = _copies(words[start : start + rows], draws)
             added = np.stack([(copies * part[start : start + rows]).sum(axis=1), copies.sum(axis=1)])
@@ -47,18 +47,10 @@ def _reference(terms: FloatArray, numbers: npt.NDArray[np.uint64], draws: int, g
     return totals + lost
 
 
-def _words(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """The finaliser of splitmix64."""
-    words = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
-
-
-def _copies(words: npt.NDArray[np.uint64], draws: int) -> FloatArray:
+def _copies(words: Words, draws: int) -> FloatArray:
     """(draws, rows): how many of the edges a chance, hashed from the numbers of both, has reached."""
     shifts = np.arange(1, draws + 1, dtype=np.uint32) * np.uint32(0x9E3779B9)
-    chances: _Words = words.astype(np.uint32) + shifts[:, None]
+    chances: npt.NDArray[np.uint32] = words.astype(np.uint32) + shifts[:, None]
     chances ^= chances >> np.uint32(16)
     chances *= np.uint32(0x7FEB352D)
     chances ^= (words >> np.uint64(32)).astype(np.uint32)

@@ -7,20 +7,17 @@ against deliberate forgery.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
 import numpy as np
 
-from surelift.arrays import FloatArray, IntArray
-from surelift.kernels.columns import SEEDS, HashedColumn, Words, bits_of, halves, hash_columns, mixed_lanes, scramble
+from surelift.arrays import FloatArray
+from surelift.kernels.columns import SEEDS, HashedColumn, Words, halves, hash_columns, mixed_lanes, scramble
 from surelift.kernels.sorting import Sorted
+from surelift.kernels.vector_hashes import hash_vectors
 from surelift.logs.vectors import Vectors
 
 _MODULUS = 1 << 128
 _UNKNOWN = -1
-# Below this many entries, loading the compiler costs more than it saves.
-WORTH_COMPILING = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,42 +49,6 @@ class Fingerprint:
         return f"{self.rounds}:{self.total:032x}" if self.known else f"{self.rounds}:none"
 
 
-def _hash_entries(values: FloatArray, starts: IntArray, seed: np.uint64) -> Words:
-    """For every vector, the sum of the hashes of its entries and positions."""
-    lengths = np.diff(starts)
-    positions = (np.arange(len(values)) - np.repeat(starts[:-1], lengths)).astype(np.uint64)
-    entries = scramble(scramble(bits_of(values) + seed) + positions * seed)
-    return Vectors(values, starts, 0.0).fold(np.add, entries, empty=0)
-
-
-def _hash_entries_in_a_loop(values: FloatArray, starts: IntArray, seed: np.uint64) -> Words:
-    bits = values.view(np.uint64)
-    first, second = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-    out = np.zeros(len(starts) - 1, np.uint64)
-    for i in range(len(out)):
-        total, shift = np.uint64(0), np.uint64(0)
-        for k in range(starts[i], starts[i + 1]):
-            word = (bits[k] if values[k] != 0.0 else np.uint64(0)) + seed
-            for again in range(2):
-                word = (word ^ (word >> np.uint64(30))) * first
-                word = (word ^ (word >> np.uint64(27))) * second
-                word = word ^ (word >> np.uint64(31))
-                if again == 0:
-                    word += shift
-            total += word
-            shift += seed
-        out[i] = total
-    return out
-
-
-@cache
-def _compile_loop() -> Any:
-    """Compiled at first use and cached on disk: numba takes half a second to import."""
-    from numba import njit
-
-    return njit(cache=True, nogil=True)(_hash_entries_in_a_loop)
-
-
 class RoundHashes:
     """The hashes of the rounds of one batch: of all columns that were read, in their order."""
 
@@ -101,9 +62,8 @@ class RoundHashes:
 
     def mix_vectors(self, vectors: Vectors) -> None:
         """Mix in one vector per round: each entry is hashed with its position, and the hashes are added."""
-        hash_entries = _hash_entries if len(vectors.values) < WORTH_COMPILING else _compile_loop()
         lengths = vectors.lengths.astype(np.uint64)
-        first, second = (hash_entries(vectors.values, vectors.starts, seed) + lengths for seed in SEEDS)
+        first, second = (words + lengths for words in hash_vectors(vectors.values, vectors.starts, SEEDS))
         self._columns.append((first, second))
         self._known = None
 

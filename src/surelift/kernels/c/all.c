@@ -9,3 +9,4 @@
 #include "sorting.c"
 #include "sums.c"
 #include "texts.c"
+#include "vector_hashes.c"
