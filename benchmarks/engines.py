@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 import surelift as sl
@@ -89,6 +90,29 @@ def as_things_grow(path: Path, rounds: int) -> None:
         spent = timed(lambda: sl.compare(logs, "p0", grid=grid))
         base = base or spent
         show(f"{size} components", spent, base)
+    many_candidates()
+
+
+def many_candidates(rounds: int = 20_000) -> None:
+    """Two actions, and candidates that lean to one of them more or less, in memory as float32: 800 MB at most."""
+    rng = np.random.default_rng(0)
+    chance, lean = rng.uniform(0.3, 0.7, rounds).astype(np.float32), rng.random(rounds).astype(np.float32)
+    first = rng.random(rounds) < chance
+    columns = {"r": (rng.random(rounds) < np.where(first, 0.4, 0.2)).astype(np.float32)}
+    columns["q"] = np.where(first, chance, 1 - chance)
+    for candidate in range(10_000):
+        tilted = chance + np.float32(rng.uniform(-0.2, 0.2)) * lean
+        columns[f"p{candidate}"] = np.where(first, tilted, 1 - tilted)
+    logs, base = sl.Logs(pa.table(columns), **FLAGS), 0.0
+    names = [name for name in columns if name not in FLAGS.values()]
+    sl.select(logs, names[:10])
+    print(f"select, {rounds:,} rounds, processor time per candidate, ratio to the first line")
+    for count in (10, 100, 1_000, 10_000):
+        start = time.process_time()
+        sl.select(logs, names[:count])
+        spent = (time.process_time() - start) / count
+        base = base or spent
+        print(f"  {f'{count:,} candidates':44} {1e3 * spent:7.2f} ms {spent / base:5.1f}x", flush=True)
 
 
 def main(millions: str = "10") -> None:
