@@ -26,10 +26,7 @@ MANY_PARAMETERS = {
     "learning/learner.py:PolicyLearner.fit",
 }
 # Compiled loops, written as they would be in C.
-KERNELS = {
-    "statistics/kernels.py", "statistics/batch_kernel.py",
-    "learning/policies/quadrature_kernel.py",
-}  # fmt: skip
+KERNELS = {"statistics/kernels.py", "statistics/batch_kernel.py"}
 
 
 def imported_modules(path: Path) -> set[str]:
