@@ -23,10 +23,6 @@ MANY_PARAMETERS = {
     "learning/learner.py:PolicyLearner.__init__",
     "learning/learner.py:PolicyLearner.fit",
 }
-# Compiled loops, written as they would be in C.
-KERNELS = {
-    "learning/policies/quadrature_kernel.py",
-}  # fmt: skip
 
 
 def imported_modules(path: Path) -> set[str]:
@@ -123,8 +119,6 @@ def test_most_files_are_one_or_two_screens_and_the_whole_stays_small() -> None:
 
 @pytest.mark.parametrize("path", [path for path in FILES if path.parent.name != "cli"], ids=place)
 def test_functions_have_few_parameters(path: Path) -> None:
-    if place(path) in KERNELS:
-        return
     many = {name for name, count in parameters(path) if count > MOST_PARAMETERS}
     assert {f"{place(path)}:{name}" for name in many} <= MANY_PARAMETERS
 
@@ -133,7 +127,6 @@ def test_the_test_of_parameters_can_fail(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.py"
     wrong.write_text("class A:\n    def f(self, a, /, b, *args, c=1, **rest):\n        def g(x): ...\n")
     assert dict(parameters(wrong)) == {"A.f": 3, "A.f.g": 1}
-    assert all((SOURCE / kernel).is_file() for kernel in KERNELS)
 
 
 def test_public_names() -> None:

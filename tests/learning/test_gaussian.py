@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr, ndtr
 
 from surelift.arrays import FloatArray
+from surelift.kernels.quadrature import Quadrature
 from surelift.learning.policies import modules, quadrature
 from surelift.learning.policies.quadrature import EXACT, TRAINING
 from surelift.learning.policies.rules import GaussianRule
@@ -50,7 +51,7 @@ def test_equal_scores_are_equally_likely() -> None:
 
 
 @pytest.mark.parametrize("rule", [EXACT, TRAINING], ids=["exact", "training"])
-def test_gradients_equal_finite_differences(rule: quadrature.Quadrature) -> None:
+def test_gradients_equal_finite_differences(rule: Quadrature) -> None:
     rng = np.random.default_rng(1)
     scores, worth, action = 2.0 * rng.normal(size=(6, 7)), rng.random((6, 7)), rng.integers(0, 7, 6)
     rows, close = np.arange(6), 1e-8 if rule is EXACT else 1e-5

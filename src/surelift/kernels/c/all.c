@@ -4,6 +4,7 @@
 #include "control.c"
 #include "log_products.c"
 #include "log_sums.c"
+#include "quadrature.c"
 #include "redraws.c"
 #include "resamples.c"
 #include "sorting.c"

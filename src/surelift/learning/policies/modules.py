@@ -15,9 +15,10 @@ import torch
 from torch import Tensor, nn
 
 from surelift.errors import UsageError
+from surelift.kernels.quadrature import Quadrature
 from surelift.learning.policies import quadrature
 from surelift.learning.policies.items import ItemSoftmax, SampledSoftmax
-from surelift.learning.policies.quadrature import TRAINING, Quadrature
+from surelift.learning.policies.quadrature import TRAINING
 from surelift.learning.policies.rules import ItemRule, ModuleRule, Rule, SoftmaxRule
 from surelift.learning.tensors import like
 

@@ -1,0 +1,140 @@
+"""The probabilities of a Gaussian argmax and their gradients, by the trapezoid rule on a table of log Phi.
+
+For standardised scores d, the probability of action a is the sum of m(z_a) exp(sum_b log Phi(z_b)) over evenly spaced
+nodes t, with z = t - d and m = phi/Phi. Between the entries of the table, a Taylor step of fourth order is taken.
+"""
+
+import ctypes
+import math
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from surelift.arrays import FloatArray, IntArray
+from surelift.kernels.library import compiled
+
+_AT_ONCE = 1 << 15
+
+
+class Quadrature(NamedTuple):
+    """Evenly spaced nodes, at most 256, around the largest score, and a table of log Phi at phases between them."""
+
+    first: float
+    last: float
+    nodes: int
+    phases: int
+    farthest: float  # actions this far below the best have no effect, to the precision of the quadrature
+    least: float  # densities with a logarithm below this are taken as 0
+    smallest: float  # smaller entries of the table are set to 0, so that products never become subnormal
+    single: bool = False  # whether to compute in single precision
+
+    @property
+    def real(self) -> Any:
+        return np.float32 if self.single else np.float64
+
+    @property
+    def step(self) -> float:
+        return (self.last - self.first) / (self.nodes - 1)
+
+
+class _Rule(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_double) for name in ("first", "step", "farthest", "least")),
+        *((name, ctypes.c_int64) for name in ("nodes", "phases", "entries")),
+    )
+
+
+@cache
+def _table(rule: Quadrature) -> FloatArray:
+    """(phases, 5, entries): log Phi and the coefficients of its Taylor step, at every phase between the nodes."""
+    entries = rule.nodes + math.ceil(rule.farthest / rule.step) + 2
+    z = rule.first + (np.arange(entries)[None, :] + np.arange(rule.phases)[:, None] / rule.phases) * rule.step
+    f = log_ndtr(z)
+    ratio = np.exp(-0.5 * z * z - f) / math.sqrt(2.0 * math.pi)
+    second = -ratio * (z + ratio)
+    third = -second * (z + ratio) - ratio * (1.0 + second)
+    fourth = -third * (z + 2.0 * ratio) - 2.0 * second * (1.0 + second)
+    table = np.stack([f, ratio, second / 2.0, third / 6.0, fourth / 24.0], axis=1)
+    table[np.abs(table) < rule.smallest] = 0.0
+    return table.astype(rule.real)
+
+
+def all_probabilities(scores: FloatArray, rule: Quadrature) -> FloatArray:
+    """The probability of every action of every row, (rows, actions)."""
+    out = np.empty(scores.shape, rule.real)
+    if not _by_library("all_probabilities", scores, (), rule, out):
+        for rows, nodes in _parts(scores, rule):
+            out[rows] = np.einsum("rs,ras->ra", nodes.density, nodes.ratio)
+    return out
+
+
+def all_slopes(scores: FloatArray, worth: FloatArray, rule: Quadrature) -> FloatArray:
+    """The gradient of sum_a worth_a p_a with respect to the scores, for every row."""
+    out = np.empty(scores.shape, rule.real)
+    worth = np.ascontiguousarray(worth, dtype=rule.real)
+    if not _by_library("all_slopes", scores, (worth,), rule, out):
+        for rows, nodes in _parts(scores, rule):
+            own = worth[rows, :, None]
+            mixed = (own * nodes.ratio).sum(axis=1, keepdims=True)
+            out[rows] = np.einsum("rs,ras->ra", nodes.density, nodes.ratio * (own * (nodes.z + nodes.ratio) - mixed))
+    return out
+
+
+def logged_probability(scores: FloatArray, action: IntArray, rule: Quadrature) -> tuple[FloatArray, FloatArray]:
+    """The probability of one action per row and its gradient with respect to the scores, in one pass."""
+    probability, out = np.empty(len(scores), rule.real), np.empty(scores.shape, rule.real)
+    action = np.ascontiguousarray(action, dtype=np.int64)
+    if not _by_library("logged_probability", scores, (action,), rule, probability, out):
+        for rows, nodes in _parts(scores, rule):
+            each = np.arange(len(nodes.density))
+            density = nodes.density * nodes.ratio[each, action[rows]]
+            probability[rows] = density.sum(axis=1)
+            out[rows] = -np.einsum("rs,ras->ra", density, nodes.ratio)
+            out[rows][each, action[rows]] = (density * nodes.z[each, action[rows]]).sum(axis=1)
+    return probability, out
+
+
+def _by_library(name: str, scores: FloatArray, others: tuple[Any, ...], rule: Quadrature, *outs: FloatArray) -> bool:
+    library, table = compiled(), _table(rule)
+    if library is None:
+        return False
+    settings = _Rule(rule.first, rule.step, rule.farthest, rule.least, rule.nodes, rule.phases, table.shape[2])
+    library.call(
+        f"{name}_{32 if rule.single else 64}", np.ascontiguousarray(scores, dtype=np.float64),
+        *others, *scores.shape, settings, table, *outs,
+    )  # fmt: skip
+    return True
+
+
+class _Nodes(NamedTuple):
+    """The nodes of some rows: exp(sum_b log Phi(z_b)) times the step, (rows, nodes); z and m(z), (rows, actions, nodes)."""
+
+    density: FloatArray
+    z: FloatArray
+    ratio: FloatArray
+
+
+def _parts(scores: FloatArray, rule: Quadrature) -> Iterator[tuple[slice, _Nodes]]:
+    at_once = max(1, _AT_ONCE // (scores.shape[1] * rule.nodes))
+    for start in range(0, len(scores), at_once):
+        rows = slice(start, start + at_once)
+        yield rows, _nodes(scores[rows].astype(np.float64), rule)
+
+
+def _nodes(scores: FloatArray, rule: Quadrature) -> _Nodes:
+    gap = scores.max(axis=1, keepdims=True) - scores
+    near = (gap < rule.farthest)[:, :, None]
+    fine = np.where(gap < rule.farthest, gap, 0.0) * (rule.phases / rule.step)
+    nearest = (fine + 0.5).astype(np.int64)
+    t = ((fine - nearest) * (rule.step / rule.phases)).astype(rule.real)[:, :, None]
+    windows = np.lib.stride_tricks.sliding_window_view(_table(rule), rule.nodes, axis=2)
+    f, f1, f2, f3, f4 = (windows[:, k][nearest % rule.phases, nearest // rule.phases] for k in range(5))
+    logarithms = np.where(near, f + t * (f1 + t * (f2 + t * (f3 + t * f4))), 0.0).sum(axis=1, dtype=rule.real)
+    least = rule.real(rule.least)
+    density = np.where(logarithms > least, np.exp(np.maximum(logarithms, least)) * rule.real(rule.step), 0.0)
+    ratio = np.where(near, f1 + 2 * t * f2 + 3 * t * t * f3 + 4 * t * t * t * f4, 0.0)
+    z = (rule.first + gap).astype(rule.real)[:, :, None] + np.arange(rule.nodes) * rule.real(rule.step)
+    return _Nodes(density, z.astype(rule.real), ratio)
