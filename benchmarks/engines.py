@@ -7,7 +7,7 @@ embedded engine alone, as rounds, candidates and components grow: python benchma
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,11 @@ def timed(work: Callable[[], Any]) -> float:
 
 
 def show(name: str, spent: float, base: float) -> None:
-    print(f"  {name:44} {spent:7.2f} s  {spent / base:6.1f}x", flush=True)
+    print(f"  {name:48} {spent:7.2f} s  {spent / base:6.1f}x", flush=True)
+
+
+def _count_rows(batches: Iterator[Any]) -> Iterator[Any]:
+    yield pa.record_batch({"rows": pa.array([sum(batch.num_rows for batch in batches)], pa.int64())})
 
 
 def against_stream(path: Path, rounds: int) -> float:
@@ -56,6 +60,9 @@ def against_stream(path: Path, rounds: int) -> float:
     if java() is not None:
         with spark_session() as spark:
             frame = spark.read.parquet(str(path))
+            columns = frame.select("r", "q", "p0")
+            received = timed(lambda: columns.mapInArrow(_count_rows, "rows long").collect())
+            show("Spark, two workers, batches received and dropped", received, base)
             show("Spark, two workers", timed(lambda: sl.compare(sl.Logs(frame, **FLAGS), "p0")), base)
     if postgres_binaries() is not None:
         with postgres_server() as server:

@@ -1,8 +1,8 @@
 """How long does a command take in a fresh process, compared with one that does nothing?
 
 Every figure is the median of several processes. They run as installed here, and with the bytecode that pip writes when it
-installs and other installers may not; what is compiled at run time is never kept from one process to the next:
-python -m benchmarks.start [processes] [million rounds]
+installs and other installers may not:
+python benchmarks/start.py [processes] [million rounds]
 """
 
 import os
@@ -14,27 +14,28 @@ import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from benchmarks.end_to_end import generate
 
 import surelift as sl
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from benchmarks.end_to_end import generate
 
 COMPARE = ("-m", "surelift", "compare")
 
 
 def seconds(arguments: tuple[str, ...], bytecode: Path | None) -> tuple[float, float]:
     """CPU and wall seconds of one process; bytecode is kept in a folder, or as it is here."""
-    with tempfile.TemporaryDirectory() as empty:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": empty}
-        if bytecode is not None:
-            environment |= {"PYTHONPYCACHEPREFIX": str(bytecode), "PYTHONDONTWRITEBYTECODE": ""}
-        started = time.perf_counter()
-        command, nowhere = [sys.executable, *arguments], subprocess.DEVNULL
-        process = subprocess.Popen(command, env=environment, stdout=nowhere, stderr=nowhere)
-        _, status, used = os.wait4(process.pid, 0)
-        wall = time.perf_counter() - started
-        process.returncode = os.waitstatus_to_exitcode(status)
-        assert process.returncode in (0, 3), f"{' '.join(arguments)} failed"
-        return used.ru_utime + used.ru_stime, wall
+    environment = dict(os.environ)
+    if bytecode is not None:
+        environment |= {"PYTHONPYCACHEPREFIX": str(bytecode), "PYTHONDONTWRITEBYTECODE": ""}
+    started = time.perf_counter()
+    command, nowhere = [sys.executable, *arguments], subprocess.DEVNULL
+    process = subprocess.Popen(command, env=environment, stdout=nowhere, stderr=nowhere)
+    _, status, used = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - started
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode in (0, 3), f"{' '.join(arguments)} failed"
+    return used.ru_utime + used.ru_stime, wall
 
 
 def main(processes: str = "7", millions: str = "5") -> None:
