@@ -257,8 +257,8 @@ DELTA, LOGS = 0.1, 300
 
 def resampled(terms: FloatArray, first: int, draws: int) -> FloatArray:
     numbers = np.arange(first, first + len(terms), dtype=np.uint64)
-    totals: FloatArray = resample(terms, numbers, draws, Sorted.whole(len(terms)))[0]
-    return totals
+    [[totals]] = resample([terms], numbers, draws, Sorted.whole(len(terms)))
+    return np.asarray(totals)
 
 
 def many_sums(drawn: Simulated, method: str, *, shortfall: bool, **options: Any) -> list[TermSums]:

@@ -17,8 +17,8 @@ pytestmark = pytest.mark.usefixtures("instruction_set")
 
 
 def resampled(terms: FloatArray, numbers: Any, draws: int) -> FloatArray:
-    totals: FloatArray = resample(terms, numbers.astype(np.uint64), draws, Sorted.whole(len(terms)))[0]
-    return totals
+    [[totals]] = resample([terms], numbers.astype(np.uint64), draws, Sorted.whole(len(terms)))
+    return np.asarray(totals)
 
 
 @given(
@@ -30,15 +30,17 @@ def resampled(terms: FloatArray, numbers: Any, draws: int) -> FloatArray:
 def test_as_in_numpy(data: st.DataObject, terms: FloatArray, draws: int, first: int) -> None:
     groups = data.draw(sorted_groups(len(terms)))
     numbers = np.uint64(first) + np.arange(len(terms), dtype=np.uint64)
-    found, expected = (way(terms, numbers, draws, groups) for way in (resample, as_in_numpy))
-    assert found.shape == (len(groups), 2, draws)
-    assert (found[:, 1] == expected[:, 1]).all()
-    sizes = as_in_numpy(np.abs(terms), numbers, draws, groups)[:, 0]
-    assert (np.abs(found[:, 0] - expected[:, 0]) <= 4e-15 * sizes).all()
-
-
-def as_in_numpy(*arguments: Any) -> Any:
-    return by_numpy(resample, *arguments)
+    # One alone, and several, of which two share a pass.
+    several = [terms, np.roll(terms, 1), np.zeros(len(terms))][: data.draw(st.integers(1, 3))]
+    every_found, every_expected, every_size = (
+        resample(several, numbers, draws, groups),
+        by_numpy(resample, several, numbers, draws, groups),
+        by_numpy(resample, [np.abs(one) for one in several], numbers, draws, groups),
+    )
+    for found, expected, sizes in zip(every_found, every_expected, every_size, strict=True):
+        assert found.shape == (len(groups), 2, draws)
+        assert (found[:, 1] == expected[:, 1]).all()
+        assert (np.abs(found[:, 0] - expected[:, 0]) <= 4e-15 * sizes[:, 0]).all()
 
 
 def test_sums_are_exact() -> None:

@@ -1,6 +1,7 @@
 """Poisson resamples: for each, the sum of terms and the number of rounds, over the rows of each group."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,22 +16,28 @@ _EDGES = np.rint(2**32 * np.cumsum([math.exp(-1.0) / math.factorial(k) for k in 
 _AT_ONCE = 1 << 18
 
 
-def resample(terms: FloatArray, numbers: Words, draws: int, groups: Sorted) -> FloatArray:
-    """(groups, 2, draws): how often a round enters a resample follows from its number and that of the resample alone.
+def resample(terms: Sequence[FloatArray], numbers: Words, draws: int, groups: Sorted) -> list[FloatArray]:
+    """For each of several terms (groups, 2, draws): how often a round enters a resample follows from its number and that of
+    the resample alone.
 
-    >>> totals, rounds = resample(np.full(4, 0.5), np.arange(4, dtype=np.uint64), 5, Sorted.whole(4))[0]
+    >>> [[[totals, rounds]]] = resample([np.full(4, 0.5)], np.arange(4, dtype=np.uint64), 5, Sorted.whole(4))
     >>> rounds.tolist(), totals.tolist()
     ([2.0, 3.0, 9.0, 5.0, 3.0], [1.0, 1.5, 4.5, 2.5, 1.5])
     """
     library = compiled()
     if library is None:
-        return _reference(terms, numbers, draws, groups)
-    totals, lost = np.zeros((len(groups), 2, draws)), np.zeros((len(groups), draws))
-    library.call(
-        "resample", np.ascontiguousarray(terms), np.ascontiguousarray(numbers), groups.order, groups.edges, len(groups),
-        _EDGES, draws, totals, lost,
-    )  # fmt: skip
-    return totals
+        return [_reference(term, numbers, draws, groups) for term in terms]
+    found = list[FloatArray]()
+    # Two at a time: the copies of a round are the same for all.
+    for first in range(0, len(terms), 2):
+        pair = [np.ascontiguousarray(term) for term in terms[first : first + 2]]
+        totals, lost = np.zeros((len(groups), 3, draws)), np.zeros((len(groups), 2, draws))
+        library.call(
+            "resample", pair[0], pair[-1], np.ascontiguousarray(numbers), groups.order, groups.edges, len(groups),
+            _EDGES, draws, totals, lost,
+        )  # fmt: skip
+        found += [totals[:, [place, 2]] for place in range(len(pair))]
+    return found
 
 
 def _reference(terms: FloatArray, numbers: Words, draws: int, groups: Sorted) -> FloatArray:

@@ -1,8 +1,10 @@
 """From the rounds of one batch to their sums: every statistic of a plan, in every group of its key."""
 
+from typing import Any
+
 from surelift.logs.rounds import Rounds
 from surelift.statistics.groups import groups_of
-from surelift.statistics.plan import Plan
+from surelift.statistics.plan import Plan, Request
 from surelift.statistics.reading import Reading
 from surelift.statistics.sums import Sums
 
@@ -14,11 +16,13 @@ def accumulate(reading: Reading, plan: Plan) -> Sums:
     if not reading.fit:
         return unfit(rounds, plan)
     readings = {outcome: reading.judged_by(outcome) for outcome in (None, *plan.outcomes)}
-    states = {}
-    for request in plan.requests:
-        of_key = groups[request.key]
-        found = request.statistic.of(readings[request.outcome], of_key)
-        states[request] = dict(zip(of_key.values, found, strict=True))
+    states: dict[Request, Any] = dict.fromkeys(plan.requests)
+    for requests in plan.shared:
+        first, of_key = requests[0], groups[requests[0].key]
+        statistics = [request.statistic for request in requests]
+        found = first.statistic.of_all(statistics, readings[first.outcome], of_key)
+        for request, of_request in zip(requests, found, strict=True):
+            states[request] = dict(zip(of_key.values, of_request, strict=True))
     return Sums(rows=rounds.size, states=states, fingerprint=rounds.hashes.fingerprint())
 
 

@@ -1,6 +1,6 @@
 """The plan: which statistics to add up over the rounds, and by what the rounds are split."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -129,6 +129,16 @@ class Plan:
     @property
     def outcomes(self) -> tuple[RewardColumn, ...]:
         return tuple(dict.fromkeys(request.outcome for request in self.requests if request.outcome is not None))
+
+    @property
+    def shared(self) -> Iterator[list[Request]]:
+        """The requests, those together whose statistics share their work, and each other alone."""
+        together = dict[Any, list[Request]]()
+        for request in self.requests:
+            kind = type(request.statistic)
+            same = (kind, request.key, request.outcome) if kind.shares_work else request
+            together.setdefault(same, []).append(request)
+        return iter(together.values())
 
     def needs(self, logs: Logs) -> Needs:
         """The columns it reads beside the log's own; raises if these logs cannot carry a policy or the model."""

@@ -22,12 +22,19 @@ class Statistic:
     """How people call it, for an engine that cannot add it up."""
     needs_order: ClassVar[bool] = False
     """Whether it needs the whole log in its order, in one process."""
+    shares_work: ClassVar[bool] = False
+    """Whether several of its kind are made sooner together."""
     state: ClassVar[type | None] = None
     """The dataclass of its states; None where they are arrays."""
 
     def of(self, reading: "Reading", groups: "Groups") -> Sequence[Any]:
         """The state of every group of a batch without faults."""
         raise NotImplementedError
+
+    @classmethod
+    def of_all(cls, statistics: "Sequence[Any]", reading: "Reading", groups: "Groups") -> list[Sequence[Any]]:
+        """Those of several statistics of one kind."""
+        return [statistic.of(reading, groups) for statistic in statistics]
 
     def encode(self, state: Any) -> Any:
         """A state as JSON keeps it, to the last bit."""
