@@ -10,13 +10,16 @@ from surelift.arrays import ArrowTable, BoolArray, IntArray
 from surelift.errors import LogsError
 
 ROWS_PER_BATCH = 1 << 16
-# Of plain columns, or of the widest column of vectors: 64 MB as float64, however many candidates are columns.
+# Of plain columns, or of the widest column of vectors: 64 MB as float64.
 NUMBERS_PER_BATCH = 1 << 23
+# With fewer rows, what a batch costs each candidate would outweigh its rows: 8 kB a column, from 8,192 columns on.
+LEAST_ROWS = 1 << 10
 
 
-def rows_per_batch(numbers: int, most: int = ROWS_PER_BATCH) -> int:
-    """How many rows make a batch, where each has so many numbers: many short rows, or a few long ones."""
-    return max(1, min(most, NUMBERS_PER_BATCH // max(numbers, 1)))
+def rows_per_batch(columns: int, widest: int = 1, most: int = ROWS_PER_BATCH) -> int:
+    """How many rows make a batch, where there are so many columns, and the widest has vectors of so many numbers."""
+    of_columns = max(LEAST_ROWS, NUMBERS_PER_BATCH // max(columns, 1))
+    return max(1, min(most, of_columns, NUMBERS_PER_BATCH // max(widest, 1)))
 
 
 @dataclass(frozen=True, slots=True)

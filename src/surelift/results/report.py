@@ -183,5 +183,5 @@ def _forecast_section(forecasts: Mapping[str, Forecast], selection: Selection) -
     items = tuple(f"{quoted(name)}: {forecast.sentence()}" for name, forecast in forecasts.items())
     certified = all(improvement.certified for improvement in selection.improvements.values())
     needless = "Every candidate is certified: no more rounds are needed."
-    reason = needless if certified else "There is no forecast for these logs."
+    reason = needless if certified else "There is no forecast for these logs, or for so many candidates."
     return Section(Forecast.title, (Paragraph(items=items) if items else Paragraph(reason),))

@@ -162,7 +162,7 @@ def _batch_size(data: Any, columns: Sequence[str]) -> int:
     """Long batches for a few plain columns, shorter ones for vectors or many columns."""
     schema = data.schema
     few = len(columns) <= 32 and not any(pa.types.is_nested(schema.field(name).type) for name in columns)
-    return rows_per_batch(len(columns), 2 * ROWS_PER_BATCH if few else ROWS_PER_BATCH)
+    return rows_per_batch(len(columns), most=2 * ROWS_PER_BATCH if few else ROWS_PER_BATCH)
 
 
 def _count(path: str) -> int:

@@ -39,7 +39,7 @@ class Arrays:
     def batches(self, needs: Needs) -> Iterator[Batch]:
         arrays = [self._columns[name] for name in needs.columns()]
         widest = max((a.shape[1] for a in arrays if isinstance(a, np.ndarray) and a.ndim == 2), default=1)
-        size = rows_per_batch(max(widest, len(arrays)))
+        size = rows_per_batch(len(arrays), widest)
         for start in range(0, self._rows, size):
             stop = start + size
             parts = {name: _to_arrow(name, self._columns[name][start:stop], start) for name in needs.columns()}
