@@ -27,6 +27,9 @@ typedef struct {
     double *pending;             /* (terms, BLOCK_ROOM) terms that wait for a whole block, or null */
 } Batch;
 
+/* Rounds that are looked at together for whether any was paid. */
+enum { AT_A_GLANCE = 32 };
+
 typedef struct {
     double total, squares;
 } Pair;
@@ -76,11 +79,19 @@ static Pair some_terms(const double *restrict factor, const double *restrict rew
     return (Pair){total, squares};
 }
 
+/* Where the reward is not zero, without a branch for each: a place is written down, and kept if so. */
 static int64_t find_paying(const double *restrict reward, int64_t count, int32_t *restrict places) {
     int64_t paying = 0;
-    for (int64_t i = 0; i < count; i++) {
-        places[paying] = (int32_t)i;
-        paying += reward[i] != 0.0;
+    for (int64_t start = 0; start < count; start += AT_A_GLANCE) {
+        const int64_t stop = fewer(start + AT_A_GLANCE, count);
+        double any = 0.0;
+#pragma omp simd reduction(+ : any)
+        for (int64_t i = start; i < stop; i++) any += reward[i];
+        if (any == 0.0) continue;
+        for (int64_t i = start; i < stop; i++) {
+            places[paying] = (int32_t)i;
+            paying += reward[i] != 0.0;
+        }
     }
     return paying;
 }
@@ -89,8 +100,8 @@ static int64_t find_paying(const double *restrict reward, int64_t count, int32_t
  * log(1 + smoothing offset), to what is about the reward: where most are such, they are only counted.
  */
 EXPORT(add_up_batch)(const Batch *b) {
-    double raw[BLOCK], propensity[BLOCK], probability[BLOCK], scaled[BLOCK], weight[BLOCK], excess[BLOCK], x[BLOCK_ROOM];
-    uint64_t low[BLOCK], high[BLOCK];
+    _Alignas(64) double raw[BLOCK], propensity[BLOCK], probability[BLOCK], scaled[BLOCK], weight[BLOCK], excess[BLOCK], x[BLOCK_ROOM];
+    _Alignas(64) uint64_t low[BLOCK], high[BLOCK];
     int32_t places[BLOCK + 1];
     int64_t filled[256] = {0};
     const bool plain = b->zero == 0.0 && b->divisor == 1.0;

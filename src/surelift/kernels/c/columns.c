@@ -16,7 +16,7 @@ EXPORT(read_numbers)(const void *source, int64_t kind, int64_t rows, double leas
  */
 EXPORT(hash_columns)(const void *const *columns, const void *const *others, int64_t count, int64_t rows, uint64_t *words,
                      uint64_t *totals) {
-    uint64_t low[BLOCK], high[BLOCK];
+    _Alignas(64) uint64_t low[BLOCK], high[BLOCK];
     for (int64_t start = 0; start < rows; start += BLOCK) {
         const int64_t part = fewer(BLOCK, rows - start);
         begin_hashes(low, high, part);

@@ -27,7 +27,7 @@ static Signs shifted(const double *values, const int32_t *order, int64_t rows, d
  */
 EXPORT(log_sums)(const double *values, double offset, double floor, const int32_t *order, const int64_t *edges,
                  int64_t groups, const double *smoothings, int64_t count, double *totals, double *lost) {
-    double block[BLOCK_ROOM], few[BLOCK_ROOM];
+    _Alignas(64) double block[BLOCK_ROOM], few[BLOCK_ROOM];
     double below = 0.0;
     for (int64_t g = 0; g < groups; g++) {
         double *total = totals + g * count, *missing = lost + g * count;

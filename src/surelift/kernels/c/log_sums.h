@@ -9,7 +9,7 @@
 #include "common.h"
 
 enum { AT_ONCE = 4, SPLIT = 16, WHOLE = 1 };
-static const double BIG = 1e300;
+static const double BIG = 1e300, LARGEST_LOGARITHM = 690.0;
 
 /* Of the rows x[j], x[j + width], ..., the sums e[0][j] of them, e[1][j] of products of two, up to all eight. */
 static void symmetric_sums(const double *restrict x, int64_t width, double (*restrict e)[STRIPE]) {
@@ -79,21 +79,25 @@ static int64_t folded(double *restrict u, int64_t count, int64_t most) {
     return count;
 }
 
+/* A number of at least 1 as a fraction in [0.5, 1) and a power of two, which is added to `powers`. */
+static inline double fraction_of(double number, int64_t *powers) {
+    int64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    *powers += (bits >> 52) - 1022;
+    bits = (bits & INT64_C(0x000FFFFFFFFFFFFF)) | INT64_C(0x3FE0000000000000);
+    memcpy(&number, &bits, sizeof bits);
+    return number;
+}
+
 /* The sum of log(1 + u_j), or infinity where a product has grown too large to be one. */
 static double logarithm(const double *u, int64_t count) {
     if (count == 1) return u[0] < BIG ? log1p(u[0]) : INFINITY;
+    /* A fraction is at least a half, so that 512 of them, the most there are, cannot underflow. */
     double product = 1.0;
     int64_t powers = 0;
     for (int64_t j = 0; j < count; j++) {
         if (!(u[j] < BIG)) return INFINITY;
-        int power;
-        product *= frexp(1.0 + u[j], &power);
-        powers += power;
-        /* A fraction is at least a half, so that this many of them cannot underflow. */
-        if (j % 512 == 511) {
-            product = frexp(product, &power);
-            powers += power;
-        }
+        product *= fraction_of(1.0 + u[j], &powers);
     }
     double total = (double)powers * LOG_2 + log(product);
     if (total > 8.0 * (double)count) return total;
@@ -117,17 +121,23 @@ static double directly(const double *x, int64_t count, double smoothing) {
 /* Add up to 4096 rows x >= 0 to the log sums of every smoothing. Has room for 127 rows more, which it fills with zeros. */
 static void add_block(double *restrict x, int64_t rows, const double *restrict smoothings, int64_t count,
                       double *restrict totals, double *restrict lost) {
-    double e[8][STRIPE], u[AT_ONCE][STRIPE];
+    _Alignas(64) double e[8][STRIPE], u[AT_ONCE][STRIPE];
     if (rows == 0) return;
     const int64_t width = ((rows + 7) / 8 + 15) / 16 * 16;
     memset(x + rows, 0, (size_t)(8 * width - rows) * sizeof(double));
     symmetric_sums(x, width, e);
+    double mean = 0.0;
+#pragma omp simd reduction(+ : mean)
+    for (int64_t j = 0; j < width; j++) mean += e[0][j];
+    mean /= (double)rows;
     /* Where products of all rows overflow they are split earlier: into sixteen, or each eight alone. */
     int64_t most = WHOLE;
     for (int64_t k = 0; k < count; k += AT_ONCE) {
         const int64_t used = fewer(AT_ONCE, count - k);
         double s[AT_ONCE], sums[AT_ONCE];
         for (int64_t a = 0; a < AT_ONCE; a++) s[a] = smoothings[k + fewer(a, used - 1)];
+        /* A sum of logarithms is at most that of their mean, which tells beforehand. */
+        if (most == WHOLE && (double)rows * log1p(s[used - 1] * mean) > LARGEST_LOGARITHM) most = SPLIT;
         for (;;) {
             bool fits = true;
             int64_t left = width;
