@@ -1,7 +1,8 @@
 """Log sums: for every component of a bound, the sum of log(1 + smoothing (term + offset))."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby
 from typing import Any, ClassVar
 
@@ -54,7 +55,7 @@ class LogSums(Statistic):
             self, reading, reading.terms(self.candidate, self.quantity), Units.of(reading.rounds), groups.units
         )
         totals = np.zeros((len(groups), len(self.components)))
-        for (control, offset), columns in self._alike().items():
+        for (control, offset), columns in _alike(self).items():
             values = batch.values if control is None else batch.values + control.adjustment(reading.weights)
             smoothings = np.array([self.components[column].smoothing for column in columns])
             totals[:, columns] = batch.log_sums(values, smoothings, offset)
@@ -63,13 +64,15 @@ class LogSums(Statistic):
             totals[:, capped] = batch.capped([self.components[column] for column in capped])
         return list(totals)
 
-    def _alike(self) -> dict[tuple[MaxWeightControl | None, float], list[int]]:
-        """The components of one control and one offset differ in their smoothing alone."""
-        columns = dict[tuple[MaxWeightControl | None, float], list[int]]()
-        for column, part in enumerate(self.components):
-            if not isinstance(part.control, WeightControl):
-                columns.setdefault((part.control, part.offset), []).append(column)
-        return columns
+
+@lru_cache(maxsize=1024)
+def _alike(term: LogSums) -> Mapping[tuple[MaxWeightControl | None, float], list[int]]:
+    """The components of one control and one offset, which differ in their smoothing alone."""
+    columns = dict[tuple[MaxWeightControl | None, float], list[int]]()
+    for column, part in enumerate(term.components):
+        if not isinstance(part.control, WeightControl):
+            columns.setdefault((part.control, part.offset), []).append(column)
+    return columns
 
 
 @dataclass(frozen=True, slots=True)
