@@ -107,7 +107,7 @@ def test_every_container_gives_the_same_result(container: str, table: Any, tmp_p
 def test_small_and_large_parquet_files_give_the_same(
     largest: int, table: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("surelift.logs.sources.files.SMALL_FILE", largest)
+    monkeypatch.setattr("surelift.logs.sources.parquet.SMALL_FILE", largest)
     vectors = pa.array(np.column_stack([table[f"n{i}"] for i in range(3)]).tolist())
     path = tmp_path / "logs.parquet"
     pq.write_table(table.append_column("list", vectors), path, row_group_size=10_000)

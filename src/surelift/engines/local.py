@@ -35,7 +35,7 @@ def _hold_on_to_memory() -> None:
     """The C library of Linux gives arrays back to the system as they are freed, and to get them again takes as long as the
     sums; once a block of this size was freed, it keeps up to twice as much.
     """
-    np.empty(31 << 20, dtype=np.uint8)
+    np.empty(16 << 20, dtype=np.uint8)
 
 
 def first_reading(logs: Logs, plan: Plan) -> Reading | None:

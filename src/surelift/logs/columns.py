@@ -54,16 +54,27 @@ def is_list(column: ArrowColumn) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
+def as_array(column: ArrowColumn) -> npt.NDArray[Any]:
+    """Whole numbers, floats or truth values without a null. Not to_numpy(), at which Arrow imports pandas if it can."""
+    if pa.types.is_boolean(column.type):
+        return np.from_dlpack(column.cast(pa.uint8())).view(np.bool_)
+    return np.from_dlpack(column)
+
+
+def is_null(column: ArrowColumn) -> BoolArray:
+    return as_array(column.is_null()) if column.null_count else np.zeros(len(column), dtype=np.bool_)
+
+
 def is_absent(column: ArrowColumn) -> BoolArray:
     """Null or an empty string. The text "none" may be a label."""
-    null: BoolArray = np.asarray(column.is_null())
-    return null | np.asarray(pc.fill_null(pc.equal(column, ""), False)) if is_text(column) else null
+    null = is_null(column)
+    return null | as_array(pc.fill_null(pc.equal(column, ""), False)) if is_text(column) else null
 
 
 def to_numbers(column: ArrowColumn, *, as_text: bool) -> Numbers:
     """Convert numbers and booleans to float64, and text too if the format has no types (``as_text``)."""
     column = decode(column)
-    null = np.asarray(column.is_null()) if column.null_count else np.zeros(len(column), dtype=np.bool_)
+    null = is_null(column)
     kind = column.type
     if any(is_kind(kind) for is_kind in _NUMERIC):
         values = _as_float(column.cast(pa.uint8()) if pa.types.is_boolean(kind) else column)
@@ -84,7 +95,7 @@ def plain_numbers(column: ArrowColumn) -> npt.NDArray[Any] | None:
         return None
     if pa.types.is_boolean(kind) or pa.types.is_float16(kind):
         column = column.cast(pa.uint8() if pa.types.is_boolean(kind) else pa.float32())
-    return np.from_dlpack(column)
+    return as_array(column)
 
 
 def tolerance_of(column: npt.NDArray[Any]) -> float:
@@ -96,8 +107,7 @@ def _as_float(column: ArrowColumn) -> FloatArray:
         # Through text, which is parsed exactly: Arrow's own cast of decimals is sometimes off by one bit.
         column = column.cast(pa.string())
     elif not column.null_count and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        # Not to_numpy(), at which Arrow imports pandas where that is installed.
-        return np.ascontiguousarray(np.from_dlpack(column), dtype=np.float64)
+        return np.ascontiguousarray(as_array(column), dtype=np.float64)
     # safe=False: a whole number beyond 2^53 is rounded, as in every float column.
     values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return np.ascontiguousarray(values, dtype=np.float64)
@@ -115,8 +125,8 @@ def _parse(column: ArrowColumn) -> tuple[FloatArray, BoolArray, BoolArray]:
 def list_to_vectors(column: ArrowColumn) -> tuple[Vectors, BoolArray]:
     """The vectors of a list column, and which rounds have none; non-numeric entries become NaN."""
     column = decode(column)
-    lengths = np.asarray(pc.fill_null(pc.list_value_length(column), 0), dtype=np.int64)
-    missing = np.asarray(column.is_null()) | (lengths == 0)
+    lengths = as_array(pc.fill_null(pc.list_value_length(column), 0)).astype(np.int64)
+    missing = is_null(column) | (lengths == 0)
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     entries = to_numbers(pc.list_flatten(column), as_text=False)
     return Vectors(entries.values, starts, entries.tolerance), missing
@@ -159,7 +169,7 @@ def _whole_positions(values: FloatArray) -> IntArray:
 
 def _match(column: ArrowColumn, labels: Sequence[Any]) -> IntArray:
     positions = pc.index_in(column, value_set=pa.array(labels).cast(column.type))
-    return np.asarray(pc.fill_null(positions, NOWHERE), dtype=np.int64)
+    return as_array(pc.fill_null(positions, NOWHERE)).astype(np.int64)
 
 
 def _look_like_numbers(labels: Sequence[str]) -> bool:

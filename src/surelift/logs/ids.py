@@ -8,7 +8,7 @@ from surelift.arrays import ArrowColumn, BoolArray, IntArray
 from surelift.errors import UsageError
 from surelift.kernels.columns import scramble
 from surelift.kernels.texts import hash_texts
-from surelift.logs.columns import decode, is_text
+from surelift.logs.columns import as_array, decode, is_text
 
 _WHOLE = 2.0**53
 
@@ -21,9 +21,9 @@ def id_words(column: ArrowColumn) -> IntArray:
     if pa.types.is_null(column.type):
         return np.zeros(len(column), dtype=np.int64)
     if pa.types.is_integer(column.type) or pa.types.is_boolean(column.type):
-        return np.asarray(column.cast(pa.int64(), safe=False).fill_null(0))
+        return as_array(column.cast(pa.int64(), safe=False).fill_null(0))
     if pa.types.is_floating(column.type):
-        values = np.asarray(column.cast(pa.float64()).fill_null(0.0))
+        values = as_array(column.cast(pa.float64()).fill_null(0.0))
         whole = (values == np.floor(values)) & (np.abs(values) < _WHOLE)
         bits = scramble(np.ascontiguousarray(values).view(np.uint64)).view(np.int64)
         return np.where(whole, np.where(whole, values, 0.0).astype(np.int64), bits)

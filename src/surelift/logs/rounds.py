@@ -18,6 +18,7 @@ from surelift.logs.clusters import Clusters
 from surelift.logs.columns import (
     NOWHERE,
     Numbers,
+    as_array,
     decode,
     find_positions,
     is_absent,
@@ -194,6 +195,8 @@ class Rounds:
         if is_text(column):
             numbers = self.plain_numbers(self.declaration.time)
             return numbers.values if not numbers.not_numeric.any() else np.asarray(column.to_pylist(), dtype=np.str_)
+        if pa.types.is_timestamp(column.type) and not column.null_count:
+            return as_array(column.cast(pa.int64())).view(f"datetime64[{column.type.unit}]")
         return np.asarray(column.to_numpy(zero_copy_only=False))
 
     def handed_on(self, columns: Sequence[str]) -> pa.Table:
@@ -268,7 +271,7 @@ class Rounds:
         column = decode(self.table[declared.cluster])
         missing = is_absent(column)
         if pa.types.is_floating(column.type):
-            missing = missing | np.isnan(column.to_numpy(zero_copy_only=False).astype(np.float64))
+            missing = missing | np.isnan(as_array(column.cast(pa.float64()).fill_null(0.0)))
         self.refuse(subject, faults.NULL, missing, None)
         if batch.again is not None:
             self.refuse(subject, faults.CLUSTER_AGAIN, batch.again, column)

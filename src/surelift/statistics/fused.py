@@ -170,18 +170,19 @@ class Fused:
     plan: Plan
     simple: SimplePlan
     library: Library
-    _names: list[str] = field(init=False)
+    _names: dict[str, int] = field(init=False)
+    """Of the candidates, with their places."""
     _columns: list[str] = field(init=False)
     _terms: BatchTerms = field(init=False)
     _constants: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
         terms, policies = self.simple.terms, self.simple.policies
-        self._names = sorted(policies)
+        self._names = {name: place for place, name in enumerate(sorted(policies))}
         declared = self.logs.declaration
         self._columns = [declared.outcome, str(declared.propensity), *(policies[name].column for name in self._names)]
         counts = [len(term.components) for term in terms]
-        candidates = [self._names.index(term.candidate) for term in terms]
+        candidates = [self._names[term.candidate] for term in terms]
         offsets = np.array([term.offset for term in terms], dtype=np.float64)
         smoothings = np.array([part.smoothing for term in terms for part in term.components], dtype=np.float64)
         # What a term of zero adds: log(1 + smoothing offset).
@@ -229,7 +230,7 @@ class Fused:
             if isinstance(statistic, MomentSums):
                 return partial.moments[self.simple.place(statistic)]
             if isinstance(statistic, PolicyWeights):
-                total, squares, largest = partial.weights[self._names.index(statistic.candidate)].tolist()
+                total, squares, largest = partial.weights[self._names[statistic.candidate]].tolist()
                 return WeightSums(total, squares, largest, None)
             if isinstance(statistic, ProductionTotals):
                 return ProductionSums(partial.rewards, partial.smallest_propensity)

@@ -11,7 +11,7 @@ from surelift.arrays import ArrowColumn, IntArray, pc
 from surelift.errors import UsageError
 from surelift.kernels.sorting import distinct, random_blocks
 from surelift.logs import faults
-from surelift.logs.columns import decode, is_text
+from surelift.logs.columns import as_array, decode, is_text
 from surelift.logs.rounds import Rounds
 
 NOWHERE = -1
@@ -100,7 +100,7 @@ class Day(Split):
         else:
             return nowhere, []
         encoded = days.dictionary_encode()
-        codes = np.asarray(pc.fill_null(encoded.indices, NOWHERE)).astype(np.int64)
+        codes = as_array(pc.fill_null(encoded.indices, NOWHERE)).astype(np.int64)
         return codes, [str(day) for day in encoded.dictionary.to_pylist()]
 
 
@@ -170,17 +170,17 @@ def _dictionary(column: ArrowColumn) -> tuple[list[str | None], IntArray]:
     values = whole.dictionary.to_pylist()
     texts = [None if value is None or value == "" or value != value else str(value) for value in values]
     indices = whole.indices if whole.indices.null_count == 0 else whole.indices.fill_null(-1)
-    return texts, np.asarray(indices)
+    return texts, as_array(indices)
 
 
 def _days(column: ArrowColumn) -> tuple[IntArray, list[str]]:
     """Days since the first of them, of timestamps and dates."""
-    null = np.asarray(column.is_null()) if column.null_count else None
+    null = as_array(column.is_null()) if column.null_count else None
     if pa.types.is_date(column.type):
-        days = np.asarray(column.cast(pa.int32()).fill_null(0)).astype(np.int64)
+        days = as_array(column.cast(pa.int32()).fill_null(0)).astype(np.int64)
     else:
         per_day = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}[column.type.unit]
-        days = np.asarray(column.cast(pa.int64()).fill_null(0)) // per_day
+        days = as_array(column.cast(pa.int64()).fill_null(0)) // per_day
     if null is not None:
         days[null] = days[~null][0] if not null.all() else 0
     present, codes = distinct(days)

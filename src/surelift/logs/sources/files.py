@@ -11,14 +11,13 @@ import pyarrow as pa
 
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs, rows_per_batch
+from surelift.logs.sources.parquet import ParquetFile
 
 FORMATS = {
     ".parquet": "parquet", ".pq": "parquet",
     ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc",
     ".csv": "csv", ".tsv": "csv", ".csv.gz": "csv", ".tsv.gz": "csv",
 }  # fmt: skip
-# Up to this size a Parquet file is decoded sooner than pyarrow.dataset, which decodes in more threads, is imported.
-SMALL_FILE = 1 << 26
 
 
 class Files:
@@ -74,35 +73,13 @@ class Files:
                 _check_lines(path, start - place_start)
 
 
-class _ParquetFile:
-    """A small Parquet file."""
-
-    def __init__(self, path: str, coded: frozenset[str]) -> None:
-        import pyarrow.parquet as pq
-
-        self._file = pq.ParquetFile(path, pre_buffer=False)
-        if coded := coded & set(self._file.schema_arrow.names):
-            self._file = pq.ParquetFile(path, pre_buffer=False, read_dictionary=list(coded))
-        self.schema = self._file.schema_arrow
-        if len(set(self.schema.names)) < len(self.schema.names):
-            raise pa.ArrowInvalid("two of its columns have the same name")
-
-    def count(self) -> int:
-        return int(self._file.metadata.num_rows)
-
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
-        return iter(self._file.iter_batches(size, columns=list(columns)))
-
-
 class _Dataset:
-    """A file of any size and format."""
+    """A CSV or Arrow file."""
 
-    def __init__(self, path: str, as_text: frozenset[str], coded: frozenset[str]) -> None:
+    def __init__(self, path: str, as_text: frozenset[str]) -> None:
         import pyarrow.dataset as ds
 
         kind: Any = _format(path)
-        # pre_buffer=False: otherwise Arrow holds whole row groups of all columns, ten times the memory.
-        self._options = ds.ParquetFragmentScanOptions(pre_buffer=False) if kind == "parquet" else None
         if kind == "csv":
             from pyarrow import csv
 
@@ -112,8 +89,6 @@ class _Dataset:
                 parse_options=csv.ParseOptions(delimiter="\t" if _extension(path).startswith(".tsv") else ","),
                 convert_options=csv.ConvertOptions(column_types={name: pa.string() for name in as_text}),
             )
-        elif kind == "parquet":
-            kind = ds.ParquetFileFormat(dictionary_columns=coded)
         self._data = ds.dataset(path, format=kind)
         self.schema = self._data.schema
 
@@ -121,21 +96,19 @@ class _Dataset:
         return int(self._data.count_rows())
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
-        options = {"batch_readahead": 4, "fragment_scan_options": self._options}
-        return iter(self._data.scanner(list(columns), batch_size=size, **options).to_batches())
+        return iter(self._data.scanner(list(columns), batch_size=size, batch_readahead=4).to_batches())
 
 
 def _open(
     path: str, *, as_text: frozenset[str] = frozenset(), coded: frozenset[str] = frozenset()
-) -> _ParquetFile | _Dataset:
+) -> ParquetFile | _Dataset:
     try:
-        small = _format(path) == "parquet" and os.path.getsize(path) <= SMALL_FILE
-        return _ParquetFile(path, coded) if small else _Dataset(path, as_text, coded)
+        return ParquetFile(path, coded) if _format(path) == "parquet" else _Dataset(path, as_text)
     except (pa.ArrowException, OSError) as error:
         raise _read_error(path, error) from error
 
 
-def _scan(path: str, data: _ParquetFile | _Dataset, columns: Sequence[str]) -> Iterator[Any]:
+def _scan(path: str, data: ParquetFile | _Dataset, columns: Sequence[str]) -> Iterator[Any]:
     try:
         for batch in data.batches(columns, _batch_size(data, columns)):
             if batch.num_rows:
@@ -162,7 +135,7 @@ def _batch_size(data: Any, columns: Sequence[str]) -> int:
     """Long batches for a few plain columns, shorter ones for vectors or many columns."""
     schema = data.schema
     few = len(columns) <= 32 and not any(pa.types.is_nested(schema.field(name).type) for name in columns)
-    return rows_per_batch(len(columns), most=2 * ROWS_PER_BATCH if few else ROWS_PER_BATCH)
+    return rows_per_batch(len(columns), most=4 * ROWS_PER_BATCH if few else ROWS_PER_BATCH)
 
 
 def _count(path: str) -> int:

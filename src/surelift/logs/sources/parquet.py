@@ -1,0 +1,93 @@
+"""Batches of a Parquet file, decoded ahead in several threads, in memory that a slow reader of them does not let grow."""
+
+import os
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from threading import Event, Semaphore
+from typing import Any
+
+import pyarrow as pa
+
+# Up to this size threads are not worth their start.
+SMALL_FILE = 1 << 24
+# Batches of one row group that wait for their reader.
+_WAITING = 2
+# Column chunks are read in parts of this size, not whole.
+_READ_AT_ONCE = 1 << 20
+
+
+class ParquetFile:
+    def __init__(self, path: str, coded: frozenset[str]) -> None:
+        self._path = path
+        self._file = self._opened(read_dictionary=None)
+        self.schema = self._file.schema_arrow
+        if len(set(self.schema.names)) < len(self.schema.names):
+            raise pa.ArrowInvalid("two of its columns have the same name")
+        self._coded = [name for name in self.schema.names if name in coded]
+
+    def _opened(self, **options: Any) -> Any:
+        from pyarrow.parquet import ParquetFile
+
+        # pre_buffer=False: otherwise Arrow holds whole row groups of all columns, ten times the memory.
+        return ParquetFile(self._path, pre_buffer=False, buffer_size=_READ_AT_ONCE, **options)
+
+    def count(self) -> int:
+        return int(self._file.metadata.num_rows)
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
+        options = {"columns": list(columns), "batch_size": size}
+        metadata, threads = self._file.metadata, os.cpu_count() or 1
+        groups = range(metadata.num_row_groups)
+        if os.path.getsize(self._path) <= SMALL_FILE or len(groups) < threads:
+            yield from self._opened(metadata=metadata, read_dictionary=self._coded).iter_batches(**options)
+            return
+
+        def decode(group: int, row_group: _RowGroup) -> None:
+            file = self._opened(metadata=metadata, read_dictionary=self._coded)
+            row_group.put_all(file.iter_batches(row_groups=[group], use_threads=False, **options))
+
+        with ThreadPoolExecutor(threads) as pool:
+            waiting, following = deque[_RowGroup](), iter(groups)
+            try:
+                while True:
+                    while len(waiting) < threads and (group := next(following, None)) is not None:
+                        waiting.append(_RowGroup())
+                        pool.submit(decode, group, waiting[-1])
+                    if not waiting:
+                        return
+                    yield from waiting[0].take_all()
+                    waiting.popleft()
+            finally:
+                for row_group in waiting:
+                    row_group.stop()
+
+
+class _RowGroup:
+    """Batches on their way from the thread that decodes them, a few at a time."""
+
+    def __init__(self) -> None:
+        self._queue, self._room, self._stopped = SimpleQueue[Any](), Semaphore(_WAITING), Event()
+
+    def put_all(self, batches: Iterator[Any]) -> None:
+        try:
+            for batch in batches:
+                self._room.acquire()
+                if self._stopped.is_set():
+                    return
+                self._queue.put(batch)
+            self._queue.put(None)
+        except Exception as error:
+            self._queue.put(error)
+
+    def take_all(self) -> Iterator[Any]:
+        while (batch := self._queue.get()) is not None:
+            if isinstance(batch, Exception):
+                raise batch
+            self._room.release()
+            yield batch
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._room.release()
