@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from surelift.errors import LogsError
-from surelift.logs.batch import Batch
+from surelift.logs.batch import ROWS_PER_BATCH, Batch
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.statistics.accumulate import accumulate
@@ -22,6 +22,8 @@ from surelift.statistics.sums import Sums
 Progress = Callable[[int], None]
 MOST_SEGMENTS = 1000
 WORTH_A_THREAD = 10_000
+# Of so many rows all that is worked out at once stays small; the fast path works in blocks and takes longer batches.
+MOST_ROWS = 2 * ROWS_PER_BATCH
 
 
 def collect(logs: Logs, plan: Plan, *, progress: Progress | None = None) -> Sums:
@@ -71,7 +73,8 @@ def _works(logs: Logs, plan: Plan) -> Iterator[tuple[int, Callable[[], Sums]]]:
     batches = logs.batches(plan.needs(logs))
     if plan.model is None:
         for batch in batches:
-            yield batch.table.num_rows, partial(_sums_of, logs, batch, plan)
+            for part in batch.cut(MOST_ROWS):
+                yield part.table.num_rows, partial(_sums_of, logs, part, plan)
         return
     predictor = plan.model.start(logs)
     for batch in batches:

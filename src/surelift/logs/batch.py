@@ -40,6 +40,12 @@ class Batch:
     part: int = 0
     """The number of the part it belongs to, where parts are read apart and each numbers its own rows."""
 
+    def cut(self, rows: int) -> "Iterator[Batch]":
+        """In pieces of so many rows; whole if it has clusters."""
+        size = max(self.table.num_rows, 1) if self.cluster_starts is not None else rows
+        for first in range(0, max(self.table.num_rows, 1), size):
+            yield replace(self, table=self.table.slice(first, size), start=self.start + first)
+
 
 @dataclass(frozen=True, slots=True)
 class Needs:

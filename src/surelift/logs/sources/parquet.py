@@ -13,9 +13,9 @@ import pyarrow as pa
 # Up to this size threads are not worth their start.
 SMALL_FILE = 1 << 24
 # Batches of one row group that wait for their reader.
-_WAITING = 2
+_WAITING = 4
 # Column chunks are read in parts of this size, not whole.
-_READ_AT_ONCE = 1 << 20
+_READ_AT_ONCE = 1 << 18
 
 
 class ParquetFile:
