@@ -11,15 +11,21 @@ from cyclopts.exceptions import CycloptsError
 from surelift.cli.commands import COMMANDS, HELP
 from surelift.cli.terminal import say
 from surelift.errors import SureliftError
-from surelift.kernels.library import loops_in_use
 from surelift.version import __version__
 
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
+
+def version_and_loops() -> str:
+    from surelift.kernels.library import loops_in_use
+
+    return f"surelift {__version__} (loops: {loops_in_use()})"
+
+
 app = App(
     name="surelift",
     help=HELP,
-    version=lambda: f"surelift {__version__} (loops: {loops_in_use()})",
+    version=version_and_loops,
     help_format="plaintext",
     suppress_keyboard_interrupt=False,
     default_parameter=Parameter(negative=(), negative_iterable=()),
