@@ -107,18 +107,14 @@ EXPORT(add_up_batch)(const Batch *b) {
     const bool plain = b->zero == 0.0 && b->divisor == 1.0;
     for (int64_t start = 0; start < b->rows; start += BLOCK) {
         const int64_t count = fewer(BLOCK, b->rows - start);
-        copy_numbers(b->columns[0], b->kinds[0], start, count, raw);
-        copy_numbers(b->columns[1], b->kinds[1], start, count, propensity);
-        if (count_outside(raw, count, b->least[0], b->most[0])) return false;
-        if (count_outside(propensity, count, b->least[1], b->most[1])) return false;
+        if (copy_numbers(b->columns[0], b->kinds[0], start, count, b->least[0], b->most[0], raw)) return false;
+        if (copy_numbers(b->columns[1], b->kinds[1], start, count, b->least[1], b->most[1], propensity)) return false;
         const double *reward = raw;
         if (!plain) {
             for (int64_t i = 0; i < count; i++) scaled[i] = (raw[i] - b->zero) / b->divisor;
             reward = scaled;
         }
-        begin_hashes(low, high, count);
-        mix_numbers(raw, low, high, count);
-        mix_numbers(propensity, low, high, count);
+        begin_hashes_with(raw, propensity, low, high, count);
         double earned = 0.0;
 #pragma omp simd reduction(+ : earned)
         for (int64_t i = 0; i < count; i++) earned += reward[i];
@@ -126,8 +122,8 @@ EXPORT(add_up_batch)(const Batch *b) {
         b->others[1] = smaller(b->others[1], smallest_of(propensity, count));
         const int64_t paying = find_paying(reward, count, places);
         for (int64_t c = 0; c < b->candidates; c++) {
-            copy_numbers(b->columns[2 + c], b->kinds[2 + c], start, count, probability);
-            if (count_outside(probability, count, b->least[2 + c], b->most[2 + c])) return false;
+            const int64_t k = 2 + c;
+            if (copy_numbers(b->columns[k], b->kinds[k], start, count, b->least[k], b->most[k], probability)) return false;
             mix_numbers(probability, low, high, count);
             const Pair sums = weigh(probability, propensity, b->alphas[c], count, weight, excess);
             double *of_weights = b->weights + 3 * c;

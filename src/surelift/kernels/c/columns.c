@@ -5,8 +5,7 @@ EXPORT(read_numbers)(const void *source, int64_t kind, int64_t rows, double leas
     int64_t outside = 0;
     for (int64_t start = 0; start < rows; start += BLOCK) {
         const int64_t count = fewer(BLOCK, rows - start);
-        copy_numbers(source, kind, start, count, target + start);
-        outside += count_outside(target + start, count, least, most);
+        outside += copy_numbers(source, kind, start, count, least, most, target + start);
     }
     return outside;
 }
