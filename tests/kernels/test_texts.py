@@ -26,6 +26,7 @@ def test_one_id_in_several_types() -> None:
     expected = [0, 5, -7]
     for column in (pa.array(expected, pa.int8()), pa.array(expected, pa.int64()), pa.array([0.0, 5.0, -7.0])):
         assert id_words(column).tolist() == expected
+    assert id_words(pa.array([2.0**60])).tolist() == id_words(pa.array([2**60])).tolist()
     halves = id_words(pa.array([0.5, 1.5, 2.0**60]))
     assert len({*halves.tolist(), *expected}) == 6
 

@@ -18,6 +18,7 @@ import pytest
 
 import surelift as sl
 from surelift.logs.batch import ROWS_PER_BATCH
+from surelift.logs.sources.parquet import ParquetFile
 
 ROWS = ROWS_PER_BATCH + 1_234
 
@@ -120,6 +121,34 @@ def test_small_and_large_parquet_files_give_the_same(
     pq.write_table(pa.Table.from_arrays([table["p"], table["p"]], names=["p", "p"]), path)
     with pytest.raises(sl.LogsError, match=r"logs.parquet cannot be read as parquet: .* name"):
         sl.Logs(path, reward="p", propensity="p")
+
+
+def test_a_file_that_goes_away_while_it_is_read_is_told(
+    table: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surelift.logs.sources.parquet.SMALL_FILE", 0)
+    path = tmp_path / "logs.parquet"
+    pq.write_table(table, path, row_group_size=100)
+    file = ParquetFile(str(path), frozenset())
+    batches = file.batches(["p"], 10)
+    next(batches)
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        list(batches)
+
+
+@pytest.mark.parametrize("nulls", [False, True])
+def test_segments_of_unsigned_codes(nulls: bool) -> None:
+    codes = pa.array([0, 1, None if nulls else 1] * 100, pa.uint32())
+    segments = pa.DictionaryArray.from_arrays(codes, pa.array(["a", "b"]))
+    logs = sl.Logs(
+        pa.table({"r": [1.0] * 300, "q": [0.5] * 300, "p": [0.5] * 300, "s": segments}), reward="r", propensity="q"
+    )
+    if nulls:
+        with pytest.raises(sl.LogsError, match="100 of 300 values have no segment"):
+            sl.compare(logs, "p", by="s")
+    else:
+        assert sl.compare(logs, "p", by="s")["b"].rounds == 200
 
 
 @pytest.mark.parametrize("container", ["parquet", "csv", "pandas", "dict of arrays", "folder"])

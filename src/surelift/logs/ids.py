@@ -10,7 +10,8 @@ from surelift.kernels.columns import scramble
 from surelift.kernels.texts import hash_texts
 from surelift.logs.columns import as_array, decode, is_text
 
-_WHOLE = 2.0**53
+# Whole numbers below it are the same as integers.
+_WHOLE = 2.0**63
 
 
 def id_words(column: ArrowColumn) -> IntArray:

@@ -169,7 +169,8 @@ def _dictionary(column: ArrowColumn) -> tuple[list[str | None], IntArray]:
         whole = decode(whole).dictionary_encode()
     values = whole.dictionary.to_pylist()
     texts = [None if value is None or value == "" or value != value else str(value) for value in values]
-    indices = whole.indices if whole.indices.null_count == 0 else whole.indices.fill_null(-1)
+    # Codes may be unsigned, which have no -1.
+    indices = whole.indices if whole.indices.null_count == 0 else whole.indices.cast(pa.int64()).fill_null(-1)
     return texts, as_array(indices)
 
 

@@ -44,9 +44,9 @@ class ParquetFile:
             yield from self._opened(metadata=metadata, read_dictionary=self._coded).iter_batches(**options)
             return
 
-        def decode(group: int, row_group: _RowGroup) -> None:
+        def decode(group: int) -> Iterator[Any]:
             file = self._opened(metadata=metadata, read_dictionary=self._coded)
-            row_group.put_all(file.iter_batches(row_groups=[group], use_threads=False, **options))
+            yield from file.iter_batches(row_groups=[group], use_threads=False, **options)
 
         with ThreadPoolExecutor(threads) as pool:
             waiting, following = deque[_RowGroup](), iter(groups)
@@ -54,7 +54,8 @@ class ParquetFile:
                 while True:
                     while len(waiting) < threads and (group := next(following, None)) is not None:
                         waiting.append(_RowGroup())
-                        pool.submit(decode, group, waiting[-1])
+                        # A generator: whatever goes wrong, also in opening the file, is told to the reader.
+                        pool.submit(waiting[-1].put_all, decode(group))
                     if not waiting:
                         return
                     yield from waiting[0].take_all()
