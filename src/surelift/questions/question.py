@@ -26,6 +26,7 @@ from surelift.results.provenance import Provenance
 from surelift.results.result import Result
 from surelift.results.segments import Segments
 from surelift.statistics.decided import Decided
+from surelift.statistics.memories import IdMemory
 from surelift.statistics.plan import Plan, Request, RewardColumn
 from surelift.statistics.splits import Key, KeyValue, Segment
 from surelift.statistics.sums import COUNT, Sums
@@ -154,7 +155,15 @@ class Question:
         requests = list(self._requests(counts))
         if any(map(trained_on, self.everyone.values())):
             requests.append(Request(DECIDED))
+        requests += map(Request, self._ids())
         return Plan(self.everyone, tuple(requests), self.method.model)
+
+    def _ids(self) -> Iterator[IdMemory]:
+        """What remembers the ids that may not come again, also where parts of the log are added up."""
+        if self.declaration.id is not None:
+            yield IdMemory(self.declaration.id, of_clusters=False)
+        if self.declaration.cluster is not None:
+            yield IdMemory(self.declaration.cluster, of_clusters=True)
 
     def _requests(self, counts: Mapping[KeyValue, int] | None) -> Iterator[Request]:
         if self.by is None:
@@ -182,6 +191,8 @@ class Question:
         if sums.rows == 0:
             raise LogsError(EMPTY)
         refuse_faults(sums.invalid, rows=sums.rows)
+        for memory in self._ids():
+            memory.refuse_again(sums.get(memory))
         for policy in self.everyone.values():
             if trained_on(policy) and sums.get(DECIDED) in trained_on(policy):
                 raise UsageError(LEARNED_FROM)
