@@ -19,7 +19,8 @@ from surelift.logs.faults import refuse_faults
 from surelift.logs.logs import Logs
 from surelift.policies import Policy
 from surelift.policies.policy import trained_on
-from surelift.policies.resolve import PRODUCTION, name_policies, one_policy, rebuild
+from surelift.policies.resolve import PRODUCTION, name_policies, one_policy
+from surelift.questions.fields import decoded, encoded
 from surelift.questions.method import Method, choose_method, method_from
 from surelift.questions.options import SAMPLED_SEGMENTS, check_segments
 from surelift.results.provenance import Provenance
@@ -243,7 +244,7 @@ class Question:
     def to_dict(self) -> dict[str, Any]:
         """The question as JSON keeps it, defaults included: what is stored must not change with them."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
-        stated = {name: _encoded(name, value) for name, value in values.items() if value is not None}
+        stated = {name: encoded(name, value) for name, value in values.items() if value is not None}
         return {"kind": self.kind, **stated}
 
     @classmethod
@@ -267,47 +268,9 @@ class Question:
         given = policies or {}
         if declaration is not None:
             stated["declaration"] = declaration
-        values = {name: _decoded(name, value, given) for name, value in stated.items()}
+        values = {name: decoded(name, value, given) for name, value in stated.items()}
         values["method"] = method_from(content["method"], control)
         return kind(**values)
-
-
-def _encoded(name: str, value: Any) -> Any:
-    if name in ("declaration", "method"):
-        return value.describe()
-    if name == "policies":
-        return {policy: form.describe() for policy, form in value.items()}
-    if name == "over":
-        return {value[0]: value[1].describe()}
-    if name == "by":
-        declared = {} if value.declared is None else {"segments": list(value.declared)}
-        return {"column": value.column, **declared}
-    if name == "known":
-        return sorted(value)
-    return [item.describe() for item in value] if name == "guardrails" else value
-
-
-def _decoded(name: str, value: Any, given: Mapping[str, Policy]) -> Any:
-    if name == "declaration":
-        return value if isinstance(value, Declaration) else Declaration.from_description(value)
-    if name == "policies":
-        return {policy: _rebuilt(policy, form, given) for policy, form in value.items()}
-    if name == "over":
-        ((policy, form),) = value.items()
-        return policy, _rebuilt(policy, form, given)
-    if name == "by":
-        return Segment(str(value["column"]), tuple(value["segments"]) if "segments" in value else None)
-    if name == "guardrails":
-        from surelift.results.gate import guardrail_from
-
-        return tuple(guardrail_from(item) for item in value)
-    if name == "known":
-        return frozenset(value)
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _rebuilt(name: str, form: Mapping[str, Any], given: Mapping[str, Policy]) -> Policy:
-    return given[name] if name in given else rebuild(name, form, kept_in="the file")
 
 
 def _kinds() -> dict[str, type[Question]]:
