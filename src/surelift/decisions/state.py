@@ -10,7 +10,7 @@ from surelift.errors import LogsError
 from surelift.saving import check_format, read_json, write_beside
 from surelift.version import __version__
 
-FORMAT, VERSION, WHAT = "surelift monitor", 2, "the state of a monitor"
+FORMAT, VERSION, WHAT = "surelift monitor", 3, "the state of a monitor"
 
 
 def write_state(path: str | Path, state: Mapping[str, Any]) -> None:
