@@ -122,8 +122,8 @@ class Monitor:
         """Count a batch, anything that ``Logs`` reads; False if its ``sequence`` number was counted before.
 
         A batch with a fault in it, or with rounds that were counted before, is refused as a whole: rounds are recognised by
-        their time or id, where declared, else by what they hold. Clusters must lie whole in a batch. Where the log was sampled, ``rounds_before_sampling`` says how many rounds
-        the batch had before.
+        their time or id, where declared, else by what they hold. Clusters must lie whole in a batch. Where the log was
+        sampled, ``rounds_before_sampling`` says how many rounds the batch had before.
         """
         if sequence is None and isinstance(batch, str | Path) and Path(batch).is_file():
             return self.update_from(batch, rounds_before_sampling=rounds_before_sampling, progress=progress)
