@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from surelift.arrays import as_numpy
 from surelift.errors import UsageError
 from surelift.logs.batch import Batch, Needs, Slice, Source
 from surelift.logs.clusters import whole_clusters
@@ -189,7 +190,7 @@ def _name_arrays(arrays: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
         if role in _NUMBERS and np.ndim(array) == 0:
             names[role] = array
         elif role == "contexts":
-            matrix = np.asarray(array)
+            matrix = as_numpy(array, "contexts")
             matrix = matrix[:, None] if matrix.ndim == 1 else matrix
             contexts = {f"x{i}": matrix[:, i] for i in range(matrix.shape[1])}
             names[role] = list(contexts)
