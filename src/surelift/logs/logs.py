@@ -36,7 +36,8 @@ class Logs:
 
     ``reward_range`` is the range a reward (or cost) can have, in its own units, known in advance; never the observed
     extremes. ``logging`` names production's full distribution, as a list column or one column per action; ``action`` is
-    then the position of the logged action, or its label declared in ``actions``.
+    then the position of the logged action, or its label declared in ``actions``. ``id`` names a column that tells rounds
+    apart: no id may come twice.
 
     With ``density=True`` actions are continuous: ``action`` is the number that was chosen, and ``propensity`` a column of
     its density, or one of ``surelift.densities``. ``embedding``, one of ``surelift.embeddings``, weights kinds of actions
@@ -56,6 +57,7 @@ class Logs:
         logging: Any = None,
         contexts: Any = None,
         time: Any = None,
+        id: Any = None,
         cluster: Any = None,
         cluster_size: Any = None,
         cluster_max: int | None = None,

@@ -72,8 +72,9 @@ class Rounds:
         self.logging_shares = None if self.logging is None else self.logging.normalised(only_down=False)
         self.clusters = None if declared.cluster is None else self._read_clusters(batch)
         self.keep_probability = self._read_keep_probability()
-        if declared.time is not None:
-            self.refuse(f"time {declared.time!r}", faults.NULL, is_absent(decode(self.table[declared.time])), None)
+        for role, name in (("time", declared.time), ("id", declared.id)):
+            if name is not None:
+                self.refuse(f"{role} {name!r}", faults.NULL, is_absent(decode(self.table[name])), None)
 
     @cached_property
     def rows(self) -> IntArray:
