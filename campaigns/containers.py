@@ -32,14 +32,15 @@ def kind_of(cells: Sequence[Any]) -> str:
         return "text" if texts == len(there) else "mixed"
     if there and all(isinstance(cell, bool) for cell in there):
         return "flags"
-    if there and all(isinstance(cell, int) and abs(cell) < WHOLE for cell in there):
+    if there and all(type(cell) is int and abs(cell) < WHOLE for cell in there):
         return "whole"
     return "floats"
 
 
 def judged(cells: Sequence[Any]) -> Column:
     """Cells as they are, with text marked."""
-    return Column([Text(cell) if isinstance(cell, str) else cell for cell in cells])
+    mixed = kind_of(cells) == "mixed"
+    return Column([Text(cell) if isinstance(cell, str) else cell for cell in cells], mixed=mixed)
 
 
 def as_texts(cells: Sequence[Any]) -> Cells:

@@ -27,6 +27,8 @@ class Column:
 
     cells: list[Any]
     tolerance: float = WIDE
+    mixed: bool = False
+    """Numbers and text in a container that has no one type for both."""
 
 
 @dataclass
@@ -98,7 +100,10 @@ def verdict_on(log: Log) -> Verdict:
     for stage, reasons in STAGES:
         faults = {subject: rows for subject, rows in stage(log).items() if rows}
         if faults:
-            return Verdict(faults, reasons)
+            vectors = stage is _each_column and _is_vector(log, log.policy)
+            return Verdict(
+                faults, tuple(reason for reason in reasons if not (vectors and reason == "lie outside [0, 1]"))
+            )
     return _answer(log)
 
 
@@ -112,6 +117,20 @@ def _vector(log: Log, columns: str | list[str]) -> tuple[list[list[Any]], float]
 
 def _is_vector(log: Log, columns: Any) -> bool:
     return not isinstance(columns, str) or any(isinstance(cell, list) for cell in log.columns[columns].cells)
+
+
+def _mixed(log: Log) -> dict[str, set[int]]:
+    read = {name: column for name, column in log.columns.items() if column.mixed and name in _read(log)}
+    return {
+        repr(name): {row for row, cell in enumerate(column.cells) if isinstance(cell, Text)}
+        for name, column in read.items()
+    }
+
+
+def _read(log: Log) -> set[str]:
+    """The columns that have a meaning."""
+    roles = [*log.declared.values(), log.policy, log.by]
+    return {name for role in roles for name in (role if isinstance(role, list) else [role]) if isinstance(name, str)}
 
 
 def _each_column(log: Log) -> dict[str, set[int]]:
@@ -136,7 +155,7 @@ def _each_column(log: Log) -> dict[str, set[int]]:
     if isinstance(declared.get("action_count"), str):
         column = log.columns[declared["action_count"]]
         faults[repr(declared["action_count"])] = outside(column, 1.0, math.inf) | {
-            row for row, cell in enumerate(column.cells) if is_number(cell) and float(cell) != math.floor(cell)
+            row for row, cell in enumerate(column.cells) if is_number(cell) and not float(cell).is_integer()
         }
     for role in ("time", "cluster"):
         if role in declared:
@@ -181,7 +200,7 @@ def positions(log: Log) -> list[int]:
         elif labels is not None:
             plain = cell.text if isinstance(cell, Text) else cell
             found.append(labels.index(plain) if plain in labels else -1)
-        elif is_number(cell) and float(cell) == math.floor(cell) and 0 <= cell < 2**62:
+        elif is_number(cell) and float(cell).is_integer() and 0 <= cell < 2**62:
             found.append(int(cell))
         else:
             found.append(-1)
@@ -290,7 +309,7 @@ def _units(log: Log) -> dict[str, set[int]]:
         seen.add(cell)
         size = declared.get("cluster_size")
         for row in rows:
-            said = log.columns[size].cells[row] if isinstance(size, str) else size
+            said: Any = log.columns[size].cells[row] if isinstance(size, str) else size
             if (size is not None and float(said) != len(rows)) or len(rows) > declared.get("cluster_max", math.inf):
                 faults.add(row)
     return {repr(declared["cluster"]): faults}
@@ -334,12 +353,18 @@ def _divided(new: float, old: float) -> float:
 
 
 def _weights(log: Log) -> dict[str, set[int]]:
-    return {"policy": {row for row, weight in enumerate(weights(log)[0]) if not weight <= LARGEST_WEIGHT}}
+    found, _ = weights(log)
+    if "rounds_before_sampling" in log.declared:
+        kept = log.columns[log.declared["keep_probability"]].cells
+        found = [_divided(weight, float(cell)) for weight, cell in zip(found, kept, strict=True)]
+    return {"policy": {row for row, weight in enumerate(found) if not weight <= LARGEST_WEIGHT}}
 
 
 STAGES: list[tuple[Callable[[Log], dict[str, set[int]]], tuple[str, ...]]] = [
+    (_mixed, ()),
     (_each_column, (
-        "are missing", "are NaN", "are infinite", "are not numbers", "lie outside", "are not positive", "are negative",
+        "are missing", "are NaN", "are infinite", "are not numbers", "lie outside (0, 1]", "lie outside the declared",
+        "lie outside [0, 1]", "are not positive", "are negative",
         "are not logarithms", "are vectors with an entry", "are not vectors", "are not a position", "are not among",
         "are not whole numbers", "have no segment",
     )),

@@ -8,7 +8,7 @@ from typing import Any
 import surelift as sl
 from campaigns.campaign import Case
 from campaigns.containers import CONTAINERS, VECTORS, Cells
-from campaigns.judge import Column, Log, Verdict, verdict_on
+from campaigns.judge import Log, Verdict, verdict_on
 
 SLICE, FULL = 3_000, 100_000
 
@@ -94,9 +94,8 @@ class Draft:
             self.declared["logging"] = self.vectors("l", self.production, as_list=as_list)
         elif chance.random() < 0.3:
             counts = [self.actions] * self.rows
-            self.declared["action_count"] = chance.choice([self.actions, self.add("actions", counts)])
-            if "actions" in self.declared:
-                del self.declared["action_count"]
+            if "actions" not in self.declared:
+                self.declared["action_count"] = self.add("count", counts) if chance.random() < 0.5 else self.actions
         return self.vectors("v", self.candidate, as_list=as_list)
 
     def vectors(self, name: str, vectors: list[list[float]], *, as_list: bool) -> str | list[str]:
@@ -177,7 +176,7 @@ class Draft:
                 if what == "column"
                 else chance.sample(range(self.rows), min(self.rows, chance.randint(1, 3)))
             )
-            value = chance.choice(NUMBERS)
+            value: Any = chance.choice(NUMBERS)
             if name in self.text:
                 value = chance.choice([None, None, "", "other", "nan", "-1"])
             for row in rows:
@@ -253,11 +252,11 @@ def case(case: Case) -> str | None:
             name in str(found) if what == "lost" else "differ in length" in str(found)
         )
         return None if right else f"{wrong_call}: {found!r}\n{told}"
-    wrong = compare(verdict_on(Log(read, draft.declared, draft.policy, delta, draft.by)), found, read)
+    wrong = compare(verdict_on(Log(read, draft.declared, draft.policy, delta, draft.by)), found)
     return None if wrong is None else f"{wrong}\n{told}"
 
 
-def compare(verdict: Verdict, found: Any, read: dict[str, Column]) -> str | None:
+def compare(verdict: Verdict, found: Any) -> str | None:
     if verdict.fit:
         if isinstance(found, sl.SureliftError):
             return f"fit, but refused: {found}"
@@ -275,8 +274,8 @@ def same_faults(verdict: Verdict, message: str) -> str | None:
     faults = verdict.faults
     mixed = MIXED.match(message)
     if mixed:
-        rows = faults.get(mixed["subject"], faults.get("policy", set()))
-        right = number(mixed["row"]) in rows and number(mixed["count"]) <= len(rows)
+        rows = faults.get(mixed["subject"], {-1})
+        right = not verdict.reasons and (number(mixed["row"]), number(mixed["count"])) == (min(rows), len(rows))
         return None if right else f"mixed types wrongly told (faults {faults}): {message}"
     for line in message.splitlines():
         entry, row = ENTRY.match(line), ROW.search(line)
@@ -286,6 +285,8 @@ def same_faults(verdict: Verdict, message: str) -> str | None:
             )
     for subject, rows in faults.items():
         counts = [count for count, _ in told.get(subject, [])]
+        if subject == "'a'" and counts and max(counts) > len(rows):
+            continue  # positions beyond the vectors are told together with those that are none
         if not counts or not max(counts) <= len(rows) <= sum(counts):
             return f"{subject}: {len(rows)} rows are at fault ({sorted(rows)[:5]}), but told: {message}"
         if min(row for _, row in told[subject]) != min(rows):
@@ -305,11 +306,17 @@ def number(text: str) -> int:
     return int(text.replace(",", ""))
 
 
+def plain(segment: str) -> str:
+    """The same name for 1, 1.0 and 1.000: the type of a column is seen in the names of its segments."""
+    return repr(float(segment)) if re.fullmatch(r"-?\d+(\.\d+)?", segment) else segment
+
+
 def same_answers(verdict: Verdict, found: Any) -> str | None:
-    parts = dict(found.items()) if set(verdict.answers) != {""} else {"": found}
-    if set(parts) != set(verdict.answers):
-        return f"segments {sorted(parts)} instead of {sorted(verdict.answers)}"
-    for name, answer in verdict.answers.items():
+    parts = {plain(name): part for name, part in found.items()} if set(verdict.answers) != {""} else {"": found}
+    answers = {plain(name): answer for name, answer in verdict.answers.items()}
+    if set(parts) != set(answers):
+        return f"segments {sorted(parts)} instead of {sorted(answers)}"
+    for name, answer in answers.items():
         value = parts[name]["new"]
         for what in ("estimate", "lower", "upper"):
             right, given = getattr(answer, what), getattr(value, what)

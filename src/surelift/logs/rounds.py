@@ -21,8 +21,8 @@ from surelift.logs.columns import (
     as_array,
     decode,
     find_positions,
-    is_absent,
     is_list,
+    is_missing,
     is_text,
     list_to_vectors,
     plain_numbers,
@@ -73,7 +73,7 @@ class Rounds:
         self.clusters = None if declared.cluster is None else self._read_clusters(batch)
         self.keep_probability = self._read_keep_probability()
         if declared.time is not None:
-            self.refuse(f"time {declared.time!r}", faults.NULL, is_absent(decode(self.table[declared.time])), None)
+            self.refuse(f"time {declared.time!r}", faults.NULL, is_missing(decode(self.table[declared.time])), None)
 
     @cached_property
     def rows(self) -> IntArray:
@@ -269,10 +269,7 @@ class Rounds:
         assert declared.cluster is not None
         subject = f"cluster {declared.cluster!r}"
         column = decode(self.table[declared.cluster])
-        missing = is_absent(column)
-        if pa.types.is_floating(column.type):
-            missing = missing | np.isnan(as_array(column.cast(pa.float64()).fill_null(0.0)))
-        self.refuse(subject, faults.NULL, missing, None)
+        self.refuse(subject, faults.NULL, is_missing(column), None)
         if batch.again is not None:
             self.refuse(subject, faults.CLUSTER_AGAIN, batch.again, column)
         assert batch.cluster_starts is not None
