@@ -89,6 +89,8 @@ class Logs:
     def _open(self, source: Source, declaration: Declaration) -> None:
         self.source, self.declaration = source, declaration
         self._names = dict.fromkeys(source.column_names())  # in order, and quick to look up
+        if "".join(self._names).encode(errors="replace").decode() != "".join(self._names):
+            raise UsageError("a column's name is not valid Unicode: it holds half of a surrogate pair; rename it.")
         for role, column in declaration.columns():
             self.require_columns(column, role=role, single=True)
 
