@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from scipy import stats
 
 from campaigns.campaign import Case, Told
-from campaigns.laws import choices, growing, learned, plain, spaces, units, vectors
+from campaigns.laws import choices, growing, learned, plain, spaces, units, vectors, worst
 from campaigns.laws.law import LAWS
 
-MODULES = (plain, vectors, growing, units, spaces, choices, learned)  # which fill LAWS
+MODULES = (plain, vectors, growing, units, spaces, choices, worst, learned)  # which fill LAWS
 CHANCE = 1e-4
 DELTAS = (0.05, 0.2)
 NAMES = tuple(LAWS)
@@ -24,19 +24,20 @@ def case(case: Case) -> Told:
     name = NAMES[case.number % len(NAMES)]
     law, turn = LAWS[name], case.number % len(NAMES) + case.number // len(NAMES)
     delta = DELTAS[turn % len(DELTAS)]
-    missed = Counter[tuple[str, float]]()
+    made, missed = Counter[tuple[str, float]](), Counter[tuple[str, float]]()
     for _ in range(law.logs):
         for claim in law.draw(case.rng, delta):
+            made[claim.name, claim.level] += 1
             missed[claim.name, claim.level] += claim.missed
-    return Told(name, dict(missed), law.logs)
+    return Told(name, {key: (missed[key], made[key]) for key in made}, law.logs)
 
 
 def judge(told: Sequence[Told]) -> Iterator[str]:
     logs, missed = Counter[tuple[str, str, float]](), Counter[tuple[str, str, float]]()
     for seen in told:
-        for (claim, level), count in seen.value.items():
-            logs[seen.key, claim, level] += seen.tried
+        for (claim, level), (count, of) in seen.value.items():
             missed[seen.key, claim, level] += count
+            logs[seen.key, claim, level] += of
     shown: dict[str, list[str]] = {}
     for name, claim, level in sorted(logs):
         key = name, claim, level

@@ -7,7 +7,7 @@ import numpy as np
 
 import surelift as sl
 from campaigns.laws.growing import cuts_of
-from campaigns.laws.law import Claim, World, coins, law, outside, some_rounds
+from campaigns.laws.law import Claim, World, coins, law, outside, sides, some_rounds
 from campaigns.laws.plain import two_actions
 from campaigns.laws.vectors import contextual, drawn, one
 
@@ -37,15 +37,16 @@ def by_segment(world: World, parts: dict[str, World], delta: float, **options: A
         )
     except sl.LogsError:
         missed = True
+    ends, refused = [(False, False)], False
     try:
         gains = sl.compare(world.logs, world.policies, delta=delta, by="s", **options)
         ends = [outside(found.lower, found.upper, parts[name].improvement("new")) for name, found in gains.items()]
     except sl.LogsError:
-        return [Claim("values of all segments", delta, missed)]
+        refused = True
+    below, above = any(low for low, _ in ends), any(high for _, high in ends)
     return [
         Claim("values of all segments", delta, missed),
-        Claim("improvements of all segments, lower", delta, any(low for low, _ in ends)),
-        Claim("improvements of all segments, upper", delta, any(high for _, high in ends)),
+        *sides("improvements of all segments", delta, below, above, refused=refused),
     ]
 
 
@@ -89,15 +90,16 @@ def useless(rng: Rng, rounds: int, candidates: int) -> World:
 @law("the best of many useless candidates", logs=10)
 def best_of_many(rng: Rng, delta: float) -> list[Claim]:
     world = useless(rng, some_rounds(rng, 100), 20)
+    missed, chosen, refused = False, False, False
     try:
         found = sl.select(world.logs, world.policies, delta=delta)
+        missed, chosen = any(outside(each.lower, None, 0.0)[0] for each in found.improvements.values()), found.certified
     except sl.LogsError:
-        return [Claim("all improvements, lower, or a refusal", 2 * delta, True)]
-    missed = any(outside(each.lower, None, 0.0)[0] for each in found.improvements.values())
+        refused = True
     return [
         Claim("all improvements, lower", delta, missed),
-        Claim("one was chosen", delta, found.chosen is not None),
-        Claim("all improvements, lower, or a refusal", 2 * delta, missed),
+        Claim("one was chosen", delta, chosen),
+        Claim("all improvements, lower, or a refusal", 2 * delta, missed or refused),
     ]
 
 
@@ -105,12 +107,12 @@ def best_of_many(rng: Rng, delta: float) -> list[Claim]:
 def discoveries(rng: Rng, delta: float) -> list[Claim]:
     """All are false, so that a discovery is a false discovery proportion of 1."""
     world = useless(rng, some_rounds(rng, 100), 15)
+    missed, refused = False, False
     try:
-        found = sl.select(world.logs, world.policies, delta=delta, many="e-bh")
+        missed = bool(sl.select(world.logs, world.policies, delta=delta, many="e-bh").discoveries)
     except sl.LogsError:
-        return [Claim("a discovery, or a refusal", 2 * delta, True)]
-    missed = bool(found.discoveries)
-    return [Claim("a discovery", delta, missed), Claim("a discovery, or a refusal", 2 * delta, missed)]
+        refused = True
+    return [Claim("a discovery", delta, missed), Claim("a discovery, or a refusal", 2 * delta, missed or refused)]
 
 
 @law("a gate with guardrails", logs=20)
@@ -125,21 +127,22 @@ def gate(rng: Rng, delta: float) -> list[Claim]:
     rails = [sl.Guardrail("euros", 100 * margin, (0, 100)), sl.Guardrail("paid", margin, cost=True)]
     truths = {"euros": -15.0, "paid": -0.15}
     asked = replace(world, columns=columns)
+    lower, held, certified, refused = False, False, False, False
     try:
         found = sl.gate(asked.logs, asked.policies, delta=delta, guardrails=rails)
+        refused, certified = found.improvement is None, found.certified
+        gained = 0.0 if found.improvement is None else found.improvement.lower
+        lower = outside(gained, None, 0.0)[0] or any(
+            outside(rail.lower, None, truths[column], 100.0)[0] for column, rail in found.guardrails.items()
+        )
+        held = any(rail.certified for rail in found.guardrails.values())
     except sl.LogsError:
-        return [Claim("a refusal", 2 * delta, True)]
-    if found.improvement is None:
-        return [Claim("a refusal", 2 * delta, True)]
-    lower = outside(found.improvement.lower, None, 0.0)[0] or any(
-        outside(rail.lower, None, truths[column], 100.0)[0] for column, rail in found.guardrails.items()
-    )
-    held = any(rail.certified for rail in found.guardrails.values())
+        refused = True
     return [
         Claim("all lower bounds", delta, lower),
-        Claim("certified", delta, found.certified),
+        Claim("certified", delta, certified),
         Claim("a guardrail that does not hold", delta, held),
-        Claim("a refusal", 2 * delta, False),
+        Claim("a lower bound, or a refusal", 2 * delta, lower or refused),
     ]
 
 

@@ -26,13 +26,13 @@ def learn(rng: Rng, delta: float, means: Any, **options: Any) -> list[Claim]:
     learner = sl.PolicyLearner(
         **{"epochs": 4, "learning_rate": 0.1, "batch_size": 64, "delta": delta, "patience": None, **options}
     )
+    about = options.get("objective", "improvement")
     try:
         learner.fit(logs)
     except sl.LogsError:
-        return [Claim("learned, or refused", 2 * delta, True)]
+        return [Claim(f"learned, {about}", delta, False), Claim("learned, or refused", 2 * delta, True)]
     answer: Any = learner.answer_
     policy = learner.predict_proba(corners)
-    about = getattr(answer, "about", "improvement")
     # Contexts are equally likely.
     truth = float(((policy if about == "value" else policy - shares) * means).sum(axis=1).mean())
     missed = answer.lower > truth + 1e-9

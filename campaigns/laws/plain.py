@@ -65,10 +65,13 @@ simulated("weights of 600", from_law(WRITTEN_OUT["heavy"]))
 
 @law("weights without a mean square, harder")
 def harder_tails(rng: Rng, delta: float) -> list[Claim]:
+    return both(harder_tailed(rng, some_rounds(rng)), delta)
+
+
+def harder_tailed(rng: Rng, rounds: int) -> World:
     """The propensity of the good action is U^4."""
-    rounds = some_rounds(rng)
     q = np.maximum(rng.random(rounds) ** 4, 1e-9)
-    return both(two_actions(rng, rounds, logging=q, candidate=0.5, means=(0.9, 0.1)), delta)
+    return two_actions(rng, rounds, logging=q, candidate=0.5, means=(0.9, 0.1))
 
 
 @law("a tiny propensity, seldom seen")
