@@ -282,7 +282,7 @@ def test_unusual_cluster_ids(tmp_path: Path) -> None:
     assert sl.evaluate(sl.Logs(negative, **DECLARED, cluster_size=2), "new")["new"].rounds == 3
     with pytest.raises(sl.LogsError, match=r"cluster 'user': 2 of 6 values are missing"):
         sl.evaluate(sl.Logs({**table, "user": [1.0, 1.0, np.nan, np.nan, 3.0, 3.0]}, **DECLARED, cluster_size=2), "new")
-    with pytest.raises(sl.UsageError, match="a cluster id must be text or a number"):
+    with pytest.raises(sl.UsageError, match="an id must be text or a number"):
         sl.evaluate(sl.Logs({**table, "user": [[1]] * 6}, **DECLARED, cluster_size=2), "new")
     # The same log in two files with different column types, and a cluster that spans both.
     plain = pa.table({**table, "user": ["a", "a", "b", "b", "c", "c"], "r": [0, 1, 0, 1, 1, 0]})

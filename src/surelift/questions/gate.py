@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from surelift.errors import UsageError
+from surelift.logs.logs import Logs
 from surelift.questions.health import HealthQuestion
 from surelift.questions.improvement import ImprovementQuestion
 from surelift.questions.question import Place, RoundCount
@@ -29,6 +30,11 @@ class GateQuestion(ImprovementQuestion):
             raise UsageError("guardrails must be a list of Guardrail(column, margin).")
         if len({rail.column for rail in self.guardrails}) != len(self.guardrails):
             raise UsageError("two guardrails name one column; give each column one margin.")
+
+    def check(self, logs: Logs) -> None:
+        super().check(logs)
+        for rail in self.guardrails:
+            logs.require_columns(rail.column, role="a guardrail", single=True)
 
     @property
     def health(self) -> HealthQuestion:
