@@ -40,7 +40,7 @@ def without_told(wrong: Iterable[Evidence], evidence: Iterable[Evidence]) -> tup
     told = [found for found in wrong if found.family.kind == TOLD and found.observed > 0.5]
     columns = [family for found in told for family in (found.family, Family("column", found.family.name))]
     kept = [found for found in evidence if found.family not in columns]
-    return told + [found for found in wrong if found in kept and found.family.kind != TOLD], kept
+    return told + [one for one in wrong if one.family not in columns and one.family.kind != TOLD], kept
 
 
 def about_segments(wrong: Iterable[Evidence]) -> Iterator[Finding]:
