@@ -188,9 +188,13 @@ def _name_arrays(arrays: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
         if role in _NUMBERS and np.ndim(array) == 0:
             names[role] = array
         elif role == "contexts":
-            matrix = as_numpy(array, "contexts")
-            matrix = matrix[:, None] if matrix.ndim == 1 else matrix
-            contexts = {f"x{i}": matrix[:, i] for i in range(matrix.shape[1])}
+            matrix = array.to_frame() if hasattr(array, "to_frame") else array
+            if hasattr(matrix, "iloc"):
+                contexts = {f"x{i}": matrix.iloc[:, i] for i in range(matrix.shape[1])}
+            else:
+                matrix = as_numpy(matrix, "contexts")
+                matrix = matrix[:, None] if matrix.ndim == 1 else matrix
+                contexts = {f"x{i}": matrix[:, i] for i in range(matrix.shape[1])}
             names[role] = list(contexts)
             columns |= contexts
         else:
