@@ -144,9 +144,9 @@ class Logs:
         return Needs(read=read, handed_on=self.handed_on() if by_context else ())
 
     def handed_on(self) -> tuple[str, ...]:
-        """The columns passed to a function of the batch: the contexts, or all columns."""
-        contexts = self.declaration.contexts
-        return contexts if contexts is not None else tuple(self._names)
+        """The columns passed to a function of the batch: the contexts, or all but those that it must not see."""
+        contexts, hidden = self.declaration.contexts, self.declaration.hidden
+        return contexts if contexts is not None else tuple(name for name in self._names if name not in hidden)
 
     def require_columns(self, names: Any, *, role: str, single: bool = False) -> None:
         """Raise, suggesting similar names, if a column does not exist."""

@@ -16,6 +16,7 @@ from surelift.logs import faults
 from surelift.logs.alignment import index_of, places, require_row_order, require_same_labels
 from surelift.logs.batch import Needs, Slice
 from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32, is_list, list_to_vectors
+from surelift.logs.functions import ask
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
@@ -114,7 +115,9 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of the batch: a pyarrow Table of the declared contexts, or of all columns."""
+    """A function of the batch: a pyarrow Table of the contexts, or of all columns but reward, propensity and
+    keep_probability. It is also called on parts of a batch, and must return the same for them.
+    """
 
     function: Callable[[Any], Any]
 
@@ -122,12 +125,14 @@ class Function:
         return Needs(handed_on=logs.handed_on())
 
     def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
-        table = rounds.handed_on(self.needs(rounds.logs).handed_on)
-        values = self.function(table)
-        if index_of(values) is not None:
-            require_row_order(index_of(values), f"what {subject} returned")
-        require_action_order(getattr(values, "columns", None), rounds.logs)
-        return kept(rounds, as_numbers(values, subject), subject)
+        def numbers(table: Any) -> Any:
+            values = self.function(table)
+            if index_of(values) is not None:
+                require_row_order(index_of(values), f"what {subject} returned")
+            require_action_order(getattr(values, "columns", None), rounds.logs)
+            return as_numbers(values, subject)
+
+        return kept(rounds, ask(numbers, rounds, rounds.logs.handed_on(), subject), subject)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "function", "name": getattr(self.function, "__name__", type(self.function).__name__)}
@@ -142,22 +147,27 @@ class Model:
     def needs(self, logs: Logs) -> Needs:
         features = self._features(logs)
         logs.require_columns(features, role="a feature of the model")
+        logs.declaration.require_visible(features, "the model")
         self._order(logs)
         return Needs(handed_on=features)
 
     def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
-        features = rounds.handed_on(self._features(rounds.logs))
-        if hasattr(self.model, "feature_names_in_"):
-            # A model fitted on a data frame expects its column names.
-            inputs = features.to_pandas()
-        else:
-            inputs = np.column_stack([column.to_numpy() for column in features.columns])
         order, actions = self._order(rounds.logs)
-        predicted = as_numpy(self.model.predict_proba(inputs), subject)
-        if predicted.shape != (rounds.size, len(order)):
-            raise UsageError(
-                f"{subject} gave an array of shape {predicted.shape} for {rounds.size:,} rounds and {len(order)} classes."
-            )
+
+        def predict(features: Any) -> Any:
+            if hasattr(self.model, "feature_names_in_"):
+                # A model fitted on a data frame expects its column names.
+                inputs = features.to_pandas()
+            else:
+                inputs = np.column_stack([column.to_numpy() for column in features.columns])
+            predicted, size = as_numpy(self.model.predict_proba(inputs), subject), features.num_rows
+            if predicted.shape != (size, len(order)):
+                raise UsageError(
+                    f"{subject} gave an array of shape {predicted.shape} for {size:,} rounds and {len(order)} classes."
+                )
+            return predicted
+
+        predicted = ask(predict, rounds, self._features(rounds.logs), subject)
         matrix = np.zeros((rounds.size, actions), dtype=predicted.dtype)
         matrix[:, order] = predicted
         return kept(rounds, matrix, subject)
