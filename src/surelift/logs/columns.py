@@ -76,6 +76,14 @@ def is_absent(column: ArrowColumn) -> BoolArray:
     return null | as_array(pc.fill_null(pc.equal(column, ""), False)) if is_text(column) else null
 
 
+def is_missing(column: ArrowColumn) -> BoolArray:
+    """Absent, or NaN: what is neither a time nor an id."""
+    absent = is_absent(column)
+    if not pa.types.is_floating(column.type):
+        return absent
+    return np.asarray(absent | np.isnan(as_array(column.cast(pa.float64()).fill_null(0.0))))
+
+
 def to_numbers(column: ArrowColumn, *, as_text: bool) -> Numbers:
     """Convert numbers and booleans to float64, and text too if the format has no types (``as_text``)."""
     column = decode(column)

@@ -19,7 +19,7 @@ K actions: epsilon/K, plus 1 - epsilon for the greedy action). It cannot be reco
 of it, pass propensity='your_column', propensity_is_estimated=True; every answer is then conditional on that model and
 never certified."""
 # Roles that name one column each, or None.
-_COLUMNS = ("reward", "cost", "log_propensity", "action", "time", "cluster", "keep_probability")
+_COLUMNS = ("reward", "cost", "log_propensity", "action", "time", "id", "cluster", "keep_probability")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,7 @@ class Declaration:
     logging: str | tuple[str, ...] | None = None
     contexts: tuple[str, ...] | None = None
     time: str | None = None
+    id: str | None = None
     cluster: str | None = None
     cluster_size: int | str | None = None
     cluster_max: int | None = None

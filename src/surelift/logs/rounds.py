@@ -22,8 +22,8 @@ from surelift.logs.columns import (
     decode,
     find_positions,
     inexact,
-    is_absent,
     is_list,
+    is_missing,
     is_text,
     list_to_vectors,
     plain_numbers,
@@ -73,8 +73,9 @@ class Rounds:
         self.logging_shares = None if self.logging is None else self.logging.normalised(only_down=False)
         self.clusters = None if declared.cluster is None else self._read_clusters(batch)
         self.keep_probability = self._read_keep_probability()
-        if declared.time is not None:
-            self.refuse(f"time {declared.time!r}", faults.NULL, is_absent(decode(self.table[declared.time])), None)
+        for role, name in (("time", declared.time), ("id", declared.id)):
+            if name is not None:
+                self.refuse(f"{role} {name!r}", faults.NULL, is_missing(decode(self.table[name])), None)
 
     @cached_property
     def rows(self) -> IntArray:
@@ -274,10 +275,7 @@ class Rounds:
         assert declared.cluster is not None
         subject = f"cluster {declared.cluster!r}"
         column = decode(self.table[declared.cluster])
-        missing = is_absent(column)
-        if pa.types.is_floating(column.type):
-            missing = missing | np.isnan(as_array(column.cast(pa.float64()).fill_null(0.0)))
-        self.refuse(subject, faults.NULL, missing, None)
+        self.refuse(subject, faults.NULL, is_missing(column), None)
         self.refuse(subject, faults.INEXACT, inexact(column), column)
         if batch.again is not None:
             self.refuse(subject, faults.CLUSTER_AGAIN, batch.again, column)
