@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from surelift.errors import UsageError, positive, share
+from surelift.logs.alignment import index_of
 from surelift.logs.densities import DENSITIES, density_from
 from surelift.logs.logs import Logs
 from surelift.policies.continuous import Binned, DensityReader, Kernel, binned_from, kernel
@@ -75,7 +76,7 @@ def as_reader(form: Any) -> Reader:
     if hasattr(form, "predict_proba"):
         return Model(form)
     if isinstance(form, np.ndarray | list | tuple) or hasattr(form, "__array__") or hasattr(form, "toarray"):
-        return Array(as_numbers(form))
+        return Array(as_numbers(form), index_of(form), getattr(form, "columns", None))
     if callable(form):
         return Function(form)
     raise UsageError(

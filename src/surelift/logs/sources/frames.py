@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from surelift.arrays import ArrowColumn, as_numpy, unmasked
 from surelift.errors import LogsError, UsageError
+from surelift.logs.alignment import aligned, index_of
 from surelift.logs.batch import Batch, Needs, engine_errors, number_rows, rows_per_batch
 
 _CONVERSION = (pa.ArrowException, TypeError, ValueError, OverflowError)
@@ -22,7 +23,9 @@ class Arrays:
     def __init__(self, columns: Mapping[str, Any]) -> None:
         if not columns:
             raise UsageError("the dict of columns is empty; give at least a reward and a propensity.")
-        self._columns = {str(name): _sliceable(str(name), column) for name, column in columns.items()}
+        columns = aligned({str(name): column for name, column in columns.items()})
+        self.index = next((index for index in map(index_of, columns.values()) if index is not None), None)
+        self._columns = {name: _sliceable(name, column) for name, column in columns.items()}
         lengths = {name: len(column) for name, column in self._columns.items()}
         if len(set(lengths.values())) > 1:
             raise UsageError(
@@ -53,6 +56,7 @@ class Frame:
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
+        self.index = index_of(frame.to_native())
 
     def column_names(self) -> list[str]:
         return list(self._frame.columns)
