@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import surelift as sl
+from surelift.cli.flags import as_flags
 from surelift.logs.sources import streams
 from surelift.logs.sources.streams import read_stream
 from tests.prose import flat
@@ -161,7 +162,8 @@ def test_advice_is_spelled_in_flags(folder: Path) -> None:
         assert out.returncode == 4
         assert "--reward-range LOW,HIGH" in flat(out.stderr)
         assert "reward_range=" not in out.stderr
-    model = shell(f"surelift compare log.csv {COLUMNS} --control model", folder)
-    assert model.returncode == 2
-    assert "--time" in model.stderr
-    assert "models.given" not in model.stderr
+    advice = "models.given('column'); pass it in policies=; declare prior='fitted', contexts=[...] and density=True"
+    assert as_flags(advice) == (
+        "--control model:COL; pass it in --predictions, or in Python as policies=; declare --prior fitted, "
+        "--contexts A,B,... and --density"
+    )
