@@ -10,7 +10,7 @@ from surelift.controls.fitting import Fitted, TrainingRounds, actions_of, name_o
 from surelift.controls.model import Predictor, RewardModel
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import Needs, Slice, Source
-from surelift.logs.faults import refuse_faults
+from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
 from surelift.logs.fingerprint import Fingerprint, RoundHashes
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
@@ -126,14 +126,16 @@ def _share_files(first: Source, second: Source) -> bool:
 
 def whole_training(logs: Logs, features: ModelFeatures) -> tuple[TrainingRounds, int]:
     """All rounds of a log in memory, to train on, and the number of actions."""
-    parts, rows, actions = [], 0, set()
+    parts, rows, actions, invalid = [], 0, set(), dict[Fault, Tally]()
     for batch in logs.batches(training_needs(logs)):
         rounds = Rounds(logs, batch)
-        parts.append(training_of(rounds, features))
+        training = training_of(rounds, features)
         rows += rounds.size
-        refuse_faults(rounds.faults.tallies, rows=rows)
-        if rounds.size:
+        invalid = merge_tallies(invalid, rounds.faults.tallies)
+        if rounds.size and not invalid:
+            parts.append(training)
             actions.add(actions_of(rounds))
+    refuse_faults(invalid, rows=rows)
     if not actions:
         raise LogsError("the log to fit the reward model on is empty.")
     if len(actions) > 1:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from surelift.errors import UsageError, is_number
+from surelift.errors import UsageError, is_number, printed
 from surelift.evidence.drift import Drift
 from surelift.evidence.propensities import BY_DAY, OVERALL, Evidence, Family, evidence_of, refuted
 from surelift.questions.findings import (
@@ -47,7 +47,7 @@ class HealthQuestion(Question):
     def __post_init__(self) -> None:
         if not (is_number(self.level) and 0.0 < self.level < 1.0):
             raise UsageError(
-                f"level, the chance of a false alarm, must lie strictly between 0 and 1, but is {self.level!r}."
+                f"level, the chance of a false alarm, must lie strictly between 0 and 1, but is {printed(self.level)}."
             )
 
     @property

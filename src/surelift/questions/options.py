@@ -1,9 +1,10 @@
 """What questions check: their options before anything is read, what was declared, and that bounds do not contradict."""
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from surelift.errors import LogsError, UsageError, is_number
+from surelift.errors import LogsError, UsageError, is_number, printed
 from surelift.logs.declaration import Declaration
 from surelift.policies import Policy
 from surelift.questions.telling import TAKEN, knows_actions, refuse_told
@@ -20,13 +21,15 @@ SAMPLED_SEGMENTS = (
 
 def check_delta(delta: float) -> float:
     if not (is_number(delta) and 0.0 < delta < 1.0):
-        raise UsageError(f"delta, the chance of being wrong, must lie strictly between 0 and 1, but is {delta!r}.")
+        raise UsageError(
+            f"delta, the chance of being wrong, must lie strictly between 0 and 1, but is {printed(delta)}."
+        )
     return float(delta)
 
 
 def check_margin(margin: float) -> float:
-    if not (is_number(margin) and abs(margin) < float("inf")):
-        raise UsageError(f"margin must be a finite number, but is {margin!r}.")
+    if not (is_number(margin) and abs(margin) <= sys.float_info.max):
+        raise UsageError(f"margin must be a finite number, but is {printed(margin)}.")
     return float(margin)
 
 
