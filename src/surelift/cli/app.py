@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import sys
 from collections.abc import Sequence
 
@@ -13,6 +14,7 @@ from surelift.cli.terminal import say
 from surelift.errors import SureliftError
 from surelift.version import __version__
 
+NARROWEST = 40
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
@@ -66,6 +68,13 @@ def joined(tokens: list[str]) -> list[str]:
     return tokens
 
 
+def widen() -> None:
+    """On a terminal of a few columns the help would wrap its words for ever."""
+    given = os.environ.get("COLUMNS", "")
+    if (int(given) if given.isdecimal() else shutil.get_terminal_size().columns) < NARROWEST:
+        os.environ["COLUMNS"] = str(NARROWEST)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     tokens = joined(list(sys.argv[1:] if arguments is None else arguments))
     try:
@@ -93,6 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run() -> None:
+    widen()
     code = main()
     if "TORCHELASTIC_RUN_ID" in os.environ:
         # One of several processes that learned together. Everything is written; do not wait for the threads of torch,
