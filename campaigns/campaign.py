@@ -2,7 +2,7 @@
 
 A campaign is a module of this folder with
 
-    SLICE, FULL     how many cases make a quick run, and the whole one
+    SLICE, FULL     how many cases make a quick run, and the whole one; FULL may be a function that counts them
     case(Case)      None if the library was right, a text that says what was wrong, or a Told that is judged at the end
     judge(told)     optional: from the list of what was Told, a text for each thing that is wrong
 
@@ -200,10 +200,16 @@ def progress(tally: Tally, of: int, started: float) -> str:
     return f"{done}, {time.monotonic() - started:.0f} s"
 
 
+def size_of(module: ModuleType, size: str) -> int:
+    if size == "full":
+        return int(module.FULL() if callable(module.FULL) else module.FULL)
+    return int(module.SLICE if size == "slice" else size)
+
+
 def run(name: str, *, size: str, seed: int, jobs: int, say: Callable[[str], None] = print) -> Tally:
     """All cases of a campaign; each wrong one is said at once, with the command that makes it again."""
     module, tally, started = module_of(name), Tally(name), time.monotonic()
-    count = {"slice": module.SLICE, "full": module.FULL}.get(size) or int(size)
+    count = size_of(module, size)
     shown = started
     with contextlib.closing(answered(name, seed, range(count), jobs)) as answers:
         for number, said in answers:

@@ -58,6 +58,7 @@ class LogFlags:
     ] = None
     contexts: Annotated[str | None, flag("Columns known before the action, separated by commas.")] = None
     time: Annotated[str | None, flag("Column of the time of the decision.")] = None
+    id: Annotated[str | None, flag("Column that tells rounds apart: no id may come twice.")] = None
     cluster: Annotated[
         str | None, flag("Column of the user, session or slate; its rounds count as one, and must follow each other.")
     ] = None

@@ -19,7 +19,7 @@ K actions: epsilon/K, plus 1 - epsilon for the greedy action). It cannot be reco
 of it, pass propensity='your_column', propensity_is_estimated=True; every answer is then conditional on that model and
 never certified."""
 # Roles that name one column each, or None.
-_COLUMNS = ("reward", "cost", "log_propensity", "action", "time", "cluster", "keep_probability")
+_COLUMNS = ("reward", "cost", "log_propensity", "action", "time", "id", "cluster", "keep_probability")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,7 @@ class Declaration:
     logging: str | tuple[str, ...] | None = None
     contexts: tuple[str, ...] | None = None
     time: str | None = None
+    id: str | None = None
     cluster: str | None = None
     cluster_size: int | str | None = None
     cluster_max: int | None = None
@@ -249,7 +250,12 @@ def _labels(actions: Iterable[Any] | None) -> tuple[Any, ...] | None:
     labels = tuple(label.item() if isinstance(label, np.generic) else label for label in actions)
     if not labels or not all(isinstance(label, str | int | float) for label in labels):
         raise UsageError("actions must list one label per action, each a string or a number.")
-    if len({str(label) for label in labels}) != len(labels):
+    inexact = [label for label in labels if isinstance(label, float) and not abs(label) < 2.0**53]
+    if inexact:
+        raise UsageError(
+            f"actions= lists {inexact[0]!r}, a float that cannot tell whole numbers apart; use integers or text."
+        )
+    if len(set(labels)) != len(labels) or len({str(label) for label in labels}) != len(labels):
         raise UsageError("actions= lists a label twice; labels must be unique.")
     return labels
 

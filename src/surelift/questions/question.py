@@ -19,13 +19,16 @@ from surelift.logs.faults import refuse_faults
 from surelift.logs.logs import Logs
 from surelift.policies import Policy
 from surelift.policies.policy import trained_on
-from surelift.policies.resolve import PRODUCTION, name_policies, one_policy, rebuild
+from surelift.policies.resolve import PRODUCTION, name_policies, one_policy
+from surelift.questions.fields import decoded, encoded
 from surelift.questions.method import Method, choose_method, method_from
 from surelift.questions.options import SAMPLED_SEGMENTS, check_segments
+from surelift.questions.weights import refuse_mean_weights, weight_tests
 from surelift.results.provenance import Provenance
 from surelift.results.result import Result
 from surelift.results.segments import Segments
 from surelift.statistics.decided import Decided
+from surelift.statistics.memories import IdMemory
 from surelift.statistics.plan import Plan, Request, RewardColumn
 from surelift.statistics.splits import Key, KeyValue, Segment
 from surelift.statistics.sums import COUNT, Sums
@@ -154,9 +157,20 @@ class Question:
         requests = list(self._requests(counts))
         if any(map(trained_on, self.everyone.values())):
             requests.append(Request(DECIDED))
+        requests += map(Request, self._ids())
         return Plan(self.everyone, tuple(requests), self.method.model)
 
+    def _ids(self) -> Iterator[IdMemory]:
+        """What remembers the ids that may not come again, also where parts of the log are added up."""
+        if self.declaration.id is not None:
+            yield IdMemory(self.declaration.id, of_clusters=False)
+        if self.declaration.cluster is not None:
+            yield IdMemory(self.declaration.cluster, of_clusters=True)
+
     def _requests(self, counts: Mapping[KeyValue, int] | None) -> Iterator[Request]:
+        key = () if self.by is None else (self.by,)
+        for test in weight_tests(self.declaration, self.everyone):
+            yield Request(test, key)
         if self.by is None:
             yield from self.requests(lambda: _one(counts, ()))
             return
@@ -173,6 +187,7 @@ class Question:
         """What sums made by this question's plan say, wherever they were made."""
         if not self.tells_faults:
             self.refuse_unfit(sums)
+            refuse_mean_weights(sums, weight_tests(self.declaration, self.everyone), self.by)
         sums = sums.judged_by(self.outcome)
         if self.by is not None:
             return self._segments(sums)
@@ -182,6 +197,8 @@ class Question:
         if sums.rows == 0:
             raise LogsError(EMPTY)
         refuse_faults(sums.invalid, rows=sums.rows)
+        for memory in self._ids():
+            memory.refuse_again(sums.get(memory))
         for policy in self.everyone.values():
             if trained_on(policy) and sums.get(DECIDED) in trained_on(policy):
                 raise UsageError(LEARNED_FROM)
@@ -232,7 +249,7 @@ class Question:
     def to_dict(self) -> dict[str, Any]:
         """The question as JSON keeps it, defaults included: what is stored must not change with them."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
-        stated = {name: _encoded(name, value) for name, value in values.items() if value is not None}
+        stated = {name: encoded(name, value) for name, value in values.items() if value is not None}
         return {"kind": self.kind, **stated}
 
     @classmethod
@@ -256,47 +273,9 @@ class Question:
         given = policies or {}
         if declaration is not None:
             stated["declaration"] = declaration
-        values = {name: _decoded(name, value, given) for name, value in stated.items()}
+        values = {name: decoded(name, value, given) for name, value in stated.items()}
         values["method"] = method_from(content["method"], control)
         return kind(**values)
-
-
-def _encoded(name: str, value: Any) -> Any:
-    if name in ("declaration", "method"):
-        return value.describe()
-    if name == "policies":
-        return {policy: form.describe() for policy, form in value.items()}
-    if name == "over":
-        return {value[0]: value[1].describe()}
-    if name == "by":
-        declared = {} if value.declared is None else {"segments": list(value.declared)}
-        return {"column": value.column, **declared}
-    if name == "known":
-        return sorted(value)
-    return [item.describe() for item in value] if name == "guardrails" else value
-
-
-def _decoded(name: str, value: Any, given: Mapping[str, Policy]) -> Any:
-    if name == "declaration":
-        return value if isinstance(value, Declaration) else Declaration.from_description(value)
-    if name == "policies":
-        return {policy: _rebuilt(policy, form, given) for policy, form in value.items()}
-    if name == "over":
-        ((policy, form),) = value.items()
-        return policy, _rebuilt(policy, form, given)
-    if name == "by":
-        return Segment(str(value["column"]), tuple(value["segments"]) if "segments" in value else None)
-    if name == "guardrails":
-        from surelift.results.gate import guardrail_from
-
-        return tuple(guardrail_from(item) for item in value)
-    if name == "known":
-        return frozenset(value)
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _rebuilt(name: str, form: Mapping[str, Any], given: Mapping[str, Policy]) -> Policy:
-    return given[name] if name in given else rebuild(name, form, kept_in="the file")
 
 
 def _kinds() -> dict[str, type[Question]]:
