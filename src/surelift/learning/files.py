@@ -11,7 +11,7 @@ from surelift.saving import check_format, write_beside
 from surelift.version import __version__
 
 FORMAT = "surelift policy"
-VERSION = 2
+VERSION = 3
 
 
 def write(path: str | Path, tensors: Mapping[str, Any], content: Mapping[str, Any]) -> None:
