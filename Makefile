@@ -1,5 +1,6 @@
 # make demo   sets everything up and shows what surelift is for
 # make test   sets everything up and runs every test
+# make campaign SIZE=slice   sets everything up and searches for trouble, for minutes; SIZE=full for hours
 # make docs   sets everything up and builds the documentation, every block of it executed
 PYTHON ?= python3
 VENV := .venv
@@ -11,7 +12,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 # processors at once, as pip does not; and not of what is large and seldom imported.
 BYTECODE = @-$(BIN)/python -m compileall -q -j 0 -x '/(torch|pyspark|sympy|mypy|sphinx|babel)/' $(VENV)/lib src
 
-.PHONY: demo test docs lint types clean
+.PHONY: demo test campaign docs lint types clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/surelift demo --output demo
@@ -21,6 +22,9 @@ demo: $(VENV)/demo.stamp
 
 test: $(VENV)/test.stamp
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -q
+
+campaign: $(VENV)/test.stamp
+	OMP_NUM_THREADS=1 $(BIN)/python -m campaigns all --size $(or $(SIZE),slice)
 
 docs: $(VENV)/docs.stamp
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs

@@ -13,6 +13,7 @@ import surelift as sl
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.policies.rules import GaussianRule
+from surelift.saving import sealed
 from tests.learning.test_learner import FEW, fit, logs_of, problem
 
 
@@ -28,7 +29,7 @@ def test_a_certificate_does_not_verify_another_policy(learned: PolicyLearner) ->
     assert not sl.verify(learned.certificate_, logs_of(problem()), other).same
     stated = json.loads(json.dumps(learned.certificate_.content))
     stated["answer"]["lower"] += 0.01
-    assert not sl.verify(stated, logs_of(problem()), learned.policy_).same
+    assert not sl.verify(sealed(stated), logs_of(problem()), learned.policy_).same
 
 
 def test_known_cheats_are_refused(learned: PolicyLearner) -> None:
@@ -144,7 +145,7 @@ def test_tampering_is_detected(learned: PolicyLearner) -> None:
     stated = json.loads(text)
     stated["question"]["learning"] |= {"prior": "zero", "set_aside": 0}
     with pytest.raises(sl.LogsError, match="states a zero prior"):
-        sl.verify(stated, logs_of(data), forged)
+        sl.verify(sealed(stated), logs_of(data), forged)
     places: dict[str, tuple[str, ...]] = {
         "delta": (), "set_aside": ("learning",), "control": ("method",), "prior": ("learning",)
     }  # fmt: skip
@@ -156,15 +157,15 @@ def test_tampering_is_detected(learned: PolicyLearner) -> None:
         stated = json.loads(text)
         place(stated, name)[name] = broken
         with pytest.raises((sl.LogsError, sl.UsageError)):
-            sl.verify(stated, logs_of(data), policy)
+            sl.verify(sealed(stated), logs_of(data), policy)
     for missing in places:
         stated = json.loads(text)
         del place(stated, missing)[missing]
         with pytest.raises(sl.LogsError, match="damaged"):
-            sl.verify(stated, logs_of(data), policy)
+            sl.verify(sealed(stated), logs_of(data), policy)
     stated = json.loads(text)
     stated["question"]["policies"]["learned"]["mark"] = "0" * 32
-    assert "another one" in sl.verify(stated, logs_of(data), policy).differences[0]
+    assert "another one" in sl.verify(sealed(stated), logs_of(data), policy).differences[0]
     with pytest.raises(sl.UsageError, match="remove control="):
         sl.verify(certificate, logs_of(data), policy, control=sl.models.given("q"))
 

@@ -33,7 +33,7 @@ def good() -> dict[str, list[Any]]:
     }
 
 
-def ask(columns: dict[str, list[Any]], policy: Any = "p_new", **options: Any) -> str:
+def ask(columns: dict[str, Any], policy: Any = "p_new", **options: Any) -> str:
     """The error message."""
     with pytest.raises(sl.LogsError) as caught:
         sl.compare(sl.Logs(columns, **{"reward": "click", "propensity": "p", **options}), policy)
@@ -132,6 +132,26 @@ def test_bad_vectors_and_actions(column: str, value: Any, policy: str, says: str
         columns["a"][17], columns["p"][17] = 0, 0.4
     message = ask(columns, policy, action="a", logging="logging", time="when")
     assert says in message
+
+
+@pytest.mark.parametrize("column", ["new", "logging"])
+def test_an_infinite_entry_of_a_vector_is_told_without_a_warning(column: str) -> None:
+    message = ask(spoil(column, [float("inf"), 0.5, 0.5]), "new", action="a", logging="logging")
+    assert f"'{column}': 2 of 200 values are vectors with an entry that is missing or not finite" in message
+
+
+def test_a_time_that_is_nan_is_missing() -> None:
+    columns = {**good(), "when": np.where(np.isin(np.arange(ROWS), BAD), np.nan, np.arange(ROWS))}
+    message = ask(columns, time="when")
+    assert "time 'when': 2 of 200 values are missing (null); the first is null in row 17" in message
+
+
+def test_a_keep_probability_that_no_round_survives_is_rejected() -> None:
+    columns = {**good(), "kept": [1.0] * ROWS}
+    for row in BAD:
+        columns["kept"][row] = 5e-324
+    message = ask(columns, keep_probability="kept", rounds_before_sampling=10 * ROWS)
+    assert "policy 'p_new': 2 of 200 values give a weight above 1e150; the first is inf in row 17" in message
 
 
 def test_unknown_labels() -> None:

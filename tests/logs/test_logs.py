@@ -122,3 +122,8 @@ def test_a_part_of_a_part_counts_from_its_own_start() -> None:
     assert part.count() == 10
     beyond = logs.part(50, 60).part(5, 50)
     assert (beyond.count(), sum(batch.table.num_rows for batch in beyond.batches())) == (5, 5)
+
+
+def test_a_column_name_that_is_not_unicode_is_refused() -> None:
+    with pytest.raises(sl.UsageError, match="not valid Unicode"):
+        sl.Logs({"click\ud800": [0, 1], "p": [0.5, 0.5]}, reward="click\ud800", propensity="p")

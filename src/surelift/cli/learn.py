@@ -12,7 +12,7 @@ from surelift.cli.options import JsonFlag, LogFlags, Sources
 from surelift.cli.output import show
 from surelift.cli.terminal import bar, say, watched
 from surelift.errors import UsageError
-from surelift.learning.files import refuse_overwriting
+from surelift.learning.files import refuse_other_files
 from surelift.results.guarantee import Guarantee
 
 LEARNING = Group.create_ordered("The learning")
@@ -64,7 +64,7 @@ def learn(
     logs = log.logs(sources)
     if not Path(policy).resolve().parent.is_dir():
         raise UsageError(f"the folder of {policy} does not exist.")
-    refuse_overwriting(policy)
+    refuse_other_files(policy)
     learner = learning.PolicyLearner(
         kind, objective=objective, control=control, delta=delta, prior=prior, prior_share=prior_share, holdout=holdout,
         epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, seed=seed, device=device, checkpoint=checkpoint,

@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from surelift.arrays import FloatArray
 from surelift.evidence.many import discoveries
 from surelift.statistics.bets import Wealth, Wealths
+from surelift.statistics.mean_weights import MeanWeight
 
 _LARGEST_LOG = 700.0
 
@@ -21,6 +23,7 @@ class Family(NamedTuple):
 
 
 OVERALL, BY_ACTION, BY_DAY = Family("overall", ""), Family("action", "action"), Family("day", "day")
+MEAN_WEIGHT = Family("mean weight", "mean weight")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,14 @@ def evidence_of(families: Mapping[Family, Mapping[str, Wealths]]) -> list[Eviden
     ]
     overall = families.get(OVERALL, {}).get("", Wealths()).bets
     return found + list(_by_action(overall))
+
+
+def mean_weight_evidence(test: MeanWeight, state: FloatArray, where: str = "") -> Evidence:
+    """Against a mean weight of 1."""
+    *logs, rounds, excess = state.tolist()
+    mixed = np.logaddexp.reduce(logs) - math.log(len(logs))
+    e_value = math.exp(min(float(mixed), _LARGEST_LOG))
+    return Evidence(MEAN_WEIGHT, where, e_value, test.candidate, int(rounds), 1.0 + excess / rounds, 1.0)
 
 
 def refuted(evidence: list[Evidence], *, level: float) -> list[Evidence]:

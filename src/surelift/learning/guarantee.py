@@ -25,7 +25,7 @@ from surelift.policies.policy import origins_of
 from surelift.policies.resolve import as_policy
 from surelift.questions.assumptions import doubts_of
 from surelift.questions.method import choose_method
-from surelift.questions.options import check_delta, refuse_contradiction
+from surelift.questions.options import check_delta, consistent
 from surelift.questions.question import Progress, Question
 from surelift.results.guarantee import Guarantee
 from surelift.results.provenance import Provenance
@@ -134,8 +134,8 @@ def guarantee_of(
     paired, by_cost = objective.paired, scale.is_cost and not objective.paired
     about: Literal["value", "improvement"] = "improvement" if paired else "value"
     lower, estimate, mean_weight = certified_bound(rule, objective, dataset, delta, device, progress)
-    refuse_contradiction(
-        lower, 1.0, possible=(-1.0 if paired else 0.0, 1.0), mean_weight=mean_weight,
+    consistent(
+        [(lower, 1.0)], possible=(-1.0 if paired else 0.0, 1.0), mean_weight=mean_weight,
         subject=f"the {about} of the learned policy, in [0, 1]",
     )  # fmt: skip
     doubts = doubts_of(logs.declaration)

@@ -250,7 +250,12 @@ def _labels(actions: Iterable[Any] | None) -> tuple[Any, ...] | None:
     labels = tuple(label.item() if isinstance(label, np.generic) else label for label in actions)
     if not labels or not all(isinstance(label, str | int | float) for label in labels):
         raise UsageError("actions must list one label per action, each a string or a number.")
-    if len({str(label) for label in labels}) != len(labels):
+    inexact = [label for label in labels if isinstance(label, float) and not abs(label) < 2.0**53]
+    if inexact:
+        raise UsageError(
+            f"actions= lists {inexact[0]!r}, a float that cannot tell whole numbers apart; use integers or text."
+        )
+    if len(set(labels)) != len(labels) or len({str(label) for label in labels}) != len(labels):
         raise UsageError("actions= lists a label twice; labels must be unique.")
     return labels
 

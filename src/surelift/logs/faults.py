@@ -71,6 +71,11 @@ ACTION_POSITION = Reason(
     "order of the vectors.",
 )
 ACTION_LABEL = Reason("are not among the declared actions", "Declare every label in actions=[...], in vector order.")
+INEXACT = Reason(
+    "are floats too large to tell whole numbers apart",
+    "Two different ids may have become one: store ids as integers or as text. A column of integers with gaps becomes one of "
+    "floats in pandas; use its type 'Int64'.",
+)
 ACTION_COUNT = Reason("are not whole numbers of at least 1", "Log the number of actions production could choose from.")
 EMBEDDING = Reason(
     "are impossible given the logged action",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from surelift.arrays import as_numpy
 from surelift.errors import UsageError
 from surelift.logs.batch import Batch, Needs, Slice, Source
 from surelift.logs.clusters import whole_clusters
@@ -88,6 +89,8 @@ class Logs:
     def _open(self, source: Source, declaration: Declaration) -> None:
         self.source, self.declaration = source, declaration
         self._names = dict.fromkeys(source.column_names())  # in order, and quick to look up
+        if "".join(self._names).encode(errors="replace").decode() != "".join(self._names):
+            raise UsageError("a column's name is not valid Unicode: it holds half of a surrogate pair; rename it.")
         for role, column in declaration.columns():
             self.require_columns(column, role=role, single=True)
 
@@ -189,7 +192,7 @@ def _name_arrays(arrays: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
         if role in _NUMBERS and np.ndim(array) == 0:
             names[role] = array
         elif role == "contexts":
-            matrix = np.asarray(array)
+            matrix = as_numpy(array, "contexts")
             matrix = matrix[:, None] if matrix.ndim == 1 else matrix
             contexts = {f"x{i}": matrix[:, i] for i in range(matrix.shape[1])}
             names[role] = list(contexts)

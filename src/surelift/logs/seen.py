@@ -19,6 +19,10 @@ RUNS = (1, 16, 128)
 """How many rounds are compared at once."""
 CHANCE = 2.0**-24
 """With which rounds that are not the same are taken for the same, at most, by each comparison."""
+ALONE = 12
+"""Pairs across that are enough where there is none within: as many would come by chance in 1 of 20,000 cases at most."""
+TELLING = 64.0
+"""Rounds that say so many bits do not come again in the same order by chance."""
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -27,6 +31,10 @@ class SeenRounds:
     rounds: int = 0
     samples: tuple[HashSample, ...] = ()
     """For each length of ``RUNS``."""
+    digest: int = 0
+    """Of all rounds in their order."""
+    bits: float = 0.0
+    """How much they say, were they independent, as far as the first rounds of each batch show."""
 
     @classmethod
     def of(cls, words: Words, most: int) -> "SeenRounds":
@@ -34,13 +42,24 @@ class SeenRounds:
         # Few single rounds of a long batch are needed: those that come often tell nothing.
         bits = max(0, (len(words) // most).bit_length() - 1)
         singles, *runs = (_runs(words, length) for length in RUNS)
-        return cls(len(words), (HashSample.of(singles, most, bits), *(HashSample.of(run, most) for run in runs)))
+        samples = (HashSample.of(singles, most, bits), *(HashSample.of(run, most) for run in runs))
+        powers = np.cumprod(np.full(len(words), _ODD))[::-1]
+        counts = np.unique(words[:most], return_counts=True)[1]
+        information = float(np.sum(counts * np.log2(np.sum(counts) / counts)))
+        return cls(len(words), samples, int((words * powers).sum(dtype=np.uint64)), information)
 
     def __add__(self, other: "SeenRounds") -> "SeenRounds":
         if not (self.rounds and other.rounds):
             return self if self.rounds else other
         pairs = zip(self.samples, other.samples, strict=True)
-        return SeenRounds(self.rounds + other.rounds, tuple(mine + theirs for mine, theirs in pairs))
+        digest = (self.digest * pow(int(_ODD), other.rounds, 1 << 64) + other.digest) % (1 << 64)
+        samples = tuple(mine + theirs for mine, theirs in pairs)
+        return SeenRounds(self.rounds + other.rounds, samples, digest, self.bits + other.bits)
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether other rounds could hardly have the same digest by chance."""
+        return self.bits >= TELLING
 
     def overlaps(self, other: "SeenRounds") -> bool:
         """Whether some rounds are in both, as far as can be told."""
@@ -50,12 +69,12 @@ class SeenRounds:
 
     def encode(self) -> list[Any]:
         """As JSON keeps it."""
-        return [self.rounds, [sample.encode() for sample in self.samples]]
+        return [self.rounds, [sample.encode() for sample in self.samples], f"{self.digest:016x}", self.bits]
 
     @classmethod
     def decode(cls, content: list[Any]) -> "SeenRounds":
-        rounds, samples = content
-        return cls(int(rounds), tuple(HashSample.decode(sample) for sample in samples))
+        rounds, samples, digest, bits = content
+        return cls(int(rounds), tuple(map(HashSample.decode, samples)), int(digest, 16), float(bits))
 
 
 def _runs(words: Words, length: int) -> Words:
@@ -80,6 +99,8 @@ def _more_across(first: HashSample, second: HashSample) -> bool:
     within = sum(float(np.sum(0.5 * sample.counts * (sample.counts - 1.0))) for sample in (first, second))
     if across <= within:
         return False
+    if within == 0.0:
+        return across >= ALONE
     # The binomial tail of so many or more across, were across and within as likely: Chernoff's bound.
     share, total = across / (across + within), across + within
     entropy = -sum(part * math.log(part) for part in (share, 1.0 - share) if part > 0.0)

@@ -64,7 +64,8 @@ class Vectors:
         """Rescaled to sum to 1, or only rescaled down where the sum exceeds 1."""
         sums = self.sums()
         safe = np.where(sums > 0.0, np.maximum(sums, 1.0) if only_down else sums, 1.0)
-        return self.replace_values(self.values / self.spread(safe))
+        with np.errstate(invalid="ignore"):
+            return self.replace_values(self.values / self.spread(safe))
 
     def replace_values(self, values: FloatArray) -> "Vectors":
         return Vectors(values, self.starts, self.tolerance)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from surelift.arrays import FloatArray
+from surelift.arrays import FloatArray, as_numpy, unmasked
 from surelift.errors import UsageError
 from surelift.logs import faults
 from surelift.logs.batch import Needs, Slice
@@ -111,7 +111,7 @@ class Function:
 
     def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
         table = rounds.handed_on(self.needs(rounds.logs).handed_on)
-        return kept(rounds, as_numbers(self.function(table)), subject)
+        return kept(rounds, as_numbers(self.function(table), subject), subject)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "function", "name": getattr(self.function, "__name__", type(self.function).__name__)}
@@ -137,8 +137,13 @@ class Model:
         else:
             inputs = np.column_stack([column.to_numpy() for column in features.columns])
         order, actions = self._order(rounds.logs)
-        matrix = np.zeros((rounds.size, actions))
-        matrix[:, order] = self.model.predict_proba(inputs)
+        predicted = as_numpy(self.model.predict_proba(inputs), subject)
+        if predicted.shape != (rounds.size, len(order)):
+            raise UsageError(
+                f"{subject} gave an array of shape {predicted.shape} for {rounds.size:,} rounds and {len(order)} classes."
+            )
+        matrix = np.zeros((rounds.size, actions), dtype=predicted.dtype)
+        matrix[:, order] = predicted
         return kept(rounds, matrix, subject)
 
     def describe(self) -> dict[str, Any]:
@@ -175,17 +180,17 @@ class Model:
         return [logs.declaration.actions.index(label) for label in classes], len(logs.declaration.actions)
 
 
-def as_numbers(values: Any) -> Any:
+def as_numbers(values: Any, subject: str = "a policy's array") -> Any:
     """An array of numbers, or an Arrow list array if vectors differ in length; masked entries become NaN."""
-    if isinstance(values, np.ma.MaskedArray):
-        return np.ma.filled(values.astype(np.float64), np.nan)
     try:
-        return np.asarray(values)
-    except ValueError:
+        return as_numpy(values, subject)
+    except UsageError as refusal:
+        if not isinstance(refusal.__cause__, ValueError):
+            raise
         try:
-            return pa.array(values)
+            return pa.array(unmasked(values))
         except (pa.ArrowException, TypeError, ValueError) as error:
-            raise UsageError(f"these are not numbers, or vectors of numbers, one per round: {error}") from error
+            raise UsageError(f"{subject} holds no numbers, or vectors of numbers, one per round: {error}") from error
 
 
 def kept(rounds: Rounds, values: Any, subject: str) -> Singles | Vectors:

@@ -74,7 +74,7 @@ def as_reader(form: Any) -> Reader:
         return reader
     if hasattr(form, "predict_proba"):
         return Model(form)
-    if isinstance(form, np.ndarray | list | tuple) or hasattr(form, "__array__"):
+    if isinstance(form, np.ndarray | list | tuple) or hasattr(form, "__array__") or hasattr(form, "toarray"):
         return Array(as_numbers(form))
     if callable(form):
         return Function(form)

@@ -18,6 +18,7 @@ from surelift.questions.findings import (
     weight_health,
 )
 from surelift.questions.question import Place, Question, RoundCount
+from surelift.questions.weights import about_mean_weights, weight_evidence, weight_tests
 from surelift.results.health import Health
 from surelift.statistics.bets import Bets, Wealths
 from surelift.statistics.digits import Digits
@@ -89,7 +90,8 @@ class HealthQuestion(Question):
             for name in self.policies
         }
         evidence, smallest = self._evidence(sums), sums.production.smallest_propensity
-        findings += about_propensities(refuted(evidence, level=self.level), evidence)
+        wrong = refuted(evidence, level=self.level)
+        findings += [*about_propensities(wrong, evidence), *about_mean_weights(wrong)]
         if not declared.is_sampled and not declared.density:
             findings += about_rounding(sums.get(DIGITS), smallest)
         if declared.time is not None:
@@ -111,4 +113,4 @@ class HealthQuestion(Question):
         for family, key in self._families.items():
             states: Mapping[Any, Wealths] = sums.by(self._bets, *key)
             families[family] = {"".join(value): wealths for value, wealths in states.items()}
-        return evidence_of(families)
+        return evidence_of(families) + list(weight_evidence(sums, weight_tests(self.declaration, self.policies)))

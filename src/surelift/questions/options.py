@@ -1,6 +1,6 @@
 """What questions check: their options before anything is read, and that bounds do not contradict each other."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from surelift.errors import LogsError, UsageError, is_number
@@ -54,17 +54,28 @@ def check_segments(
     return Segment(by, named)
 
 
-def refuse_contradiction(
-    lower: float, upper: float, *, possible: tuple[float, float], subject: str, mean_weight: float
-) -> None:
-    """Bounds that contradict each other or the range: with right logs that takes a bound that fails."""
+def consistent(
+    pairs: Iterable[tuple[float, float]],
+    *,
+    possible: tuple[float, float],
+    subject: str,
+    mean_weight: float,
+    in_units: Callable[[float, float], tuple[float, float]] = lambda lower, upper: (lower, upper),
+) -> tuple[float, float]:
+    """The first lower and upper bound that contradict neither each other nor the range; logs without any are refused.
+
+    With right logs a contradiction takes a bound that fails: they are refused with at most the chances of the last pair,
+    added up. ``possible`` is on the scale of the bounds, and ``in_units`` gives them in the units of the column.
+    """
     least, most = possible
     rounding = 1e-9 * (most - least)
-    if lower <= most + rounding and upper >= least - rounding and lower <= upper + rounding:
-        return
+    for lower, upper in pairs:
+        if lower <= most + rounding and upper >= least - rounding and lower <= upper + rounding:
+            return lower, upper
+    (low, high), (bottom, top) = in_units(lower, upper), in_units(least, most)
     raise LogsError(
-        f"{subject}: the bounds contradict each other, at least {lower:.6g} and at most {upper:.6g}, where only "
-        f"[{least:.6g}, {most:.6g}] is possible.\nWith right logs one of the two would have to fail. The mean weight is "
+        f"{subject}: the bounds contradict each other, at least {low:.6g} and at most {high:.6g}, where only "
+        f"[{bottom:.6g}, {top:.6g}] is possible.\nWith right logs one of the two would have to fail. The mean weight is "
         f"{mean_weight:.4g}; it is at most about 1 when everything is right. If other candidates have it near 1, this "
         "column does not hold probabilities of the logged action (scores, or predicted rewards?); otherwise suspect the "
         "propensities: they must be those of the action really taken, from the policy version that took it, after "

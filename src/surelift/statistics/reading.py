@@ -95,8 +95,11 @@ def read(rounds: Rounds, plan: Plan, predictor: Predictor | None = None) -> Read
 
 def _weights(rounds: Rounds, name: str, probabilities: Probabilities) -> Weights:
     weight, excess, beyond = weigh(probabilities.logged, rounds.propensity, LARGEST_WEIGHT)
-    if beyond:
-        bad = rounds.usable & ~(weight <= LARGEST_WEIGHT)
-        rounds.refuse(f"policy {name!r}", faults.WEIGHT_OVERFLOW, bad, weight)
+    shown, kept = weight, rounds.keep_probability
+    if kept is not None and rounds.declaration.rounds_before_sampling is not None:
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            shown = weight / kept
+    if beyond or shown is not weight:
+        rounds.refuse(f"policy {name!r}", faults.WEIGHT_OVERFLOW, rounds.usable & ~(shown <= LARGEST_WEIGHT), shown)
     known = probabilities.known_excess
     return Weights(weight, excess if known is None else known)

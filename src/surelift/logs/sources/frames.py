@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from surelift.arrays import ArrowColumn
+from surelift.arrays import ArrowColumn, as_numpy, unmasked
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import Batch, Needs, engine_errors, number_rows, rows_per_batch
 
@@ -66,6 +66,8 @@ class Frame:
         for start in range(0, len(selected), size):
             part = selected[start : start + size]
             try:
+                if any(name for name in part.columns if _holds_masks(part[name])):
+                    raise TypeError("Arrow drops the masks of arrays in a column of objects")
                 table = part.to_arrow()
             except _CONVERSION:
                 table = pa.table({name: _to_arrow(name, part[name].to_list(), start) for name in part.columns})
@@ -102,15 +104,24 @@ class LazyQuery:
 
 
 def _sliceable(name: str, column: Any) -> Any:
-    if isinstance(column, np.ndarray | pa.Array | pa.ChunkedArray):
-        if isinstance(column, np.ndarray) and column.ndim not in (1, 2):
-            raise UsageError(f"column {name!r} has {column.ndim} dimensions; give one number or one vector per round.")
+    if isinstance(column, pa.Array | pa.ChunkedArray):
         return column
-    if hasattr(column, "to_numpy"):
-        return column.to_numpy()
+    if isinstance(column, np.ndarray) or any(hasattr(column, name) for name in ("to_numpy", "detach", "toarray")):
+        # Arrow keeps the mask, and whole numbers, of a masked array of one dimension.
+        masked = isinstance(column, np.ma.MaskedArray) and column.ndim == 1 and column.dtype.kind in "fiub"
+        masked = masked and column.dtype != np.longdouble
+        array = column.astype(column.dtype.newbyteorder("=")) if masked else as_numpy(column, f"column {name!r}")
+        if array.ndim not in (1, 2):
+            raise UsageError(f"column {name!r} has {array.ndim} dimensions; give one number or one vector per round.")
+        return array
     if isinstance(column, Sequence) and not isinstance(column, str | bytes):
         return column
     raise UsageError(f"column {name!r} is a {type(column).__name__}; give an array or a list with one entry per round.")
+
+
+def _holds_masks(column: Any) -> bool:
+    """Whether a column of a frame holds masked arrays, as only one of Python objects can."""
+    return str(column.dtype) == "Object" and any(isinstance(entry, np.ma.MaskedArray) for entry in column)
 
 
 def _to_arrow(name: str, values: Any, start: int) -> ArrowColumn:
@@ -120,14 +131,14 @@ def _to_arrow(name: str, values: Any, start: int) -> ArrowColumn:
         if isinstance(values, np.ndarray) and values.ndim == 2:
             flat = pa.array(np.ascontiguousarray(values).ravel())
             return pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
-        return pa.array(values)
+        return pa.array(values if isinstance(values, np.ma.MaskedArray) else unmasked(values))
     except _CONVERSION:
         return _mixed_numbers(name, list(values), start)
 
 
 def _mixed_numbers(name: str, values: list[Any], start: int) -> ArrowColumn:
     """A column of several Python types, if all are numeric."""
-    numbers = bool | int | float | np.number
+    numbers = bool | int | float | np.integer | np.floating
     bad = [i for i, value in enumerate(values) if not (value is None or isinstance(value, numbers))]
     if bad:
         first = values[bad[0]]

@@ -1,0 +1,1 @@
+"""Long searches for trouble: each campaign makes seeded cases, and says of each whether the library was right."""
