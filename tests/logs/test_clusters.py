@@ -199,7 +199,10 @@ def test_outcome_dependent_sizes_fail_where_a_declared_maximum_holds() -> None:
         table = retrying_users(rng, 300, most)
         sized = sl.Logs(table, **DECLARED, cluster_size="size")
         padded = sl.Logs(table, **DECLARED, cluster_max=most)
-        low = sl.evaluate(sized, "new", sides="lower", delta=delta)["new"].lower
+        try:
+            low = sl.evaluate(sized, "new", sides="lower", delta=delta)["new"].lower
+        except sl.LogsError:
+            low = 1.0  # the bounds contradict each other: one of them is false
         padded_low = sl.evaluate(padded, "new", sides="lower", delta=delta)["new"].lower
         assert low is not None
         assert padded_low is not None

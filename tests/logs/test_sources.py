@@ -266,7 +266,9 @@ def test_mixed_python_types_are_reported_with_their_row() -> None:
 
 def test_decimals_are_read_exactly(tmp_path: Path) -> None:
     texts = [f"0.{i:03}" for i in range(1, 1_000)]
-    plain = pa.table({"r": [0.5] * 999, "p": [float(text) for text in texts], "pn": [0.25] * 999})
+    plain = pa.table(
+        {"r": [0.5] * 999, "p": [float(text) for text in texts], "pn": [0.25 * float(text) for text in texts]}
+    )
     exact = plain.set_column(1, "p", pa.array(texts).cast(pa.decimal128(10, 3)))
     checks = [sl.check(sl.Logs(t, reward="r", propensity="p")) for t in (plain, exact)]
     assert checks[0].smallest_propensity == checks[1].smallest_propensity
