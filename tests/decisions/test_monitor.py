@@ -525,7 +525,7 @@ def test_no_id_comes_twice() -> None:
 
 
 @pytest.mark.parametrize("told_by", [{}, {"id": "visit"}, {"time": "visit"}])
-def test_users_who_return_every_day_are_told_apart_by_time_or_id(told_by: dict[str, str]) -> None:
+def test_users_who_return_every_day_are_told_apart_by_time_or_id(told_by: dict[str, Any]) -> None:
     rng, watch = np.random.default_rng(0), sl.Monitor("n", reward="r", propensity="p", **told_by)
     chance = rng.uniform(0.1, 0.9, 1_000)  # production knows a user, and so does the candidate
     for day in range(2):

@@ -23,7 +23,7 @@ from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.policies.policy import origins_of
 from surelift.policies.resolve import as_policy
-from surelift.questions.assumptions import doubts_of
+from surelift.questions.assumptions import ONCE, doubts_of
 from surelift.questions.method import choose_method
 from surelift.questions.options import check_delta, consistent
 from surelift.questions.question import Progress, Question
@@ -179,6 +179,7 @@ def _assumptions(logs: Logs, prior: str, objective: Objective, model: RewardMode
     return (
         f"{'costs' if logs.scale.is_cost else 'rewards'} always lie in [{logs.scale.low:g}, {logs.scale.high:g}]",
         "the propensities were recorded when the decisions were made",
+        ONCE,
         f"the prior ({prior}), the objective and delta were fixed before seeing these rounds",
         adapted if objective.any_looks else fixed,
         "actions are sampled afresh at every decision, as by sample()",

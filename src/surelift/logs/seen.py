@@ -99,8 +99,8 @@ def _more_across(first: HashSample, second: HashSample) -> bool:
     across = first.counts[mine] * second.counts[theirs]
     within = sum(float(np.sum(0.5 * sample.counts * (sample.counts - 1.0))) for sample in (first, second))
     alone = (np.delete(first.counts, mine), np.delete(second.counts, theirs))
-    rare = sum(np.count_nonzero(counts == 2) for counts in alone)
-    return _too_many(np.sum(across, dtype=np.float64), within) or _too_many(np.count_nonzero(across == 1), rare)
+    once, rare = float(np.sum(across == 1)), sum(float(np.sum(counts == 2)) for counts in alone)
+    return _too_many(float(np.sum(across, dtype=np.float64)), within) or _too_many(once, rare)
 
 
 def _too_many(across: float, within: float) -> bool:
