@@ -109,6 +109,7 @@ def test_a_discretisation_is_exact_for_the_policy_it_declares() -> None:
     plain = sl.compare(sl.Logs(reward=table["well"], propensity=p, density=True), {"new": weight * p})
     assert (answer.lower, answer.upper) == pytest.approx((plain.lower, plain.upper), abs=1e-9)
     assert any("6 bins fixed in advance" in assumption for assumption in answer.assumptions)
+    assert any("no single value had a chance of its own" in assumption for assumption in answer.assumptions)
     assert weight.mean() == pytest.approx(1, abs=0.05)
     deterministic = sl.compare(logs_of(table), {"new": densities.binned("need", edges)})
     candidate_bin = np.searchsorted(edges, table["need"], side="right")

@@ -9,6 +9,10 @@ from surelift.policies import Policy
 from surelift.policies.policy import notes_of
 
 ONCE = "every row is a round of its own, and no round comes twice"
+NO_ATOMS = (
+    "production's density is that of the actions as they were taken: no single value had a chance of its own, as a limit has "
+    "at which actions are cut off"
+)
 SEGMENTS_FIXED = "the segment of a round was known before its action, and the list of segments before looking"
 
 
@@ -27,6 +31,7 @@ def assumptions_of(
         if declared.propensity_is_estimated
         else "the propensities were recorded when the decisions were made",
         "no policy was fitted on these rounds, or uses what was not known before the action",
+        *((NO_ATOMS,) if declared.density else ()),
         ONCE,
         looks,
         *besides,
