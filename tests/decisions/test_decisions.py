@@ -316,7 +316,7 @@ def test_every_result_names_its_assumptions(logs: sl.Logs) -> None:
         "rewards always lie in [0, 1]",
         "recorded when the decisions were made",
         "no policy was fitted on these rounds, or uses what was not known before the action",
-        "no round comes twice",
+        "no round comes twice, and none was left out because of its action or its reward",
         "only look",
     ):
         assert words in text

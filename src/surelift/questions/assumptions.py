@@ -8,10 +8,10 @@ from surelift.logs.declaration import Declaration
 from surelift.policies import Policy
 from surelift.policies.policy import notes_of
 
-ONCE = "every row is a round of its own, and no round comes twice"
+ONCE = "no round comes twice, and none was left out because of its action or its reward"
 NO_ATOMS = (
-    "production's density is that of the actions as they were taken: no single value had a chance of its own, as a limit has "
-    "at which actions are cut off"
+    "production's density is that of the actions as they were taken: no single value had a chance of its own, as a limit "
+    "has at which actions are cut off"
 )
 SEGMENTS_FIXED = "the segment of a round was known before its action, and the list of segments before looking"
 
@@ -32,7 +32,7 @@ def assumptions_of(
         else "the propensities were recorded when the decisions were made",
         "no policy was fitted on these rounds, or uses what was not known before the action",
         *((NO_ATOMS,) if declared.density else ()),
-        ONCE,
+        f"{ONCE}, but by keep_probability" if declared.is_sampled else ONCE,
         looks,
         *besides,
         *_about_units(declared),
