@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.errors import UsageError
+from surelift.errors import UsageError, printed, whole
 from surelift.logs.densities import DENSITIES, Density, density_from
 from surelift.logs.embeddings import ActionKinds, Embedding, Known, embedding_from
 
@@ -279,19 +279,15 @@ def _count(number: Any, role: str) -> int | str | None:
 
 
 def _whole_number(number: Any, role: str, besides: str = "") -> int | None:
-    if number is None:
-        return None
-    if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
-        raise UsageError(f"{role} must be a whole number of at least 1{besides}, but is {number!r}.")
-    return int(number)
+    return None if number is None else whole(role, number, besides=besides)
 
 
 def _two_numbers(reward_range: Any) -> tuple[float, float]:
     try:
         low, high = reward_range
         return float(low), float(high)
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"reward_range must be two numbers, (low, high), but is {reward_range!r}.") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UsageError(f"reward_range must be two numbers, (low, high), but is {printed(reward_range)}.") from error
 
 
 def _logging(columns: Any) -> str | tuple[str, ...] | None:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from surelift.arrays import as_numpy
-from surelift.errors import UsageError
+from surelift.errors import UsageError, whole
 from surelift.logs.batch import Batch, Needs, Slice, Source
 from surelift.logs.clusters import whole_clusters
 from surelift.logs.declaration import Declaration, Scale
@@ -114,9 +114,10 @@ class Logs:
             raise UsageError(
                 "rows of a query or a Spark data frame have no order, so they cannot be sliced; save them to a file first."
             )
-        source, start, whole = self.source, 0, self.source
-        if isinstance(whole, Slice):
-            source, start, last = whole.source, whole.first, min(last, whole.last - whole.first)
+        first, last = whole("first", first, least=0), whole("last", last, least=0)
+        source, start, outer = self.source, 0, self.source
+        if isinstance(outer, Slice):
+            source, start, last = outer.source, outer.first, min(last, outer.last - outer.first)
         return Logs.of(Slice(source, start + first, start + last), self.declaration)
 
     def count(self) -> int:

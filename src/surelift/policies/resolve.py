@@ -47,8 +47,8 @@ def blend(policy: Any, alpha: float) -> Policy:
 def bounded(policy: Any, max_weight: float) -> Policy:
     """A policy that, by construction, gives no action more than ``max_weight`` times production's probability of it.
 
-    So production supports every action the policy takes. A round with a larger weight is rejected; the largest observed
-    weight is no guarantee.
+    So production supports every action the policy takes. A round with a larger weight is rejected, and so are
+    weights in evidence not to average 1; the largest observed weight is no guarantee.
     """
     if positive("max_weight", max_weight) < 1.0:
         raise UsageError(f"max_weight must be at least 1, since weights average to 1, but is {max_weight}.")

@@ -1,5 +1,6 @@
 """Rounds in memory or behind a query: arrays, data frames, DuckDB and polars queries."""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from surelift.arrays import ArrowColumn, as_numpy, unmasked
-from surelift.errors import LogsError, UsageError
+from surelift.errors import LogsError, UsageError, printed
 from surelift.logs.alignment import aligned, index_of
 from surelift.logs.batch import Batch, Needs, engine_errors, number_rows, rows_per_batch
 
@@ -143,12 +144,16 @@ def _to_arrow(name: str, values: Any, start: int) -> ArrowColumn:
 def _mixed_numbers(name: str, values: list[Any], start: int) -> ArrowColumn:
     """A column of several Python types, if all are numeric."""
     numbers = bool | int | float | np.integer | np.floating
-    bad = [i for i, value in enumerate(values) if not (value is None or isinstance(value, numbers))]
+    most = sys.float_info.max
+    bad = [
+        i for i, value in enumerate(values)
+        if not (value is None or isinstance(value, numbers)) or (isinstance(value, int) and abs(value) > most)
+    ]  # fmt: skip
     if bad:
         first = values[bad[0]]
         raise LogsError(
             f"column {name!r} mixes types: {len(bad):,} of the {len(values):,} values from row {start:,} on are not "
-            f"numbers; the first is {first!r}, a {type(first).__name__}, in row {start + bad[0]:,}, counting from 0.\n"
-            "Give the column one type; text among numbers is often an export error."
+            f"numbers; the first is {printed(first)}, a {type(first).__name__}, in row {start + bad[0]:,}, counting from "
+            "0.\nGive the column one type; text among numbers is often an export error."
         )
     return pa.array([None if value is None else float(value) for value in values])
