@@ -366,7 +366,7 @@ STAGES: list[tuple[Callable[[Log], dict[str, set[int]]], tuple[str, ...]]] = [
         "are missing", "are NaN", "are infinite", "are not numbers", "lie outside (0, 1]", "lie outside the declared",
         "lie outside [0, 1]", "are not positive", "are negative",
         "are not logarithms", "are vectors with an entry", "are not vectors", "are not a position", "are not among",
-        "are not whole numbers", "have no segment",
+        "are not whole numbers", "have no segment", "are floats too large",
     )),
     (_production_alone, ("lie outside", "do not sum")),
     (_production_layout, ("differ in length", "are not a position")),

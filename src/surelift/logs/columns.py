@@ -201,6 +201,9 @@ def _digits(column: ArrowColumn) -> ArrowColumn:
         return column.cast(pa.string())
     if not is_text(column) and not pa.types.is_decimal(column.type):
         return pa.nulls(len(column), pa.string())
+    if pa.types.is_decimal(column.type):
+        # Not by Arrow, which writes a zero as 0E-9.
+        column = pa.array([None if number is None else f"{number:f}" for number in column.to_pylist()], pa.string())
     column = column.cast(pa.string())
     if pc.all(pc.match_substring_regex(column, _PLAIN_WHOLE)).as_py():
         return column
