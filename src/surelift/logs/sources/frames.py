@@ -136,7 +136,8 @@ def _to_arrow(name: str, values: Any, start: int) -> ArrowColumn:
         if isinstance(values, np.ndarray) and values.ndim == 2:
             flat = pa.array(np.ascontiguousarray(values).ravel())
             return pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
-        return pa.array(values if isinstance(values, np.ma.MaskedArray) else unmasked(values))
+        objects = isinstance(values, np.ndarray) and values.dtype.kind == "O"  # NaN among text is a missing value
+        return pa.array(values if isinstance(values, np.ma.MaskedArray) else unmasked(values), from_pandas=objects)
     except _CONVERSION:
         return _mixed_numbers(name, list(values), start)
 
