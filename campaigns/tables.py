@@ -10,7 +10,7 @@ from campaigns.campaign import Case
 from campaigns.containers import CONTAINERS, VECTORS, Cells
 from campaigns.judge import Log, Verdict, verdict_on
 
-SLICE, FULL = 3_000, 100_000
+SLICE, FULL = 2_000, 100_000
 
 ENTRY = re.compile(r"^- (?P<subject>.*): (?P<count>[\d,]+) of (?P<rows>[\d,]+) values (?P<says>.*); the first is", re.M)
 ROW = re.compile(r" in row (?P<row>[\d,]+)(?: \(.*\))?, counting from 0\.$")
