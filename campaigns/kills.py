@@ -137,8 +137,8 @@ def run(tokens: list[str], folder: Path, moment: Moment | None = None, kill: tup
             process.kill()
             process.join()
             raise TimeoutError(f"{tokens} did not end")
-        texts = [(Path(output) / name).read_text(errors="replace") for name in ("out", "err")]
-        return Done(process.exitcode, *texts, time.monotonic() - started)
+        out, err = ((Path(output) / name).read_text(errors="replace") for name in ("out", "err"))
+        return Done(process.exitcode, out, err, time.monotonic() - started)
 
 
 def furnish(folder: Path, job: str, *, old: bool) -> None:
