@@ -65,6 +65,8 @@ class Told:
 
     key: str
     value: Any
+    tried: int = 1
+    """How many it saw, where a case tries many."""
 
 
 # The number of a case, and what it said.
@@ -76,6 +78,7 @@ class Tally:
     name: str
     tried: int = 0
     wrong: int = 0
+    cases: int = 0
     told: list[Told] = field(default_factory=list)
 
     def __str__(self) -> str:
@@ -193,7 +196,8 @@ def answered(name: str, seed: int, numbers: Sequence[int], jobs: int) -> Generat
 
 
 def progress(tally: Tally, of: int, started: float) -> str:
-    return f"{tally.name}: {tally.tried:,} of {of:,}, {tally.wrong:,} wrong, {time.monotonic() - started:.0f} s"
+    done = f"{tally.name}: {tally.cases:,} cases of {of:,}, {tally.tried:,} tried, {tally.wrong:,} wrong"
+    return f"{done}, {time.monotonic() - started:.0f} s"
 
 
 def size_of(module: ModuleType, size: str) -> int:
@@ -209,7 +213,8 @@ def run(name: str, *, size: str, seed: int, jobs: int, say: Callable[[str], None
     shown = started
     with contextlib.closing(answered(name, seed, range(count), jobs)) as answers:
         for number, said in answers:
-            tally.tried += 1
+            tally.cases += 1
+            tally.tried += said.tried if isinstance(said, Told) else 1
             if isinstance(said, Told):
                 tally.told.append(said)
             elif said is not None:

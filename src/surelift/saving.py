@@ -1,42 +1,184 @@
-"""Files that people store: written atomically, and read back by format and version."""
+"""Files that people store: written atomically, with a checksum, and read back by format and version."""
 
+import hashlib
 import json
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from surelift.errors import LogsError, UsageError
 
+_TEMPORARY = ".surelift.tmp"
+_MOST_DIGITS = 64
+# A writer on Windows cannot be asked whether it lives: seconds until what it left counts as abandoned.
+_PATIENCE = 3600.0
+last_written: str | None = None
+
 
 def write_beside(path: str | Path, content: str | bytes, *, what: str) -> None:
-    """Write to a temporary file and rename it, so that a reader or a crash never sees a partial file."""
-    import tempfile
+    """Write to a temporary file and rename it, so that a reader or a crash never sees a partial file.
 
-    target = Path(path).resolve()
+    What killed writers left beside is removed.
+    """
+    global last_written
     temporary = None
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        with os.fdopen(handle, "wb") as file:
+        target = Path(path).resolve()
+        # Not the whole name, which may be as long as a name can be.
+        prefix = f".{target.name[:40]}."
+        _sweep(target.parent, prefix)
+        file, temporary = _temporary(target.parent, prefix)
+        with file:
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except OSError as error:
-        raise UsageError(f"{what} cannot be written to {path}: {error.strerror}.") from error
+            os.chmod(temporary, 0o644)
+            if os.name != "nt":
+                os.replace(temporary, target)  # while it is locked
+        if os.name == "nt":
+            os.replace(temporary, target)  # which Windows does not allow before
+        last_written = str(path)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{what} cannot be written to {path}: {reason(error)}.") from error
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
 
 
+def _temporary(folder: Path, prefix: str) -> tuple[IO[bytes], str]:
+    """A new file, locked while its writer lives."""
+    import tempfile
+
+    while True:
+        handle, path = tempfile.mkstemp(_TEMPORARY, prefix, folder)
+        file = os.fdopen(handle, "wb")
+        _lock(handle, wait=True)
+        if os.path.exists(path):
+            return file, path
+        file.close()  # another writer swept it before it was locked
+
+
+def _sweep(folder: Path, prefix: str) -> None:
+    """Remove the temporary files of writers that were killed."""
+    import time
+
+    for name in os.listdir(folder):
+        if not (name.startswith(prefix) and name.endswith(_TEMPORARY)):
+            continue
+        path = folder / name
+        try:
+            with open(path, "rb") as file:
+                if os.name != "nt" and _lock(file.fileno(), wait=False):
+                    path.unlink()
+            if os.name == "nt" and time.time() - path.stat().st_mtime > _PATIENCE:
+                path.unlink()
+        except OSError:
+            continue  # it is gone already, or another's
+
+
+def _lock(handle: int, *, wait: bool) -> bool:
+    """Lock a file until it is closed; False where another holds the lock, or where there are none."""
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+def reason(error: Exception) -> str:
+    """Why a file cannot be used, in the words of the system."""
+    return str(getattr(error, "strerror", None) or error)
+
+
+def exists(path: str | Path) -> bool:
+    """Whether a file is there; a path that cannot be looked up, such as a name too long, is refused."""
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be used: {reason(error)}.") from error
+    return True
+
+
+def refuse_overwriting(path: str | Path, *, what: str, recognised: Callable[[Path], bool]) -> None:
+    """Refuse to replace a file that is neither empty nor of the kind that is written."""
+    if exists(path) and not (Path(path).is_file() and Path(path).stat().st_size == 0) and not recognised(Path(path)):
+        raise UsageError(f"{path} exists and is not {what}, so it was not overwritten; name another file.")
+
+
+def has_format(path: Path, name: str) -> bool:
+    """Whether a file is JSON of a format, whatever its version."""
+    try:
+        content = read_json(path, what="JSON")
+    except (UsageError, LogsError):
+        return False
+    return isinstance(content, Mapping) and content.get("format") == name
+
+
 def read_json(path: str | Path, *, what: str) -> Any:
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
-    except (ValueError, RecursionError) as error:
-        raise LogsError(f"{path} is not {what}: it is not valid JSON ({error}).") from error
+        return parse_json(Path(path).read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        if isinstance(error, OSError) or "null byte" in str(error):
+            raise UsageError(f"{path} cannot be read: {reason(error)}.") from error
+        told = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise LogsError(f"{path} is not {what}: it is not valid JSON ({told}).") from error
+
+
+def parse_json(text: str | bytes) -> Any:
+    """JSON, to the letter: no NaN, no number beyond float64, no key twice; ValueError or RecursionError otherwise."""
+    decoded = text if isinstance(text, str) else text.decode("utf-8")
+    hooks: dict[str, Any] = {
+        "parse_constant": _finite, "parse_float": _finite, "parse_int": _integer, "object_pairs_hook": _once,
+    }  # fmt: skip
+    return json.loads(decoded, **hooks)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is not a finite number")
+    return value
+
+
+def _integer(text: str) -> int:
+    if len(text) > _MOST_DIGITS:
+        raise ValueError(f"an integer has {len(text):,} digits")
+    return int(text)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} stands twice")
+    return content
+
+
+def checksum(content: Mapping[str, Any]) -> str:
+    """A SHA-256 over everything but the checksum itself."""
+    rest = {name: value for name, value in content.items() if name != "checksum"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True, allow_nan=False).encode()).hexdigest()
+
+
+def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {**content, "checksum": checksum(content)}
+
+
+def check_seal(content: Mapping[str, Any], *, place: str) -> None:
+    try:
+        fits = content.get("checksum") == checksum(content)
+    except (TypeError, ValueError, RecursionError):
+        fits = False
+    if not fits:
+        raise LogsError(
+            f"{place} is damaged, or was changed by hand: its checksum does not fit. Go back to a copy of it."
+        )
 
 
 def check_format(content: Any, *, place: str, what: str, name: str, version: int) -> None:

@@ -19,6 +19,7 @@ from surelift.bounds import BOUNDS
 from surelift.cli.app import app, main
 from surelift.estimates import ESTIMATES
 from surelift.kernels.library import loops_in_use
+from surelift.saving import sealed
 from tests.prose import flat
 
 COLUMNS = ["--reward", "click", "--propensity", "propensity"]
@@ -145,12 +146,16 @@ def test_verify_says_what_differs(folder: Path) -> None:
     content = json.loads((folder / "c.json").read_text())
     content["answer"]["lower"] = 0.9
     (folder / "tampered.json").write_text(json.dumps(content))
+    edited = run("verify", "tampered.json", "shop.parquet", folder=folder)
+    assert edited.returncode == 4
+    assert "changed by hand" in edited.stderr
+    (folder / "tampered.json").write_text(json.dumps(sealed(content)))
     done = run("verify", "tampered.json", "shop.parquet", "--json", folder=folder)
     assert done.returncode == 3
     assert "answer.lower was 0.9" in done.stderr
     assert json.loads(done.stdout)["same"] is False
     content["question"]["declaration"]["colour"] = "red"
-    (folder / "damaged.json").write_text(json.dumps(content))
+    (folder / "damaged.json").write_text(json.dumps(sealed(content)))
     damaged = run("verify", "damaged.json", "shop.parquet", folder=folder)
     assert damaged.returncode == 4
     assert_clean(damaged)

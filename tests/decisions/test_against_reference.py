@@ -40,15 +40,15 @@ def test_evaluate(rounds: LoggedRounds, delta: float, planned: bool, sides: str)
     v = rounds.other / rounds.propensity
     grid = reference.planned(n, centre=2.0, spread=1.5) if planned else reference.ANYTIME
     each = delta / (4 if sides == "both" else 2)
+    # A side that is not shown is made of every third smoothing, at delta/4, to find contradictions.
+    kept = grid[len(grid) // 2 % 3 :: 3]
+    thin = [(lam, prior / sum(share for _, share in kept)) for lam, prior in kept]
+    made = [(each, grid) if sides in ("both", side) else (delta / 4, thin) for side in ("lower", "upper")]
     expected = {
-        name: (reference.lower(x * r, each, grid), 1 - reference.lower(x * (1 - r), each, grid))
+        name: (reference.lower(x * r, *made[0]), 1 - reference.lower(x * (1 - r), *made[1]))
         for name, x in (("new", w), ("other", v))
     }
-    possible = all(
-        (sides == "upper" or low <= 1) and (sides == "lower" or high >= 0) and (sides != "both" or low <= high)
-        for low, high in expected.values()
-    )
-    assume(possible)
+    assume(all(low <= 1 and high >= 0 and low <= high for low, high in expected.values()))
     found = sl.evaluate(  # type: ignore[call-overload]
         rounds.logs(), {"new": rounds.probability, "other": rounds.other}, delta=delta,
         grid="planned" if planned else "anytime", sides=sides, control="none",
@@ -114,3 +114,21 @@ def test_select_spends_delta_over_the_candidates(rounds: LoggedRounds, delta: fl
     best = max(singles.values(), key=lambda one: one.lower)
     assert found.chosen == (best.policy if best.lower > 0 else None)
     assert found.certified == (found.chosen is not None)
+
+
+def test_bounds_that_contradict_each_other_at_delta_alone_are_held_to_half_of_it() -> None:
+    """Right logs are refused with probability at most delta: by two bounds that each fail with half of it."""
+    r, seen = np.tile([0.0, 1.0], 10), set()
+    logs, new = sl.Logs(reward=r, propensity=np.full(20, 0.2)), {"new": np.full(20, 0.3)}
+    for delta in np.geomspace(1e-4, 0.99, 100).tolist():
+        low, high = (sign * Paired(0.5 * kind, 1.0).lower(delta, planned=False) for sign, kind in ((1, r), (-1, 1 - r)))
+        try:
+            answer = sl.compare(logs, new, delta=delta)
+        except sl.LogsError:
+            assert low > high
+            seen.add("refused")
+        else:
+            assert answer.lower <= answer.upper
+            assert (answer.lower == close(low, 1.0)) == (low <= high)
+            seen.add("as asked" if low <= high else "at half of delta")
+    assert seen == {"refused", "at half of delta", "as asked"}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import surelift as sl
+from surelift.saving import sealed
 
 DATA = sl.datasets.shop(3_000)
 
@@ -45,7 +46,7 @@ def test_a_certificate_is_confirmed_by_its_logs_and_by_no_others(kind: str, tmp_
 
 def test_a_certificate_holds_all_it_takes_to_ask_again() -> None:
     content = sl.Certificate.of(answers(DATA.logs())["select"]).content
-    assert content["version"] == 2
+    assert content["version"] == 3
     assert content["surelift"] == sl.__version__
     question = content["question"]
     assert question["kind"] == "select"
@@ -80,7 +81,7 @@ def test_a_certificate_holds_all_it_takes_to_ask_again() -> None:
 def test_a_tampered_certificate_differs(tamper: Any, says: str) -> None:
     content = json.loads(json.dumps(sl.Certificate.of(sl.compare(DATA.logs(), "p_better")).content))
     tamper(content)
-    result = sl.verify(content, DATA.logs())
+    result = sl.verify(sealed(content), DATA.logs())
     assert not result.same
     assert any(says in difference for difference in result.differences)
 
@@ -117,7 +118,7 @@ def test_a_damaged_certificate_is_refused(damage: Any, says: str) -> None:
     content = json.loads(json.dumps(sl.Certificate.of(sl.compare(DATA.logs(), "p_better")).content))
     damage(content)
     with pytest.raises(sl.SureliftError, match=says):
-        sl.verify(content, DATA.logs())
+        sl.verify(sealed(content), DATA.logs())
 
 
 def test_bounds_are_held_to_a_part_in_a_billion_of_the_range() -> None:
@@ -130,7 +131,7 @@ def test_bounds_are_held_to_a_part_in_a_billion_of_the_range() -> None:
     content = json.loads(json.dumps(sl.Certificate.of(sl.evaluate(logs, new)).content))
     assert sl.verify(content, logs, new).same
     content["answer"]["policies"]["new"]["lower"] += 1e-4
-    assert not sl.verify(content, logs, new).same
+    assert not sl.verify(sealed(content), logs, new).same
 
 
 def test_what_a_certificate_cannot_hold_is_given_again() -> None:

@@ -7,8 +7,10 @@ import pytest
 
 import surelift as sl
 from surelift import grids
+from tests import reference
 from tests.prose import flat
 
+CERTIFIED = [name for name, bound in sl.bounds.BOUNDS.items() if bound.certifies]
 ROWS = 4_000
 RNG = np.random.default_rng(12)
 P = np.full(ROWS, 0.5)
@@ -101,12 +103,44 @@ def test_bounds_that_cross_inside_the_range_are_refused() -> None:
     # Weights of 1.5 on every round: at least 0.7 and at most 0.3 at once.
     reward = np.tile([0.0, 1.0], 2_000)
     logs, new = sl.Logs(reward=reward, propensity=np.full(4_000, 0.2)), {"new": np.full(4_000, 0.3)}
-    low, high = (sl.evaluate(logs, new, sides="lower")["new"], sl.evaluate(logs, new, sides="upper")["new"])
-    assert low.lower is not None
-    assert high.upper is not None
-    assert 0 < high.upper < low.lower < 1
-    with pytest.raises(sl.LogsError, match="contradict"):
-        sl.evaluate(logs, new)
+    for sides in ("both", "lower", "upper"):
+        for method in CERTIFIED:
+            with pytest.raises(sl.LogsError, match="contradict"):
+                sl.evaluate(logs, new, sides=sides, method=method)
+
+
+def test_one_side_shows_what_it_did_and_refuses_what_both_sides_do() -> None:
+    """Of a side that is not shown every third smoothing is made: enough to contradict, and no delta is spent on it."""
+    rng = np.random.default_rng(20261116)
+    reward = (rng.random(3_000) < 0.4).astype(np.float64)
+    logs, new = sl.Logs(reward=reward, propensity=np.full(3_000, 0.5)), {"new": rng.choice([0.25, 0.75], 3_000)}
+    x = new["new"] / 0.5
+    low, high = sl.evaluate(logs, new, sides="lower")["new"], sl.evaluate(logs, new, sides="upper")["new"]
+    assert (low.upper, high.lower) == (None, None)
+    assert low.lower == pytest.approx(reference.lower(x * reward, 0.05, reference.ANYTIME), rel=1e-9)
+    assert high.upper == pytest.approx(1 - reference.lower(x * (1 - reward), 0.05, reference.ANYTIME), rel=1e-9)
+
+
+def test_a_false_largest_weight_is_refused_from_one_side() -> None:
+    """Half of the candidate's actions are impossible here: its weights average 1/2, and half a value is added back."""
+    reward, weight = np.tile([0.0, 1.0], 5_000), np.full(10_000, 0.5)
+    logs, new = sl.Logs(reward=reward, propensity=np.full(10_000, 0.5)), {"new": sl.bounded(weight / 2, 2.0)}
+    for sides in ("both", "lower", "upper"):
+        with pytest.raises(sl.LogsError, match=r"contradict|average 0\.5"):
+            sl.evaluate(logs, new, sides=sides)
+
+
+def test_a_wrong_number_of_rounds_before_sampling_is_refused_from_one_side() -> None:
+    kept = {
+        "r": np.tile([0.0, 1.0], 2_000),
+        "p": np.full(4_000, 0.5),
+        "k": np.full(4_000, 0.5),
+        "new": np.full(4_000, 0.5),
+    }
+    logs = sl.Logs(kept, reward="r", propensity="p", keep_probability="k", rounds_before_sampling=5_000)
+    for sides in ("both", "lower", "upper"):
+        with pytest.raises(sl.LogsError, match="contradict"):
+            sl.evaluate(logs, "new", sides=sides)
 
 
 def test_a_tiny_mixture_does_not_hide_a_contradiction_nor_rounding() -> None:

@@ -45,8 +45,8 @@ def certified_and_verified(logs: sl.Logs, names: list[str]) -> None:
 
 def monitored(logs: sl.Logs, names: list[str]) -> None:
     monitor = sl.Monitor(names, **DECLARED)
-    for sequence in (1, 2):
-        monitor.update(logs.source, sequence=sequence)
+    for sequence, part in enumerate((logs.part(0, logs.count() // 2), logs.part(logs.count() // 2, logs.count())), 1):
+        monitor.update(part.source, sequence=sequence)
     repr(monitor), monitor.state(), monitor.history().text()
 
 

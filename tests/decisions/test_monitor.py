@@ -125,11 +125,12 @@ def test_shards_add_up_by_name() -> None:
 
 
 def test_clusters_and_sampled_batches() -> None:
+    better = np.random.default_rng(0).random(200) < 0.5
     table = {
         "u": np.repeat(np.arange(40), 5),
-        "r": np.tile([1.0, 0.0], 100),
+        "r": better.astype(float),
         "p": np.full(200, 0.5),
-        "n": np.tile([0.8, 0.2], 100),
+        "n": np.where(better, 0.8, 0.2),
     }
     declared: dict[str, Any] = {"reward": "r", "propensity": "p"}
     watch = sl.Monitor("n", cluster="u", cluster_size=5, **declared)
@@ -163,9 +164,8 @@ def test_the_history_stays_short() -> None:
 @pytest.mark.slow
 def test_ten_million_rounds_leave_a_small_state(tmp_path: Path) -> None:
     watch = sl.Monitor(["p_better", "p_slight", "p_worse"], **FLAGS)
-    big = pa.concat_tables([sl.datasets.shop(500_000).table] * 2)
     for number in range(10):
-        watch.update(big, sequence=number + 1)
+        watch.update(sl.datasets.shop(1_000_000, seed=number).table, sequence=number + 1)
         watch.save(tmp_path / "state.json")
     assert watch.rounds == 10_000_000
     assert (tmp_path / "state.json").stat().st_size < 100_000
@@ -292,7 +292,10 @@ def test_the_command_line(tmp_path: Path) -> None:
     twice = run("b/a.parquet", "--state", "s.json")
     assert twice.returncode == 4
     assert "holds the same rounds as" in twice.stderr
-    assert run("b/a.parquet", "--state", "t.json", *ASKED, "--name", "south").returncode == 0
+    assert run("b/a.parquet", "--state", "u.json", *ASKED, "--name", "south").returncode == 0
+    assert "hold some of the same rounds" in run("--merge", "s.json", "--merge", "u.json").stderr
+    pq.write_table(sl.datasets.shop(6_000, seed=2).table, tmp_path / "b" / "other.parquet")
+    assert run("b/other.parquet", "--state", "t.json", *ASKED, "--name", "south").returncode == 0
     assert "says how" not in run("a.parquet", "--state", "s.json").stderr
     assert "leave the flags about it out" in run("a.parquet", "--state", "s.json", "--margin", "0.1").stderr
     assert run("--merge", "s.json", "t.json").returncode == 2  # the second is no --merge
@@ -433,3 +436,119 @@ def test_a_function_is_given_again(tmp_path: Path) -> None:
     with pytest.raises(sl.UsageError, match="pass it in policies="):
         sl.Monitor.load(tmp_path / "s.json")
     assert sl.Monitor.load(tmp_path / "s.json", policies={"new": new}).answer() == watch.answer()
+
+
+def test_a_file_that_grew_is_refused(tmp_path: Path) -> None:
+    watch, path = watching(), tmp_path / "log.parquet"
+    pq.write_table(SHOP.table.slice(0, 500), path)
+    assert watch.update(path)
+    with pytest.raises(sl.LogsError, match="was counted before"):
+        watch.update(path)
+    pq.write_table(SHOP.table.slice(0, 800), path)
+    with pytest.raises(sl.LogsError, match="has changed since it was counted"):
+        watch.update(path)
+    assert watch.rounds == 500
+
+
+@pytest.mark.parametrize("again", ["list", "glob", "frame", "folder", "numbered"])
+def test_rounds_that_were_counted_are_not_counted_again(again: str, tmp_path: Path) -> None:
+    watch = watching()
+    for day in range(2):
+        pq.write_table(SHOP.table.slice(500 * day, 500), tmp_path / f"day{day}.parquet")
+    first, both = SHOP.table.slice(0, 500), [str(tmp_path / f"day{day}.parquet") for day in range(2)]
+    batch: Any = {
+        "list": both, "glob": str(tmp_path / "*.parquet"), "folder": str(tmp_path), "frame": first.to_pandas(),
+        "numbered": first,
+    }[again]  # fmt: skip
+    assert watch.update(first, sequence=1)
+    before = json.dumps(watch.state())
+    with pytest.raises(sl.LogsError, match="counted"):
+        watch.update(batch, sequence=2 if again == "numbered" else None)
+    assert json.dumps(watch.state()) == before
+    assert watch.update(SHOP.table.slice(500, 500))
+
+
+def test_a_useless_candidate_is_not_certified_by_counting_its_luck_again() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        action = rng.integers(0, 2, 400)
+        log = {"r": (rng.random(400) < 0.5) * 1.0, "p": np.full(400, 0.5), "n": np.where(action == 1, 0.9, 0.1)}
+        watch = sl.Monitor("n", reward="r", propensity="p")
+        watch.update({name: column[:100] for name, column in log.items()})
+        for stop in (200, 300, 400):
+            with pytest.raises(sl.LogsError, match="counted"):
+                watch.update({name: column[:stop] for name, column in log.items()})
+        assert watch.rounds == 100
+
+
+def test_an_old_day_is_known_after_a_year(tmp_path: Path) -> None:
+    watch, year = watching(), sl.datasets.shop(36_500, seed=3).table
+    for day in range(365):
+        watch.update(year.slice(100 * day, 100))
+    watch.save(tmp_path / "state.json")
+    assert (tmp_path / "state.json").stat().st_size < 150_000
+    watch = sl.Monitor.load(tmp_path / "state.json")
+    with pytest.raises(sl.LogsError, match="holds the same rounds as a batch before"):
+        watch.update(year.slice(1_000, 100))
+    with pytest.raises(sl.LogsError, match="some rounds of this batch were counted before"):
+        watch.update(pa.concat_tables([year.slice(36_400), sl.datasets.shop(100, seed=4).table]))
+
+
+@pytest.mark.parametrize("kind", ["timestamps", "numbers", "texts"])
+def test_a_batch_begins_after_the_last_one_ended(kind: str, tmp_path: Path) -> None:
+    times: dict[str, Any] = {
+        "timestamps": np.datetime64("2026-03-01T00:00:00", "s") + np.arange(400), "numbers": np.arange(400),
+        "texts": np.array([f"2026-03-01 {second:05}" for second in range(400)]),
+    }  # fmt: skip
+    log = SHOP.table.slice(0, 400).append_column("when", pa.array(times[kind]))
+    watch = watching(time="when")
+    watch.update(log.slice(0, 200))
+    watch.save(tmp_path / "state.json")
+    watch = sl.Monitor.load(tmp_path / "state.json")
+    with pytest.raises(sl.LogsError, match=r"this batch begins at .*, but rounds up to .* were counted before"):
+        watch.update(log.slice(198, 2))
+    assert watch.update(log.slice(199, 1).append_column("other", pa.array([0])).slice(0, 0))
+    assert watch.update(log.slice(200))
+
+
+def test_no_id_comes_twice() -> None:
+    log = SHOP.table.slice(0, 400).append_column("round", pa.array(np.arange(400) + 2**60))
+    watch = watching(id="round")
+    watch.update(log.slice(0, 200))
+    with pytest.raises(sl.LogsError, match="id 'round': 1 of 201 come more than once"):
+        watch.update(log.slice(199, 2))
+    assert watch.update(log.slice(200))
+    twice = pa.concat_tables([log.slice(0, 10), log.slice(9, 1)])
+    with pytest.raises(sl.LogsError, match="id 'round': 1 of 10 come more than once"):
+        sl.compare(sl.Logs(twice, **FLAGS, id="round"), "p_better")
+    assert sl.compare(sl.Logs(log, **FLAGS, id="round"), "p_better").rounds == 400
+
+
+def test_a_cluster_does_not_come_again_as_another() -> None:
+    users = SHOP.table.slice(0, 400).append_column("user", pa.array([f"u{number // 4}" for number in range(400)]))
+    flags: dict[str, Any] = {**FLAGS, "cluster": "user", "cluster_max": 8}
+    returned = SHOP.table.slice(500, 4).append_column("user", pa.array(["u0"] * 4))
+    parts = [users.slice(0, 200), users.slice(200), pa.concat_tables([users.slice(300), users.slice(0, 4)])]
+    watch = sl.Monitor("p_better", **flags)
+    watch.update(parts[0])
+    with pytest.raises(sl.LogsError, match="cluster 'user': 1 of 75 come in several parts of the log"):
+        watch.update(pa.concat_tables([users.slice(300), returned]))
+    assert watch.update(parts[1])
+    question = sl.Question.of("compare", flags, "p_better")
+    first, second, again = (sl.partial_sums([part], question) for part in parts)
+    assert question.answer(first + second).rounds == 100
+    with pytest.raises(sl.LogsError, match="come in several parts of the log"):
+        question.answer(first + again)
+    north, south = (sl.Monitor("p_better", **flags, name=name) for name in ("north", "south"))
+    north.update(parts[0])
+    south.update(SHOP.table.slice(1_000, 8).append_column("user", pa.array(["u1"] * 8)))
+    with pytest.raises(sl.LogsError, match="come in several parts"):
+        north + south
+
+
+def test_shards_hold_no_round_of_each_other() -> None:
+    north, south = (watching(name=name) for name in ("north", "south"))
+    north.update(SHOP.table.slice(0, 1_000))
+    south.update(SHOP.table.slice(500, 1_000))
+    with pytest.raises(sl.LogsError, match="shards 'north' and 'south' hold some of the same rounds"):
+        north + south

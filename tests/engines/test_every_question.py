@@ -193,9 +193,8 @@ def _unplaced(state: Any) -> Any:
         return replace(state, bins=dict(sorted(state.bins.items())), top=tuple((h[0], 0, *h[2:]) for h in state.top))
     if isinstance(state, DuplicateSample):
         # Which row came before differs at the edges of batches; a hash is of all that was read, by other questions too.
-        return replace(
-            state, same_time=0, keys=np.arange(len(state.keys), dtype=np.uint64), counts=np.sort(state.counts)
-        )
+        keys = np.arange(len(state.hashes.keys), dtype=np.uint64)
+        return replace(state, same_time=0, hashes=replace(state.hashes, keys=keys, counts=np.sort(state.hashes.counts)))
     return state
 
 

@@ -28,8 +28,9 @@ def draw(slates: int, seed: int, *, whole: bool = False) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def slates_of(table: dict[str, Any], weight: Any, **options: Any) -> Any:
-    return importers.slates(table, "new", slate="slate", reward="click", propensity="p", weight=weight, **options)
+def slates_of(table: dict[str, Any], weight: Any, probabilities: Any = "independent", **options: Any) -> Any:
+    columns = {"slate": "slate", "reward": "click", "propensity": "p", "probabilities": probabilities}
+    return importers.slates(table, "new", **columns, weight=weight, **options)
 
 
 def test_the_product_gives_one_round_per_slate() -> None:
@@ -90,10 +91,55 @@ def _both(imported: Any) -> tuple[Any, Any]:
     return imported.logs, imported.policies
 
 
+# Rankings of two of three items without replacement: the chances of the first, and of the second given the first.
+FIRST = {"p": np.array([0.8, 0.1, 0.1]), "new": np.array([0.1, 0.45, 0.45])}
+SECOND = {
+    "p": np.array([[0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]),
+    "new": np.array([[0.0, 0.9, 0.1], [0.3, 0.0, 0.7], [0.3, 0.7, 0.0]]),
+}
+SECOND_RATES = np.array([0.0, 1.0, 0.4])
+
+
+def draw_rankings(slates: int, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """With probabilities given the first position, and with marginal ones. Only the second position earns anything."""
+    rng = np.random.default_rng(seed)
+    first = rng.choice(3, size=slates, p=FIRST["p"])
+    second = (rng.random((slates, 1)) > SECOND["p"][first].cumsum(axis=1)).sum(axis=1)
+    rows = {
+        "slate": np.repeat(np.arange(slates), 2),
+        "click": np.column_stack([np.zeros(slates), rng.random(slates) < SECOND_RATES[second]]).ravel(),
+    }
+    conditional, marginal = dict(rows), dict(rows)
+    for name in ("p", "new"):
+        conditional[name] = np.column_stack([FIRST[name][first], SECOND[name][first, second]]).ravel()
+        marginal[name] = np.column_stack([FIRST[name][first], (FIRST[name] @ SECOND[name])[second]]).ravel()
+    return conditional, marginal
+
+
+def test_position_weights_need_marginal_probabilities() -> None:
+    values = {name: float(FIRST[name] @ SECOND[name] @ SECOND_RATES) / 2 for name in ("p", "new")}
+    truth = values["new"] - values["p"]
+    assert truth < -0.04
+    conditional, marginal = draw_rankings(20_000, 5)
+    false = sl.Logs(conditional, reward="click", propensity="p", cluster="slate", cluster_size=2)
+    assert sl.compare(false, "new").lower > 0.05  # certified, and false
+    with pytest.raises(UsageError, match="whatever the other positions show"):
+        slates_of(conditional, "independent", "conditional", size=2)
+    with pytest.raises(UsageError, match="that of marginal probabilities is not"):
+        slates_of(marginal, "product", "marginal")
+    product = sl.compare(*_both(slates_of(conditional, "product", "conditional")))
+    by_position = sl.compare(*_both(slates_of(marginal, "independent", "marginal", size=2)))
+    for answer in (product, by_position):
+        assert answer.lower <= truth <= answer.upper < 0.0
+    assert any("given the context alone" in assumption for assumption in by_position.assumptions)
+
+
 def test_invalid_slates_are_rejected() -> None:
     table = draw(10, 3)
     with pytest.raises(UsageError, match="'product' or 'independent'"):
         slates_of(table, "both")
+    with pytest.raises(UsageError, match="'conditional', 'marginal' or 'independent'"):
+        slates_of(table, "product", "joint")
     with pytest.raises(UsageError, match="neither size= nor most="):
         slates_of(table, "product", size=3)
     with pytest.raises(UsageError, match="cluster"):
@@ -122,6 +168,7 @@ def test_vanishing_slate_probabilities_are_rejected() -> None:
 def test_a_policy_may_be_called_reward() -> None:
     table = draw(100, 4)
     imported = importers.slates(
-        table, {"reward": "new"}, slate="slate", reward="click", propensity="p", weight="product"
-    )
+        table, {"reward": "new"}, slate="slate", reward="click", propensity="p", weight="product",
+        probabilities="independent",
+    )  # fmt: skip
     assert sl.compare(imported.logs, imported.policies).rounds == 100

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from sklearn.linear_model import LinearRegression
 
 import surelift as sl
+from surelift.learning.data.survey import checked_rounds
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.policies.rules import GaussianRule
+from surelift.saving import sealed
 from tests.learning.test_learner import FEW, fit, logs_of, problem
 
 
@@ -24,13 +27,11 @@ def learned() -> PolicyLearner:
 def test_a_certificate_does_not_verify_another_policy(learned: PolicyLearner) -> None:
     rule = learned.policy_.rule
     assert isinstance(rule, GaussianRule)
-    other = LearnedPolicy(
-        GaussianRule(1.5 * rule.means, rule.deviation, rule.prior), learned.policy_.features, None, 3, ()
-    )
+    other = LearnedPolicy(GaussianRule(1.5 * rule.means, rule.deviation, rule.prior), learned.policy_.features, None, 3)
     assert not sl.verify(learned.certificate_, logs_of(problem()), other).same
     stated = json.loads(json.dumps(learned.certificate_.content))
     stated["answer"]["lower"] += 0.01
-    assert not sl.verify(stated, logs_of(problem()), learned.policy_).same
+    assert not sl.verify(sealed(stated), logs_of(problem()), learned.policy_).same
 
 
 def test_known_cheats_are_refused(learned: PolicyLearner) -> None:
@@ -142,11 +143,11 @@ def test_tampering_is_detected(learned: PolicyLearner) -> None:
     assert isinstance(rule, GaussianRule)
     text = json.dumps(dict(certificate.content))
     # A prior moved to the policy, and declared as zero.
-    forged = LearnedPolicy(GaussianRule(rule.means, rule.deviation, rule.means), policy.features, None, 3, ())
+    forged = LearnedPolicy(GaussianRule(rule.means, rule.deviation, rule.means), policy.features, None, 3)
     stated = json.loads(text)
     stated["question"]["learning"] |= {"prior": "zero", "set_aside": 0}
     with pytest.raises(sl.LogsError, match="states a zero prior"):
-        sl.verify(stated, logs_of(data), forged)
+        sl.verify(sealed(stated), logs_of(data), forged)
     places: dict[str, tuple[str, ...]] = {
         "delta": (), "set_aside": ("learning",), "control": ("method",), "prior": ("learning",)
     }  # fmt: skip
@@ -158,15 +159,15 @@ def test_tampering_is_detected(learned: PolicyLearner) -> None:
         stated = json.loads(text)
         place(stated, name)[name] = broken
         with pytest.raises((sl.LogsError, sl.UsageError)):
-            sl.verify(stated, logs_of(data), policy)
+            sl.verify(sealed(stated), logs_of(data), policy)
     for missing in places:
         stated = json.loads(text)
         del place(stated, missing)[missing]
         with pytest.raises(sl.LogsError, match="damaged"):
-            sl.verify(stated, logs_of(data), policy)
+            sl.verify(sealed(stated), logs_of(data), policy)
     stated = json.loads(text)
     stated["question"]["policies"]["learned"]["mark"] = "0" * 32
-    assert "another one" in sl.verify(stated, logs_of(data), policy).differences[0]
+    assert "another one" in sl.verify(sealed(stated), logs_of(data), policy).differences[0]
     with pytest.raises(sl.UsageError, match="remove control="):
         sl.verify(certificate, logs_of(data), policy, control=sl.models.given("q"))
 
@@ -181,3 +182,16 @@ def test_contexts_that_are_not_a_table(learned: PolicyLearner) -> None:
         PolicyLearner().fit(logs_of(problem()), reward_range=(0, 10))
     with pytest.raises(sl.LogsError, match="beyond 1e38"):
         learned.predict_proba(np.full((1, 3), 1e300))
+
+
+def test_faults_are_counted_over_the_whole_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model fitted on other logs, or a learner, that meets a fault early still tells of all."""
+    monkeypatch.setattr("surelift.logs.sources.frames.rows_per_batch", lambda *_: 100)
+    data = problem(1_000)
+    data["reward"] = np.where(np.arange(1_000) % 10 == 0, np.nan, data["reward"])
+    logs = logs_of(data)
+    with pytest.raises(sl.LogsError, match="100 of 1,000 values are NaN"):
+        list(checked_rounds(logs, logs.batches()))
+    fitted = sl.models.fitted_on(logs, LinearRegression())
+    with pytest.raises(sl.LogsError, match="100 of 1,000 values are NaN"):
+        sl.evaluate(logs_of(problem(500)), {"new": np.full((500, 3), 1 / 3)}, control=fitted)

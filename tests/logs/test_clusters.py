@@ -199,12 +199,15 @@ def test_outcome_dependent_sizes_fail_where_a_declared_maximum_holds() -> None:
         table = retrying_users(rng, 300, most)
         sized = sl.Logs(table, **DECLARED, cluster_size="size")
         padded = sl.Logs(table, **DECLARED, cluster_max=most)
-        low = sl.evaluate(sized, "new", sides="lower", delta=delta)["new"].lower
         padded_low = sl.evaluate(padded, "new", sides="lower", delta=delta)["new"].lower
-        assert low is not None
         assert padded_low is not None
-        naive += low > naive_truth
         ours += padded_low > truth
+        try:
+            low = sl.evaluate(sized, "new", sides="lower", delta=delta)["new"].lower
+        except sl.LogsError:
+            low = 1.0  # so wrong that the other side contradicts it
+        assert low is not None
+        naive += low > naive_truth
     assert naive > stats.binom.isf(1e-6, runs, delta)
     assert ours <= stats.binom.isf(1e-6, runs, delta)
 
@@ -279,7 +282,7 @@ def test_unusual_cluster_ids(tmp_path: Path) -> None:
     assert sl.evaluate(sl.Logs(negative, **DECLARED, cluster_size=2), "new")["new"].rounds == 3
     with pytest.raises(sl.LogsError, match=r"cluster 'user': 2 of 6 values are missing"):
         sl.evaluate(sl.Logs({**table, "user": [1.0, 1.0, np.nan, np.nan, 3.0, 3.0]}, **DECLARED, cluster_size=2), "new")
-    with pytest.raises(sl.UsageError, match="a cluster id must be text or a number"):
+    with pytest.raises(sl.UsageError, match="an id must be text or a number"):
         sl.evaluate(sl.Logs({**table, "user": [[1]] * 6}, **DECLARED, cluster_size=2), "new")
     # The same log in two files with different column types, and a cluster that spans both.
     plain = pa.table({**table, "user": ["a", "a", "b", "b", "c", "c"], "r": [0, 1, 0, 1, 1, 0]})

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import surelift as sl
+from surelift.saving import sealed
 from tests.stored.make import answers
 
 FORMATS = sorted(path for path in Path(__file__).parent.iterdir() if path.is_dir() and path.name.startswith("format-"))
@@ -60,10 +61,12 @@ def test_words_may_change_between_versions_and_numbers_may_not() -> None:
     content = json.loads(CERTIFICATES[0].read_text())
     log = CERTIFICATES[0].with_name("log.parquet")
     content["answer"]["assumptions"] = ["rewards lie within their range"]
-    assert not sl.verify(content, log).same
-    assert sl.verify({**content, "surelift": "0.0.9"}, log).same
+    assert not sl.verify(sealed(content), log).same
+    older = sl.verify(sealed({**content, "surelift": "0.0.9"}), log)
+    assert older.same
+    assert older.not_compared == ("the wording: the certificate was made by surelift 0.0.9",)
     content["answer"]["lower"] += 1e-6
-    assert not sl.verify({**content, "surelift": "0.0.9"}, log).same
+    assert not sl.verify(sealed({**content, "surelift": "0.0.9"}), log).same
 
 
 def test_an_older_format_says_who_wrote_it(tmp_path: Path) -> None:

@@ -32,7 +32,8 @@ COMMANDS = {
     "monitor": """Count the rounds that arrived since the last call, and answer from all rounds so far.
 
     The first call asks the question; later calls need only the state and the sources. If it is killed, the next call
-    resumes with no round lost and none counted twice. Exit code 0 if certified, 3 if not.""",
+    resumes after the last file that was counted. Files with rounds that were counted before are refused. Exit code 0 if
+    certified, 3 if not.""",
     "learn": """Learn a new policy that carries a certificate of being better than production (PAC-Bayes).
 
     Exit code 0 if it is certified (with an objective about the value: if that is bounded), 3 if not; the policy is written

@@ -58,6 +58,7 @@ class LogFlags:
     ] = None
     contexts: Annotated[str | None, flag("Columns known before the action, separated by commas.")] = None
     time: Annotated[str | None, flag("Column of the time of the decision.")] = None
+    id: Annotated[str | None, flag("Column that tells rounds apart: no id may come twice.")] = None
     cluster: Annotated[
         str | None, flag("Column of the user, session or slate; its rounds count as one, and must follow each other.")
     ] = None
@@ -324,7 +325,7 @@ def columns(text: str | None) -> Any:
 
 
 def number_or_column(text: str | None) -> int | str | None:
-    return int(text) if text is not None and text.isascii() and text.isdigit() else text
+    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 100 else text
 
 
 def two_numbers(text: str) -> tuple[float, float]:

@@ -41,7 +41,7 @@ def verify(
         kind = format or importers.format_of(sources[0])
         logs: Any = sources if kind is None else importers.read_declared(kind, sources, declared)
     given = PolicyFlags(predictions=predictions).policies()
-    with progress() as tell:
+    with progress() as tell, damage_told():
         result = ask(stated, logs, given or learned, progress=tell)
     show(result, json=json)
     return 0 if result.same else 3

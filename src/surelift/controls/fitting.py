@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from surelift.arrays import FloatArray, IntArray
+from surelift.arrays import FloatArray, IntArray, as_numpy
 from surelift.controls.features import MOST_CATEGORIES, ModelFeatures
 from surelift.controls.linear import Linear
 from surelift.controls.model import within_range
@@ -130,8 +130,8 @@ class Fitted:
 
     def _predict_rewards(self, design: FloatArray) -> FloatArray:
         if not self._classifies:
-            return np.asarray(self._estimator.predict(design), dtype=np.float64)
-        chances = np.asarray(self._estimator.predict_proba(design), dtype=np.float64)
+            return as_numpy(self._estimator.predict(design), "the reward model").astype(np.float64)
+        chances = as_numpy(self._estimator.predict_proba(design), "the reward model").astype(np.float64)
         return np.asarray(chances @ np.asarray(self._estimator.classes_, dtype=np.float64))
 
 

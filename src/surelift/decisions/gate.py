@@ -42,7 +42,5 @@ def gate(
         declaration=logs.declaration, policies={name: candidate}, over=one_policy(over), delta=delta, margin=margin,
         guardrails=tuple(guardrails), method=choose_method(method, control, **options),
     )  # fmt: skip
-    for rail in question.guardrails:
-        logs.require_columns(rail.column, role="a guardrail", single=True)
     answer: Gate = question.ask(logs, progress=progress)
     return answer

@@ -1,14 +1,15 @@
-"""The same question, answered again as rounds arrive, from a state of a few kilobytes."""
+"""The same question, answered again as rounds arrive, from a state that stays small."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from surelift.bounds import BOUNDS, BoundChoice
 from surelift.controls.refitted import Refitted
-from surelift.decisions.ledger import Ledger, cluster_ends
+from surelift.decisions.ledger import Ledger, batch_of, remembering
 from surelift.decisions.state import read_state, write_state
 from surelift.engines import collect
 from surelift.errors import LogsError, UsageError
@@ -121,18 +122,18 @@ class Monitor:
     ) -> bool:
         """Count a batch, anything that ``Logs`` reads; False if its ``sequence`` number was counted before.
 
-        A single file without a number is counted once, as by ``update_from``. A batch with a fault in it is not counted at
-        all. Clusters must lie whole in a batch. Where the log was sampled, ``rounds_before_sampling`` says how many rounds
-        the batch had before.
+        A batch with a fault in it, or with rounds that were counted before, is refused as a whole: rounds are recognised by
+        their time or id, where declared, else by what they hold. Clusters must lie whole in a batch. Where the log was
+        sampled, ``rounds_before_sampling`` says how many rounds the batch had before.
         """
-        if sequence is None and isinstance(batch, str | Path) and Path(batch).is_file():
+        if sequence is None and isinstance(batch, str | Path) and os.path.isfile(batch):
             return self.update_from(batch, rounds_before_sampling=rounds_before_sampling, progress=progress)
         return self._update(batch, sequence, rounds_before_sampling, progress, None)
 
     def update_from(
         self, path: str | Path, *, rounds_before_sampling: int | None = None, progress: Progress | None = None
     ) -> bool:
-        """Count a file, once: a file that changed, or one with the rounds of another, is refused."""
+        """Count a file, once, by its path: a file that changed is refused."""
         return self._update(path, None, rounds_before_sampling, progress, Path(path).resolve())
 
     def _update(
@@ -148,14 +149,14 @@ class Monitor:
         asked = replace(self._question, declaration=replace(self._question.declaration, rounds_before_sampling=before))
         logs = Logs.of(batch, asked.declaration)
         question = asked.resolved(logs)
-        sums = collect(logs, question.plan(), progress=progress)
-        ends = None
+        plan = question.plan()
+        sums = collect(logs, remembering(plan, logs), progress=progress)
         if sums.rows:
             question.refuse_unfit(sums)
-            ends = None if logs.declaration.cluster is None else cluster_ends(logs)
-        counted = ledger.after(sums, file, ends)
+        counted = ledger.after(batch_of(sums, logs, file))
         if sums.rows:
-            total = self._sums + question.before_sampling(sums)
+            total = self._sums + question.before_sampling(sums.only(plan.requests))
+            self._question.refuse_unfit(total)  # a cluster may not come again
             if before is None:
                 self._question.before_sampling(total)  # all must have been kept with one probability, in every batch
             self._question = replace(self._question, known=question.known)
@@ -232,6 +233,12 @@ class Monitor:
         sampled = {self._sampled, other._sampled} - {None}
         if len(sampled) > 1:
             raise UsageError("one shard says how many rounds there were before sampling and the other does not.")
+        for shard, ledger in self.ledgers.items():
+            for name, theirs in other.ledgers.items():
+                if any(map(ledger.knows, theirs.stretches)):
+                    raise LogsError(
+                        f"shards {shard!r} and {name!r} hold some of the same rounds, which would count twice."
+                    )
         # It speaks for all shards and is updated no more.
         both = Monitor.__new__(Monitor)
         both._begin(replace(self._question, known=known.pop() if known else None), self.name)
@@ -239,6 +246,7 @@ class Monitor:
         both._sampled = sampled.pop() if sampled else None
         both._sums = self._sums + other._sums
         if both._sums.units:
+            both._question.refuse_unfit(both._sums)
             if not both._sampled:
                 both._question.before_sampling(both._sums)
             both._remember()
@@ -251,7 +259,7 @@ class Monitor:
     def state(self) -> dict[str, Any]:
         return {
             "name": self.name, "question": self._question.to_dict(), "sampled": self._sampled,
-            "ledgers": {name: asdict(ledger) for name, ledger in self.ledgers.items()},
+            "ledgers": {name: ledger.describe() for name, ledger in self.ledgers.items()},
             "sums": None if self._sums.rows == 0 else self._sums.to_state(),
             "history": self.history_points,
         }  # fmt: skip

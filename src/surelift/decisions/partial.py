@@ -14,7 +14,8 @@ def partial_sums(batches: Iterable[Any], question: Question) -> Sums:
     """Add up the batches of one part of the log, anything that ``Logs`` reads: frames, tables, paths.
 
     A pure function: a part that is tried again gives the same sums, which must be added once. The rounds of a cluster must
-    lie whole in one batch. Sums add up with ``+``, and ``question.answer(total)`` says what they say.
+    lie whole in one batch; a cluster that comes again in another part is refused when the total is answered. Sums add up
+    with ``+``, and ``question.answer(total)`` says what they say.
 
     >>> question = Question.of("compare", {"reward": "click", "propensity": "p"}, {"new": "p_new"})
     >>> part = {"click": [0, 1] * 500, "p": [0.5] * 1000, "p_new": [0.4, 0.6] * 500}

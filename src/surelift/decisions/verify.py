@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from surelift.errors import is_number
+from surelift.errors import LogsError
 from surelift.logs.logs import Logs
 from surelift.policies import Policy
 from surelift.policies.resolve import as_policy, name_policies
@@ -16,7 +16,7 @@ from surelift.results.verification import Verification
 
 TOLERANCE = 1e-9
 _PROSE = frozenset({"assumptions", "doubts"})
-_DECLARED = ("reward_range", "density", "propensity_is_estimated", "actions")
+_READ = ("surelift", "question", "rounds", "fingerprint", "answer", "checksum")
 
 
 def verify(
@@ -41,15 +41,27 @@ def verify(
         )
     if not isinstance(logs, Logs):
         logs = Logs.of(logs, question.declaration)
-    rows = stated.get("rows")
-    if rows is not None and logs.count() == rows[1]:
-        # Of the whole log, the rounds that were held out to judge a learned policy.
-        logs = logs.part(*rows)
-    answer = replace(question, known=None).ask(logs, progress=progress)
-    repeated = Certificate.of(answer).content
     with damage_told():
-        differences = tuple(_differences(stated, repeated, logs, rounding=TOLERANCE * logs.scale.width))
-    return Verification(differences, repeated["rounds"], answer)
+        logs, rows = _judging(stated, logs)
+    answer = replace(question, known=None).ask(logs, progress=progress)
+    repeated = {**Certificate.of(answer).content, **rows}
+    with damage_told():
+        differences = tuple(_differences(stated, repeated, rounding=TOLERANCE * logs.scale.width))
+    return Verification(differences, repeated["rounds"], answer, tuple(_not_compared(stated, repeated)))
+
+
+def _judging(stated: Mapping[str, Any], logs: Logs) -> tuple[Logs, dict[str, Any]]:
+    """Of the whole log, the rounds that were held out to judge a learned policy; or those rounds, given alone."""
+    if "rows" not in stated:
+        return logs, {}
+    first, last = stated["rows"]
+    learned = any(form["kind"] == "learned" for form in stated["question"]["policies"].values())
+    if not (learned and type(first) is type(last) is int and 0 < first < last):
+        raise LogsError(f"the certificate is damaged: it cannot have held out the rows {stated['rows']!r}.")
+    count = logs.count()
+    if count == last:
+        logs = logs.part(first, last)
+    return logs, {"rows": [first, last] if count in (last, last - first) else None}
 
 
 def _given(stated: Mapping[str, Any], policies: Any) -> Mapping[str, Policy]:
@@ -70,42 +82,66 @@ def _load(certificate: Certificate | Mapping[str, Any] | str | Path) -> Certific
     return Certificate.load(certificate)
 
 
-def _differences(
-    stated: Mapping[str, Any], repeated: Mapping[str, Any], logs: Logs, *, rounding: float
-) -> Iterator[str]:
-    was_declared, declared = stated["question"]["declaration"], logs.declaration.describe()
+def _differences(stated: Mapping[str, Any], repeated: Mapping[str, Any], *, rounding: float) -> Iterator[str]:
+    was_declared, declared = stated["question"]["declaration"], repeated["question"]["declaration"]
     if ("cost" in was_declared) != ("cost" in declared):
         yield "the certificate speaks of rewards where the logs have costs, or the other way round"
-    for name in _DECLARED:
+    for name in sorted(was_declared.keys() | declared.keys()):
         was, now = was_declared.get(name), declared.get(name)
-        if was != now:
+        if any(_compare(name, was, now, 0.0)):
             yield f"{name} was declared as {was}, now as {now}"
     if stated["rounds"] != repeated["rounds"]:
         yield f"the certificate speaks of {stated['rounds']:,} rounds, the logs have {repeated['rounds']:,}"
-    elif not any(str(content["fingerprint"]).endswith(":none") for content in (stated, repeated)) and (
-        stated["fingerprint"] != repeated["fingerprint"]
-    ):
+    elif not (_unknown(stated) or _unknown(repeated)) and stated["fingerprint"] != repeated["fingerprint"]:
         yield "the fingerprint differs: these are other rounds, or other probabilities"
     for name, form in stated["question"]["policies"].items():
         if dict(form).get("mark") != dict(repeated["question"]["policies"].get(name, {})).get("mark"):
             yield f"policy {name!r} is another one than the certificate speaks of"
+    yield from _compare("question", _asked(stated), _asked(repeated), 0.0)
     # Another version may say the same in other words.
     prose = _PROSE if stated["surelift"] != repeated["surelift"] else frozenset()
     yield from _compare("answer", stated["answer"], repeated["answer"], rounding, prose)
+    was, now = ({k: v for k, v in content.items() if k not in _READ} for content in (stated, repeated))
+    yield from _compare("certificate", was, now, 0.0)
 
 
-def _compare(place: str, was: Any, now: Any, rounding: float, prose: frozenset[str]) -> Iterator[str]:
-    """Walk two answers side by side; numbers may differ by rounding."""
+def _asked(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The question but for the declaration; where sums were added up, it does not say which distributions are known."""
+    return {"known": [], **content["question"], "declaration": None}
+
+
+def _unknown(content: Mapping[str, Any]) -> bool:
+    """Whether the rounds were added up where no fingerprint is made, such as a database."""
+    return bool(content["fingerprint"] == f"{content['rounds']}:none")
+
+
+def _not_compared(stated: Mapping[str, Any], repeated: Mapping[str, Any]) -> Iterator[str]:
+    for content, maker in ((stated, "the certificate was made"), (repeated, "these logs were read")):
+        if _unknown(content):
+            yield f"the rounds one by one: {maker} by an engine that makes no fingerprint of them"
+            break
+    if stated["surelift"] != repeated["surelift"]:
+        yield f"the wording: the certificate was made by surelift {stated['surelift']}"
+
+
+def _compare(place: str, was: Any, now: Any, rounding: float, prose: frozenset[str] = frozenset()) -> Iterator[str]:
+    """Walk two contents side by side: of the same types, and numbers may differ by rounding."""
     if isinstance(was, Mapping) and isinstance(now, Mapping):
         for name in sorted((was.keys() | now.keys()) - prose):
-            yield from _compare(f"{place}.{name}", was.get(name), now.get(name), rounding, prose)
+            if name in was and name in now:
+                yield from _compare(f"{place}.{name}", was[name], now[name], rounding, prose)
+            else:
+                yield f"{place}.{name} was {was.get(name, 'absent')!r}, is now {now.get(name, 'absent')!r}"
+    elif isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
+        for before, after in zip(was, now, strict=True):
+            yield from _compare(place, before, after, rounding, prose)
     elif not _same(place, was, now, rounding):
         yield f"{place} was {was!r}, is now {now!r}"
 
 
 def _same(place: str, was: Any, now: Any, rounding: float) -> bool:
-    if not (is_number(was) and is_number(now)):
-        return bool(was == now)
+    if type(was) is not type(now) or not isinstance(was, float):
+        return type(was) is type(now) and bool(was == now)
     if place.endswith(("e_value", "p_value")) and was > 0 and now > 0:
         # Products over rounds: their logarithms agree to rounding.
         return math.isclose(math.log(was), math.log(now), rel_tol=TOLERANCE, abs_tol=1e-6)

@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from surelift.arrays import FloatArray
 from surelift.evidence.many import discoveries
 from surelift.statistics.bets import Wealth, Wealths
+from surelift.statistics.mean_weights import MeanWeight
 
-_LARGEST_LOG = 700.0
+LARGEST_LOG = 700.0
 
 
 class Family(NamedTuple):
@@ -21,6 +23,8 @@ class Family(NamedTuple):
 
 
 OVERALL, BY_ACTION, BY_DAY = Family("overall", ""), Family("action", "action"), Family("day", "day")
+TESTED = ("overall", "action", "day", "column")
+MEAN_WEIGHT = Family("mean weight", "mean weight")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,14 @@ def evidence_of(families: Mapping[Family, Mapping[str, Wealths]]) -> list[Eviden
     return found + list(_by_action(overall))
 
 
+def mean_weight_evidence(test: MeanWeight, state: FloatArray, where: str = "") -> Evidence:
+    """Against a mean weight of 1."""
+    *logs, rounds, excess = state.tolist()
+    mixed = np.logaddexp.reduce(logs) - math.log(len(logs))
+    e_value = math.exp(min(float(mixed), LARGEST_LOG))
+    return Evidence(MEAN_WEIGHT, where, e_value, test.candidate, int(rounds), 1.0 + excess / rounds, 1.0)
+
+
 def refuted(evidence: list[Evidence], *, level: float) -> list[Evidence]:
     """The segments whose propensities are wrong; if all are right, any is named with probability at most ``level``."""
     numbered = {str(place): segment for place, segment in enumerate(evidence)}
@@ -69,5 +81,5 @@ def _evidence(family: Family, segment: str, bets: Mapping[str, Wealth]) -> Evide
     strongest = max(logs, key=lambda name: logs[name])
     mean = float(np.logaddexp.reduce(list(logs.values()))) - math.log(len(logs))
     rounds, observed, expected = bets[strongest].seen.tolist()
-    e_value = math.exp(min(mean, _LARGEST_LOG))
+    e_value = math.exp(min(mean, LARGEST_LOG))
     return Evidence(family, segment, e_value, strongest, int(rounds), observed / rounds, expected / rounds)

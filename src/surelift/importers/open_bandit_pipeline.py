@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from surelift.arrays import as_numpy
 from surelift.errors import UsageError
 from surelift.importers.events import Imported
+from surelift.logs.alignment import aligned
 from surelift.logs.logs import Logs
 from surelift.policies.policy import Policy
 from surelift.policies.resolve import as_policy, uniform
@@ -28,11 +30,12 @@ def obp(
     """
     if not isinstance(bandit_feedback, Mapping):
         raise UsageError(f"bandit_feedback must be obp's dict, but is a {type(bandit_feedback).__name__}.")
+    bandit_feedback = aligned(bandit_feedback)
     for key in ("reward", "pscore", "action"):
         if bandit_feedback.get(key) is None:
             hint = "; a propensity has no default" if key == "pscore" else ""
             raise UsageError(f"bandit_feedback has no {key!r}{hint}; it has {', '.join(map(str, bandit_feedback))}.")
-    action = np.atleast_1d(np.asarray(bandit_feedback["action"]))
+    action = np.atleast_1d(as_numpy(bandit_feedback["action"], "action"))
     position = bandit_feedback.get("position")
     declared = {"reward": bandit_feedback["reward"], "propensity": bandit_feedback["pscore"], "action": action}
     if bandit_feedback.get("context") is not None:
@@ -49,10 +52,9 @@ def obp(
 
 def _select_position(shares: Any, position: Any, rounds: int, what: str) -> Any:
     """Select (rounds, actions) from (rounds, actions, positions)."""
-    try:
-        array = np.asarray(shares, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"{what} is not an array of probabilities: {error}") from error
+    array = as_numpy(shares, what)
+    if array.dtype.kind not in "fiub":
+        raise UsageError(f"{what} is not an array of probabilities: its type is {array.dtype}.")
     if array.ndim == 2:
         array = array[:, :, None]
     if array.ndim != 3 or len(array) != rounds:
@@ -65,7 +67,7 @@ def _select_position(shares: Any, position: Any, rounds: int, what: str) -> Any:
                 f"{what} has {array.shape[2]} positions, but bandit_feedback gives no position for its rounds."
             )
         return array[:, :, 0]
-    positions = np.asarray(position)
+    positions = as_numpy(position, "position")
     if positions.shape != (rounds,) or positions.dtype.kind not in "iu":
         raise UsageError(
             f"position needs {rounds:,} whole numbers, one per round, not {positions.dtype} of shape {positions.shape}."

@@ -7,29 +7,48 @@ from pathlib import Path
 from typing import Any
 
 from surelift.errors import LogsError, SureliftError, UsageError
-from surelift.saving import check_format, write_beside
+from surelift.saving import check_format, parse_json, reason, refuse_overwriting, write_beside
 from surelift.version import __version__
 
 FORMAT = "surelift policy"
-VERSION = 2
+VERSION = 3
+UNSEALED = {"sha256": 64 * "0"}
 
 
 def write(path: str | Path, tensors: Mapping[str, Any], content: Mapping[str, Any]) -> None:
     form = {"format": FORMAT, "version": VERSION, "surelift": __version__, **content}
-    refuse_overwriting(path)
-    header = {"surelift": json.dumps(form, allow_nan=False)}
-    write_beside(path, library().save(dict(tensors), header), what="the policy")
+    refuse_other_files(path)
+    header = {"surelift": json.dumps(form, allow_nan=False), **UNSEALED}
+    write_beside(path, sealed(library().save(dict(tensors), header)), what="the policy")
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The arrays, and the JSON that describes them."""
     text = metadata_of(path).get("surelift")
     try:
-        content = json.loads(text) if text is not None else {}
-    except ValueError as error:
+        content = parse_json(text) if text is not None else {}
+    except (TypeError, ValueError, RecursionError) as error:
         raise LogsError(f"{path} is damaged: its header is not valid JSON ({error}).") from error
     check_format(content, place=str(path), what="a policy", name=FORMAT, version=VERSION)
-    return dict(library().load_file(path)), content
+    return dict(library().load(sealed_bytes(path))), content
+
+
+def sealed(file: bytes) -> bytes:
+    """A safetensors file with a SHA-256 over all its bytes in place of the zeros that held it open."""
+    return file.replace(_entry(UNSEALED["sha256"]), _entry(hashlib.sha256(file).hexdigest()), 1)
+
+
+def sealed_bytes(path: str | Path) -> bytes:
+    """The bytes of a safetensors file, none of which changed since it was written."""
+    seal, file = metadata_of(path).get("sha256"), Path(path).read_bytes()
+    unsealed = file.replace(_entry(str(seal)), _entry(UNSEALED["sha256"]), 1)
+    if unsealed == file or sealed(unsealed) != file:
+        raise LogsError(f"{path} is damaged: its checksum does not fit. Go back to a copy of it.")
+    return file
+
+
+def _entry(seal: str) -> bytes:
+    return f'"sha256":"{seal}"'.encode()
 
 
 def is_policy(path: str | Path) -> bool:
@@ -39,9 +58,8 @@ def is_policy(path: str | Path) -> bool:
         return False
 
 
-def refuse_overwriting(path: str | Path) -> None:
-    if Path(path).exists() and not is_policy(path):
-        raise UsageError(f"{path} exists and is not a policy, so it was not overwritten; choose another file.")
+def refuse_other_files(path: str | Path) -> None:
+    refuse_overwriting(path, what="a policy", recognised=is_policy)
 
 
 def metadata_of(path: str | Path) -> dict[str, str]:
@@ -51,14 +69,16 @@ def metadata_of(path: str | Path) -> dict[str, str]:
             length, whole = int.from_bytes(file.read(8), "little"), Path(path).stat().st_size
             if not 2 <= length <= whole - 8:
                 raise ValueError("its header is longer than the file")
-            header = json.loads(file.read(length))
+            header = parse_json(file.read(length))
             ends = [part["data_offsets"][1] for name, part in header.items() if name != "__metadata__"]
             if whole != 8 + length + max(ends, default=0):
                 raise ValueError("its size does not match its header")
             return dict(header.get("__metadata__") or {})
     except FileNotFoundError as error:
         raise UsageError(f"{path} does not exist.") from error
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {reason(error)}.") from error
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
         raise LogsError(
             f"{path} cannot be read as safetensors: {error}. It may be truncated, or not a policy."
         ) from error

@@ -1,5 +1,6 @@
 """Arrow columns as float64 numbers, and actions as positions in a vector, from whole numbers or declared labels."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,10 @@ NOWHERE = -1
 # What tools write into a CSV for a missing value.
 _MISSING = ("", "na", "n/a", "#n/a", "null", "none")
 _NUMERIC = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_null)
+# Sign and digits of a whole number.
+_WHOLE = r"^(-?)0*(\d+)(?:\.0*)?$"
+# The bits of a float, and the first whole number that it cannot tell from the next.
+_EXACT = {16: 2.0**11, 32: 2.0**24, 64: 2.0**53}
 _NUMBER = r"^-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^-?inf(inity)?$|^nan$"
 
 
@@ -124,10 +129,14 @@ def _as_float(column: ArrowColumn) -> FloatArray:
 def _parse(column: ArrowColumn) -> tuple[FloatArray, BoolArray, BoolArray]:
     text = pc.utf8_lower(pc.utf8_trim_whitespace(column))
     null = np.asarray(pc.or_kleene(text.is_null(), pc.is_in(text, value_set=pa.array(_MISSING, text.type))))
-    text = pc.if_else(pc.equal(text, "true"), "1", pc.if_else(pc.equal(text, "false"), "0", text))
+    text = _truth_as_digits(text)
     number = pc.fill_null(pc.match_substring_regex(text, _NUMBER), False)
     values = _as_float(pc.if_else(number, text, pa.scalar(None, text.type)))
     return values, null, ~np.asarray(number) & ~null
+
+
+def _truth_as_digits(text: ArrowColumn) -> ArrowColumn:
+    return pc.if_else(pc.equal(text, "true"), "1", pc.if_else(pc.equal(text, "false"), "0", text))
 
 
 def list_to_vectors(column: ArrowColumn) -> tuple[Vectors, BoolArray]:
@@ -145,40 +154,83 @@ def find_positions(
 ) -> tuple[IntArray, BoolArray, ArrowColumn]:
     """Positions counted from 0 (``NOWHERE`` if invalid), a mask of missing rows, and the decoded column for messages.
 
-    Without labels, whole numbers are positions. Labels that are numbers, or look like numbers, are always labels. Other
-    labels are matched as text, and whole numbers mixed with them are positions. In a CSV, "1" and 1 are the same.
+    Without labels, whole numbers are positions. Labels that are numbers are compared as numbers, whole ones digit by digit.
+    Other labels are matched as text; whole numbers are positions among them if no label looks like a number. In a CSV, "1"
+    and 1 are the same.
     """
     column = decode(column)
-    if labels is None:
-        return _whole_positions(to_numbers(column, as_text=as_text).values), is_absent(column), column
-    if all(not isinstance(label, str) for label in labels):
-        numbers = to_numbers(column, as_text=as_text)
-        return _match(pa.array(numbers.values), [float(label) for label in labels]), is_absent(column), column
-    texts = [str(label) for label in labels]
     null = is_absent(column)
-    if not is_text(column):
-        whole = _whole_positions(to_numbers(column, as_text=False).values)
-        if not _look_like_numbers(texts):
-            return np.where(whole < len(labels), whole, NOWHERE), null, column
-        return _match(pa.array(whole).cast(pa.string()), texts), null, column
-    positions = _match(column, texts)
+    if labels is None:
+        return _whole_positions(column, as_text=as_text), null, column
+    if all(not isinstance(label, str) for label in labels):
+        return _match_numbers(column, labels, as_text=as_text), null, column
+    texts = [str(label) for label in labels]
+    positions = _match(column if is_text(column) else _digits(column), texts)
     if as_text:
         null = null & (positions == NOWHERE)
-        if not _look_like_numbers(texts):
-            whole = _whole_positions(to_numbers(column, as_text=True).values)
-            positions = np.where((positions == NOWHERE) & (whole < len(labels)), whole, positions)
+    if (as_text or not is_text(column)) and not _any_number(texts):
+        whole = _whole_positions(column, as_text=as_text)
+        positions = np.where((positions == NOWHERE) & (whole < len(labels)), whole, positions)
     return positions, null, column
 
 
-def _whole_positions(values: FloatArray) -> IntArray:
-    whole = (values == np.floor(values)) & (values >= 0) & (values < 2**62)
-    return np.where(whole, values, NOWHERE).astype(np.int64)
+def inexact(column: ArrowColumn) -> BoolArray:
+    """Which floats are too large to tell whole numbers apart: two different ids may have become one."""
+    if not pa.types.is_floating(column.type):
+        return np.zeros(len(column), dtype=np.bool_)
+    values = as_array(column.cast(pa.float64()).fill_null(0.0))
+    return np.asarray((np.abs(values) >= _EXACT[column.type.bit_width]) & np.isfinite(values))
+
+
+def _digits(column: ArrowColumn) -> ArrowColumn:
+    """Whole numbers as text, without leading zeros and without a fraction; null for other entries."""
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.uint8())
+    if pa.types.is_floating(column.type):
+        values = as_array(column.cast(pa.float64()).fill_null(math.nan))
+        whole = (values == np.floor(values)) & ~inexact(column) & np.isfinite(values)
+        column = pa.array(np.where(whole, values, 0.0).astype(np.int64), mask=~whole)
+    if pa.types.is_integer(column.type):
+        return column.cast(pa.string())
+    if not is_text(column) and not pa.types.is_decimal(column.type):
+        return pa.nulls(len(column), pa.string())
+    text = _truth_as_digits(pc.utf8_lower(pc.utf8_trim_whitespace(column.cast(pa.string()))))
+    whole = pc.match_substring_regex(text, _WHOLE)
+    digits = pc.replace_substring_regex(text, _WHOLE, r"\1\2")
+    return pc.if_else(whole, pc.if_else(pc.equal(digits, "-0"), "0", digits), pa.scalar(None, pa.string()))
+
+
+def _whole_positions(column: ArrowColumn, *, as_text: bool) -> IntArray:
+    if not pa.types.is_integer(column.type):
+        digits = _digits(column) if as_text or not is_text(column) else pa.nulls(len(column), pa.string())
+        # Of 19 digits, which always fit.
+        fits = pc.match_substring_regex(digits, r"^\d{1,19}$")
+        column = pc.if_else(fits, digits, pa.scalar(None, pa.string())).cast(pa.uint64())
+    values = as_array(column.fill_null(0))
+    valid = ~is_null(column) & (values >= 0) & (values <= np.iinfo(np.int64).max)
+    return np.where(valid, values.astype(np.int64), NOWHERE)
+
+
+def _match_numbers(column: ArrowColumn, labels: Sequence[Any], *, as_text: bool) -> IntArray:
+    if is_text(column) and not as_text:
+        return np.full(len(column), NOWHERE, dtype=np.int64)
+    whole = [int(label) if label == math.floor(label) else None for label in labels]
+    if pa.types.is_integer(column.type):
+        kind = np.iinfo(column.type.to_pandas_dtype())
+        return _match(column, [n if n is not None and kind.min <= n <= kind.max else None for n in whole])
+    positions = _match(_digits(column), [None if number is None else str(number) for number in whole])
+    fractions = [None if number is not None else float(label) for number, label in zip(whole, labels, strict=True)]
+    if any(fraction is not None for fraction in fractions):
+        parsed = _match(pa.array(to_numbers(column, as_text=as_text).values), fractions)
+        positions = np.where(positions == NOWHERE, parsed, positions)
+    return positions
 
 
 def _match(column: ArrowColumn, labels: Sequence[Any]) -> IntArray:
-    positions = pc.index_in(column, value_set=pa.array(labels).cast(column.type))
+    positions = pc.index_in(column, value_set=pa.array(labels, column.type), skip_nulls=True)
     return as_array(pc.fill_null(positions, NOWHERE)).astype(np.int64)
 
 
-def _look_like_numbers(labels: Sequence[str]) -> bool:
-    return not to_numbers(pa.array(labels), as_text=True).not_numeric.any()
+def _any_number(labels: Sequence[str]) -> bool:
+    numbers = to_numbers(pa.array(labels), as_text=True)
+    return not (numbers.not_numeric | numbers.null).all()

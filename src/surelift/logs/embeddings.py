@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from surelift.arrays import FloatArray, IntArray
+from surelift.arrays import FloatArray, IntArray, as_numpy
 from surelift.errors import LogsError, UsageError
 from surelift.logs.vectors import Vectors
 
@@ -88,10 +88,7 @@ Embedding = ActionKinds | Known
 
 def kinds(codes: Sequence[int] | IntArray) -> ActionKinds:
     """The kind of each action, numbered from 0 without gaps."""
-    try:
-        numbers = np.asarray(codes)
-    except ValueError:
-        numbers = np.empty(0)
+    numbers = as_numpy(codes, "kinds")
     if numbers.ndim != 1 or not len(numbers) or numbers.dtype.kind not in "iu":
         raise UsageError("kinds must be a list of whole numbers, one per action.")
     if not np.array_equal(np.unique(numbers), np.arange(numbers.max() + 1)):
@@ -111,10 +108,10 @@ def known(matrix: Any, *, column: str) -> Known:
 
 def _probabilities(values: Any, dimensions: tuple[int, ...], subject: str) -> FloatArray:
     rule = f"{subject} a {dimensions[0]}-dimensional array of probabilities that sum to 1 over embeddings"
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"{rule}: {error}") from error
+    array = as_numpy(values, "p(e|a)")
+    if array.dtype.kind not in "fiub":
+        raise UsageError(f"{rule}, but its type is {array.dtype}.")
+    array = array.astype(np.float64)
     if array.ndim not in dimensions or not array.size:
         raise UsageError(f"{rule}, but its shape is {array.shape}.")
     if (array < 0.0).any() or not np.allclose(array.sum(axis=-1), 1.0, rtol=0.0, atol=1e-9):

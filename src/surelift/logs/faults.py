@@ -45,6 +45,11 @@ REWARD = Reason(
     "If such rewards are possible, declare reward_range=(low, high) from what a reward can be, not from the observed "
     "extremes: a guarantee needs a range known in advance.",
 )
+GUARDRAIL = Reason(
+    "lie outside the declared range of the guardrail",
+    "If such values are possible, declare the range, Guardrail(column, margin, (low, high)), from what a value can be, not "
+    "from the observed extremes.",
+)
 NOT_VECTORS = Reason(
     "are not vectors", "Give a list column with one probability per action, or a list of columns, one per action."
 )
@@ -71,6 +76,11 @@ ACTION_POSITION = Reason(
     "order of the vectors.",
 )
 ACTION_LABEL = Reason("are not among the declared actions", "Declare every label in actions=[...], in vector order.")
+INEXACT = Reason(
+    "are floats too large to tell whole numbers apart",
+    "Two different ids may have become one: store ids as integers or as text. A column of integers with gaps becomes one of "
+    "floats in pandas; use its type 'Int64'.",
+)
 ACTION_COUNT = Reason("are not whole numbers of at least 1", "Log the number of actions production could choose from.")
 EMBEDDING = Reason(
     "are impossible given the logged action",

@@ -60,6 +60,10 @@ class RoundHashes:
         self._columns.append(np.ascontiguousarray(values))
         self._known = None
 
+    def mix_words(self, words: Words) -> None:
+        self._columns.append((words, words))
+        self._known = None
+
     def mix_vectors(self, vectors: Vectors) -> None:
         """Mix in one vector per round: each entry is hashed with its position, and the hashes are added."""
         lengths = vectors.lengths.astype(np.uint64)

@@ -1,4 +1,4 @@
-"""Ids of clusters as words, and a memory of those that were seen: exact, and small where ids come in order."""
+"""Ids of rounds and clusters as words, and a memory of those that were seen: exact, and small where ids come in order."""
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +17,14 @@ _WHOLE = 2.0**63
 def id_words(column: ArrowColumn) -> IntArray:
     """A word of 64 bits for each entry, the same for the same id; whole numbers are their own."""
     if pa.types.is_nested(column.type):
-        raise UsageError(f"a cluster id must be text or a number, but its column holds {column.type}.")
+        raise UsageError(f"an id must be text or a number, but its column holds {column.type}.")
     column = decode(column)
     if pa.types.is_null(column.type):
         return np.zeros(len(column), dtype=np.int64)
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
+    elif pa.types.is_date32(column.type):
+        column = column.cast(pa.int32())
     if pa.types.is_integer(column.type) or pa.types.is_boolean(column.type):
         return as_array(column.cast(pa.int64(), safe=False).fill_null(0))
     if pa.types.is_floating(column.type):

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from surelift.errors import UsageError
+from surelift.arrays import as_numpy
+from surelift.errors import UsageError, whole
 from surelift.logs.batch import Batch, Needs, Slice, Source
 from surelift.logs.clusters import whole_clusters
 from surelift.logs.declaration import Declaration, Scale
@@ -36,7 +37,8 @@ class Logs:
 
     ``reward_range`` is the range a reward (or cost) can have, in its own units, known in advance; never the observed
     extremes. ``logging`` names production's full distribution, as a list column or one column per action; ``action`` is
-    then the position of the logged action, or its label declared in ``actions``.
+    then the position of the logged action, or its label declared in ``actions``. ``id`` names a column that tells rounds
+    apart: no id may come twice.
 
     With ``density=True`` actions are continuous: ``action`` is the number that was chosen, and ``propensity`` a column of
     its density, or one of ``surelift.densities``. ``embedding``, one of ``surelift.embeddings``, weights kinds of actions
@@ -56,6 +58,7 @@ class Logs:
         logging: Any = None,
         contexts: Any = None,
         time: Any = None,
+        id: Any = None,
         cluster: Any = None,
         cluster_size: Any = None,
         cluster_max: int | None = None,
@@ -111,9 +114,10 @@ class Logs:
             raise UsageError(
                 "rows of a query or a Spark data frame have no order, so they cannot be sliced; save them to a file first."
             )
-        source, start, whole = self.source, 0, self.source
-        if isinstance(whole, Slice):
-            source, start, last = whole.source, whole.first, min(last, whole.last - whole.first)
+        first, last = whole("first", first, least=0), whole("last", last, least=0)
+        source, start, outer = self.source, 0, self.source
+        if isinstance(outer, Slice):
+            source, start, last = outer.source, outer.first, min(last, outer.last - outer.first)
         return Logs.of(Slice(source, start + first, start + last), self.declaration)
 
     def count(self) -> int:
@@ -145,9 +149,9 @@ class Logs:
         return Needs(read=read, handed_on=self.handed_on() if by_context else ())
 
     def handed_on(self) -> tuple[str, ...]:
-        """The columns passed to a function of the batch: the contexts, or all columns."""
-        contexts = self.declaration.contexts
-        return contexts if contexts is not None else tuple(self._names)
+        """The columns passed to a function of the batch: the contexts, or all but those that it must not see."""
+        contexts, hidden = self.declaration.contexts, self.declaration.hidden
+        return contexts if contexts is not None else tuple(name for name in self._names if name not in hidden)
 
     def require_columns(self, names: Any, *, role: str, single: bool = False) -> None:
         """Raise, suggesting similar names, if a column does not exist."""
@@ -189,9 +193,13 @@ def _name_arrays(arrays: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
         if role in _NUMBERS and np.ndim(array) == 0:
             names[role] = array
         elif role == "contexts":
-            matrix = np.asarray(array)
-            matrix = matrix[:, None] if matrix.ndim == 1 else matrix
-            contexts = {f"x{i}": matrix[:, i] for i in range(matrix.shape[1])}
+            matrix = array.to_frame() if hasattr(array, "to_frame") else array
+            if hasattr(matrix, "iloc"):
+                contexts = {f"x{i}": matrix.iloc[:, i] for i in range(matrix.shape[1])}
+            else:
+                matrix = as_numpy(matrix, "contexts")
+                matrix = matrix[:, None] if matrix.ndim == 1 else matrix
+                contexts = {f"x{i}": matrix[:, i] for i in range(matrix.shape[1])}
             names[role] = list(contexts)
             columns |= contexts
         else:

@@ -21,6 +21,7 @@ from surelift.logs.columns import (
     as_array,
     decode,
     find_positions,
+    inexact,
     is_list,
     is_missing,
     is_text,
@@ -72,8 +73,9 @@ class Rounds:
         self.logging_shares = None if self.logging is None else self.logging.normalised(only_down=False)
         self.clusters = None if declared.cluster is None else self._read_clusters(batch)
         self.keep_probability = self._read_keep_probability()
-        if declared.time is not None:
-            self.refuse(f"time {declared.time!r}", faults.NULL, is_missing(decode(self.table[declared.time])), None)
+        for role, name in (("time", declared.time), ("id", declared.id)):
+            if name is not None:
+                self.refuse(f"{role} {name!r}", faults.NULL, is_missing(decode(self.table[name])), None)
 
     @cached_property
     def rows(self) -> IntArray:
@@ -168,9 +170,12 @@ class Rounds:
         labels = self.declaration.actions
         positions, null, column = find_positions(self.table[name], labels, as_text=name in self._as_text)
         self.refuse(subject, faults.NULL, null, None)
-        nowhere = (positions == NOWHERE) & ~null
+        large = inexact(column)
+        self.refuse(subject, faults.INEXACT, large, column)
+        nowhere = (positions == NOWHERE) & ~null & ~large
         self.refuse(subject, faults.ACTION_POSITION if labels is None else faults.ACTION_LABEL, nowhere, column)
-        self.hashes.mix(positions.astype(np.float64))
+        # Beyond 2^53 the bits themselves, as floats too small to be those of a position.
+        self.hashes.mix(np.where(positions < 2**53, positions.astype(np.float64), positions.view(np.float64)))
         limit = self.action_counts if self.logging is None else self.logging.lengths
         if limit is not None:
             self.check_positions(positions, subject, limit=limit)
@@ -200,13 +205,14 @@ class Rounds:
         return np.asarray(column.to_numpy(zero_copy_only=False))
 
     def handed_on(self, columns: Sequence[str]) -> pa.Table:
-        """Columns for the user's own code; text columns become numbers if every entry is a number."""
+        """Columns for the user's own code; text columns become numbers if every entry is a number that stays itself."""
         table = self.table.select(list(columns))
         for index, name in enumerate(columns):
             if name in self._as_text:
                 numbers = to_numbers(table[name], as_text=True)
-                if not numbers.not_numeric.any():
-                    table = table.set_column(index, name, pa.array(numbers.values, mask=numbers.null))
+                values = pa.array(numbers.values, mask=numbers.null)
+                if not numbers.not_numeric.any() and not inexact(values).any():
+                    table = table.set_column(index, name, values)
         return table
 
     def read_outcome(self, name: str, scale: Scale) -> FloatArray:
@@ -215,7 +221,9 @@ class Rounds:
         values, _ = self.numbers(name, subject)
         if count_outside(values, scale.low, scale.high):
             outside = ((values < scale.low) | (values > scale.high)) & np.isfinite(values)
-            self.refuse(f"{subject}, declared in [{scale.low:g}, {scale.high:g}]", faults.REWARD, outside, values)
+            own = (name, scale) == (self.declaration.outcome, self.declaration.scale)
+            reason = faults.REWARD if own else faults.GUARDRAIL
+            self.refuse(f"{subject}, declared in [{scale.low:g}, {scale.high:g}]", reason, outside, values)
         return scale.unit(values)
 
     def _read_propensity(self) -> FloatArray:
@@ -270,6 +278,7 @@ class Rounds:
         subject = f"cluster {declared.cluster!r}"
         column = decode(self.table[declared.cluster])
         self.refuse(subject, faults.NULL, is_missing(column), None)
+        self.refuse(subject, faults.INEXACT, inexact(column), column)
         if batch.again is not None:
             self.refuse(subject, faults.CLUSTER_AGAIN, batch.again, column)
         assert batch.cluster_starts is not None

@@ -4,13 +4,14 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from surelift.errors import LogsError, SureliftError, UsageError
+from surelift.errors import LogsError, SureliftError
 from surelift.results.provenance import FORMAT, VERSION, certificate_content
 from surelift.results.result import Result
-from surelift.saving import check_format, read_json, write_beside
+from surelift.saving import check_format, check_seal, has_format, read_json, refuse_overwriting, write_beside
 
 _FIELDS: dict[str, type] = {
     "surelift": str, "question": Mapping, "rounds": int, "fingerprint": str, "answer": Mapping,
@@ -32,9 +33,7 @@ class Certificate:
 
         An existing file is replaced only if it is a certificate.
         """
-        target = Path(path).resolve()
-        if target.exists() and not _is_certificate(target):
-            raise UsageError(f"{path} exists and is not a certificate, so it was not overwritten; name another file.")
+        refuse_overwriting(path, what="a certificate", recognised=partial(has_format, name=FORMAT))
         write_beside(path, json.dumps(self.content, indent=2, allow_nan=False) + "\n", what="the certificate")
 
     @classmethod
@@ -44,6 +43,7 @@ class Certificate:
     @classmethod
     def from_content(cls, content: Any, *, place: str = "the certificate") -> "Certificate":
         check_format(content, place=place, what="a certificate", name=FORMAT, version=VERSION)
+        check_seal(content, place=place)
         for name, kind in _FIELDS.items():
             if not isinstance(content.get(name), kind):
                 raise LogsError(f"{place} is damaged: {name!r} is missing or of the wrong kind.")
@@ -57,13 +57,5 @@ def damage_told() -> Iterator[None]:
         yield
     except SureliftError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError, StopIteration) as error:
         raise LogsError(f"the certificate is damaged and cannot be read as one ({error}).") from error
-
-
-def _is_certificate(path: Path) -> bool:
-    try:
-        Certificate.load(path)
-    except SureliftError:
-        return False
-    return True

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from surelift.errors import UsageError
+from surelift.logs.logs import Logs
 from surelift.questions.health import HealthQuestion
 from surelift.questions.improvement import ImprovementQuestion
 from surelift.questions.question import Place, RoundCount
@@ -30,9 +31,14 @@ class GateQuestion(ImprovementQuestion):
         if len({rail.column for rail in self.guardrails}) != len(self.guardrails):
             raise UsageError("two guardrails name one column; give each column one margin.")
 
+    def check(self, logs: Logs) -> None:
+        super().check(logs)
+        for rail in self.guardrails:
+            logs.require_columns(rail.column, role="a guardrail", single=True)
+
     @property
     def health(self) -> HealthQuestion:
-        return HealthQuestion(declaration=self.declaration, policies=self.policies)
+        return HealthQuestion(declaration=self.declaration, policies=self.everyone)
 
     @property
     def rails(self) -> Mapping[str, ImprovementQuestion]:

@@ -12,7 +12,7 @@ from surelift.policies.wrappers import Production
 from surelift.quantities import Decline, Difference, Gain, Quantity
 from surelift.questions.assumptions import assumed_of, assumptions_of, doubts_of
 from surelift.questions.method import control_of, slack_of
-from surelift.questions.options import check_delta, check_margin, refuse_contradiction
+from surelift.questions.options import check_delta, check_margin, consistent
 from surelift.questions.question import Place, Question, RoundCount, check_over
 from surelift.results.improvement import Improvement
 from surelift.statistics.plan import MEAN, Request, Term
@@ -64,15 +64,21 @@ class ImprovementsQuestion(Question):
     def improvement(self, sums: Sums, name: str, place: Place) -> Improvement:
         method, scale = self.method, self.declaration.scale
         gain, loss = self.terms(name, lambda: place.planned or sums.units)
-        low = method.lower_bound(sums, gain, delta=place.delta)
-        high = method.upper_bound(sums, gain, loss, most=0.0, delta=place.delta)
         mean_weight = sums.weights(name).total / sums.units
-        most = scale.improvement(gain.needed.offset)
+        most = gain.needed.offset
+        # One-sided bounds may both fail: where they contradict each other at delta, they are held to half of it each.
+        pairs = (
+            (method.lower_bound(sums, gain, delta=each), method.upper_bound(sums, gain, loss, most=0.0, delta=each))
+            for each in (place.delta, place.delta / 2.0)
+        )
         if method.believes_contradictions:
-            refuse_contradiction(
-                scale.improvement(low), scale.improvement(high), possible=(-most, most), mean_weight=mean_weight,
-                subject=f"improvement of {name!r}{place.words}",
+            low, high = consistent(
+                pairs, possible=(-most, most), subject=f"improvement of {name!r}{place.words}", mean_weight=mean_weight,
+                in_units=lambda low, high: (scale.improvement(low), scale.improvement(high)),
             )  # fmt: skip
+        else:
+            low, high = next(pairs)
+        most = scale.improvement(most)
         over, baseline = self.over
         about = {name: self.policies[name], over: baseline}
         lower = scale.improvement(low)

@@ -1,11 +1,17 @@
-"""What questions check: their options before anything is read, and that bounds do not contradict each other."""
+"""What questions check: their options before anything is read, what was declared, and that bounds do not contradict."""
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from surelift.errors import LogsError, UsageError, is_number
+from surelift.errors import LogsError, UsageError, is_number, printed
+from surelift.logs.declaration import Declaration
 from surelift.policies import Policy
+from surelift.questions.telling import TAKEN, knows_actions, refuse_told
+from surelift.questions.weights import refuse_mean_weights, weight_tests
+from surelift.statistics.plan import Request
 from surelift.statistics.splits import Segment
+from surelift.statistics.sums import Sums
 
 SAMPLED_SEGMENTS = (
     "by= needs the number of rounds of each segment before sampling, which these logs do not say; leave keep_probability "
@@ -15,13 +21,15 @@ SAMPLED_SEGMENTS = (
 
 def check_delta(delta: float) -> float:
     if not (is_number(delta) and 0.0 < delta < 1.0):
-        raise UsageError(f"delta, the chance of being wrong, must lie strictly between 0 and 1, but is {delta!r}.")
+        raise UsageError(
+            f"delta, the chance of being wrong, must lie strictly between 0 and 1, but is {printed(delta)}."
+        )
     return float(delta)
 
 
 def check_margin(margin: float) -> float:
-    if not (is_number(margin) and abs(margin) < float("inf")):
-        raise UsageError(f"margin must be a finite number, but is {margin!r}.")
+    if not (is_number(margin) and abs(margin) <= sys.float_info.max):
+        raise UsageError(f"margin must be a finite number, but is {printed(margin)}.")
     return float(margin)
 
 
@@ -54,19 +62,51 @@ def check_segments(
     return Segment(by, named)
 
 
-def refuse_contradiction(
-    lower: float, upper: float, *, possible: tuple[float, float], subject: str, mean_weight: float
-) -> None:
-    """Bounds that contradict each other or the range: with right logs that takes a bound that fails."""
+def test_requests(declared: Declaration, policies: Mapping[str, Policy], by: Segment | None) -> Iterator[Request]:
+    """What tests a largest weight that was declared, and that segments were known before the action."""
+    key = () if by is None else (by,)
+    for test in weight_tests(declared, policies):
+        yield Request(test, key)
+    if by is not None and knows_actions(declared):
+        yield Request(TAKEN, key)
+
+
+def refuse_disproved(sums: Sums, declared: Declaration, policies: Mapping[str, Policy], by: Segment | None) -> None:
+    """Refuse what these tests disprove; each refuses right logs with probability at most 0.001."""
+    if by is not None and knows_actions(declared):
+        refuse_told(sums, by)
+    refuse_mean_weights(sums, weight_tests(declared, policies), by)
+
+
+def consistent(
+    pairs: Iterable[tuple[float, float]],
+    *,
+    possible: tuple[float, float],
+    subject: str,
+    mean_weight: float,
+    in_units: Callable[[float, float], tuple[float, float]] = lambda lower, upper: (lower, upper),
+) -> tuple[float, float]:
+    """The first lower and upper bound that contradict neither each other nor the range; logs without any are refused.
+
+    With right logs a contradiction takes a bound that fails: they are refused with at most the chances of the last pair,
+    added up. ``possible`` is on the scale of the bounds, and ``in_units`` gives them in the units of the column.
+    """
     least, most = possible
     rounding = 1e-9 * (most - least)
-    if lower <= most + rounding and upper >= least - rounding and lower <= upper + rounding:
-        return
+    for lower, upper in pairs:
+        if lower <= most + rounding and upper >= least - rounding and lower <= upper + rounding:
+            return lower, upper
+    (low, high), (bottom, top) = in_units(lower, upper), in_units(least, most)
     raise LogsError(
-        f"{subject}: the bounds contradict each other, at least {lower:.6g} and at most {upper:.6g}, where only "
-        f"[{least:.6g}, {most:.6g}] is possible.\nWith right logs one of the two would have to fail. The mean weight is "
+        f"{subject}: the bounds contradict each other, at least {low:.6g} and at most {high:.6g}, where only "
+        f"[{bottom:.6g}, {top:.6g}] is possible.\nWith right logs one of the two would have to fail. The mean weight is "
         f"{mean_weight:.4g}; it is at most about 1 when everything is right. If other candidates have it near 1, this "
         "column does not hold probabilities of the logged action (scores, or predicted rewards?); otherwise suspect the "
         "propensities: they must be those of the action really taken, from the policy version that took it, after "
         "business rules."
+        + (
+            " If only segments contradict, their column is not known before the action."
+            if " in segment " in subject
+            else ""
+        )
     )

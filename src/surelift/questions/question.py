@@ -11,28 +11,32 @@ from typing import Any, ClassVar
 
 from surelift import questions
 from surelift.bounds import Promise
+from surelift.controls.held_out import SAME_ROUNDS
+from surelift.controls.model import RewardModel
 from surelift.engines import collect, count_units, known_distributions
 from surelift.engines.collect import EMPTY
 from surelift.errors import LogsError, UsageError
 from surelift.logs.declaration import Declaration
 from surelift.logs.faults import refuse_faults
 from surelift.logs.logs import Logs
+from surelift.logs.origins import MOST, Origins
 from surelift.policies import Policy
-from surelift.policies.policy import trained_on
-from surelift.policies.resolve import PRODUCTION, name_policies, one_policy, rebuild
+from surelift.policies.policy import origins_of
+from surelift.policies.resolve import PRODUCTION, name_policies, one_policy
+from surelift.questions.fields import decoded, encoded
 from surelift.questions.method import Method, choose_method, method_from
-from surelift.questions.options import SAMPLED_SEGMENTS, check_segments
+from surelift.questions.options import SAMPLED_SEGMENTS, check_segments, refuse_disproved, test_requests
 from surelift.results.provenance import Provenance
 from surelift.results.result import Result
 from surelift.results.segments import Segments
-from surelift.statistics.decided import Decided
+from surelift.statistics.memories import IdMemory, RoundMemory
 from surelift.statistics.plan import Plan, Request, RewardColumn
 from surelift.statistics.splits import Key, KeyValue, Segment
 from surelift.statistics.sums import COUNT, Sums
 
-DECIDED = Decided()
 LEARNED_FROM = (
-    "this policy was learned from these very rounds, so they cannot judge it: use its own certificate, or fresh rounds."
+    "was learned from these very rounds, or from some of them, so they cannot judge it: use its own certificate, or fresh "
+    "rounds."
 )
 _ALWAYS = {"declaration", "policies", "delta", "method"}
 Progress = Callable[[int], None]
@@ -152,11 +156,29 @@ class Question:
     def plan(self, counts: Mapping[KeyValue, int] | None = None) -> Plan:
         """Statistics and the keys they are split by; ``counts`` has the rounds of each segment, where they matter."""
         requests = list(self._requests(counts))
-        if any(map(trained_on, self.everyone.values())):
-            requests.append(Request(DECIDED))
-        return Plan(self.everyone, tuple(requests), self.method.model)
+        requests += [Request(memory) for _, origins in self._origins() for memory in _memories(origins)]
+        requests += map(Request, self._ids())
+        return Plan(self.everyone, tuple(requests), self.model)
+
+    @property
+    def model(self) -> RewardModel | None:
+        return self.method.model
+
+    def _origins(self) -> Iterator[tuple[str, Origins]]:
+        """What must not have been learned from the rounds that judge, with what is said where it was."""
+        for name, policy in self.everyone.items():
+            yield f"policy {name!r} {LEARNED_FROM}", origins_of(policy)
+        yield SAME_ROUNDS, origins_of(self.model)
+
+    def _ids(self) -> Iterator[IdMemory]:
+        """What remembers the ids that may not come again, also where parts of the log are added up."""
+        if self.declaration.id is not None:
+            yield IdMemory(self.declaration.id, of_clusters=False)
+        if self.declaration.cluster is not None:
+            yield IdMemory(self.declaration.cluster, of_clusters=True)
 
     def _requests(self, counts: Mapping[KeyValue, int] | None) -> Iterator[Request]:
+        yield from test_requests(self.declaration, self.everyone, self.by)
         if self.by is None:
             yield from self.requests(lambda: _one(counts, ()))
             return
@@ -173,6 +195,7 @@ class Question:
         """What sums made by this question's plan say, wherever they were made."""
         if not self.tells_faults:
             self.refuse_unfit(sums)
+            refuse_disproved(sums, self.declaration, self.everyone, self.by)
         sums = sums.judged_by(self.outcome)
         if self.by is not None:
             return self._segments(sums)
@@ -182,9 +205,12 @@ class Question:
         if sums.rows == 0:
             raise LogsError(EMPTY)
         refuse_faults(sums.invalid, rows=sums.rows)
-        for policy in self.everyone.values():
-            if trained_on(policy) and sums.get(DECIDED) in trained_on(policy):
-                raise UsageError(LEARNED_FROM)
+        for memory in self._ids():
+            memory.refuse_again(sums.get(memory))
+        for message, origins in self._origins():
+            judges = {memory.contexts or (): sums.get(memory) for memory in _memories(origins)}
+            if origins.overlaps(Origins(judges)):
+                raise UsageError(message)
 
     def _segments(self, sums: Sums) -> Segments[Any]:
         assert self.by is not None
@@ -232,7 +258,7 @@ class Question:
     def to_dict(self) -> dict[str, Any]:
         """The question as JSON keeps it, defaults included: what is stored must not change with them."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
-        stated = {name: _encoded(name, value) for name, value in values.items() if value is not None}
+        stated = {name: encoded(name, value) for name, value in values.items() if value is not None}
         return {"kind": self.kind, **stated}
 
     @classmethod
@@ -256,47 +282,9 @@ class Question:
         given = policies or {}
         if declaration is not None:
             stated["declaration"] = declaration
-        values = {name: _decoded(name, value, given) for name, value in stated.items()}
+        values = {name: decoded(name, value, given) for name, value in stated.items()}
         values["method"] = method_from(content["method"], control)
         return kind(**values)
-
-
-def _encoded(name: str, value: Any) -> Any:
-    if name in ("declaration", "method"):
-        return value.describe()
-    if name == "policies":
-        return {policy: form.describe() for policy, form in value.items()}
-    if name == "over":
-        return {value[0]: value[1].describe()}
-    if name == "by":
-        declared = {} if value.declared is None else {"segments": list(value.declared)}
-        return {"column": value.column, **declared}
-    if name == "known":
-        return sorted(value)
-    return [item.describe() for item in value] if name == "guardrails" else value
-
-
-def _decoded(name: str, value: Any, given: Mapping[str, Policy]) -> Any:
-    if name == "declaration":
-        return value if isinstance(value, Declaration) else Declaration.from_description(value)
-    if name == "policies":
-        return {policy: _rebuilt(policy, form, given) for policy, form in value.items()}
-    if name == "over":
-        ((policy, form),) = value.items()
-        return policy, _rebuilt(policy, form, given)
-    if name == "by":
-        return Segment(str(value["column"]), tuple(value["segments"]) if "segments" in value else None)
-    if name == "guardrails":
-        from surelift.results.gate import guardrail_from
-
-        return tuple(guardrail_from(item) for item in value)
-    if name == "known":
-        return frozenset(value)
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _rebuilt(name: str, form: Mapping[str, Any], given: Mapping[str, Policy]) -> Policy:
-    return given[name] if name in given else rebuild(name, form, kept_in="the file")
 
 
 def _kinds() -> dict[str, type[Question]]:
@@ -313,6 +301,10 @@ def _subclasses(kind: type[Question]) -> Iterable[type[Question]]:
         if "kind" in subclass.__dict__:
             yield subclass
         yield from _subclasses(subclass)
+
+
+def _memories(origins: Origins) -> list[RoundMemory]:
+    return [RoundMemory(contexts, MOST) for contexts in origins.memories]
 
 
 def _one(counts: Mapping[KeyValue, int] | None, value: KeyValue) -> int:

@@ -8,8 +8,8 @@ from surelift.errors import UsageError
 from surelift.policies import Policy
 from surelift.quantities import Shortfall, Value
 from surelift.questions.assumptions import assumed_of, assumptions_of, doubts_of
-from surelift.questions.method import control_of
-from surelift.questions.options import refuse_contradiction
+from surelift.questions.method import control_of, thinned
+from surelift.questions.options import consistent
 from surelift.questions.question import Place, Question, RoundCount
 from surelift.results.evaluation import Evaluation, PolicyValue, Sides
 from surelift.statistics.plan import MEAN, Request, Term
@@ -34,22 +34,19 @@ class ValueQuestion(Question):
         below, above = self.sides in ("both", "lower"), self.sides in ("both", "upper")
         return (above, below) if self.declaration.scale.is_cost else (below, above)
 
-    def _terms(self, name: str, count: RoundCount) -> tuple[Term, Term]:
-        """The value, of which at least the mean is needed, and the shortfall where it is bounded above."""
-        below, above = self._bounded
-        both_from_value = self.method.bound.upper_bound is not None
+    def _terms(self, name: str, count: RoundCount) -> tuple[Term, ...]:
+        """The value and the shortfall: a side that is not shown is made too, to contradict the other if logs are wrong."""
         value, shortfall = (
             self.method.plan(name, quantity, policies=self.policies, count=count, known=self.known or frozenset())
             for quantity in (Value(), Shortfall())
         )
-        return (
-            value if below or both_from_value else Term(name, Value()),
-            shortfall if above else Term(name, Shortfall()),
-        )
+        if not self.method.believes_contradictions:
+            return (value,)  # both sides are made from it
+        below, above = self._bounded
+        return value if below else thinned(value), shortfall if above else thinned(shortfall)
 
     def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
-        sides = 2 if self._bounded[1] else 1
-        terms = (term for name in self.policies for term in self._terms(name, count)[:sides])
+        terms = (term for name in self.policies for term in self._terms(name, count))
         return requests_of(self.policies, terms, key, self.outcome)
 
     def result(self, sums: Sums, place: Place) -> Evaluation:
@@ -61,28 +58,34 @@ class ValueQuestion(Question):
         )  # fmt: skip
 
     def _value(self, sums: Sums, name: str, policy: Policy, place: Place) -> PolicyValue:
-        method, (below, above) = self.method, self._bounded
-        each = place.delta / (len(self.policies) * (2 if self.sides == "both" else 1))
-        value, shortfall = self._terms(name, lambda: sums.units)
-        low = method.lower_bound(sums, value, delta=each) if below else None
-        high = method.upper_bound(sums, value, shortfall, most=1.0, delta=each) if above else None
-        asked = value if value.needed != Term(name, Value()).needed else shortfall
-        doubts = (*doubts_of(self.declaration, {name: policy}), *method.doubts(sums, asked, delta=each))
-        scale, mean_weight = self.declaration.scale, sums.weights(name).total / sums.units
+        method, scale, shown = self.method, self.declaration.scale, self._bounded
+        each, mean_weight = place.delta / len(self.policies), sums.weights(name).total / sums.units
+        terms = self._terms(name, lambda: sums.units)
+        # Alone, a side has delta for itself. Contradictions are judged by both sides at half of it.
+        half = each / 2.0
+        own = half if self.sides == "both" else each
+        deltas = [tuple(own if is_shown else half for is_shown in shown), (half, half)]
+        pairs = (
+            (method.lower_bound(sums, terms[0], delta=one), method.upper_bound(sums, *terms, most=1.0, delta=other))
+            for one, other in deltas
+        )
         if method.believes_contradictions:
-            # In the units of the column, where the upper end of a cost is the worse one.
-            ends = [scale.value(0.0 if low is None else low), scale.value(1.0 if high is None else high)]
-            refuse_contradiction(
-                *(reversed(ends) if scale.is_cost else ends), possible=(scale.low, scale.high),
-                subject=f"value of {name!r}{place.words}", mean_weight=mean_weight,
+            bounds = consistent(
+                pairs, possible=(0.0, 1.0), subject=f"value of {name!r}{place.words}", mean_weight=mean_weight,
+                in_units=lambda *ends: tuple(map(scale.value, reversed(ends) if scale.is_cost else ends)),
             )  # fmt: skip
+        else:
+            bounds = next(pairs)
+        low, high = (bound if is_shown else None for bound, is_shown in zip(bounds, shown, strict=True))
+        asked = terms[0] if shown[0] else terms[-1]
+        doubts = (*doubts_of(self.declaration, {name: policy}), *method.doubts(sums, asked, delta=own))
         if scale.is_cost:
             low, high = high, low
-        assumptions = assumptions_of(self.declaration, self.promise, method.assumes(value, shortfall), place.segment)
+        assumptions = assumptions_of(self.declaration, self.promise, method.assumes(*terms), place.segment)
         return PolicyValue(
-            policy=name, estimate=scale.value(sums.of(value).mean(MEAN)), lower=None if low is None else scale.lower(low),
+            policy=name, estimate=scale.value(sums.of(terms[0]).mean(MEAN)), lower=None if low is None else scale.lower(low),
             upper=None if high is None else scale.upper(high), delta=place.delta, rounds=sums.units,
-            counted=self.declaration.counted, method=method.name, control=control_of(value, shortfall),
+            counted=self.declaration.counted, method=method.name, control=control_of(*terms),
             promise=self.promise, mean_weight=mean_weight, kind="cost" if scale.is_cost else "reward",
             value_range=(scale.low, scale.high), assumptions=(*assumptions, *assumed_of({name: policy}), *doubts),
             doubts=doubts,

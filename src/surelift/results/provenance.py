@@ -7,10 +7,11 @@ from typing import Any
 
 from surelift.errors import LogsError, UsageError
 from surelift.logs.fingerprint import Fingerprint
+from surelift.saving import sealed
 from surelift.version import __version__
 
 FORMAT = "surelift certificate"
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,5 +49,4 @@ def certificate_content(provenance: Provenance | None, answer: Mapping[str, Any]
         "format": FORMAT, "version": VERSION, "surelift": provenance.version, "question": dict(provenance.question),
         "rounds": provenance.rounds, **rows, "fingerprint": str(provenance.fingerprint), "answer": dict(answer),
     }  # fmt: skip
-    stored: dict[str, Any] = json.loads(json.dumps(content, allow_nan=False))
-    return stored
+    return sealed(json.loads(json.dumps(content, allow_nan=False)))

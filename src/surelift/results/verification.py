@@ -17,10 +17,12 @@ class Verification(Result):
     rounds: int
     answer: Result
     """The recomputed answer."""
+    not_compared: tuple[str, ...] = ()
+    """What could not be compared, and why."""
 
     title: ClassVar = "Verification"
     derived: ClassVar = ("same",)
-    columns: ClassVar = ("same", "differences", "rounds")
+    columns: ClassVar = ("same", "differences", "rounds", "not_compared")
 
     @property
     def same(self) -> bool:
@@ -28,12 +30,13 @@ class Verification(Result):
 
     def sentence(self) -> str:
         if self.same:
-            return f"Verified: the same {self.rounds:,} rounds give the same answer."
+            compared = not any(told.startswith("the rounds") for told in self.not_compared)
+            return f"Verified: {'the same' if compared else 'these'} {self.rounds:,} rounds give the same answer."
         return "Not verified: the certificate does not follow from these logs."
 
     def text(self) -> str:
         if self.same:
-            return lines(self.sentence(), self.answer.text())
+            return lines(self.sentence(), [f"Not compared: {told}." for told in self.not_compared], self.answer.text())
         return lines(self.sentence(), [f"- {difference}" for difference in self.differences])
 
     def figure(self) -> Figure:
@@ -45,4 +48,5 @@ class Verification(Result):
     def page(self) -> Page:
         page = self.answer.page()
         differences = () if self.same else (Section("What differs", (Paragraph(items=self.differences),)),)
-        return Page(self.title, self.tone(), self.sentence(), (page.verdict,), (*differences, *page.sections))
+        lead = (page.verdict, *(f"Not compared: {told}." for told in self.not_compared))
+        return Page(self.title, self.tone(), self.sentence(), lead, (*differences, *page.sections))

@@ -11,7 +11,7 @@ from surelift.arrays import ArrowColumn, IntArray, pc
 from surelift.errors import UsageError
 from surelift.kernels.sorting import distinct, random_blocks
 from surelift.logs import faults
-from surelift.logs.columns import as_array, decode, is_text
+from surelift.logs.columns import as_array, decode, inexact, is_text
 from surelift.logs.rounds import Rounds
 
 NOWHERE = -1
@@ -59,13 +59,16 @@ class Segment(Split):
         return (self.column,)
 
     def codes(self, rounds: Rounds) -> tuple[IntArray, Sequence[str]]:
-        texts, codes = _dictionary(segment_column(rounds, self.column))
+        column, subject = segment_column(rounds, self.column), f"by {self.column!r}"
+        if pa.types.is_floating(column.type):
+            rounds.refuse(subject, faults.INEXACT, inexact(decode(column)), column)
+        texts, codes = _dictionary(column)
         # Values that read the same are one segment; an empty text, as a null, is none.
         names = list(dict.fromkeys(text for text in texts if text is not None))
         places = {name: place for place, name in enumerate(names)}
         lookup = np.array([*(NOWHERE if text is None else places[text] for text in texts), NOWHERE], dtype=np.int64)
         codes = lookup[codes]
-        absent, subject = codes == NOWHERE, f"by {self.column!r}"
+        absent = codes == NOWHERE
         if not self.missing_is_one:
             rounds.refuse(subject, faults.SEGMENT, absent, None)
         if self.missing_is_one and absent.any():

@@ -112,6 +112,9 @@ class Sums:
             own = ((replace(request, outcome=None), found) for request, found in own)
         return replace(self, states=dict(own))
 
+    def only(self, requests: Iterable[Request]) -> "Sums":
+        return replace(self, states={request: self.states[request] for request in requests} if self.rows else {})
+
     def with_units(self, units: int) -> "Sums":
         """The same sums, where more rounds are known to have been dropped."""
         return replace(self, states={**self.states, Request(COUNT): {(): units}})

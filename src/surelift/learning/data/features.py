@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from surelift.arrays import ArrowColumn, FloatArray
+from surelift.arrays import ArrowColumn, FloatArray, as_numpy
 from surelift.errors import LogsError, UsageError
+from surelift.logs.alignment import aligned
 from surelift.logs.columns import decode, is_list, is_text, list_to_vectors, to_numbers
 from surelift.logs.logs import Logs
 
@@ -128,10 +129,10 @@ def as_table(contexts: Any, names: Sequence[str] | None = None) -> pa.Table:
 
     try:
         if isinstance(contexts, Mapping):
-            return pa.table(dict(contexts))
+            return pa.table(aligned(contexts))
         if hasattr(contexts, "columns"):
             return nw.from_native(contexts, eager_only=True).to_arrow()
-        matrix = np.asarray(contexts)
+        matrix = as_numpy(contexts, "the contexts")
         matrix = matrix[:, None] if matrix.ndim == 1 else matrix
         if matrix.ndim != 2 or matrix.dtype.kind not in "fiub" or (names is not None and matrix.shape[1] != len(names)):
             width = "" if names is None else f" with {len(names)} columns"
@@ -153,13 +154,14 @@ def as_logs(contexts: Any, columns: Mapping[str, Any], reward_range: tuple[float
         return contexts
     if contexts is None or isinstance(contexts, str):
         raise UsageError("contexts must be Logs, a frame or a matrix. To learn from a file, pass Logs(path, ...).")
-    table, labels = as_table(contexts), {name: columns[name] for name in ("actions", "action_count") if name in columns}
-    arrays = {name: column for name, column in columns.items() if name not in labels}
+    labels = {name: columns[name] for name in ("actions", "action_count") if name in columns}
+    arrays = aligned({"contexts": contexts, **{name: columns[name] for name in columns if name not in labels}})
+    table = as_table(arrays.pop("contexts"))
     clash = [name for name in arrays if name in table.column_names]
     if clash:
         raise UsageError(f"the contexts have a column {clash[0]!r}, which is also an argument of fit; rename it.")
     if "logging" in arrays:
-        arrays["logging"] = np.asarray(arrays["logging"])
+        arrays["logging"] = as_numpy(arrays["logging"], "logging")
     features = {name: table[name] for name in table.column_names}
     named: dict[str, Any] = {name: name for name in arrays}
     return Logs({**features, **arrays}, contexts=list(features), reward_range=reward_range, **named, **labels)

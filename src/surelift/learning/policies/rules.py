@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from surelift.arrays import FloatArray, IntArray
+from surelift.arrays import FloatArray, IntArray, as_numpy
 from surelift.errors import UsageError
 from surelift.learning.policies import quadrature
 
@@ -19,13 +19,10 @@ _ROUNDING, _SCORES_AT_ONCE = 2.0**-52, 1 << 20
 
 def as_single(name: str, numbers: Any) -> Single:
     """A copy of an array or tensor in single precision."""
-    try:
-        array = numbers.detach().cpu().numpy() if hasattr(numbers, "detach") else np.asarray(numbers)
-        if array.dtype.kind not in "fiu":
-            raise TypeError(f"their type is {array.dtype}")
-        return np.array(array, dtype=np.float32, order="C")
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise UsageError(f"{name} cannot be read as numbers: {error}") from error
+    array = as_numpy(numbers, name)
+    if array.dtype.kind not in "fiu":
+        raise UsageError(f"{name} cannot be read as numbers: their type is {array.dtype}")
+    return np.array(array, dtype=np.float32, order="C")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

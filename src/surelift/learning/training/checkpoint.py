@@ -4,21 +4,20 @@ import hashlib
 import json
 import pickle
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save
+from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from surelift.errors import UsageError
 from surelift.learning import files
-from surelift.learning.data.survey import decision_fingerprint
+from surelift.learning.data.survey import full_fingerprint
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.policies.items import ItemSoftmax
 from surelift.logs.logs import Logs
-from surelift.saving import write_beside
+from surelift.saving import exists, write_beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +31,21 @@ class Checkpoint:
         for number, buffers in optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{number}.{name}": tensor for name, tensor in buffers.items()}
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-        header = {"stand": json.dumps({**state, "setting": self._digest()})}
-        write_beside(self.path, save(tensors, header), what="the checkpoint")
+        header = {"stand": json.dumps({**state, "setting": self._digest()}), **files.UNSEALED}
+        write_beside(self.path, files.sealed(save(tensors, header)), what="the checkpoint")
 
     def load(self, policy: nn.Module, optimizer: torch.optim.Optimizer) -> tuple[dict[str, Tensor], Any] | None:
         """Restore policy and optimizer, and return the best parameters and the state; None where there is no file yet."""
-        if not Path(self.path).exists():
+        if not exists(self.path):
             return None
+        content = files.sealed_bytes(self.path)
         state = json.loads(files.metadata_of(self.path).get("stand", "{}"))
         if state.get("setting") != self._digest():
             raise UsageError(
                 f"{self.path} is the checkpoint of another training run: its options or rounds differ. Choose another file, "
                 "or delete it to start over."
             )
-        tensors = load_file(self.path)
+        tensors = load(content)
         policy.load_state_dict(_under(tensors, "policy."))
         buffers: dict[int, dict[str, Tensor]] = {}
         for key, tensor in _under(tensors, "optimizer.").items():
@@ -82,5 +82,5 @@ def _identity_of_model(model: Any) -> str:
         content = hashlib.sha256(pickle.dumps(estimator)).hexdigest()
     except (pickle.PicklingError, TypeError, AttributeError):
         content = type(estimator).__name__
-    rounds = str(decision_fingerprint(logs)) if isinstance(logs, Logs) else ""
+    rounds = str(full_fingerprint(logs, logs.declaration.contexts or ())) if isinstance(logs, Logs) else ""
     return f"{json.dumps(model.describe())} {content} {rounds}"

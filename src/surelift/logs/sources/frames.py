@@ -1,13 +1,15 @@
 """Rounds in memory or behind a query: arrays, data frames, DuckDB and polars queries."""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from surelift.arrays import ArrowColumn
-from surelift.errors import LogsError, UsageError
+from surelift.arrays import ArrowColumn, as_numpy, unmasked
+from surelift.errors import LogsError, UsageError, printed
+from surelift.logs.alignment import aligned, index_of
 from surelift.logs.batch import Batch, Needs, engine_errors, number_rows, rows_per_batch
 
 _CONVERSION = (pa.ArrowException, TypeError, ValueError, OverflowError)
@@ -22,7 +24,9 @@ class Arrays:
     def __init__(self, columns: Mapping[str, Any]) -> None:
         if not columns:
             raise UsageError("the dict of columns is empty; give at least a reward and a propensity.")
-        self._columns = {str(name): _sliceable(str(name), column) for name, column in columns.items()}
+        columns = aligned({str(name): column for name, column in columns.items()})
+        self.index = next((index for index in map(index_of, columns.values()) if index is not None), None)
+        self._columns = {name: _sliceable(name, column) for name, column in columns.items()}
         lengths = {name: len(column) for name, column in self._columns.items()}
         if len(set(lengths.values())) > 1:
             raise UsageError(
@@ -53,6 +57,7 @@ class Frame:
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
+        self.index = index_of(frame.to_native())
 
     def column_names(self) -> list[str]:
         return list(self._frame.columns)
@@ -66,6 +71,8 @@ class Frame:
         for start in range(0, len(selected), size):
             part = selected[start : start + size]
             try:
+                if any(name for name in part.columns if _holds_masks(part[name])):
+                    raise TypeError("Arrow drops the masks of arrays in a column of objects")
                 table = part.to_arrow()
             except _CONVERSION:
                 table = pa.table({name: _to_arrow(name, part[name].to_list(), start) for name in part.columns})
@@ -102,15 +109,24 @@ class LazyQuery:
 
 
 def _sliceable(name: str, column: Any) -> Any:
-    if isinstance(column, np.ndarray | pa.Array | pa.ChunkedArray):
-        if isinstance(column, np.ndarray) and column.ndim not in (1, 2):
-            raise UsageError(f"column {name!r} has {column.ndim} dimensions; give one number or one vector per round.")
+    if isinstance(column, pa.Array | pa.ChunkedArray):
         return column
-    if hasattr(column, "to_numpy"):
-        return column.to_numpy()
+    if isinstance(column, np.ndarray) or any(hasattr(column, name) for name in ("to_numpy", "detach", "toarray")):
+        # Arrow keeps the mask, and whole numbers, of a masked array of one dimension.
+        masked = isinstance(column, np.ma.MaskedArray) and column.ndim == 1 and column.dtype.kind in "fiub"
+        masked = masked and column.dtype != np.longdouble
+        array = column.astype(column.dtype.newbyteorder("=")) if masked else as_numpy(column, f"column {name!r}")
+        if array.ndim not in (1, 2):
+            raise UsageError(f"column {name!r} has {array.ndim} dimensions; give one number or one vector per round.")
+        return array
     if isinstance(column, Sequence) and not isinstance(column, str | bytes):
         return column
     raise UsageError(f"column {name!r} is a {type(column).__name__}; give an array or a list with one entry per round.")
+
+
+def _holds_masks(column: Any) -> bool:
+    """Whether a column of a frame holds masked arrays, as only one of Python objects can."""
+    return str(column.dtype) == "Object" and any(isinstance(entry, np.ma.MaskedArray) for entry in column)
 
 
 def _to_arrow(name: str, values: Any, start: int) -> ArrowColumn:
@@ -120,20 +136,24 @@ def _to_arrow(name: str, values: Any, start: int) -> ArrowColumn:
         if isinstance(values, np.ndarray) and values.ndim == 2:
             flat = pa.array(np.ascontiguousarray(values).ravel())
             return pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
-        return pa.array(values)
+        return pa.array(values if isinstance(values, np.ma.MaskedArray) else unmasked(values))
     except _CONVERSION:
         return _mixed_numbers(name, list(values), start)
 
 
 def _mixed_numbers(name: str, values: list[Any], start: int) -> ArrowColumn:
     """A column of several Python types, if all are numeric."""
-    numbers = bool | int | float | np.number
-    bad = [i for i, value in enumerate(values) if not (value is None or isinstance(value, numbers))]
+    numbers = bool | int | float | np.integer | np.floating
+    most = sys.float_info.max
+    bad = [
+        i for i, value in enumerate(values)
+        if not (value is None or isinstance(value, numbers)) or (isinstance(value, int) and abs(value) > most)
+    ]  # fmt: skip
     if bad:
         first = values[bad[0]]
         raise LogsError(
             f"column {name!r} mixes types: {len(bad):,} of the {len(values):,} values from row {start:,} on are not "
-            f"numbers; the first is {first!r}, a {type(first).__name__}, in row {start + bad[0]:,}, counting from 0.\n"
-            "Give the column one type; text among numbers is often an export error."
+            f"numbers; the first is {printed(first)}, a {type(first).__name__}, in row {start + bad[0]:,}, counting from "
+            "0.\nGive the column one type; text among numbers is often an export error."
         )
     return pa.array([None if value is None else float(value) for value in values])

@@ -1,0 +1,84 @@
+"""What is remembered of rounds, so that none counts twice: a sample of their hashes, or of their ids."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from surelift.errors import LogsError
+from surelift.kernels.columns import Words, scramble
+from surelift.logs.hash_sample import HashSample
+from surelift.logs.ids import id_words
+from surelift.logs.origins import words_of_contexts
+from surelift.logs.rounds import Rounds
+from surelift.logs.seen import SeenRounds
+from surelift.statistics.groups import Groups
+from surelift.statistics.reading import Reading
+from surelift.statistics.statistic import Statistic
+
+MOST_ROUNDS, MOST_IDS = 1 << 10, 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class RoundMemory(Statistic):
+    """Of all that was read of each round, its time included; or of its action and some contexts alone."""
+
+    contexts: tuple[str, ...] | None = None
+    most: int = MOST_ROUNDS
+    label: ClassVar[str] = "a memory of the rounds"
+
+    def columns(self) -> tuple[str, ...]:
+        return self.contexts or ()
+
+    def of(self, reading: Reading, groups: Groups) -> Sequence[SeenRounds]:
+        rounds = reading.rounds
+        words = words_read(rounds) if self.contexts is None else words_of_contexts(rounds, self.contexts)
+        return [SeenRounds.of(part, self.most) for part in groups.split(words)]
+
+    def encode(self, state: Any) -> Any:
+        return state.encode()
+
+    def decode(self, content: Any) -> Any:
+        return SeenRounds.decode(content)
+
+
+@dataclass(frozen=True, slots=True)
+class IdMemory(Statistic):
+    """Of the ids of rounds, or of clusters, that may not come again: a hash that was counted twice did."""
+
+    column: str
+    of_clusters: bool
+    label: ClassVar[str] = "a memory of ids"
+
+    def of(self, reading: Reading, groups: Groups) -> Sequence[HashSample]:
+        rounds = reading.rounds
+        words = scramble(id_words(rounds.table[self.column]).view(np.uint64))
+        if self.of_clusters:
+            assert rounds.clusters is not None
+            words, groups = words[rounds.clusters.starts[:-1]], groups.units
+        return [HashSample.of(part, MOST_IDS) for part in groups.split(words)]
+
+    def refuse_again(self, state: HashSample | None) -> None:
+        again = 0 if state is None else int(np.count_nonzero(state.counts > 1))
+        if state is None or not again:
+            return
+        known = f"{again:,} of {len(state.keys):,}" + (" that were looked at" if state.bits else "")
+        if self.of_clusters:
+            raise LogsError(
+                f"cluster {self.column!r}: {known} come in several parts of the log, each time as another cluster. All "
+                "rounds of a cluster must lie in one part: split the log by cluster, or wait until a cluster has ended."
+            )
+        raise LogsError(f"id {self.column!r}: {known} come more than once; each round must be counted once.")
+
+    def encode(self, state: Any) -> Any:
+        return state.encode()
+
+    def decode(self, content: Any) -> Any:
+        return HashSample.decode(content)
+
+
+def words_read(rounds: Rounds) -> Words:
+    time = rounds.declaration.time
+    words = rounds.hashes.words()
+    return words if time is None else scramble(words ^ id_words(rounds.table[time]).view(np.uint64))

@@ -1,0 +1,56 @@
+"""When the first and the last decision were made."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from surelift.errors import LogsError
+from surelift.statistics.groups import Groups
+from surelift.statistics.reading import Reading
+from surelift.statistics.statistic import Statistic
+
+Time = float | str
+"""A number, or a text whose order is that of time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    earliest: Time
+    latest: Time
+
+    def __add__(self, other: "Span") -> "Span":
+        later = is_later(other.latest, self.latest)
+        return Span(
+            self.earliest if is_later(other.earliest, self.earliest) else other.earliest,
+            other.latest if later else self.latest,
+        )
+
+
+def is_later(first: Time, second: Time) -> bool:
+    if isinstance(first, str) != isinstance(second, str):
+        raise LogsError(f"times are written in two ways, such as {first!r} and {second!r}, and have no order; use one.")
+    return first > second  # type: ignore[operator]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpan(Statistic):
+    label: ClassVar[str] = "the first and the last time"
+    state: ClassVar[type] = Span
+
+    def of(self, reading: Reading, groups: Groups) -> Sequence[Span]:
+        parts = groups.split(reading.rounds.times())
+        return [Span(*map(_plain, _ends(part))) for part in parts]
+
+
+def _ends(times: npt.NDArray[Any]) -> tuple[Any, Any]:
+    return (min(times), max(times)) if times.dtype.kind in "UO" else (times.min(), times.max())
+
+
+def _plain(time: Any) -> Time:
+    if isinstance(time, np.datetime64):
+        # To the microsecond, whatever the unit of the file: texts of one length, ordered as times are.
+        return str(np.datetime_as_string(time.astype("datetime64[us]")))
+    return float(time) if isinstance(time, np.number) else str(time)

@@ -1,0 +1,49 @@
+"""A policy file of which any byte changed is refused."""
+
+from pathlib import Path
+
+import pytest
+
+import surelift as sl
+from tests.stored.make import learned
+
+DATA = sl.datasets.shop(rounds=300)
+
+
+@pytest.fixture(scope="module", params=["gaussian", "softmax"])
+def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("policy") / "policy.safetensors"
+    learned(DATA.logs(), request.param).save(str(path))
+    return path
+
+
+def test_every_byte_counts(stored: Path) -> None:
+    whole = stored.read_bytes()
+    damaged = stored.with_name("damaged.safetensors")
+    for place in range(len(whole)):
+        for bit in (0, 5):
+            damaged.write_bytes(whole[:place] + bytes([whole[place] ^ (1 << bit)]) + whole[place + 1 :])
+            with pytest.raises(sl.LogsError):
+                sl.LearnedPolicy.load(damaged)
+    stored.with_name("damaged.safetensors").write_bytes(whole)
+    assert sl.LearnedPolicy.load(damaged).certificate is not None
+
+
+def test_files_that_were_cut_or_continued(stored: Path) -> None:
+    whole = stored.read_bytes()
+    damaged = stored.with_name("damaged.safetensors")
+    for length in range(0, len(whole), 7):
+        damaged.write_bytes(whole[:length])
+        with pytest.raises(sl.LogsError):
+            sl.LearnedPolicy.load(damaged)
+    for more in (b"\0", b"}", whole):
+        damaged.write_bytes(whole + more)
+        with pytest.raises(sl.LogsError):
+            sl.LearnedPolicy.load(damaged)
+
+
+def test_an_older_format_says_who_wrote_it(stored: Path) -> None:
+    older = stored.with_name("older.safetensors")
+    older.write_bytes(stored.read_bytes().replace(b'\\"version\\": 3', b'\\"version\\": 2', 1))
+    with pytest.raises(sl.LogsError, match=r"format 2, written by surelift 0\.1\.0"):
+        sl.LearnedPolicy.load(older)
