@@ -195,6 +195,8 @@ def _digits(column: ArrowColumn) -> ArrowColumn:
     if not is_text(column) and not pa.types.is_decimal(column.type):
         return pa.nulls(len(column), pa.string())
     text = _truth_as_digits(pc.utf8_lower(pc.utf8_trim_whitespace(column.cast(pa.string()))))
+    if pa.types.is_decimal(column.type):
+        text = pc.replace_substring_regex(text, r"^0e-\d+$", "0")  # as Arrow writes a zero with many decimals
     whole = pc.match_substring_regex(text, _WHOLE)
     digits = pc.replace_substring_regex(text, _WHOLE, r"\1\2")
     return pc.if_else(whole, pc.if_else(pc.equal(digits, "-0"), "0", digits), pa.scalar(None, pa.string()))
