@@ -27,6 +27,8 @@ class Column:
 
     cells: list[Any]
     tolerance: float = WIDE
+    exact: float = math.inf
+    """From here on two ids may have become one: the whole numbers that floats of this width cannot tell apart."""
     mixed: bool = False
     """Numbers and text in a container that has no one type for both."""
 
@@ -157,17 +159,18 @@ def _each_column(log: Log) -> dict[str, set[int]]:
         faults[repr(declared["action_count"])] = outside(column, 1.0, math.inf) | {
             row for row, cell in enumerate(column.cells) if is_number(cell) and not float(cell).is_integer()
         }
-    if "time" in declared:
-        times = log.columns[declared["time"]].cells
-        faults[repr(declared["time"])] = {row for row, cell in enumerate(times) if _absent(cell)}
-    for name in (declared.get("cluster"), log.by):
-        if name is not None:
-            column = log.columns[name]
-            faults[repr(name)] = {
-                row for row, cell in enumerate(column.cells) if _absent(cell) or _blurred(cell, column)
+    for role in ("time", "cluster"):
+        if role in declared:
+            faults[repr(declared[role])] = {
+                row for row, cell in enumerate(log.columns[declared[role]].cells) if _absent(cell)
             }
+    if log.by is not None:
+        faults[repr(log.by)] = {row for row, cell in enumerate(log.columns[log.by].cells) if _absent(cell)}
     if "action" in declared:
         faults[repr(declared["action"])] = {row for row, place in enumerate(positions(log)) if place < 0}
+    for name in (declared.get("action"), declared.get("cluster"), log.by):
+        if name is not None:
+            faults[repr(name)] |= inexact(log.columns[name])
     for subject, columns in (("logging", declared.get("logging")), ("policy", log.policy)):
         if columns is None or (subject == "policy" and not _is_vector(log, columns)):
             continue
@@ -183,10 +186,8 @@ def _each_column(log: Log) -> dict[str, set[int]]:
     return faults
 
 
-def _blurred(cell: Any, column: Column) -> bool:
-    """Whether it is a float too large to tell whole numbers apart."""
-    limit = 2.0**24 if column.tolerance > 2e-6 else 2.0**53
-    return isinstance(cell, float) and limit <= abs(cell) < math.inf
+def inexact(column: Column) -> set[int]:
+    return {row for row, cell in enumerate(column.cells) if is_number(cell) and abs(cell) >= column.exact}
 
 
 def _absent(cell: Any) -> bool:
@@ -202,9 +203,8 @@ def _finite(vector: Any) -> bool:
 def positions(log: Log) -> list[int]:
     """The position of each logged action; -1 if it is none."""
     labels, found = log.declared.get("actions"), list[int]()
-    column = log.columns[log.declared["action"]]
-    for cell in column.cells:
-        if cell is None or cell == Text("") or _blurred(cell, column):
+    for cell in log.columns[log.declared["action"]].cells:
+        if cell is None or cell == Text(""):
             found.append(-1)
         elif labels is not None:
             plain = cell.text if isinstance(cell, Text) else cell
@@ -375,7 +375,8 @@ STAGES: list[tuple[Callable[[Log], dict[str, set[int]]], tuple[str, ...]]] = [
         "are missing", "are NaN", "are infinite", "are not numbers", "lie outside (0, 1]", "lie outside the declared",
         "lie outside [0, 1]", "are not positive", "are negative",
         "are not logarithms", "are vectors with an entry", "are not vectors", "are not a position", "are not among",
-        "are not whole numbers", "have no segment", "are floats too large",
+        "are not whole numbers", "have no segment",
+        "are floats too large",
     )),
     (_production_alone, ("lie outside", "do not sum")),
     (_production_layout, ("differ in length", "are not a position")),
