@@ -82,7 +82,9 @@ class Gate(Result):
         if not self.guardrails:
             return self.improvement.text()
         claims = 1 + len(self.guardrails)
-        head = f"{claims} claims, each at delta {self.delta / claims:g}: all lower bounds hold together with probability "
+        head = (
+            f"{claims} claims, each at delta {self.delta / claims:g}: all lower bounds hold together with probability "
+        )
         guardrails = [_guardrail_line(column, improvement) for column, improvement in self.guardrails.items()]
         return lines(head + chance(self.delta), self.improvement.text(), guardrails, self.sentence())
 
