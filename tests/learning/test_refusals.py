@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from sklearn.linear_model import LinearRegression
 
 import surelift as sl
+from surelift.learning.data.survey import checked_rounds
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.policies.rules import GaussianRule
@@ -25,9 +27,7 @@ def learned() -> PolicyLearner:
 def test_a_certificate_does_not_verify_another_policy(learned: PolicyLearner) -> None:
     rule = learned.policy_.rule
     assert isinstance(rule, GaussianRule)
-    other = LearnedPolicy(
-        GaussianRule(1.5 * rule.means, rule.deviation, rule.prior), learned.policy_.features, None, 3, ()
-    )
+    other = LearnedPolicy(GaussianRule(1.5 * rule.means, rule.deviation, rule.prior), learned.policy_.features, None, 3)
     assert not sl.verify(learned.certificate_, logs_of(problem()), other).same
     stated = json.loads(json.dumps(learned.certificate_.content))
     stated["answer"]["lower"] += 0.01
@@ -143,7 +143,7 @@ def test_tampering_is_detected(learned: PolicyLearner) -> None:
     assert isinstance(rule, GaussianRule)
     text = json.dumps(dict(certificate.content))
     # A prior moved to the policy, and declared as zero.
-    forged = LearnedPolicy(GaussianRule(rule.means, rule.deviation, rule.means), policy.features, None, 3, ())
+    forged = LearnedPolicy(GaussianRule(rule.means, rule.deviation, rule.means), policy.features, None, 3)
     stated = json.loads(text)
     stated["question"]["learning"] |= {"prior": "zero", "set_aside": 0}
     with pytest.raises(sl.LogsError, match="states a zero prior"):
@@ -182,3 +182,16 @@ def test_contexts_that_are_not_a_table(learned: PolicyLearner) -> None:
         PolicyLearner().fit(logs_of(problem()), reward_range=(0, 10))
     with pytest.raises(sl.LogsError, match="beyond 1e38"):
         learned.predict_proba(np.full((1, 3), 1e300))
+
+
+def test_faults_are_counted_over_the_whole_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model fitted on other logs, or a learner, that meets a fault early still tells of all."""
+    monkeypatch.setattr("surelift.logs.sources.frames.rows_per_batch", lambda *_: 100)
+    data = problem(1_000)
+    data["reward"] = np.where(np.arange(1_000) % 10 == 0, np.nan, data["reward"])
+    logs = logs_of(data)
+    with pytest.raises(sl.LogsError, match="100 of 1,000 values are NaN"):
+        list(checked_rounds(logs, logs.batches()))
+    fitted = sl.models.fitted_on(logs, LinearRegression())
+    with pytest.raises(sl.LogsError, match="100 of 1,000 values are NaN"):
+        sl.evaluate(logs_of(problem(500)), {"new": np.full((500, 3), 1 / 3)}, control=fitted)

@@ -31,10 +31,6 @@ class Predictor(Protocol):
     def predictions(self, rounds: Rounds) -> Vectors:
         """The expected reward of each action in each round, on [0, 1], laid out like production's vectors."""
 
-    def finish(self) -> None:
-        """Called after the last round; raises if the model was not allowed to predict these rounds."""
-        return
-
 
 class RewardModel(Protocol):
     predictable: ClassVar[bool] = True

@@ -154,8 +154,11 @@ class Plan:
         needs = [] if self.model is None else [self.model.needs(logs)]
         needs += [policy.needs(logs) for policy in self.policies.values()]
         outcomes = [outcome.column for outcome in self.outcomes]
+        looked_at = tuple(dict.fromkeys(name for request in self.requests for name in request.statistic.columns()))
+        logs.require_columns(looked_at, role="what a policy or a reward model was learned from")
         splits = [column for key in self.keys for split in key for column in split.columns()]
-        return Needs.all_of([*needs, Needs(read=tuple(dict.fromkeys([*outcomes, *splits])), coded=tuple(splits))])
+        read = tuple(dict.fromkeys([*outcomes, *splits]))
+        return Needs.all_of([*needs, Needs(read=read, handed_on=looked_at, coded=tuple(splits))])
 
 
 @lru_cache(maxsize=256)

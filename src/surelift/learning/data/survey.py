@@ -17,9 +17,9 @@ from surelift.logs.columns import decode, is_list, is_text, list_to_vectors
 from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
+from surelift.logs.origins import Contexts, Origins
 from surelift.logs.rounds import Rounds
 from surelift.policies.policy import action_counts, require_action, require_action_count
-from surelift.statistics.decided import decided_hashes
 
 SUBJECT = "a policy to learn"
 
@@ -85,12 +85,12 @@ class FeatureSurvey:
 class LogSurvey(NamedTuple):
     layout: FeatureLayout
     actions: int
-    decisions: tuple[Fingerprint, ...]  # for each part of the logs, that of rewards, propensities and actions
-    contents: tuple[Fingerprint, ...]  # for each part, the fingerprint of the contexts too
+    origins: tuple[Origins, ...]  # for each part of the logs, what tells its rounds again
+    contents: tuple[Fingerprint, ...]  # for each part, the fingerprint of all that was read
 
     @property
-    def all_decisions(self) -> Fingerprint:
-        return sum(self.decisions, Fingerprint())
+    def all_origins(self) -> Origins:
+        return sum(self.origins, Origins())
 
     @property
     def all_contents(self) -> Fingerprint:
@@ -98,19 +98,22 @@ class LogSurvey(NamedTuple):
 
 
 def survey(
-    logs: Logs, *, intercept: bool, cuts: Sequence[int] = (), first_part_only: bool = False, standardise: bool = False
-) -> LogSurvey:
+    logs: Logs, *, intercept: bool, cuts: Sequence[int] = (), first_part_only: bool = False, standardise: bool = False,
+    others: Origins = Origins(),
+) -> LogSurvey:  # fmt: skip
     """Survey logs whose parts begin at ``cuts``; with ``standardise``, by the mean and deviation of the first part.
 
-    With ``first_part_only``, categories come from the first part too. Invalid rounds are counted over the whole log.
+    With ``first_part_only``, categories come from the first part too. Invalid rounds are counted over the whole log. Rounds
+    are remembered such that they can be compared with ``others``.
     """
     require_learnable(logs)
     contexts = logs.declaration.contexts or ()
+    remembered = dict.fromkeys((contexts, *others.memories))
     features = FeatureSurvey(contexts, intercept=intercept)
-    decisions, contents = ([Fingerprint()] * (len(cuts) + 1) for _ in range(2))
+    origins, contents = [Origins()] * (len(cuts) + 1), [Fingerprint()] * (len(cuts) + 1)
     counts, rows = set[int](), 0
     invalid: Mapping[Fault, Tally] = {}
-    for part, batch in split_batches(logs.batches(Needs(handed_on=contexts)), cuts):
+    for part, batch in split_batches(logs.batches(needs_of(logs, remembered)), cuts):
         rounds = Rounds(logs, batch)
         table = rounds.handed_on(contexts)
         for name in table.column_names:
@@ -127,7 +130,7 @@ def survey(
         if part == 0 and standardise:
             features.standardise(table)
         counts |= set(np.unique(action_counts(rounds)).astype(int).tolist())
-        decisions[part] += decided_hashes(rounds).fingerprint()
+        origins[part] += Origins.of(rounds, remembered)
         contents[part] += fingerprint_of_all(rounds, contexts)
     refuse_faults(invalid, rows=rows)
     if not counts:
@@ -136,7 +139,7 @@ def survey(
         raise LogsError(
             f"{SUBJECT} needs the same actions in every round, but their number varies: {sorted(counts)[:5]}."
         )
-    return LogSurvey(features.layout(), counts.pop(), tuple(decisions), tuple(contents))
+    return LogSurvey(features.layout(), counts.pop(), tuple(origins), tuple(contents))
 
 
 def require_learnable(logs: Logs) -> None:
@@ -161,25 +164,35 @@ def split_batches(batches: Iterable[Batch], cuts: Sequence[int]) -> Iterator[tup
         seen += rows
 
 
-def decision_fingerprint(logs: Logs) -> Fingerprint:
-    """Of rewards, propensities and actions as logged, so that a different declaration does not hide the same rounds."""
-    every = checked_rounds(logs, logs.batches(Needs()))
-    return sum((decided_hashes(rounds).fingerprint() for rounds in every), Fingerprint())
+def full_fingerprint(logs: Logs, contexts: Contexts) -> Fingerprint:
+    return survey_again(logs, contexts, Origins())[0]
 
 
-def full_fingerprint(logs: Logs, contexts: Sequence[str]) -> Fingerprint:
-    batches = logs.batches(Needs(handed_on=tuple(contexts)))
-    return sum((fingerprint_of_all(rounds, contexts) for rounds in checked_rounds(logs, batches)), Fingerprint())
+def survey_again(logs: Logs, contexts: Contexts, others: Origins) -> tuple[Fingerprint, Origins]:
+    """The fingerprint of all that was learned from, and what tells whether some of these rounds are among ``others``."""
+    fingerprint, origins = Fingerprint(), Origins()
+    for rounds in checked_rounds(logs, logs.batches(needs_of(logs, [contexts, *others.memories]))):
+        origins += Origins.of(rounds, others.memories)
+        fingerprint += fingerprint_of_all(rounds, contexts)
+    return fingerprint, origins
+
+
+def needs_of(logs: Logs, several: Iterable[Contexts]) -> Needs:
+    names = tuple(dict.fromkeys(name for contexts in several for name in contexts))
+    logs.require_columns(names, role="a context of what was learned before")
+    return Needs(handed_on=names)
 
 
 def checked_rounds(logs: Logs, batches: Iterable[Batch]) -> Iterator[Rounds]:
-    rows = 0
+    """The rounds, as long as none is invalid; those that are are counted over the whole log."""
+    rows, invalid = 0, dict[Fault, Tally]()
     for batch in batches:
         rounds = Rounds(logs, batch)
         rows += rounds.size
-        refuse_faults(rounds.faults.tallies, rows=rows)
-        if rounds.size:
+        invalid = merge_tallies(invalid, rounds.faults.tallies)
+        if rounds.size and not invalid:
             yield rounds
+    refuse_faults(invalid, rows=rows)
 
 
 def fingerprint_of_all(rounds: Rounds, contexts: Sequence[str]) -> Fingerprint:
