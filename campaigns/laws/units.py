@@ -129,7 +129,15 @@ def product(rng: Rng, delta: float) -> list[Claim]:
     logging, new = rng.dirichlet(np.ones(items) * 2), rng.dirichlet(np.ones(items) * 2)
     rewards = rng.random((items, items))
     columns, values = rankings(rng, slates, logging, new, rewards)
-    imported = sl.importers.slates(columns, {"new": "new"}, slate="slate", reward="r", propensity="q", weight="product")
+    imported = sl.importers.slates(
+        columns,
+        {"new": "new"},
+        slate="slate",
+        reward="r",
+        propensity="q",
+        weight="product",
+        probabilities="conditional",
+    )
     assert len(columns["r"]) == slates * positions
     return _imported(imported, values, delta)
 
@@ -171,8 +179,9 @@ def independent(rng: Rng, delta: float) -> list[Claim]:
         "new": new[shown].ravel(),
     }  # fmt: skip
     imported = sl.importers.slates(
-        columns, {"new": "new"}, slate="slate", reward="r", propensity="q", weight="independent", size=positions
-    )
+        columns, {"new": "new"}, slate="slate", reward="r", propensity="q", weight="independent",
+        probabilities="independent", size=positions,
+    )  # fmt: skip
     return _imported(imported, {"new": float(new @ rates), "production": float(logging @ rates)}, delta)
 
 

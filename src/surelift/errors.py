@@ -5,7 +5,11 @@ SureliftError
 └── LogsError    logs that cannot support a guarantee: unreadable, invalid     (exit code 4)
 """
 
+import sys
 from numbers import Integral, Real
+
+# Beyond it float64 skips whole numbers.
+MOST_WHOLE = 1 << 53
 
 
 class SureliftError(Exception):
@@ -31,22 +35,37 @@ def is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def whole(name: str, value: object, *, least: int = 1) -> int:
+def printed(value: object) -> str:
+    """A value as a message shows it, however long it is."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of thousands of digits
+        text = f"a {type(value).__name__} too long to print"
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _exact(value: Real) -> float:
+    """For comparisons: an integer stays one, since float() fails on a very large one."""
+    return int(value) if isinstance(value, Integral) else float(value)
+
+
+def whole(name: str, value: object, *, least: int = 1, most: int = MOST_WHOLE, besides: str = "") -> int:
     """Check that an option is a whole number."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise UsageError(f"{name} must be a whole number of at least {least}, but is {value!r}.")
+    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
+        limits = f"of at most {most:,}" if isinstance(value, Integral) and int(value) > most else f"of at least {least}"
+        raise UsageError(f"{name} must be a whole number {limits}{besides}, but is {printed(value)}.")
     return int(value)
 
 
 def positive(name: str, value: object) -> float:
     """Check that an option is positive and finite."""
-    if not (isinstance(value, Real) and is_number(value) and 0.0 < float(value) < float("inf")):
-        raise UsageError(f"{name} must be a positive, finite number, but is {value!r}.")
+    if not (isinstance(value, Real) and is_number(value) and 0.0 < _exact(value) <= sys.float_info.max):
+        raise UsageError(f"{name} must be a positive, finite number, but is {printed(value)}.")
     return float(value)
 
 
 def share(name: str, value: object) -> float:
     """Check that an option lies in [0, 1]."""
-    if not (isinstance(value, Real) and is_number(value) and 0.0 <= float(value) <= 1.0):
-        raise UsageError(f"{name} must be a number in [0, 1], but is {value!r}.")
+    if not (isinstance(value, Real) and is_number(value) and 0.0 <= _exact(value) <= 1.0):
+        raise UsageError(f"{name} must be a number in [0, 1], but is {printed(value)}.")
     return float(value)

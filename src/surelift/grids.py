@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from surelift.errors import UsageError
+from surelift.errors import UsageError, is_number, printed
 
 __all__ = ["Grid", "anytime", "from_rounds", "improvement", "planned", "single"]
 
@@ -32,9 +32,9 @@ class Grid:
     def __post_init__(self) -> None:
         if not self.smoothings or len(self.smoothings) != len(self.prior):
             raise UsageError("a grid needs at least one smoothing, and one prior share per smoothing.")
-        if not all(0.0 < smoothing <= LARGEST_SMOOTHING for smoothing in self.smoothings):
+        if not all(is_number(smoothing) and 0.0 < smoothing <= LARGEST_SMOOTHING for smoothing in self.smoothings):
             raise UsageError(
-                f"smoothings must be positive and at most {LARGEST_SMOOTHING:g}, but are {self.smoothings}."
+                f"smoothings must be positive and at most {LARGEST_SMOOTHING:g}, but are {printed(self.smoothings)}."
             )
         if not all(share > 0.0 for share in self.prior):
             raise UsageError("every prior share must be positive.")

@@ -14,6 +14,7 @@ _TEMPORARY = ".surelift.tmp"
 _MOST_DIGITS = 64
 # A writer on Windows cannot be asked whether it lives: seconds until what it left counts as abandoned.
 _PATIENCE = 3600.0
+last_written: str | None = None
 
 
 def write_beside(path: str | Path, content: str | bytes, *, what: str) -> None:
@@ -21,6 +22,7 @@ def write_beside(path: str | Path, content: str | bytes, *, what: str) -> None:
 
     What killed writers left beside is removed.
     """
+    global last_written
     temporary = None
     try:
         target = Path(path).resolve()
@@ -37,6 +39,7 @@ def write_beside(path: str | Path, content: str | bytes, *, what: str) -> None:
                 os.replace(temporary, target)  # while it is locked
         if os.name == "nt":
             os.replace(temporary, target)  # which Windows does not allow before
+        last_written = str(path)
     except (OSError, ValueError) as error:
         raise UsageError(f"{what} cannot be written to {path}: {reason(error)}.") from error
     finally:

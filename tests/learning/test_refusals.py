@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from sklearn.linear_model import LinearRegression
 
 import surelift as sl
+from surelift.learning.data.survey import checked_rounds
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.policies.rules import GaussianRule
@@ -180,3 +182,16 @@ def test_contexts_that_are_not_a_table(learned: PolicyLearner) -> None:
         PolicyLearner().fit(logs_of(problem()), reward_range=(0, 10))
     with pytest.raises(sl.LogsError, match="beyond 1e38"):
         learned.predict_proba(np.full((1, 3), 1e300))
+
+
+def test_faults_are_counted_over_the_whole_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model fitted on other logs, or a learner, that meets a fault early still tells of all."""
+    monkeypatch.setattr("surelift.logs.sources.frames.rows_per_batch", lambda *_: 100)
+    data = problem(1_000)
+    data["reward"] = np.where(np.arange(1_000) % 10 == 0, np.nan, data["reward"])
+    logs = logs_of(data)
+    with pytest.raises(sl.LogsError, match="100 of 1,000 values are NaN"):
+        list(checked_rounds(logs, logs.batches()))
+    fitted = sl.models.fitted_on(logs, LinearRegression())
+    with pytest.raises(sl.LogsError, match="100 of 1,000 values are NaN"):
+        sl.evaluate(logs_of(problem(500)), {"new": np.full((500, 3), 1 / 3)}, control=fitted)

@@ -241,7 +241,7 @@ def test_a_function_sees_numbers_in_a_csv_whose_types_change_late(tmp_path: Path
     lines[140_000] = "0.5,0.5,0.4,2024-01-01"
     path = tmp_path / "late.csv"
     path.write_text("\n".join(lines))
-    contexts = sl.Logs(path, reward="r", propensity="p", contexts=["r", "pn"], time="when")
+    contexts = sl.Logs(path, reward="r", propensity="p", contexts=["pn"], time="when")
     assert sl.evaluate(contexts, {"new": lambda batch: batch["pn"].to_numpy()})["new"].rounds == rows
 
 
@@ -337,3 +337,26 @@ def test_a_broken_link_is_reported(tmp_path: Path) -> None:
     (tmp_path / "b.parquet").symlink_to(tmp_path / "gone.parquet")
     with pytest.raises(sl.LogsError, match=r"b\.parquet cannot be read: No such file"):
         sl.Logs(str(tmp_path), reward="r", propensity="q")
+
+
+def test_csv_of_other_encodings_and_line_ends(tmp_path: Path) -> None:
+    rows = [f"{i % 2},0.5,é" for i in range(300)]
+    path = tmp_path / "log.csv"
+    declared: dict[str, Any] = {"reward": "r", "propensity": "p"}
+    path.write_bytes("\n".join(["r,p,prénom", *rows]).encode("latin-1"))
+    with pytest.raises(sl.LogsError, match=r"a column name is not UTF-8 text: b'pr\\xe9nom'"):
+        sl.Logs(path, **declared)
+    for end in ("\r", "\r\n", "\n", "\n\n", "\r\n\r\n"):
+        path.write_bytes((end.join(["r,p,c", *rows]) + end).encode())
+        assert sl.evaluate(sl.Logs(path, **declared), {"new": np.full(300, 0.5)})["new"].rounds == 300
+    path.write_bytes(("\r".join(["r,p,c", *rows[:9], '1,0.5,"x', *rows[9:]]) + "\r").encode())
+    with pytest.raises(sl.LogsError, match="quote"):
+        sl.check(sl.Logs(path, **declared))
+
+
+def test_lines_are_counted_across_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "log.csv"
+    path.write_bytes(b"r,p\r\n" + b"1,0.5\r\n\r\n" * 50)
+    for block in (1, 2, 3, 7):
+        monkeypatch.setattr("surelift.logs.sources.files._BLOCK", block)
+        assert sl.check(sl.Logs(path, reward="r", propensity="p")).rounds == 50

@@ -16,7 +16,9 @@ DEFAULT_RESAMPLES = 1_000
 
 def plan(*, quantity: Quantity, offset: float, count: Callable[[], int], draws: int | None = None) -> Needed:
     return Needed(
-        offset=offset, resamples=DEFAULT_RESAMPLES if draws is None else whole("draws", draws, least=2), any_looks=False
+        offset=offset,
+        resamples=DEFAULT_RESAMPLES if draws is None else whole("draws", draws, least=2, most=1_000_000),
+        any_looks=False,
     )
 
 

@@ -15,7 +15,9 @@ DEFAULT_DRAWS = 1_000
 
 
 def plan(*, quantity: Quantity, offset: float, count: Callable[[], int], draws: int | None = None) -> Needed:
-    return Needed(redraws=DEFAULT_DRAWS if draws is None else whole("draws", draws, least=2), any_looks=False)
+    return Needed(
+        redraws=DEFAULT_DRAWS if draws is None else whole("draws", draws, least=2, most=1_000_000), any_looks=False
+    )
 
 
 def unfloored(sums: TermSums, *, delta: float) -> float:

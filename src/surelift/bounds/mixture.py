@@ -59,7 +59,8 @@ def log_wealth(mean: float, sums: TermSums) -> float:
     have the factors 2 and 1, and the wealth 2.
     """
     smoothing, offset, log_prior = _unzip(sums.needed.components)
-    shrunk = sums.rounds * np.log1p(smoothing * (mean + offset))
+    with np.errstate(over="ignore"):  # a margin far beyond the range: no wealth
+        shrunk = sums.rounds * np.log1p(smoothing * (mean + offset))
     return float(np.logaddexp.reduce(log_prior + sums.log_sums - shrunk))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from surelift.bounds.bound import THREE_COLUMNS, Bound
 from surelift.bounds.logarithmic_smoothing import single_smoothing
 from surelift.bounds.mixture import rounded_down
-from surelift.errors import UsageError, is_number, positive
+from surelift.errors import UsageError, positive, whole
 from surelift.quantities import Quantity
 from surelift.quantities.regularizers import BUILT_IN, Clipping, Custom, GlobalClipping, Regularizer, regularizer_named
 from surelift.statistics.plan import Moment, Needed
@@ -29,12 +29,10 @@ def plan(
     clip: float | None = None,
 ) -> Needed:
     """Powers 1 to 2L of the regularized terms; by default of clipping at sqrt(rounds), to order 2."""
-    if order is not None and (not is_number(order) or order != int(order) or order < 1):
-        raise UsageError(f"order must be a whole number of at least 1, but is {order!r}.")
     chosen, fixed = choose_regularizer(regularizer, clip, count)
     grid = single_smoothing(smoothing, count)
-    return powers(chosen, order=DEFAULT_ORDER if order is None else int(order), grid_smoothing=grid.smoothings[0],
-                  any_looks=grid.any_looks and fixed)  # fmt: skip
+    power = DEFAULT_ORDER if order is None else whole("order", order, most=1_000)
+    return powers(chosen, order=power, grid_smoothing=grid.smoothings[0], any_looks=grid.any_looks and fixed)
 
 
 def plan_second_moment(

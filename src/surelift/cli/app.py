@@ -2,17 +2,21 @@
 
 import os
 import re
+import shutil
 import sys
 from collections.abc import Sequence
 
 from cyclopts import App, Parameter
 from cyclopts.exceptions import CycloptsError
 
+from surelift import saving
 from surelift.cli.commands import COMMANDS, HELP
-from surelift.cli.terminal import say
+from surelift.cli.flags import as_flags
+from surelift.cli.terminal import reopen_closed, say, silence
 from surelift.errors import SureliftError
 from surelift.version import __version__
 
+NARROWEST = 40
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
@@ -34,25 +38,6 @@ for command, told in COMMANDS.items():
     app.command(f"surelift.cli.{command}:{command}", help=told)  # imported when it is run
 
 
-def as_flags(message: str) -> str:
-    """Turn the Python arguments in a message into flags.
-
-    >>> as_flags("declare it in reward_range=(low, high), or actions=[...]; name it in action=.")
-    'declare it in --reward-range LOW,HIGH, or --actions A,B,...; name it in --action.'
-    """
-    from surelift.cli.options import FLAGS
-
-    def flag(match: re.Match[str]) -> str:
-        name, value = match[1], match[2]
-        if name not in FLAGS:
-            return match[0]
-        plain = " " + value.strip("'") if value else ""
-        given = {"(low, high)": " LOW,HIGH", "[...]": " A,B,...", "True": ""}.get(value, plain)
-        return f"--{name.replace('_', '-')}{given}"
-
-    return re.sub(r"\b([a-z_]+)=(\(low, high\)|\[\.\.\.\]|True|'[^']*')?", flag, message)
-
-
 def joined(tokens: list[str]) -> list[str]:
     """A range may be given as two numbers.
 
@@ -66,10 +51,19 @@ def joined(tokens: list[str]) -> list[str]:
     return tokens
 
 
+def widen() -> None:
+    """On a terminal of a few columns the help would wrap its words for ever."""
+    given = os.environ.get("COLUMNS", "")
+    if (int(given) if given.isdecimal() else shutil.get_terminal_size().columns) < NARROWEST:
+        os.environ["COLUMNS"] = str(NARROWEST)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     tokens = joined(list(sys.argv[1:] if arguments is None else arguments))
+    saving.last_written = None
     try:
         code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except CycloptsError as error:
         command = f"{tokens[0]} " if tokens and tokens[0] in app else ""
@@ -79,11 +73,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say(f"surelift: {as_flags(str(error))}")
         return error.exit_code
     except KeyboardInterrupt:
-        say("surelift: interrupted; nothing was written.")
+        last = saving.last_written
+        told = "nothing was written" if last is None else f"what was written before that is whole, {last} the last"
+        say(f"surelift: interrupted; {told}.")
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence(sys.stdout)
         return 1
+    except OSError as error:
+        if error.filename is None:
+            silence(sys.stdout)
+        say(f"surelift: {error.filename or 'standard output'} cannot be used: {saving.reason(error)}.")
+        return 2
     except Exception as error:
         if os.environ.get("SURELIFT_DEBUG"):
             raise
@@ -93,6 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run() -> None:
+    reopen_closed()
+    widen()
     code = main()
     if "TORCHELASTIC_RUN_ID" in os.environ:
         # One of several processes that learned together. Everything is written; do not wait for the threads of torch,

@@ -1,8 +1,8 @@
 """surelift explain: what a method promises, what a word means, what a certificate says."""
 
+import os
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from pathlib import Path
 from textwrap import fill
 from typing import Annotated, Any
 
@@ -20,7 +20,7 @@ def explain(
     *words: Annotated[str, Parameter(name="TOPIC", help="A method, an estimator, a word, or a certificate file.")],
 ) -> int:
     topic = " ".join(words)
-    if topic.lower() in (*BOUNDS, *ESTIMATES, *WORDS) and not Path(topic).is_file():
+    if topic.lower() in (*BOUNDS, *ESTIMATES, *WORDS) and not os.path.isfile(topic):
         topic = topic.lower()
     if not topic:
         print("surelift explain TOPIC, where TOPIC is one of\n")
@@ -41,7 +41,7 @@ def explain(
         print(f"Hyper-parameter: {estimate.parameter or 'none'}.  From: {estimate.seen}.")
     elif word := WORDS.get(topic) or WORDS.get(topic.replace("-", " ")):
         print(f"{topic}\n\n{fill(word)}")
-    elif Path(topic).is_file():
+    elif os.path.isfile(topic):
         with damage_told():
             print(explain_certificate(Certificate.load(topic)))
     else:

@@ -6,7 +6,6 @@ from cyclopts import Parameter
 
 from surelift.cli.options import QUESTION, LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources, number
 from surelift.cli.output import asked, deliver, show
-from surelift.cli.terminal import say
 from surelift.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def gate(
         show(answer.health, json=output.json)
         return 4
     if answer.health.findings:
-        say(str(answer.health))
+        show(answer.health, json=False)
     deliver(answer, output, log, policies)
     return 0 if answer.certified else 3
 

@@ -2,16 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
 from surelift import learning
-from surelift.cli.options import JsonFlag, LogFlags, Sources
-from surelift.cli.output import show
+from surelift.cli.options import JsonFlag, LogFlags, PolicyFlags, Sources
+from surelift.cli.output import require_writable, show
 from surelift.cli.terminal import bar, say, watched
-from surelift.errors import UsageError
 from surelift.learning.files import refuse_other_files
 from surelift.results.guarantee import Guarantee
 
@@ -62,8 +60,7 @@ def learn(
     json: JsonFlag = False,
 ) -> int:  # fmt: skip
     logs = log.logs(sources)
-    if not Path(policy).resolve().parent.is_dir():
-        raise UsageError(f"the folder of {policy} does not exist.")
+    require_writable(sources, PolicyFlags(), policy, checkpoint)
     refuse_other_files(policy)
     learner = learning.PolicyLearner(
         kind, objective=objective, control=control, delta=delta, prior=prior, prior_share=prior_share, holdout=holdout,

@@ -11,13 +11,14 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from surelift.cli.options import OUTPUT, QUESTION, LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, flag
-from surelift.cli.output import deliver
+from surelift.cli.output import deliver, require_writable
 from surelift.cli.terminal import progress, say
 from surelift.decisions.monitor import Monitor
 from surelift.errors import LogsError, UsageError
 from surelift.logs.sources.files import expand
 from surelift.logs.sources.streams import StreamKind, read_stream
 from surelift.results.evaluation import Evaluation
+from surelift.saving import exists
 
 Tell = Callable[[int], None] | None
 
@@ -57,6 +58,7 @@ def monitor(
             raise UsageError("--merge adds up states and reads nothing else: name each with a --merge of its own.")
         if state in merge:
             raise UsageError(f"--state {state} is one of the shards, which would be lost; name another file.")
+        require_writable(merge, PolicyFlags(), state, output.certificate, output.html, output.csv)
         watch = reduce(Monitor.__add__, [Monitor.load(path) for path in merge])
         if state is not None:
             watch.save(state)
@@ -65,6 +67,7 @@ def monitor(
         raise UsageError("say --state FILE, where what was counted is kept from call to call.")
     if (stdin is None) == (not sources):
         raise UsageError("name the sources to read, or say --stdin csv, jsonl or arrow.")
+    require_writable(sources or [], policies, state, output.certificate, output.html, output.csv)
     with _alone(state), progress() as tell:
         watch = _open(state, name, about, log, policies, question, method)
         if stdin is None:
@@ -92,7 +95,7 @@ def _alone(state: str) -> Iterator[None]:
         return
     path = Path(state).resolve()
     try:
-        file = open(path.parent / f".{path.name}.lock", "w")  # noqa: SIM115
+        file = open(path.parent / f".{path.name[:100]}.lock", "w")  # noqa: SIM115
     except OSError as error:
         raise UsageError(f"the state cannot be kept in {state}: {error.strerror}.") from error
     with file:
@@ -112,7 +115,7 @@ def _open(
     if named:
         options = {**question.arguments(), **method.arguments(), **about_logs.declared()}
         asked = Monitor(named, question=about, name=name or "", **options)
-    if not Path(state).exists():
+    if not exists(state):
         if asked is None:
             raise UsageError(
                 f"{state} does not exist yet, so the question must be asked: --policy, --reward, --propensity."

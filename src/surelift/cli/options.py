@@ -325,7 +325,7 @@ def columns(text: str | None) -> Any:
 
 
 def number_or_column(text: str | None) -> int | str | None:
-    return int(text) if text is not None and text.isascii() and text.isdigit() else text
+    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 100 else text
 
 
 def two_numbers(text: str) -> tuple[float, float]:

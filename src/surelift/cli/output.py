@@ -1,12 +1,16 @@
 """What a command answers: text on standard error, JSON on standard output, and files."""
 
+import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from surelift.cli.flags import as_flags
 from surelift.cli.options import LogFlags, OutputFlags, PolicyFlags, again, opened
 from surelift.cli.terminal import progress, say
 from surelift.errors import UsageError
+from surelift.logs.sources.files import expand
 
 if TYPE_CHECKING:
     from surelift.decisions.monitor import Monitor
@@ -16,6 +20,10 @@ R = TypeVar("R")
 
 
 def show(result: "Result", *, json: bool) -> None:
+    findings = getattr(result, "findings", None)
+    if findings is not None:
+        told = tuple(replace(finding, remedy=as_flags(finding.remedy)) for finding in findings)
+        result = replace(result, findings=told)  # type: ignore[type-var]
     say(str(result))
     if json:
         print(result.to_json())
@@ -27,7 +35,7 @@ def asked(
 ) -> R:  # fmt: skip
     """The answer from the logs, about the candidates that were named; refused where it could not be written."""
     logs, named = opened(sources, log, policies, alone=alone)
-    require_folder(output.certificate, output.html, output.csv)
+    require_writable(sources, policies, output.certificate, output.html, output.csv)
     with progress(logs) as tell:
         return ask(logs, named, **arguments, progress=tell)
 
@@ -54,10 +62,17 @@ def deliver(
         say(f"Table written to {output.csv}.")
 
 
-def require_folder(*paths: str | None) -> None:
-    """Before any work is done, refuse to write into a folder that does not exist."""
-    for path in paths:
-        if path is not None and not Path(path).resolve().parent.is_dir():
+def require_writable(sources: list[str], policies: PolicyFlags, *paths: str | None) -> None:
+    """Before any work is done, refuse a folder that does not exist, and to overwrite what is read or written besides."""
+    given = [text.rpartition("=")[2] for text in (*(policies.learned or ()), *(policies.predictions or ()))]
+    taken = {os.path.realpath(file) for source in sources for file in expand(source)} | set(
+        map(os.path.realpath, given)
+    )
+    for path in filter(None, paths):
+        if not os.path.isdir(Path(path).resolve().parent):
             raise UsageError(
                 f"{path} cannot be written: there is no folder {str(Path(path).parent)!r}; create it first."
             )
+        if os.path.realpath(path) in taken:
+            raise UsageError(f"{path} would be overwritten, but this command reads or writes it; name another file.")
+        taken.add(os.path.realpath(path))

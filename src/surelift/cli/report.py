@@ -5,7 +5,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from surelift.cli.options import ANSWER, OUTPUT, JsonFlag, LogFlags, OverFlags, PolicyFlags, Sources, control
-from surelift.cli.output import asked, require_folder
+from surelift.cli.output import asked, require_writable
 from surelift.cli.terminal import say
 
 
@@ -32,7 +32,7 @@ def report(
     from surelift.views.vega import require_altair
 
     require_altair()
-    require_folder(output)
+    require_writable(sources, policies, output)
     arguments = {"delta": delta, "method": mixture(grid=grid), "control": control(narrowed)}
     answer = asked(ask, sources, log, policies, **question.arguments(), **arguments)
     answer.to_html(output, title=title)

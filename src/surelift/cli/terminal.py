@@ -18,7 +18,28 @@ PATIENCE = 0.5
 
 
 def say(text: str) -> None:
-    print(harmless(text), file=sys.stderr)
+    """Told on standard error; if nobody listens there, the exit code still tells the verdict."""
+    try:
+        print(harmless(text), file=sys.stderr, flush=True)
+    except OSError:
+        silence(sys.stderr)
+
+
+def silence(stream: Any) -> None:
+    """What waits to be written to a stream that is broken or full, and what comes later, goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def reopen_closed() -> None:
+    """Streams that were closed lead nowhere: otherwise the next file that is opened would take their place."""
+    for number, mode in enumerate("rww"):
+        name = ("stdin", "stdout", "stderr")[number]
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, mode))  # noqa: SIM115
 
 
 def watched() -> bool:

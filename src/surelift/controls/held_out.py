@@ -12,7 +12,7 @@ from surelift.controls.fitting import Fitted, TrainingRounds, actions_of, name_o
 from surelift.controls.model import Predictor, RewardModel
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import Needs, Slice, Source
-from surelift.logs.faults import refuse_faults
+from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
 from surelift.logs.logs import Logs
 from surelift.logs.origins import Origins
 from surelift.logs.rounds import Rounds
@@ -130,15 +130,17 @@ def _share_files(first: Source, second: Source) -> bool:
 
 def whole_training(logs: Logs, features: ModelFeatures) -> tuple[TrainingRounds, int, Origins]:
     """All rounds of a log in memory, to train on, the number of actions, and what tells these rounds again."""
-    parts, rows, actions, origins = [], 0, set(), Origins()
+    parts, rows, actions, origins, invalid = [], 0, set(), Origins(), dict[Fault, Tally]()
     for batch in logs.batches(training_needs(logs)):
         rounds = Rounds(logs, batch)
-        parts.append(training_of(rounds, features))
+        training = training_of(rounds, features)
         rows += rounds.size
-        refuse_faults(rounds.faults.tallies, rows=rows)
-        if rounds.size:
+        invalid = merge_tallies(invalid, rounds.faults.tallies)
+        if rounds.size and not invalid:
+            parts.append(training)
             actions.add(actions_of(rounds))
             origins += Origins.of(rounds, [logs.declaration.contexts or ()])
+    refuse_faults(invalid, rows=rows)
     if not actions:
         raise LogsError("the log to fit the reward model on is empty.")
     if len(actions) > 1:

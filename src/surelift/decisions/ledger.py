@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from surelift.errors import LogsError, UsageError
+from surelift.errors import LogsError, UsageError, whole
 from surelift.logs.logs import Logs
 from surelift.logs.seen import SeenRounds
 from surelift.statistics.memories import RoundMemory
@@ -78,9 +78,7 @@ class Ledger:
         """Whether a batch is the next one; False where it was counted before."""
         if sequence is None:
             return True
-        if isinstance(sequence, bool) or not isinstance(sequence, int) or sequence < 1:
-            raise UsageError(f"sequence must be a whole number of at least 1, but is {sequence!r}.")
-        if sequence > self.sequence + 1:
+        if whole("sequence", sequence) > self.sequence + 1:
             raise UsageError(f"batch {sequence} came, but {self.sequence + 1} is next: a batch in between is missing.")
         return sequence == self.sequence + 1
 

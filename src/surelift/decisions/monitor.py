@@ -1,6 +1,7 @@
 """The same question, answered again as rounds arrive, from a state that stays small."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -125,7 +126,7 @@ class Monitor:
         their time or id, where declared, else by what they hold. Clusters must lie whole in a batch. Where the log was
         sampled, ``rounds_before_sampling`` says how many rounds the batch had before.
         """
-        if sequence is None and isinstance(batch, str | Path) and Path(batch).is_file():
+        if sequence is None and isinstance(batch, str | Path) and os.path.isfile(batch):
             return self.update_from(batch, rounds_before_sampling=rounds_before_sampling, progress=progress)
         return self._update(batch, sequence, rounds_before_sampling, progress, None)
 

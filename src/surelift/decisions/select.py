@@ -29,7 +29,8 @@ def select(
     """Pick the policy whose certified improvement is largest; if none is certified, keep production.
 
     With ``many="e-bh"``, for dozens of candidates and more, nothing is chosen: ``discoveries`` lists the candidates found
-    to be better, of which on average at most a share delta is not (the false discovery rate). With ``by``, a column of
+    to be better, of which on average at most a share delta is not (the false discovery rate); candidates that are added
+    later need a new log. With ``by``, a column of
     segments, there is a ``Selection`` for each, else one.
 
     >>> logs = Logs(reward=[0, 1] * 500, propensity=[0.5, 0.5] * 500)

@@ -2,10 +2,12 @@
 
 import gzip
 import io
+import os
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
 from surelift.logs.logs import Logs
 from surelift.logs.sources.files import expand, name_of_files
+from surelift.logs.sources.streams import read_line
 from surelift.policies.policy import Policy
 from surelift.saving import write_beside
 
@@ -118,14 +121,18 @@ def files_of(paths: Any) -> list[str]:
     listed = [paths] if isinstance(paths, str | Path) else paths
     if not isinstance(listed, Sequence) or not listed or not all(isinstance(path, str | Path) for path in listed):
         raise UsageError("no file was given; give a path, a glob or a list of paths.")
-    return sorted({file for path in listed for file in ([str(path)] if Path(path).is_file() else expand(str(path)))})
+    return sorted({file for path in listed for file in ([str(path)] if os.path.isfile(path) else expand(str(path)))})
 
 
 def numbered(path: str) -> Iterator[tuple[int, bytes]]:
     """The lines of a file, gzipped or not, numbered from 1."""
     try:
         with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
-            yield from enumerate(file, start=1)
+            for number in count(1):
+                line = read_line(file, f"line {number:,} of {path}")
+                if not line:
+                    return
+                yield number, line
     except (OSError, EOFError, zlib.error) as error:
         raise LogsError(f"{path} cannot be read: {error}. It may be truncated. Nothing was computed.") from error
 

@@ -15,6 +15,7 @@ from surelift.logs.logs import Logs
 from surelift.policies.readers import Array
 from surelift.policies.resolve import chosen, uniform
 from surelift.policies.wrappers import Given
+from surelift.saving import exists
 
 DROPPED = re.compile(rb'"pdrop"\s*:\s*0*\.?0*[1-9]')
 _LABEL: dict[str, Any] = {"reward": "reward", "propensity": "propensity", "action": "action"}
@@ -66,7 +67,7 @@ def predictions(path: str | Path) -> Given:
     Blank lines, which ``cb_explore_adf`` writes after every event, are skipped.
     """
     rows: list[list[float]] = []
-    if not Path(path).is_file():
+    if not (exists(path) and Path(path).is_file()):
         raise UsageError(f"the predictions {path} cannot be read: the file does not exist.")
     for number, line in numbered(str(path)):
         if line.strip():

@@ -87,6 +87,7 @@ class LearnedPolicy:
         if isinstance(self.rule, ItemRule):
             require_action_count(logs, "a policy over items")
         logs.require_columns(self.features.names, role="a context of the learned policy")
+        logs.declaration.require_visible(self.features.names, "the learned policy")
         declared, labels = logs.declaration.actions, self.actions
         if declared is not None and labels is not None and declared != labels:
             raise UsageError(f"the policy was learned for the actions {list(labels)[:10]}; declare them in this order.")

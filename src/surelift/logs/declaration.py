@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.errors import UsageError
+from surelift.errors import UsageError, printed, whole
 from surelift.logs.densities import DENSITIES, Density, density_from
 from surelift.logs.embeddings import ActionKinds, Embedding, Known, embedding_from
 
@@ -134,6 +134,14 @@ class Declaration:
         _ = self.scale
         self._check_actions()
         self._check_clusters()
+        self.require_visible(self.contexts or (), "contexts=")
+
+    def require_visible(self, names: Iterable[str], subject: str) -> None:
+        for name in names:
+            if name in self.hidden:
+                raise UsageError(
+                    f"{subject} names {name!r}, the {self.hidden[name]}; a policy decides without it, and must not see it."
+                )
 
     @property
     def scale(self) -> Scale:
@@ -154,6 +162,12 @@ class Declaration:
     @property
     def is_sampled(self) -> bool:
         return self.keep_probability is not None
+
+    @property
+    def hidden(self) -> dict[str, str]:
+        """The columns that a function must not see, each with its role: they tell of the outcome, or of what was drawn."""
+        roles = ("reward", "cost", "propensity", "log_propensity", "keep_probability")
+        return {name: role for role in roles if isinstance(name := getattr(self, role), str)}
 
     def columns(self) -> Iterator[tuple[str, str]]:
         """Every column with a role, as (role, column) pairs."""
@@ -265,19 +279,15 @@ def _count(number: Any, role: str) -> int | str | None:
 
 
 def _whole_number(number: Any, role: str, besides: str = "") -> int | None:
-    if number is None:
-        return None
-    if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
-        raise UsageError(f"{role} must be a whole number of at least 1{besides}, but is {number!r}.")
-    return int(number)
+    return None if number is None else whole(role, number, besides=besides)
 
 
 def _two_numbers(reward_range: Any) -> tuple[float, float]:
     try:
         low, high = reward_range
         return float(low), float(high)
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"reward_range must be two numbers, (low, high), but is {reward_range!r}.") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UsageError(f"reward_range must be two numbers, (low, high), but is {printed(reward_range)}.") from error
 
 
 def _logging(columns: Any) -> str | tuple[str, ...] | None:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from surelift.arrays import as_numpy
-from surelift.errors import UsageError
+from surelift.errors import UsageError, whole
 from surelift.logs.batch import Batch, Needs, Slice, Source
 from surelift.logs.clusters import whole_clusters
 from surelift.logs.declaration import Declaration, Scale
@@ -114,9 +114,10 @@ class Logs:
             raise UsageError(
                 "rows of a query or a Spark data frame have no order, so they cannot be sliced; save them to a file first."
             )
-        source, start, whole = self.source, 0, self.source
-        if isinstance(whole, Slice):
-            source, start, last = whole.source, whole.first, min(last, whole.last - whole.first)
+        first, last = whole("first", first, least=0), whole("last", last, least=0)
+        source, start, outer = self.source, 0, self.source
+        if isinstance(outer, Slice):
+            source, start, last = outer.source, outer.first, min(last, outer.last - outer.first)
         return Logs.of(Slice(source, start + first, start + last), self.declaration)
 
     def count(self) -> int:
@@ -148,9 +149,9 @@ class Logs:
         return Needs(read=read, handed_on=self.handed_on() if by_context else ())
 
     def handed_on(self) -> tuple[str, ...]:
-        """The columns passed to a function of the batch: the contexts, or all columns."""
-        contexts = self.declaration.contexts
-        return contexts if contexts is not None else tuple(self._names)
+        """The columns passed to a function of the batch: the contexts, or all but those that it must not see."""
+        contexts, hidden = self.declaration.contexts, self.declaration.hidden
+        return contexts if contexts is not None else tuple(name for name in self._names if name not in hidden)
 
     def require_columns(self, names: Any, *, role: str, single: bool = False) -> None:
         """Raise, suggesting similar names, if a column does not exist."""
@@ -192,9 +193,13 @@ def _name_arrays(arrays: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
         if role in _NUMBERS and np.ndim(array) == 0:
             names[role] = array
         elif role == "contexts":
-            matrix = as_numpy(array, "contexts")
-            matrix = matrix[:, None] if matrix.ndim == 1 else matrix
-            contexts = {f"x{i}": matrix[:, i] for i in range(matrix.shape[1])}
+            matrix = array.to_frame() if hasattr(array, "to_frame") else array
+            if hasattr(matrix, "iloc"):
+                contexts = {f"x{i}": matrix.iloc[:, i] for i in range(matrix.shape[1])}
+            else:
+                matrix = as_numpy(matrix, "contexts")
+                matrix = matrix[:, None] if matrix.ndim == 1 else matrix
+                contexts = {f"x{i}": matrix[:, i] for i in range(matrix.shape[1])}
             names[role] = list(contexts)
             columns |= contexts
         else:

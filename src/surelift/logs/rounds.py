@@ -221,7 +221,9 @@ class Rounds:
         values, _ = self.numbers(name, subject)
         if count_outside(values, scale.low, scale.high):
             outside = ((values < scale.low) | (values > scale.high)) & np.isfinite(values)
-            self.refuse(f"{subject}, declared in [{scale.low:g}, {scale.high:g}]", faults.REWARD, outside, values)
+            own = (name, scale) == (self.declaration.outcome, self.declaration.scale)
+            reason = faults.REWARD if own else faults.GUARDRAIL
+            self.refuse(f"{subject}, declared in [{scale.low:g}, {scale.high:g}]", reason, outside, values)
         return scale.unit(values)
 
     def _read_propensity(self) -> FloatArray:

@@ -25,8 +25,7 @@ from surelift.policies.policy import origins_of
 from surelift.policies.resolve import PRODUCTION, name_policies, one_policy
 from surelift.questions.fields import decoded, encoded
 from surelift.questions.method import Method, choose_method, method_from
-from surelift.questions.options import SAMPLED_SEGMENTS, check_segments
-from surelift.questions.weights import refuse_mean_weights, weight_tests
+from surelift.questions.options import SAMPLED_SEGMENTS, check_segments, refuse_disproved, test_requests
 from surelift.results.provenance import Provenance
 from surelift.results.result import Result
 from surelift.results.segments import Segments
@@ -179,9 +178,7 @@ class Question:
             yield IdMemory(self.declaration.cluster, of_clusters=True)
 
     def _requests(self, counts: Mapping[KeyValue, int] | None) -> Iterator[Request]:
-        key = () if self.by is None else (self.by,)
-        for test in weight_tests(self.declaration, self.everyone):
-            yield Request(test, key)
+        yield from test_requests(self.declaration, self.everyone, self.by)
         if self.by is None:
             yield from self.requests(lambda: _one(counts, ()))
             return
@@ -198,7 +195,7 @@ class Question:
         """What sums made by this question's plan say, wherever they were made."""
         if not self.tells_faults:
             self.refuse_unfit(sums)
-            refuse_mean_weights(sums, weight_tests(self.declaration, self.everyone), self.by)
+            refuse_disproved(sums, self.declaration, self.everyone, self.by)
         sums = sums.judged_by(self.outcome)
         if self.by is not None:
             return self._segments(sums)

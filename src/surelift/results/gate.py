@@ -1,10 +1,11 @@
 """Can the candidate be launched?"""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
-from surelift.errors import UsageError, is_number
+from surelift.errors import UsageError, is_number, printed
 from surelift.results.health import Health
 from surelift.results.improvement import Improvement
 from surelift.results.provenance import Provenance
@@ -29,10 +30,10 @@ class Guardrail:
     def __post_init__(self) -> None:
         if not isinstance(self.column, str):
             raise UsageError(f"a guardrail needs the name of a column, but got a {type(self.column).__name__}.")
-        if not (is_number(self.margin) and 0.0 <= self.margin < float("inf")):
+        if not (is_number(self.margin) and 0.0 <= self.margin <= sys.float_info.max):
             raise UsageError(
                 f"guardrail {self.column!r}: the margin says how much worse it may get; it must be a number of at least 0, "
-                f"not {self.margin!r}."
+                f"not {printed(self.margin)}."
             )
 
     def describe(self) -> dict[str, Any]:
@@ -82,7 +83,9 @@ class Gate(Result):
         if not self.guardrails:
             return self.improvement.text()
         claims = 1 + len(self.guardrails)
-        head = f"{claims} claims, each at delta {self.delta / claims:g}: all hold together with probability "
+        head = (
+            f"{claims} claims, each at delta {self.delta / claims:g}: all lower bounds hold together with probability "
+        )
         guardrails = [_guardrail_line(column, improvement) for column, improvement in self.guardrails.items()]
         return lines(head + chance(self.delta), self.improvement.text(), guardrails, self.sentence())
 

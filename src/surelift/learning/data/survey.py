@@ -229,13 +229,15 @@ def needs_of(logs: Logs, several: Iterable[Contexts]) -> Needs:
 
 
 def checked_rounds(logs: Logs, batches: Iterable[Batch]) -> Iterator[Rounds]:
-    rows = 0
+    """The rounds, as long as none is invalid; those that are are counted over the whole log."""
+    rows, invalid = 0, dict[Fault, Tally]()
     for batch in batches:
         rounds = Rounds(logs, batch)
         rows += rounds.size
-        refuse_faults(rounds.faults.tallies, rows=rows)
-        if rounds.size:
+        invalid = merge_tallies(invalid, rounds.faults.tallies)
+        if rounds.size and not invalid:
             yield rounds
+    refuse_faults(invalid, rows=rows)
 
 
 def fingerprint_of_all(rounds: Rounds, contexts: Sequence[str]) -> Fingerprint:

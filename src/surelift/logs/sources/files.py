@@ -12,12 +12,14 @@ import pyarrow as pa
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs, rows_per_batch
 from surelift.logs.sources.parquet import ParquetFile
+from surelift.saving import exists
 
 FORMATS = {
     ".parquet": "parquet", ".pq": "parquet",
     ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc",
     ".csv": "csv", ".tsv": "csv", ".csv.gz": "csv", ".tsv.gz": "csv",
 }  # fmt: skip
+_BLOCK = 1 << 20
 
 
 class Files:
@@ -103,8 +105,10 @@ def _open(
     path: str, *, as_text: frozenset[str] = frozenset(), coded: frozenset[str] = frozenset()
 ) -> ParquetFile | _Dataset:
     try:
-        return ParquetFile(path, coded) if _format(path) == "parquet" else _Dataset(path, as_text)
-    except (pa.ArrowException, OSError) as error:
+        data = ParquetFile(path, coded) if _format(path) == "parquet" else _Dataset(path, as_text)
+        _ = data.schema.names
+        return data
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise _read_error(path, error) from error
 
 
@@ -149,8 +153,13 @@ def _check_lines(path: str, rows: int) -> None:
     """Detect an unclosed quote, which silently swallows the rows after it, by counting lines."""
     import gzip
 
+    lines, at_start = 0, True
     with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
-        lines = sum(1 for line in file if line.strip(b"\r\n"))
+        while block := file.read(_BLOCK):
+            read = np.frombuffer(block, np.uint8)
+            ends = (read == ord("\n")) | (read == ord("\r"))
+            lines += int(np.count_nonzero(~ends[1:] & ends[:-1])) + (at_start and not ends[0])
+            at_start = bool(ends[-1])
     if lines != rows + 1:
         raise LogsError(
             f"{path} has {lines - 1:,} lines below its header, but {rows:,} rows: an unclosed quote, or a line break inside "
@@ -160,15 +169,13 @@ def _check_lines(path: str, rows: int) -> None:
 
 def expand(path: str) -> list[str]:
     """The files that a path, folder or glob stands for; a folder may have a file extension, as Spark's do."""
-    if Path(path).is_dir():
-        files = _files_in(path)
-    elif Path(path).exists():
-        files = [path]
+    if exists(path):
+        files = _files_in(path) if os.path.isdir(path) else [path]
     else:
         from glob import glob
 
         matched = glob(path, recursive=True)
-        files = [file for match in matched for file in (_files_in(match) if Path(match).is_dir() else [match])]
+        files = [file for match in matched for file in (_files_in(match) if os.path.isdir(match) else [match])]
     if not files:
         raise UsageError(
             f"no file matches {path!r}; check the path, relative to the working folder {str(Path.cwd())!r}."
@@ -178,13 +185,20 @@ def expand(path: str) -> list[str]:
 
 def _files_in(folder: str) -> list[str]:
     files = []
-    for file in Path(folder).rglob("*"):
+    for place, folders, names in os.walk(folder, onerror=_unreadable):
         # Folders such as _temporary and .ipynb_checkpoints hold copies; _day=1 holds a column.
-        parts = file.relative_to(folder).parts
-        hidden = any(part[0] == "." or (part[0] == "_" and "=" not in part) for part in parts)
-        if not hidden and not file.is_dir() and _extension(str(file)):
-            files.append(str(file))
+        folders[:] = [name for name in folders if not _hidden(name)]
+        files += [str(Path(place, name)) for name in names if not _hidden(name) and _extension(name)]
     return files
+
+
+def _hidden(name: str) -> bool:
+    return name[0] == "." or (name[0] == "_" and "=" not in name)
+
+
+def _unreadable(error: OSError) -> None:
+    """A folder that cannot be looked into would be left out."""
+    raise LogsError(f"{error.filename} cannot be read: {error.strerror}. Nothing was computed.") from error
 
 
 def name_of_files(paths: Sequence[str]) -> str:
@@ -216,8 +230,10 @@ def _format(path: str) -> str:
 
 
 def _read_error(path: str, error: Exception) -> LogsError:
-    reason = str(error).splitlines()[0]
-    if "newlines_in_values" in str(error):
+    reason = str(error).splitlines()[0].rpartition("': Invalid: ")[2]
+    if isinstance(error, UnicodeDecodeError):
+        reason = f"a column name is not UTF-8 text: {error.object!r}; save the file as UTF-8."
+    elif "newlines_in_values" in str(error):
         reason = "a cell contains a line break, or a quote is not closed"
     elif _format(path) == "csv" and "Expected 1 columns" in str(error):
         return LogsError(

@@ -1,5 +1,6 @@
 """Rounds in memory or behind a query: arrays, data frames, DuckDB and polars queries."""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -7,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from surelift.arrays import ArrowColumn, as_numpy, unmasked
-from surelift.errors import LogsError, UsageError
+from surelift.errors import LogsError, UsageError, printed
+from surelift.logs.alignment import aligned, index_of
 from surelift.logs.batch import Batch, Needs, engine_errors, number_rows, rows_per_batch
 
 _CONVERSION = (pa.ArrowException, TypeError, ValueError, OverflowError)
@@ -22,7 +24,9 @@ class Arrays:
     def __init__(self, columns: Mapping[str, Any]) -> None:
         if not columns:
             raise UsageError("the dict of columns is empty; give at least a reward and a propensity.")
-        self._columns = {str(name): _sliceable(str(name), column) for name, column in columns.items()}
+        columns = aligned({str(name): column for name, column in columns.items()})
+        self.index = next((index for index in map(index_of, columns.values()) if index is not None), None)
+        self._columns = {name: _sliceable(name, column) for name, column in columns.items()}
         lengths = {name: len(column) for name, column in self._columns.items()}
         if len(set(lengths.values())) > 1:
             raise UsageError(
@@ -53,6 +57,7 @@ class Frame:
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
+        self.index = index_of(frame.to_native())
 
     def column_names(self) -> list[str]:
         return list(self._frame.columns)
@@ -139,12 +144,16 @@ def _to_arrow(name: str, values: Any, start: int) -> ArrowColumn:
 def _mixed_numbers(name: str, values: list[Any], start: int) -> ArrowColumn:
     """A column of several Python types, if all are numeric."""
     numbers = bool | int | float | np.integer | np.floating
-    bad = [i for i, value in enumerate(values) if not (value is None or isinstance(value, numbers))]
+    most = sys.float_info.max
+    bad = [
+        i for i, value in enumerate(values)
+        if not (value is None or isinstance(value, numbers)) or (isinstance(value, int) and abs(value) > most)
+    ]  # fmt: skip
     if bad:
         first = values[bad[0]]
         raise LogsError(
             f"column {name!r} mixes types: {len(bad):,} of the {len(values):,} values from row {start:,} on are not "
-            f"numbers; the first is {first!r}, a {type(first).__name__}, in row {start + bad[0]:,}, counting from 0.\n"
-            "Give the column one type; text among numbers is often an export error."
+            f"numbers; the first is {printed(first)}, a {type(first).__name__}, in row {start + bad[0]:,}, counting from "
+            "0.\nGive the column one type; text among numbers is often an export error."
         )
     return pa.array([None if value is None else float(value) for value in values])

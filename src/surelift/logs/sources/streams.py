@@ -1,7 +1,6 @@
 """Rounds from a stream that can be read only once (CSV, JSON lines or Arrow), in chunks that are sources themselves."""
 
 import io
-import itertools
 from collections.abc import Iterator
 from typing import IO, Any, Literal, get_args
 
@@ -11,6 +10,8 @@ from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
 from surelift.logs.clusters import whole_clusters
 
+# Bytes: of one line, and of the lines that are read at once.
+LONGEST_LINE, CHUNK = 1 << 24, 1 << 26
 StreamKind = Literal["csv", "jsonl", "arrow"]
 
 
@@ -67,18 +68,44 @@ def _whole_clusters(tables: Iterator[Any], cluster: str) -> Iterator[Any]:
     return (batch.table for batch in whole_clusters(batches(), cluster))
 
 
-def _lines(file: IO[bytes], rows: int) -> Iterator[bytes]:
-    while chunk := b"".join(itertools.islice(file, rows)):
-        yield chunk
+def _lines(file: IO[bytes], rows: int, *, first: int = 1) -> Iterator[bytes]:
+    """Chunks of whole lines; ``first`` is the number of the first one."""
+    number = first
+    while True:
+        lines, size = list[bytes](), 0
+        while len(lines) < rows and size < CHUNK and (line := read_line(file, f"line {number:,} of the stream")):
+            lines.append(line)
+            size, number = size + len(line), number + 1
+        if not lines:
+            return
+        yield b"".join(lines)
+
+
+def read_line(file: Any, called: str) -> bytes:
+    """The next line, empty at the end: one that does not end is refused, not kept in memory."""
+    line: bytes = file.readline(LONGEST_LINE + 1)
+    if len(line) > LONGEST_LINE:
+        raise LogsError(
+            f"{called} is longer than {LONGEST_LINE >> 20} MiB: it begins {line[:40]!r}. A round is one line, ended by a "
+            "line feed; nothing of it was counted."
+        )
+    return line
 
 
 def _csv(file: IO[bytes], rows: int) -> Iterator[Any]:
     from pyarrow import csv
 
-    header = file.readline()
-    names = csv.read_csv(io.BytesIO(header)).column_names
+    header = read_line(file, "line 1 of the stream")
+    if b"\r" in header.rstrip(b"\r\n"):
+        raise LogsError(
+            "the lines of the stream end in a carriage return (CR) alone; convert them first, such as by tr '\\r' '\\n'."
+        )
+    try:
+        names = csv.read_csv(io.BytesIO(header)).column_names
+    except UnicodeDecodeError as error:
+        raise LogsError(f"a column name of the stream is not UTF-8 text: {error.object!r}.") from error
     text = csv.ConvertOptions(column_types={name: pa.string() for name in names})
-    for chunk in _lines(file, rows):
+    for chunk in _lines(file, rows, first=2):
         table = csv.read_csv(io.BytesIO(header.rstrip(b"\r\n") + b"\n" + chunk), convert_options=text)
         lines = sum(1 for line in chunk.splitlines() if line.strip())
         if table.num_rows != lines:

@@ -1,0 +1,41 @@
+"""Options beyond all measure are refused, and told in a line."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import surelift as sl
+
+DATA = sl.datasets.shop(rounds=200)
+LOGS = DATA.logs()
+COLUMNS: dict[str, Any] = {"reward": "click", "propensity": "propensity"}
+CALLS: dict[str, Callable[[Any], object]] = {
+    "delta": lambda value: sl.compare(LOGS, "p_better", delta=value),
+    "margin": lambda value: sl.compare(LOGS, "p_better", margin=value),
+    "alpha": lambda value: sl.blend("p_better", value),
+    "smoothing": lambda value: sl.evaluate(LOGS, "p_better", method="logarithmic-smoothing", smoothing=value),
+    "order": lambda value: sl.evaluate(LOGS, "p_better", method="moments", order=value),
+    "draws": lambda value: sl.evaluate(LOGS, "p_better", method="bootstrap", draws=value),
+    "reward_range": lambda value: sl.Logs(DATA.table, **COLUMNS, reward_range=(0, value)),
+    "action_count": lambda value: sl.Logs(DATA.table, **COLUMNS, action="item", action_count=value),
+    "cluster_max": lambda value: sl.Logs(DATA.table, **COLUMNS, cluster="item", cluster_max=value),
+    "guardrail": lambda value: sl.Guardrail("click", value),
+    "level": lambda value: sl.check(LOGS, level=value),
+    "grid": lambda value: sl.grids.single(value),
+    "part": lambda value: LOGS.part(0, value),
+    "sequence": lambda value: sl.Monitor({"new": "p_better"}, **COLUMNS).update(DATA.table, sequence=value),
+    "reward": lambda value: sl.check(sl.Logs(reward=[value, 1], propensity=[0.5, 0.5])),
+}
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**5000), 10**5000, float("nan"), "9" * 5000, 1j], ids=lambda v: "")
+@pytest.mark.parametrize("name", CALLS)
+def test_numbers_beyond_all_measure(name: str, value: Any) -> None:
+    if name == "reward" and isinstance(value, float | str | complex):
+        return
+    if name in ("action_count",) and isinstance(value, str):
+        return
+    with pytest.raises(sl.SureliftError) as refused:
+        CALLS[name](value)
+    assert len(str(refused.value)) < 600
