@@ -8,8 +8,7 @@ import numpy as np
 
 from surelift.bounds.mixture import ROUNDING
 from surelift.controls import models
-from surelift.controls.held_out import SAME_ROUNDS
-from surelift.controls.model import RewardModel
+from surelift.controls.model import SAME_ROUNDS, RewardModel
 from surelift.errors import LogsError, UsageError
 from surelift.grids import Grid
 from surelift.learning.data.dataset import Dataset

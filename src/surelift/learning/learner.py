@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from surelift.controls.held_out import SAME_ROUNDS
+from surelift.controls.model import SAME_ROUNDS
 from surelift.errors import UsageError, share
 from surelift.grids import Grid
 from surelift.learning.data.dataset import Dataset

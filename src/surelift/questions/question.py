@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 
 from surelift import questions
 from surelift.bounds import Promise
-from surelift.controls.held_out import SAME_ROUNDS
-from surelift.controls.model import RewardModel
+from surelift.controls.model import SAME_ROUNDS, RewardModel
 from surelift.engines import collect, count_units, known_distributions
 from surelift.engines.collect import EMPTY
 from surelift.errors import LogsError, UsageError
