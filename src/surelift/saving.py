@@ -139,6 +139,16 @@ def parse_json(text: str | bytes) -> Any:
     return json.loads(decoded, **hooks)
 
 
+def as_json(content: Any, indent: int | None = None) -> str:
+    try:
+        return json.dumps(content, indent=indent, allow_nan=False)
+    except ValueError as error:
+        raise LogsError(
+            "a number of this answer is infinite, which JSON cannot hold: weights times rewards exceed what float64 can. "
+            "Rescale the rewards, or look for propensities that are far too small."
+        ) from error
+
+
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):

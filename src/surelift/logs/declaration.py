@@ -48,11 +48,10 @@ class Scale:
         return self.high - self.low
 
     def unit(self, rewards: FloatArray) -> FloatArray:
-        if self.is_cost:
-            return (self.high - rewards) / self.width
-        if self.low == 0.0 and self.high == 1.0:
+        if self.low == 0.0 and self.high == 1.0 and not self.is_cost:
             return rewards
-        return (rewards - self.low) / self.width
+        with np.errstate(over="ignore"):  # of rewards outside the range, which are refused
+            return ((self.high - rewards) if self.is_cost else (rewards - self.low)) / self.width
 
     @property
     def affine(self) -> tuple[float, float]:
