@@ -217,7 +217,8 @@ def csv_columns(chance: Random, columns: dict[str, Cells], text: set[str]) -> tu
         missing = "" if name in text else chance.choice(MISSING)
         pairs = [csv_text(chance, cell, missing) for cell in cells]
         written.append([one for one, _ in pairs])
-        read[name] = Column([cell for _, cell in pairs])
+        # An id, a day or a place is text in a file of text.
+        read[name] = Column([None if cell is None else Text(one) if name in text else cell for one, cell in pairs])
     return [list(row) for row in zip(*written, strict=True)], read
 
 

@@ -209,7 +209,7 @@ def positions(log: Log) -> list[int]:
         elif labels is not None:
             plain = cell.text if isinstance(cell, Text) else cell
             found.append(labels.index(plain) if plain in labels else -1)
-        elif is_number(cell) and float(cell).is_integer() and 0 <= cell < 2**62:
+        elif is_number(cell) and float(cell).is_integer() and 0 <= cell < 2**63:
             found.append(int(cell))
         else:
             found.append(-1)

@@ -206,9 +206,9 @@ def case(case: Case) -> str | None:
     job, old = chance.choices(list(COMMANDS), [6, 4, 2, 1])[0], chance.random() < 0.5
     wanted, kept = reference(job)
     furnish(folder, job, old=old)
-    before = {name: (folder / name).read_bytes() for name in WRITTEN[job] if (folder / name).exists()}
     told, wrong = job, None
     for _ in range(chance.choice([1, 1, 2])):
+        before = {name: (folder / name).read_bytes() for name in WRITTEN[job] if (folder / name).exists()}
         how, killed = killed_once(chance, job, folder, wanted.seconds)
         told += f", {how}"
         wrong = wrong or left_whole(job, folder, killed, before, kept)

@@ -285,7 +285,7 @@ def same_faults(verdict: Verdict, message: str) -> str | None:
             )
     for subject, rows in faults.items():
         counts = [count for count, _ in told.get(subject, [])]
-        if subject == "'a'" and counts and max(counts) > len(rows):
+        if subject == "'a'" and sum(counts) > len(rows):
             continue  # positions beyond the vectors are told together with those that are none
         if not counts or not max(counts) <= len(rows) <= sum(counts):
             return f"{subject}: {len(rows)} rows are at fault ({sorted(rows)[:5]}), but told: {message}"
@@ -308,7 +308,7 @@ def number(text: str) -> int:
 
 def plain(segment: str) -> str:
     """The same name for 1, 1.0 and 1.000: the type of a column is seen in the names of its segments."""
-    return repr(float(segment)) if re.fullmatch(r"-?\d+(\.\d+)?", segment) else segment
+    return repr(float(segment)) if re.fullmatch(r"-?\d+(\.\d+)?(E-\d+)?", segment) else segment
 
 
 def same_answers(verdict: Verdict, found: Any) -> str | None:

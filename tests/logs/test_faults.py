@@ -142,6 +142,13 @@ def test_an_infinite_entry_of_a_vector_is_told_without_a_warning(column: str) ->
     assert f"'{column}': 2 of 200 values are vectors with an entry that is missing or not finite" in message
 
 
+def test_an_entry_beyond_all_measure_is_told_without_a_warning() -> None:
+    columns = spoil("logging", [1e308, 0.0, 0.0])
+    for row in BAD:
+        columns["logging"][row] = [1e308 if place == columns["a"][row] else -1e308 for place in range(3)]
+    assert "logging 'logging': 2 of 200 values lie outside [0, 1]" in ask(columns, "new", action="a", logging="logging")
+
+
 def test_a_time_that_is_nan_is_missing() -> None:
     columns = {**good(), "when": np.where(np.isin(np.arange(ROWS), BAD), np.nan, np.arange(ROWS))}
     message = ask(columns, time="when")
