@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import surelift as sl
+from surelift import saving
 from surelift.saving import write_beside
 
 DATA = sl.datasets.shop(rounds=300)
@@ -85,3 +86,32 @@ def test_what_is_no_state_is_not_overwritten(tmp_path: Path) -> None:
             watch.save(tmp_path / name)
         with pytest.raises(sl.UsageError, match="cannot be read"):
             sl.Monitor.load(tmp_path / name)
+
+
+def test_an_interrupt_right_after_the_renaming_finds_the_file_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def replace(source: str, target: Path) -> None:
+        plain(source, target)
+        raise KeyboardInterrupt
+
+    plain = os.replace
+    monkeypatch.setattr(os, "replace", replace)
+    monkeypatch.setattr(saving, "last_written", None)
+    with pytest.raises(KeyboardInterrupt):
+        write_beside(tmp_path / "state.json", "whole", what="a test")
+    assert saving.last_written == str(tmp_path / "state.json")
+
+
+def test_an_interrupt_before_the_renaming_finds_nothing_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fsync(handle: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(saving, "last_written", None)
+    with pytest.raises(KeyboardInterrupt):
+        write_beside(tmp_path / "state.json", "whole", what="a test")
+    assert saving.last_written is None
+    assert list(tmp_path.iterdir()) == []

@@ -39,11 +39,12 @@ def write_beside(path: str | Path, content: str | bytes, *, what: str) -> None:
                 os.replace(temporary, target)  # while it is locked
         if os.name == "nt":
             os.replace(temporary, target)  # which Windows does not allow before
-        last_written = str(path)
     except (OSError, ValueError) as error:
         raise UsageError(f"{what} cannot be written to {path}: {reason(error)}.") from error
     finally:
         if temporary is not None:
+            if not os.path.exists(temporary):
+                last_written = str(path)  # an interrupt may have come right after the renaming
             Path(temporary).unlink(missing_ok=True)
 
 

@@ -1,5 +1,8 @@
 """What is shown while a command runs."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -40,3 +43,12 @@ def test_the_bar_itself(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
 def test_there_is_no_bar_where_nobody_watches() -> None:
     with terminal.progress() as tell:
         assert tell is None
+
+
+@pytest.mark.parametrize("columns", ["0", "2"])
+def test_help_on_a_terminal_of_few_columns_ends(columns: str) -> None:
+    command = [sys.executable, "-m", "surelift", "compare", "--help"]
+    surroundings = {**os.environ, "COLUMNS": columns}
+    done = subprocess.run(command, env=surroundings, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 0
+    assert b"--propensity" in done.stdout

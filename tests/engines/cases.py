@@ -30,7 +30,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class LogKind:
-    table: Callable[[], pa.Table]
+    table: Callable[..., pa.Table]
     declared: Mapping[str, Any]
     questions: Mapping[str, Asked]
 
@@ -46,46 +46,46 @@ def plain_table(seed: int = 0, rounds: int = ROUNDS) -> pa.Table:
     return pa.table({"r": r, "q": q, "a": a, "b": b, "g": (rng.random(rounds) < 0.9).astype(float)})
 
 
-def timed_table() -> pa.Table:
-    rng, table = np.random.default_rng(1), plain_table(1)
+def timed_table(seed: int = 1, rounds: int = ROUNDS) -> pa.Table:
+    rng, table = np.random.default_rng(seed), plain_table(seed, rounds)
     start = datetime(2024, 3, 1)
-    times = [start + timedelta(minutes=3 * row) for row in range(ROUNDS)]
-    segments = np.array(["de", "fr", "it"])[rng.integers(0, 3, ROUNDS)]
+    times = [start + timedelta(minutes=3 * row) for row in range(rounds)]
+    segments = np.array(["de", "fr", "it"])[rng.integers(0, 3, rounds)]
     return table.append_column("t", pa.array(times, pa.timestamp("us"))).append_column("s", pa.array(segments))
 
 
-def vector_table() -> pa.Table:
+def vector_table(seed: int = 2, rounds: int = ROUNDS) -> pa.Table:
     """Whole distributions as list columns, of three actions or of four."""
-    rng = np.random.default_rng(2)
-    lengths = rng.integers(3, 5, ROUNDS)
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(3, 5, rounds)
     logging, first, second = ([rng.dirichlet(np.ones(k)) for k in lengths] for _ in range(3))
     action = np.array([rng.choice(k, p=p) for k, p in zip(lengths, logging, strict=True)])
     propensity = np.array([p[k] for p, k in zip(logging, action, strict=True)])
-    reward = (rng.random(ROUNDS) < 0.2 + 0.1 * action).astype(float)
+    reward = (rng.random(rounds) < 0.2 + 0.1 * action).astype(float)
     lists = {"l": logging, "va": first, "vb": second}
     return pa.table(
         {"r": reward, "q": propensity, "act": action, **{name: pa.array(one) for name, one in lists.items()}}
     )
 
 
-def clustered_table() -> pa.Table:
-    rng, table = np.random.default_rng(3), plain_table(3)
-    ends = np.cumsum(rng.integers(1, 4, ROUNDS))
-    cluster = np.searchsorted(ends, np.arange(ROUNDS), side="right")
+def clustered_table(seed: int = 3, rounds: int = ROUNDS) -> pa.Table:
+    rng, table = np.random.default_rng(seed), plain_table(seed, rounds)
+    ends = np.cumsum(rng.integers(1, 4, rounds))
+    cluster = np.searchsorted(ends, np.arange(rounds), side="right")
     segments = np.array(["x", "y"])[cluster % 2]
     return table.append_column("c", pa.array(cluster)).append_column("s", pa.array(segments))
 
 
-def sampled_table() -> pa.Table:
+def sampled_table(seed: int = 4, rounds: int = ROUNDS) -> pa.Table:
     """All that earned something, and a tenth of the rest."""
-    table, rng = plain_table(4, 4 * ROUNDS), np.random.default_rng(4)
+    table, rng = plain_table(seed, 4 * rounds), np.random.default_rng(seed)
     keep = np.where(np.asarray(table["r"]) > 0.0, 1.0, 0.1)
     kept = rng.random(len(keep)) < keep
     return table.append_column("k", pa.array(keep)).filter(pa.array(kept))
 
 
-def cost_table() -> pa.Table:
-    table = plain_table(5)
+def cost_table(seed: int = 5, rounds: int = ROUNDS) -> pa.Table:
+    table = plain_table(seed, rounds)
     return table.set_column(0, "r", pa.array(2.0 + 8.0 * np.asarray(table["r"])))
 
 

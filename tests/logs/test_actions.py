@@ -122,6 +122,9 @@ def test_ids_of_every_size_and_sign() -> None:
     assert positions([10**30, 0.5, -1, "007", 2**64 - 1], [*labels, 7], as_text=True) == [3, 4, 1, 6, 0]
     assert positions([0.5, -1.0], labels) == [4, 1]
     assert positions([True, False], [False, True]) == [1, 0]
+    decimals = pa.array([0, -1, 7], pa.decimal128(20, 9))
+    assert find_positions(decimals, [7, 0, -1], as_text=False)[0].tolist() == [1, 2, 0]
+    assert find_positions(decimals, None, as_text=False)[0].tolist() == [0, NOWHERE, 7]
     assert positions(["true", "false"], [False, True], as_text=True) == [1, 0]
 
 

@@ -60,7 +60,7 @@ def test_masked_vectors_are_missing(name: str, wrap: Any) -> None:
     with pytest.raises(sl.LogsError, match=message):
         ask(logs_of(), column)
     with pytest.raises(sl.LogsError, match=message):
-        ask(logs_of(), lambda batch: column[3 : 3 + batch.num_rows] if batch.num_rows < ROUNDS else column)
+        ask(logs_of(n=np.arange(ROUNDS)), lambda batch: [column[n] for n in batch["n"].to_pylist()])
     frame = pd.DataFrame({"r": REWARD, "p": PROPENSITY, "a": ACTION, "v": list(MATRIX), "new": list(MATRIX)})
     frame[name] = list(column)
     with pytest.raises(sl.LogsError, match=message):

@@ -241,7 +241,7 @@ def test_a_function_sees_numbers_in_a_csv_whose_types_change_late(tmp_path: Path
     lines[140_000] = "0.5,0.5,0.4,2024-01-01"
     path = tmp_path / "late.csv"
     path.write_text("\n".join(lines))
-    contexts = sl.Logs(path, reward="r", propensity="p", contexts=["r", "pn"], time="when")
+    contexts = sl.Logs(path, reward="r", propensity="p", contexts=["pn"], time="when")
     assert sl.evaluate(contexts, {"new": lambda batch: batch["pn"].to_numpy()})["new"].rounds == rows
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import sys
 from collections.abc import Sequence
 
@@ -15,6 +16,7 @@ from surelift.cli.terminal import reopen_closed, say, silence
 from surelift.errors import SureliftError
 from surelift.version import __version__
 
+NARROWEST = 40
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
@@ -47,6 +49,13 @@ def joined(tokens: list[str]) -> list[str]:
         if len(pair) == 2 and all(NUMBER.fullmatch(token) for token in pair):
             tokens[place + 1 : place + 3] = [",".join(pair)]
     return tokens
+
+
+def widen() -> None:
+    """On a terminal of a few columns the help would wrap its words for ever."""
+    given = os.environ.get("COLUMNS", "")
+    if (int(given) if given.isdecimal() else shutil.get_terminal_size().columns) < NARROWEST:
+        os.environ["COLUMNS"] = str(NARROWEST)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -86,6 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run() -> None:
     reopen_closed()
+    widen()
     code = main()
     if "TORCHELASTIC_RUN_ID" in os.environ:
         # One of several processes that learned together. Everything is written; do not wait for the threads of torch,

@@ -1,33 +1,30 @@
 """Reward models fitted on whole rounds held out: those of another log, or all but one fold of this one."""
 
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from surelift.controls.features import ModelFeatures
 from surelift.controls.fitting import Fitted, TrainingRounds, actions_of, name_of, training_needs, training_of
-from surelift.controls.model import Predictor, RewardModel
+from surelift.controls.model import SAME_ROUNDS, Predictor, RewardModel
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import Needs, Slice, Source
 from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
-from surelift.logs.fingerprint import Fingerprint, RoundHashes
 from surelift.logs.logs import Logs
+from surelift.logs.origins import Origins
 from surelift.logs.rounds import Rounds
 from surelift.logs.sources.files import Files
 from surelift.logs.vectors import Vectors
 
-SAME_ROUNDS = (
-    "the reward model would be fitted on the rounds it predicts, which voids a certificate; fit it on another log, or refit "
-    "it as the log grows: control=models.refitted(estimator)."
-)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class FittedOn(RewardModel):
     logs: Logs
     estimator: Any
-    assumes = "the reward model was fitted on other rounds"
+    assumes = "the reward model was fitted on other rounds, which was checked"
 
     def needs(self, logs: Logs) -> Needs:
         if _share_files(logs.source, self.logs.source):
@@ -35,38 +32,48 @@ class FittedOn(RewardModel):
         if logs.scale != self.logs.scale:
             raise UsageError("the reward model's log declares another reward range, or costs instead of rewards.")
         training_needs(logs)
-        features = self.logs.declaration.contexts or ()
-        logs.require_columns(features, role="a feature of the reward model")
-        return Needs(read=features)
+        logs.require_columns(self._contexts, role="a feature of the reward model")
+        return Needs(read=self._contexts)
 
     def start(self, logs: Logs) -> "_HeldOutModel":
-        return _HeldOutModel(self)
+        model = self._fitted[0]
+        # It meets other categories in each log.
+        return replace(model, features=copy.deepcopy(model.features))
 
     def describe(self) -> dict[str, Any]:
         return {"model": "fitted on another log", "estimator": name_of(self.estimator)}
 
+    @property
+    def learned_from(self) -> Origins:
+        """Rounds that it must not predict."""
+        return self._fitted[1]
 
+    @property
+    def _contexts(self) -> tuple[str, ...]:
+        return self.logs.declaration.contexts or ()
+
+    @cached_property
+    def _fitted(self) -> "tuple[_HeldOutModel, Origins]":
+        features = ModelFeatures(self._contexts)
+        training, actions, origins = whole_training(self.logs, features)
+        return _HeldOutModel(features, actions, Fitted(self.estimator, training, actions)), origins
+
+
+@dataclass(frozen=True, slots=True)
 class _HeldOutModel(Predictor):
-    def __init__(self, model: FittedOn) -> None:
-        self._features = ModelFeatures(model.logs.declaration.contexts or ())
-        training, self._actions = whole_training(model.logs, self._features)
-        self._learned, self._judged = fingerprint_of(training), Fingerprint()
-        self._fitted = Fitted(model.estimator, training, self._actions)
+    features: ModelFeatures
+    actions: int
+    fitted: Fitted
 
     def predictions(self, rounds: Rounds) -> Vectors:
-        training = training_of(rounds, self._features)
-        self._judged = self._judged + fingerprint_of(training)
+        training = training_of(rounds, self.features)
         if rounds.faults.tallies or rounds.size == 0:
             return Vectors(np.zeros(0), np.zeros(rounds.size + 1, dtype=np.int64), 0.0)
-        if actions_of(rounds) != self._actions:
+        if actions_of(rounds) != self.actions:
             raise LogsError(
-                f"the reward model was fitted with {self._actions} actions, but these rounds have {actions_of(rounds)}."
+                f"the reward model was fitted with {self.actions} actions, but these rounds have {actions_of(rounds)}."
             )
-        return Vectors.from_matrix(self._fitted.predict(training.features), tolerance=0.0)
-
-    def finish(self) -> None:
-        if self._learned == self._judged:
-            raise UsageError(SAME_ROUNDS)
+        return Vectors.from_matrix(self.fitted.predict(training.features), tolerance=0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +99,7 @@ class CrossFitted(RewardModel):
 class _CrossFitting(Predictor):
     def __init__(self, model: CrossFitted, logs: Logs) -> None:
         self._features = ModelFeatures(logs.declaration.contexts or ())
-        training, actions = whole_training(logs, self._features)
+        training, actions, _ = whole_training(logs, self._features)
         fold = np.arange(len(training.reward)) % model.folds
         self._models = [Fitted(model.estimator, training.only(fold != k), actions) for k in range(model.folds)]
         self._actions = actions
@@ -106,14 +113,6 @@ class _CrossFitting(Predictor):
         return Vectors.from_matrix(predicted, tolerance=0.0)
 
 
-def fingerprint_of(training: TrainingRounds) -> Fingerprint:
-    """A fingerprint of the contexts, actions and rewards, in any order."""
-    hashes = RoundHashes(len(training.reward))
-    for column in (*training.features.T, training.action.astype(np.float64), training.reward):
-        hashes.mix(np.ascontiguousarray(column))
-    return hashes.fingerprint()
-
-
 def _share_files(first: Source, second: Source) -> bool:
     if isinstance(first, Slice):
         return first.overlaps(second)
@@ -124,9 +123,9 @@ def _share_files(first: Source, second: Source) -> bool:
     return first is second
 
 
-def whole_training(logs: Logs, features: ModelFeatures) -> tuple[TrainingRounds, int]:
-    """All rounds of a log in memory, to train on, and the number of actions."""
-    parts, rows, actions, invalid = [], 0, set(), dict[Fault, Tally]()
+def whole_training(logs: Logs, features: ModelFeatures) -> tuple[TrainingRounds, int, Origins]:
+    """All rounds of a log in memory, to train on, the number of actions, and what tells these rounds again."""
+    parts, rows, actions, origins, invalid = [], 0, set(), Origins(), dict[Fault, Tally]()
     for batch in logs.batches(training_needs(logs)):
         rounds = Rounds(logs, batch)
         training = training_of(rounds, features)
@@ -135,9 +134,10 @@ def whole_training(logs: Logs, features: ModelFeatures) -> tuple[TrainingRounds,
         if rounds.size and not invalid:
             parts.append(training)
             actions.add(actions_of(rounds))
+            origins += Origins.of(rounds, [logs.declaration.contexts or ()])
     refuse_faults(invalid, rows=rows)
     if not actions:
         raise LogsError("the log to fit the reward model on is empty.")
     if len(actions) > 1:
         raise LogsError(f"a reward model needs the same actions in every round, but the action counts vary: {actions}.")
-    return TrainingRounds.joined(parts), actions.pop()
+    return TrainingRounds.joined(parts), actions.pop(), origins

@@ -22,6 +22,10 @@ CROSS_FITTED = (
     "a cross-fitted reward model gives point estimates, never a certificate: rounds of different folds depend on each "
     "other. Use models.refitted, models.fitted_on or models.given."
 )
+SAME_ROUNDS = (
+    "the reward model would be fitted on the rounds it predicts, which voids a certificate; fit it on another log, or refit "
+    "it as the log grows: control=models.refitted(estimator)."
+)
 _SUBJECT = "the reward model"
 
 
@@ -30,10 +34,6 @@ class Predictor(Protocol):
 
     def predictions(self, rounds: Rounds) -> Vectors:
         """The expected reward of each action in each round, on [0, 1], laid out like production's vectors."""
-
-    def finish(self) -> None:
-        """Called after the last round; raises if the model was not allowed to predict these rounds."""
-        return
 
 
 class RewardModel(Protocol):

@@ -26,7 +26,8 @@ def check(
     before the action. If they are right, the chance of any refusal by these tests is at most ``level``, however often one
     looks at a list of segments that does not grow. With production's whole distribution (``logging``) they are tested in
     both directions, else only for being too small, by the candidates' weights and by the number of actions where it is
-    declared.
+    declared; with a declared largest weight, ``bounded``, the weights are tested in both. A column of ``by`` that tells of
+    the action is refused itself.
 
     >>> check(Logs(reward=[0, 1], propensity=[0.5, 1.2])).ok
     False

@@ -80,7 +80,6 @@ def _works(logs: Logs, plan: Plan) -> Iterator[tuple[int, Callable[[], Sums]]]:
     for batch in batches:
         reading = read(Rounds(logs, batch), plan, predictor)
         yield reading.rounds.size, partial(accumulate, reading, plan)
-    predictor.finish()
 
 
 def _sums_of(logs: Logs, batch: Batch, plan: Plan) -> Sums:

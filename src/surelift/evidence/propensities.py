@@ -12,7 +12,7 @@ from surelift.evidence.many import discoveries
 from surelift.statistics.bets import Wealth, Wealths
 from surelift.statistics.mean_weights import MeanWeight
 
-_LARGEST_LOG = 700.0
+LARGEST_LOG = 700.0
 
 
 class Family(NamedTuple):
@@ -23,6 +23,7 @@ class Family(NamedTuple):
 
 
 OVERALL, BY_ACTION, BY_DAY = Family("overall", ""), Family("action", "action"), Family("day", "day")
+TESTED = ("overall", "action", "day", "column")
 MEAN_WEIGHT = Family("mean weight", "mean weight")
 
 
@@ -58,7 +59,7 @@ def mean_weight_evidence(test: MeanWeight, state: FloatArray, where: str = "") -
     """Against a mean weight of 1."""
     *logs, rounds, excess = state.tolist()
     mixed = np.logaddexp.reduce(logs) - math.log(len(logs))
-    e_value = math.exp(min(float(mixed), _LARGEST_LOG))
+    e_value = math.exp(min(float(mixed), LARGEST_LOG))
     return Evidence(MEAN_WEIGHT, where, e_value, test.candidate, int(rounds), 1.0 + excess / rounds, 1.0)
 
 
@@ -80,5 +81,5 @@ def _evidence(family: Family, segment: str, bets: Mapping[str, Wealth]) -> Evide
     strongest = max(logs, key=lambda name: logs[name])
     mean = float(np.logaddexp.reduce(list(logs.values()))) - math.log(len(logs))
     rounds, observed, expected = bets[strongest].seen.tolist()
-    e_value = math.exp(min(mean, _LARGEST_LOG))
+    e_value = math.exp(min(mean, LARGEST_LOG))
     return Evidence(family, segment, e_value, strongest, int(rounds), observed / rounds, expected / rounds)

@@ -9,6 +9,7 @@ import numpy as np
 from surelift.arrays import as_numpy
 from surelift.errors import UsageError
 from surelift.importers.events import Imported
+from surelift.logs.alignment import aligned
 from surelift.logs.logs import Logs
 from surelift.policies.policy import Policy
 from surelift.policies.resolve import as_policy, uniform
@@ -29,6 +30,7 @@ def obp(
     """
     if not isinstance(bandit_feedback, Mapping):
         raise UsageError(f"bandit_feedback must be obp's dict, but is a {type(bandit_feedback).__name__}.")
+    bandit_feedback = aligned(bandit_feedback)
     for key in ("reward", "pscore", "action"):
         if bandit_feedback.get(key) is None:
             hint = "; a propensity has no default" if key == "pscore" else ""

@@ -8,11 +8,11 @@ import numpy as np
 
 from surelift.bounds.mixture import ROUNDING
 from surelift.controls import models
-from surelift.controls.model import RewardModel
+from surelift.controls.model import SAME_ROUNDS, RewardModel
 from surelift.errors import LogsError, UsageError
 from surelift.grids import Grid
 from surelift.learning.data.dataset import Dataset
-from surelift.learning.data.survey import full_fingerprint, require_learnable
+from surelift.learning.data.survey import require_learnable, survey_again
 from surelift.learning.objectives.objective import Objective, sizes_of, sums_of
 from surelift.learning.objectives.options import ObjectiveOptions
 from surelift.learning.policies.quadrature import EXACT
@@ -20,8 +20,9 @@ from surelift.learning.policies.rules import GaussianRule
 from surelift.learning.tensors import logged
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
+from surelift.policies.policy import origins_of
 from surelift.policies.resolve import as_policy
-from surelift.questions.assumptions import doubts_of
+from surelift.questions.assumptions import doubts_of, order_assumed
 from surelift.questions.method import choose_method
 from surelift.questions.options import check_delta, consistent
 from surelift.questions.question import Progress, Question
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 
 _ENTRIES_AT_ONCE, _ON_DEVICE = 1 << 20, 1 << 24
 NAME, ZERO = "learned", "zero"
+PRIOR_FROM = (
+    "the prior was learned from the rounds to be certified, or from some of them, which voids the certificate; certify by "
+    "later rounds alone, such as logs.part(first, last), or use prior='fitted'."
+)
 
 
 def certified_bound(
@@ -82,7 +87,7 @@ class GuaranteeQuestion(Question):
 
     def ask(self, logs: Logs, *, progress: Progress | None = None) -> Guarantee:
         learned: Any = getattr(next(iter(self.policies.values())), "reader", None)
-        if not hasattr(learned, "learned_from"):
+        if not hasattr(learned, "prior_from"):
             raise UsageError("this is the certificate of a learned policy; give that policy in policies=.")
         control = self.method.control if self.method.model is None else self.method.model
         options = {**self.learning, "control": control, "delta": self.delta}
@@ -114,6 +119,15 @@ def guarantee_of(
     rounds, delta = judged.count(), options["delta"]
     if rounds < 1:
         raise LogsError("no rounds are left to certify the policy on.")
+    model_from = origins_of(chosen.model)
+    if read:
+        fingerprint = read[1]
+    else:
+        fingerprint, judges = survey_again(judged, names, learned.prior_from + model_from)
+        if judges.overlaps(learned.prior_from):
+            raise UsageError(PRIOR_FROM)
+        if judges.overlaps(model_from):
+            raise UsageError(SAME_ROUNDS)
     dataset = read[0] if read else Dataset(judged, learned.features, learned.action_count, chosen.model)
     objective = chosen.build(dataset)
     paired, by_cost = objective.paired, scale.is_cost and not objective.paired
@@ -130,14 +144,13 @@ def guarantee_of(
         method=choose_method("mixture", chosen.control),
         learning={name: value for name, value in options.items() if name not in ("control", "delta")},
     )  # fmt: skip
-    fingerprint = read[1] if read else full_fingerprint(judged, names)
     return Guarantee(
         policy=NAME, about=about, estimate=(scale.improvement if paired else scale.value)(estimate),
         lower=None if by_cost else bound, upper=bound if by_cost else None,
         certified=paired and lower > 0.0 and not doubts, delta=delta, rounds=rounds, objective=chosen.objective,
         divergence=rule.divergence, prior=options["prior"],
         promise="any number of looks" if objective.any_looks else "one look",
-        assumptions=_assumptions(logs, options["prior"], objective, chosen.model), doubts=doubts,
+        assumptions=_assumptions(logs, options, objective, chosen.model), doubts=doubts,
         provenance=Provenance(question.to_dict(), rounds, fingerprint),
     )  # fmt: skip
 
@@ -159,14 +172,17 @@ def _objective_options(options: Mapping[str, Any]) -> ObjectiveOptions:
         raise LogsError(f"the certificate of the policy is damaged: {error}.") from error
 
 
-def _assumptions(logs: Logs, prior: str, objective: Objective, model: RewardModel | None) -> tuple[str, ...]:
+def _assumptions(
+    logs: Logs, options: Mapping[str, Any], objective: Objective, model: RewardModel | None
+) -> tuple[str, ...]:
     adapted = "the logging policy may have adapted to earlier rounds"
     fixed = "rounds are independent, and their number was fixed in advance"
     return (
         f"{'costs' if logs.scale.is_cost else 'rewards'} always lie in [{logs.scale.low:g}, {logs.scale.high:g}]",
         "the propensities were recorded when the decisions were made",
-        f"the prior ({prior}), the objective and delta were fixed before seeing these rounds",
+        f"the prior ({options['prior']}), the objective and delta were fixed before seeing these rounds",
         adapted if objective.any_looks else fixed,
+        *((order_assumed(logs.declaration),) if options["set_aside"] else ()),
         "actions are sampled afresh at every decision, as by sample()",
         *(() if model is None else (model.assumes,)),
         *logs.declaration.assumes,

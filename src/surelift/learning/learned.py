@@ -1,6 +1,7 @@
 """A learned policy: probabilities, sampling, a file format, and the certificate it carries."""
 
 import warnings
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +17,8 @@ from surelift.learning.guarantee import GuaranteeQuestion  # noqa: F401  (how it
 from surelift.learning.policies.rules import ItemRule, Rule, arrays_of, kind_of, rule_from
 from surelift.logs import faults
 from surelift.logs.batch import Needs
-from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
+from surelift.logs.origins import Origins
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
 from surelift.policies.policy import action_counts, require_action, require_action_count
@@ -35,7 +36,8 @@ class LearnedPolicy:
     features: FeatureLayout
     actions: tuple[Any, ...] | None  # the labels of the actions in order; None if they are positions from 0
     action_count: int
-    learned_from: tuple[Fingerprint, ...]  # fingerprints of the rounds it was learned from, as a whole and in parts
+    trained_on: Origins = Origins()  # its own training rounds
+    prior_from: Origins = Origins()  # what its prior and its reward model were learned from
     certificate: Certificate | None = None
 
     @property
@@ -73,9 +75,9 @@ class LearnedPolicy:
         return positions if self.actions is None else np.array(self.actions, dtype=object)[positions]
 
     @property
-    def trained_on(self) -> tuple[Fingerprint, ...]:
-        """Rounds that cannot judge it: whoever asks compares them with the fingerprint of the rounds that were read."""
-        return self.learned_from
+    def learned_from(self) -> Origins:
+        """Rounds that cannot judge it."""
+        return self.trained_on + self.prior_from
 
     def as_reader(self) -> "LearnedPolicy":
         return self
@@ -85,6 +87,7 @@ class LearnedPolicy:
         if isinstance(self.rule, ItemRule):
             require_action_count(logs, "a policy over items")
         logs.require_columns(self.features.names, role="a context of the learned policy")
+        logs.declaration.require_visible(self.features.names, "the learned policy")
         declared, labels = logs.declaration.actions, self.actions
         if declared is not None and labels is not None and declared != labels:
             raise UsageError(f"the policy was learned for the actions {list(labels)[:10]}; declare them in this order.")
@@ -109,7 +112,7 @@ class LearnedPolicy:
         content = {
             "kind": kind_of(self.rule), "features": self.features.describe(), "action_count": self.action_count,
             "actions": None if self.actions is None else list(self.actions),
-            "learned_from": [[rounds.rounds, str(rounds.total)] for rounds in self.learned_from],
+            "trained_on": self.trained_on.encode(), "prior_from": self.prior_from.encode(),
             "certificate": None if self.certificate is None else dict(self.certificate.content),
         }  # fmt: skip
         files.write(path, arrays_of(self.rule), content)
@@ -126,10 +129,10 @@ class LearnedPolicy:
             return cls(
                 rule_from(content["kind"], arrays, module, (action_count, layout.size)), layout,
                 None if labels is None else tuple(labels), action_count,
-                tuple(Fingerprint(int(rounds), int(total)) for rounds, total in content["learned_from"]),
+                Origins.decode(content["trained_on"]), Origins.decode(content["prior_from"]),
                 None if certificate is None else Certificate.from_content(certificate, place=str(path)),
             )  # fmt: skip
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, zlib.error) as error:
             if isinstance(error, LogsError | UsageError):
                 raise
             raise LogsError(f"{path} is damaged and cannot be read as a policy ({error}).") from error

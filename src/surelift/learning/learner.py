@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from torch import nn
 
-from surelift.controls.held_out import SAME_ROUNDS
+from surelift.controls.model import SAME_ROUNDS
 from surelift.errors import UsageError, share
 from surelift.grids import Grid
 from surelift.learning.data.dataset import Dataset
 from surelift.learning.data.features import FeatureLayout, as_logs
-from surelift.learning.data.survey import decision_fingerprint, survey
-from surelift.learning.guarantee import NAME, ZERO, guarantee_of
+from surelift.learning.data.survey import survey
+from surelift.learning.guarantee import NAME, PRIOR_FROM, ZERO, guarantee_of
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.objectives.options import ObjectiveOptions
 from surelift.learning.policies.items import ItemSoftmax, SampledSoftmax
@@ -28,7 +28,10 @@ from surelift.learning.training.problem import LearningProblem, TrainingOptions
 from surelift.learning.training.processes import local_device
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
+from surelift.logs.origins import Origins
+from surelift.policies.policy import origins_of
 from surelift.policies.resolve import as_policy
+from surelift.questions.assumptions import judged_last
 from surelift.questions.certificate import Certificate
 from surelift.questions.improvement import ImprovementQuestion
 from surelift.questions.options import check_delta
@@ -45,7 +48,6 @@ class Prior(NamedTuple):
     means: Single  # (actions, features)
     description: str  # where the prior comes from, for the certificate
     layout: FeatureLayout
-    learned_from: tuple[Fingerprint, ...] = ()
 
 
 class PolicyLearner:
@@ -135,6 +137,10 @@ class PolicyLearner:
     def as_reader(self) -> Any:
         return self._fitted().as_reader()
 
+    @property
+    def learned_from(self) -> Origins:
+        return self._fitted().learned_from
+
     def _fitted(self) -> LearnedPolicy:
         if not hasattr(self, "policy_"):
             raise UsageError("this learner is not fitted yet; call fit first.")
@@ -175,28 +181,36 @@ class PolicyLearner:
         aside = int(share("prior_share", params["prior_share"]) * rounds) if fitted else 0
         if rounds and aside >= rounds:
             raise UsageError("prior_share must leave rounds to certify the policy on.")
-        surveyed = survey(logs, intercept=params["intercept"], cuts=(aside,) if aside else (), standardise=bool(aside))
+        form = params["prior"]._fitted() if isinstance(params["prior"], PolicyLearner) else params["prior"]
+        prior_from, model_from = (origins_of(learned) for learned in (form, options.model))
+        surveyed = survey(
+            logs, intercept=params["intercept"], cuts=(aside,) if aside else (), standardise=bool(aside),
+            others=prior_from + model_from,
+        )  # fmt: skip
         layout, actions, contents = surveyed.layout, surveyed.actions, surveyed.all_contents
-        learned_from = (surveyed.all_decisions, *(surveyed.decisions if aside else ()))
-        refuse_model_of(options, learned_from)
+        if surveyed.all_origins.overlaps(model_from):
+            raise UsageError(SAME_ROUNDS)
+        if aside:
+            prior_from, (aside,) = surveyed.origins[0], surveyed.cuts
+        if surveyed.origins[-1].overlaps(prior_from):
+            raise UsageError(PRIOR_FROM)
         if aside:
             before, dataset = Dataset.of_parts(logs, (aside, rounds), layout, actions, options.model)
             # The prior is the same kind of policy, learned on the rounds set aside from a zero prior.
-            prior = user_prior(ZERO, layout, actions, surveyed.all_decisions)
+            prior = user_prior(ZERO, layout, actions)
             parameters = yield replace(self._gaussian_problem(before, options, prior, contents, None), checkpoint=None)
             before.release()
             description = f"fitted on the first {aside:,} rounds, which certify nothing"
             prior = Prior(parameters["means"].numpy(), description, layout)
         else:
-            form = params["prior"]._fitted() if isinstance(params["prior"], PolicyLearner) else params["prior"]
-            prior = user_prior(form, layout, actions, surveyed.all_decisions)
-            # The policy depends on the rounds its prior was learned from.
-            learned_from += prior.learned_from
+            prior = user_prior(form, layout, actions)
             dataset = Dataset(logs, prior.layout, actions, options.model)
         problem = self._gaussian_problem(dataset, options, prior, contents, progress)
         parameters = yield problem
         rule = GaussianRule(parameters["means"].numpy(), parameters["deviation"].numpy(), prior.means)
-        policy = LearnedPolicy(rule, prior.layout, logs.declaration.actions, actions, learned_from)
+        policy = LearnedPolicy(
+            rule, prior.layout, logs.declaration.actions, actions, surveyed.origins[-1], prior_from + model_from
+        )
         asked = {
             "objective": options.objective, "delta": params["delta"], "set_aside": aside, "prior": prior.description,
             "control": options.control,
@@ -239,27 +253,31 @@ class PolicyLearner:
         if rounds and not validation:
             raise UsageError(f"only {held_out} rounds are left to learn from, which is too few.")
         # The layout comes from the training rounds alone: even the set of categories must not depend on held-out rounds.
-        cuts = (validation, held_out)
-        surveyed = survey(logs, intercept=params["intercept"], cuts=cuts, first_part_only=True, standardise=True)
+        model_from = origins_of(options.model)
+        surveyed = survey(
+            logs, intercept=params["intercept"], cuts=(validation, held_out), first_part_only=True, standardise=True,
+            others=model_from,
+        )  # fmt: skip
         layout, actions = surveyed.layout, surveyed.actions
-        seen, unseen = surveyed.decisions[0] + surveyed.decisions[1], surveyed.decisions[2]
-        learned_from = (surveyed.all_decisions, seen)
-        refuse_model_of(options, (*learned_from, unseen))
-        if unseen in learned_from:
-            raise UsageError(LEARNED_FROM)
-        training, choosing = Dataset.of_parts(logs, cuts, layout, actions, options.model)
+        seen, unseen = surveyed.origins[0] + surveyed.origins[1], surveyed.origins[2]
+        if surveyed.all_origins.overlaps(model_from):
+            raise UsageError(SAME_ROUNDS)
+        if unseen.overlaps(seen):
+            raise UsageError(f"the policy {LEARNED_FROM}")
+        held_out = surveyed.cuts[1]
+        training, choosing = Dataset.of_parts(logs, surveyed.cuts, layout, actions, options.model)
         policy, rule_of = build_policy(params["policy"], layout.size, actions)
         estimate = options.estimate(rounds=training.rounds, linear=isinstance(policy, SampledSoftmax))
         problem = self._problem(policy, estimate, training, surveyed.all_contents, progress)
         parameters = yield replace(problem, validation=choosing)
-        learned = LearnedPolicy(rule_of(parameters), layout, logs.declaration.actions, actions, learned_from)
+        learned = LearnedPolicy(rule_of(parameters), layout, logs.declaration.actions, actions, seen, model_from)
         # Said here, it need not be looked up in a pass of its own: whether the policy gives whole distributions.
         whole = logs.declaration.logging is not None and not isinstance(learned.rule, ItemRule)
         question = ImprovementQuestion(
             declaration=logs.declaration, policies={NAME: as_policy(learned)}, delta=params["delta"],
             known=frozenset({NAME} if whole else ()),
         )  # fmt: skip
-        answer = question.ask(logs.part(held_out, rounds))
+        answer = judged_last(question.ask(logs.part(held_out, rounds)), logs.declaration)
         answer = replace(answer, provenance=replace(answer.provenance, rows=(held_out, rounds)))
         return replace(learned, certificate=Certificate.of(answer)), answer
 
@@ -272,37 +290,25 @@ def next_problem(steps: Generator[LearningProblem, Parameters, None], parameters
         return None
 
 
-def refuse_model_of(options: ObjectiveOptions, parts: tuple[Fingerprint, ...]) -> None:
-    """Refuse a reward model fitted on any of these parts: it would know the rounds to be certified."""
-    fitted_on = getattr(options.model, "logs", None)
-    if isinstance(fitted_on, Logs) and decision_fingerprint(fitted_on) in parts:
-        raise UsageError(SAME_ROUNDS)
-
-
-def user_prior(form: Any, layout: FeatureLayout, actions: int, rounds: Fingerprint) -> Prior:
-    """The ``prior`` argument of a learner; a policy learned from ``rounds`` is refused."""
+def user_prior(form: Any, layout: FeatureLayout, actions: int) -> Prior:
+    """The ``prior`` argument of a learner."""
     if isinstance(form, str):
         if form in ("zero", "fitted"):
             return Prior(np.zeros((actions, layout.size), dtype=np.float32), ZERO, layout)
         raise UsageError(f"unknown prior {form!r}; use 'fitted', 'zero', an array of means, or a learned policy.")
-    description, learned_from = "means given by the user, fixed before these rounds", tuple[Fingerprint, ...]()
+    description = "means given by the user, assumed to be fixed before these rounds"
     if isinstance(form, LearnedPolicy):
-        if rounds in form.learned_from:
-            raise UsageError(
-                "the prior was learned from the rounds to be certified, which voids the certificate; learn it from other "
-                "rounds, or use prior='fitted'."
-            )
         if not isinstance(form.rule, GaussianRule) or form.features.names != layout.names:
             raise UsageError("the prior must be a gaussian policy with the same contexts, in the same order.")
         description = "a policy learned from other rounds"
-        learned_from, layout, form = form.learned_from, form.features, form.rule.means
+        layout, form = form.features, form.rule.means
     means = as_single("the prior", form)
     if means.shape != (actions, layout.size) or not np.isfinite(means).all():
         raise UsageError(
             f"the prior must have a finite mean for each of {actions} actions and {layout.size} features (one more per text "
             f"context for unseen texts; the intercept comes last), but has shape {means.shape}."
         )
-    return Prior(means, description, layout, learned_from)
+    return Prior(means, description, layout)
 
 
 _PARAMETERS = tuple(inspect.signature(PolicyLearner.__init__).parameters)[1:]

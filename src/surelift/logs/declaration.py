@@ -133,6 +133,14 @@ class Declaration:
         _ = self.scale
         self._check_actions()
         self._check_clusters()
+        self.require_visible(self.contexts or (), "contexts=")
+
+    def require_visible(self, names: Iterable[str], subject: str) -> None:
+        for name in names:
+            if name in self.hidden:
+                raise UsageError(
+                    f"{subject} names {name!r}, the {self.hidden[name]}; a policy decides without it, and must not see it."
+                )
 
     @property
     def scale(self) -> Scale:
@@ -153,6 +161,12 @@ class Declaration:
     @property
     def is_sampled(self) -> bool:
         return self.keep_probability is not None
+
+    @property
+    def hidden(self) -> dict[str, str]:
+        """The columns that a function must not see, each with its role: they tell of the outcome, or of what was drawn."""
+        roles = ("reward", "cost", "propensity", "log_propensity", "keep_probability")
+        return {name: role for role in roles if isinstance(name := getattr(self, role), str)}
 
     def columns(self) -> Iterator[tuple[str, str]]:
         """Every column with a role, as (role, column) pairs."""

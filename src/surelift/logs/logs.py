@@ -149,9 +149,9 @@ class Logs:
         return Needs(read=read, handed_on=self.handed_on() if by_context else ())
 
     def handed_on(self) -> tuple[str, ...]:
-        """The columns passed to a function of the batch: the contexts, or all columns."""
-        contexts = self.declaration.contexts
-        return contexts if contexts is not None else tuple(self._names)
+        """The columns passed to a function of the batch: the contexts, or all but those that it must not see."""
+        contexts, hidden = self.declaration.contexts, self.declaration.hidden
+        return contexts if contexts is not None else tuple(name for name in self._names if name not in hidden)
 
     def require_columns(self, names: Any, *, role: str, single: bool = False) -> None:
         """Raise, suggesting similar names, if a column does not exist."""
@@ -193,9 +193,13 @@ def _name_arrays(arrays: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
         if role in _NUMBERS and np.ndim(array) == 0:
             names[role] = array
         elif role == "contexts":
-            matrix = as_numpy(array, "contexts")
-            matrix = matrix[:, None] if matrix.ndim == 1 else matrix
-            contexts = {f"x{i}": matrix[:, i] for i in range(matrix.shape[1])}
+            matrix = array.to_frame() if hasattr(array, "to_frame") else array
+            if hasattr(matrix, "iloc"):
+                contexts = {f"x{i}": matrix.iloc[:, i] for i in range(matrix.shape[1])}
+            else:
+                matrix = as_numpy(matrix, "contexts")
+                matrix = matrix[:, None] if matrix.ndim == 1 else matrix
+                contexts = {f"x{i}": matrix[:, i] for i in range(matrix.shape[1])}
             names[role] = list(contexts)
             columns |= contexts
         else:

@@ -270,7 +270,8 @@ class Rounds:
             differs = ~(np.abs(in_vector - propensity) <= tolerance * np.maximum(in_vector, propensity))
         self.refuse(subject, faults.VECTOR_PROPENSITY, self.usable & differs, propensity)
         # A vector that sums to less than 1 may understate its entries by that much.
-        return np.fmax(propensity, in_vector) / np.clip(self.logging.sums(), 0.5, 1.0)
+        with np.errstate(over="ignore"):
+            return np.fmax(propensity, in_vector) / np.clip(self.logging.sums(), 0.5, 1.0)
 
     def _read_clusters(self, batch: Batch) -> Clusters:
         declared = self.declaration

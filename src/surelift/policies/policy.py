@@ -10,10 +10,14 @@ from surelift.errors import UsageError
 from surelift.kernels.columns import count_outside
 from surelift.logs import faults
 from surelift.logs.batch import Needs
-from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
+from surelift.logs.origins import Origins
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
+
+_INSIDE = ("policy", "reader", "scores", "greedy", "function", "func", "__self__")
+"""Where a wrapper, a function or a method keeps what it is made of."""
+_DEEPEST = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +81,17 @@ def notes_of(policy: Policy, kind: Literal["assumes", "doubts"]) -> tuple[str, .
     return tuple(getattr(policy, kind, ()))
 
 
-def trained_on(policy: Policy) -> tuple[Fingerprint, ...]:
-    """The rounds that a learned policy, or the one inside it, was learned from: they cannot judge it."""
-    while hasattr(policy, "policy"):
-        policy = policy.policy
-    return tuple(getattr(getattr(policy, "reader", None), "trained_on", ()))
+def origins_of(policy: Any) -> Origins:
+    """The rounds that a learned policy was learned from, in whatever it is wrapped, also as its own ``predict_proba``.
+
+    A function of your own that calls it hides it.
+    """
+    for _ in range(_DEEPEST):
+        found = getattr(policy, "learned_from", None)
+        if isinstance(found, Origins):
+            return found
+        policy = next((getattr(policy, name) for name in _INSIDE if hasattr(policy, name)), None)
+    return Origins()
 
 
 def single_probabilities(rounds: Rounds, values: FloatArray, tolerance: float, subject: str) -> Probabilities:

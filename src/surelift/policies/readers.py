@@ -13,8 +13,10 @@ import pyarrow as pa
 from surelift.arrays import FloatArray, as_numpy, unmasked
 from surelift.errors import UsageError
 from surelift.logs import faults
+from surelift.logs.alignment import index_of, places, require_row_order, require_same_labels
 from surelift.logs.batch import Needs, Slice
 from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32, is_list, list_to_vectors
+from surelift.logs.functions import ask
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
@@ -77,6 +79,10 @@ class Array:
     """Numbers in the order of the source: (rounds,), (rounds, actions), or vectors of different lengths."""
 
     array: Any
+    index: Any = None
+    """Of a pandas object: its rows are matched with those of the logs by their labels."""
+    columns: Any = None
+    """Of a frame, the names of its columns."""
 
     def needs(self, logs: Logs) -> Needs:
         if not logs.source.ordered:
@@ -88,13 +94,20 @@ class Array:
                 f"a policy given as an array must have shape (rounds,) or (rounds, actions), not {self.array.shape}."
             )
         # For a slice of a log, the array covers the whole log.
-        rounds = (logs.source.source if isinstance(logs.source, Slice) else logs.source).count()
+        rounds = _whole(logs).count()
         if len(self.array) != rounds:
             raise UsageError(f"a policy's array has {len(self.array):,} rows, but the logs have {rounds:,} rounds.")
+        wanted = getattr(_whole(logs), "index", None)
+        if self.index is not None and wanted is None:
+            require_row_order(self.index, "a policy")
+        elif self.index is not None:
+            require_same_labels(self.index, wanted, "a policy", "the logs")
+        require_action_order(self.columns, logs)
         return Needs()
 
     def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
-        return kept(rounds, self.array[rounds.start : rounds.start + rounds.size], subject)
+        wanted = getattr(_whole(rounds.logs), "index", None)
+        return kept(rounds, self.array[places(self.index, wanted, rounds.start, rounds.start + rounds.size)], subject)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "array"}
@@ -102,7 +115,9 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of the batch: a pyarrow Table of the declared contexts, or of all columns."""
+    """A function of the batch: a pyarrow Table of the contexts, or of all columns but reward, propensity and
+    keep_probability. It is also called on parts of a batch, and must return the same for them.
+    """
 
     function: Callable[[Any], Any]
 
@@ -110,8 +125,14 @@ class Function:
         return Needs(handed_on=logs.handed_on())
 
     def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
-        table = rounds.handed_on(self.needs(rounds.logs).handed_on)
-        return kept(rounds, as_numbers(self.function(table), subject), subject)
+        def numbers(table: Any) -> Any:
+            values = self.function(table)
+            if index_of(values) is not None:
+                require_row_order(index_of(values), f"what {subject} returned")
+            require_action_order(getattr(values, "columns", None), rounds.logs)
+            return as_numbers(values, subject)
+
+        return kept(rounds, ask(numbers, rounds, rounds.logs.handed_on(), subject), subject)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "function", "name": getattr(self.function, "__name__", type(self.function).__name__)}
@@ -126,22 +147,27 @@ class Model:
     def needs(self, logs: Logs) -> Needs:
         features = self._features(logs)
         logs.require_columns(features, role="a feature of the model")
+        logs.declaration.require_visible(features, "the model")
         self._order(logs)
         return Needs(handed_on=features)
 
     def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
-        features = rounds.handed_on(self._features(rounds.logs))
-        if hasattr(self.model, "feature_names_in_"):
-            # A model fitted on a data frame expects its column names.
-            inputs = features.to_pandas()
-        else:
-            inputs = np.column_stack([column.to_numpy() for column in features.columns])
         order, actions = self._order(rounds.logs)
-        predicted = as_numpy(self.model.predict_proba(inputs), subject)
-        if predicted.shape != (rounds.size, len(order)):
-            raise UsageError(
-                f"{subject} gave an array of shape {predicted.shape} for {rounds.size:,} rounds and {len(order)} classes."
-            )
+
+        def predict(features: Any) -> Any:
+            if hasattr(self.model, "feature_names_in_"):
+                # A model fitted on a data frame expects its column names.
+                inputs = features.to_pandas()
+            else:
+                inputs = np.column_stack([column.to_numpy() for column in features.columns])
+            predicted, size = as_numpy(self.model.predict_proba(inputs), subject), features.num_rows
+            if predicted.shape != (size, len(order)):
+                raise UsageError(
+                    f"{subject} gave an array of shape {predicted.shape} for {size:,} rounds and {len(order)} classes."
+                )
+            return predicted
+
+        predicted = ask(predict, rounds, self._features(rounds.logs), subject)
         matrix = np.zeros((rounds.size, actions), dtype=predicted.dtype)
         matrix[:, order] = predicted
         return kept(rounds, matrix, subject)
@@ -178,6 +204,19 @@ class Model:
                 f"the model's class {unknown[0]!r} is not among the declared actions {list(logs.declaration.actions)[:10]}."
             )
         return [logs.declaration.actions.index(label) for label in classes], len(logs.declaration.actions)
+
+
+def _whole(logs: Logs) -> Any:
+    return logs.source.source if isinstance(logs.source, Slice) else logs.source
+
+
+def require_action_order(columns: Any, logs: Logs) -> None:
+    """Raise if the columns of a frame are named by the actions, in another order than the declared one."""
+    named, actions = [] if columns is None else list(columns), list(logs.declaration.actions or ())
+    if named != actions and len(named) == len(actions) and set(named) == set(actions):
+        raise UsageError(
+            f"the columns of a policy's frame are {named[:10]}, but actions= lists {actions[:10]}; give them in that order."
+        )
 
 
 def as_numbers(values: Any, subject: str = "a policy's array") -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from surelift.errors import UsageError, positive, share
+from surelift.logs.alignment import index_of
 from surelift.logs.densities import DENSITIES, density_from
 from surelift.logs.logs import Logs
 from surelift.policies.continuous import Binned, DensityReader, Kernel, binned_from, kernel
@@ -46,8 +47,8 @@ def blend(policy: Any, alpha: float) -> Policy:
 def bounded(policy: Any, max_weight: float) -> Policy:
     """A policy that, by construction, gives no action more than ``max_weight`` times production's probability of it.
 
-    So production supports every action the policy takes. A round with a larger weight is rejected; the largest observed
-    weight is no guarantee.
+    So production supports every action the policy takes. A round with a larger weight is rejected, and so are
+    weights in evidence not to average 1; the largest observed weight is no guarantee.
     """
     if positive("max_weight", max_weight) < 1.0:
         raise UsageError(f"max_weight must be at least 1, since weights average to 1, but is {max_weight}.")
@@ -75,7 +76,7 @@ def as_reader(form: Any) -> Reader:
     if hasattr(form, "predict_proba"):
         return Model(form)
     if isinstance(form, np.ndarray | list | tuple) or hasattr(form, "__array__") or hasattr(form, "toarray"):
-        return Array(as_numbers(form))
+        return Array(as_numbers(form), index_of(form), getattr(form, "columns", None))
     if callable(form):
         return Function(form)
     raise UsageError(

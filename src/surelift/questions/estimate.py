@@ -17,7 +17,7 @@ from surelift.questions.assumptions import doubts_of
 from surelift.questions.options import check_delta
 from surelift.questions.question import Place, Question, RoundCount
 from surelift.results.estimation import Estimation, PolicyEstimate
-from surelift.statistics.plan import SQUARES, Moment, Needed, Plan, Request, Term
+from surelift.statistics.plan import SQUARES, Moment, Needed, Request, Term
 from surelift.statistics.splits import Key
 from surelift.statistics.sums import Sums, TermSums, requests_of
 
@@ -52,9 +52,6 @@ class EstimateQuestion(Question):
     @property
     def counts_rounds(self) -> bool:
         return self.parameter is None and self.line.parameter in FROM_ROUNDS
-
-    def plan(self, counts: Any = None) -> Plan:
-        return replace(super().plan(counts), model=self.model)
 
     def _moments(self, count: RoundCount) -> tuple[Mapping[str, float], tuple[Moment, ...]]:
         """The hyper-parameter, and the moments: the estimate's own first, then those beside it."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from surelift.evidence.drift import Drift
-from surelift.evidence.propensities import BY_ACTION, MEAN_WEIGHT, OVERALL, Evidence, Family
+from surelift.evidence.propensities import BY_ACTION, OVERALL, TESTED, Evidence, Family
 from surelift.logs.declaration import Declaration, Scale
 from surelift.logs.faults import describe_faults
 from surelift.questions.assumptions import doubts_of
@@ -40,7 +40,7 @@ def about_rounds(declared: Declaration, sums: Sums) -> Iterator[Finding]:
 def about_propensities(wrong: Sequence[Evidence], evidence: Sequence[Evidence]) -> Iterator[Finding]:
     """One finding for each family of segments, which names those that are wrong."""
     families: dict[Family, list[Evidence]] = {}
-    for segment in (found for found in wrong if found.family != MEAN_WEIGHT):
+    for segment in (found for found in wrong if found.family.kind in TESTED):
         families.setdefault(segment.family, []).append(segment)
     for family, segments in families.items():
         segments.sort(key=lambda segment: -segment.e_value)

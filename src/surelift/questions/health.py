@@ -18,6 +18,7 @@ from surelift.questions.findings import (
     weight_health,
 )
 from surelift.questions.question import Place, Question, RoundCount
+from surelift.questions.telling import TAKEN, about_segments, knows_actions, told_by, without_told
 from surelift.questions.weights import about_mean_weights, weight_evidence, weight_tests
 from surelift.results.health import Health
 from surelift.statistics.bets import Bets, Wealths
@@ -62,11 +63,19 @@ class HealthQuestion(Question):
         columns = {Family("column", name): (Segment(name, missing_is_one=True),) for name in self.columns}
         return {OVERALL: (), **columns, **days}
 
+    @property
+    def _told(self) -> list[Segment]:
+        """The columns that could tell of the action."""
+        columns = self.columns if knows_actions(self.declaration) else ()
+        return [Segment(name, missing_is_one=True) for name in columns]
+
     def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
         yield from requests_of(self.policies, ())
         yield Request(REWARDS)
         for splits in self._families.values():
             yield Request(self._bets, splits)
+        for split in self._told:
+            yield Request(TAKEN, (split,))
         if not self.declaration.is_sampled and not self.declaration.density:
             yield Request(DIGITS)
         if self.declaration.time is not None:
@@ -90,8 +99,8 @@ class HealthQuestion(Question):
             for name in self.policies
         }
         evidence, smallest = self._evidence(sums), sums.production.smallest_propensity
-        wrong = refuted(evidence, level=self.level)
-        findings += [*about_propensities(wrong, evidence), *about_mean_weights(wrong)]
+        wrong, evidence = without_told(refuted(evidence, level=self.level), evidence)
+        findings += [*about_segments(wrong), *about_propensities(wrong, evidence), *about_mean_weights(wrong)]
         if not declared.is_sampled and not declared.density:
             findings += about_rounding(sums.get(DIGITS), smallest)
         if declared.time is not None:
@@ -113,4 +122,5 @@ class HealthQuestion(Question):
         for family, key in self._families.items():
             states: Mapping[Any, Wealths] = sums.by(self._bets, *key)
             families[family] = {"".join(value): wealths for value, wealths in states.items()}
-        return evidence_of(families) + list(weight_evidence(sums, weight_tests(self.declaration, self.policies)))
+        told = [told_by(sums, split, self.level) for split in self._told]
+        return evidence_of(families) + told + list(weight_evidence(sums, weight_tests(self.declaration, self.policies)))

@@ -1,12 +1,17 @@
-"""What questions check: their options before anything is read, and that bounds do not contradict each other."""
+"""What questions check: their options before anything is read, what was declared, and that bounds do not contradict."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from surelift.errors import LogsError, UsageError, is_number, printed
+from surelift.logs.declaration import Declaration
 from surelift.policies import Policy
+from surelift.questions.telling import TAKEN, knows_actions, refuse_told
+from surelift.questions.weights import refuse_mean_weights, weight_tests
+from surelift.statistics.plan import Request
 from surelift.statistics.splits import Segment
+from surelift.statistics.sums import Sums
 
 SAMPLED_SEGMENTS = (
     "by= needs the number of rounds of each segment before sampling, which these logs do not say; leave keep_probability "
@@ -57,6 +62,22 @@ def check_segments(
     return Segment(by, named)
 
 
+def test_requests(declared: Declaration, policies: Mapping[str, Policy], by: Segment | None) -> Iterator[Request]:
+    """What tests a largest weight that was declared, and that segments were known before the action."""
+    key = () if by is None else (by,)
+    for test in weight_tests(declared, policies):
+        yield Request(test, key)
+    if by is not None and knows_actions(declared):
+        yield Request(TAKEN, key)
+
+
+def refuse_disproved(sums: Sums, declared: Declaration, policies: Mapping[str, Policy], by: Segment | None) -> None:
+    """Refuse what these tests disprove; each refuses right logs with probability at most 0.001."""
+    if by is not None and knows_actions(declared):
+        refuse_told(sums, by)
+    refuse_mean_weights(sums, weight_tests(declared, policies), by)
+
+
 def consistent(
     pairs: Iterable[tuple[float, float]],
     *,
@@ -83,4 +104,9 @@ def consistent(
         "column does not hold probabilities of the logged action (scores, or predicted rewards?); otherwise suspect the "
         "propensities: they must be those of the action really taken, from the policy version that took it, after "
         "business rules."
+        + (
+            " If only segments contradict, their column is not known before the action."
+            if " in segment " in subject
+            else ""
+        )
     )

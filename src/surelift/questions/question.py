@@ -11,31 +11,31 @@ from typing import Any, ClassVar
 
 from surelift import questions
 from surelift.bounds import Promise
+from surelift.controls.model import SAME_ROUNDS, RewardModel
 from surelift.engines import collect, count_units, known_distributions
 from surelift.engines.collect import EMPTY
 from surelift.errors import LogsError, UsageError
 from surelift.logs.declaration import Declaration
 from surelift.logs.faults import refuse_faults
 from surelift.logs.logs import Logs
+from surelift.logs.origins import MOST, Origins
 from surelift.policies import Policy
-from surelift.policies.policy import trained_on
+from surelift.policies.policy import origins_of
 from surelift.policies.resolve import PRODUCTION, name_policies, one_policy
 from surelift.questions.fields import decoded, encoded
 from surelift.questions.method import Method, choose_method, method_from
-from surelift.questions.options import SAMPLED_SEGMENTS, check_segments
-from surelift.questions.weights import refuse_mean_weights, weight_tests
+from surelift.questions.options import SAMPLED_SEGMENTS, check_segments, refuse_disproved, test_requests
 from surelift.results.provenance import Provenance
 from surelift.results.result import Result
 from surelift.results.segments import Segments
-from surelift.statistics.decided import Decided
-from surelift.statistics.memories import IdMemory
+from surelift.statistics.memories import IdMemory, RoundMemory
 from surelift.statistics.plan import Plan, Request, RewardColumn
 from surelift.statistics.splits import Key, KeyValue, Segment
 from surelift.statistics.sums import COUNT, Sums
 
-DECIDED = Decided()
 LEARNED_FROM = (
-    "this policy was learned from these very rounds, so they cannot judge it: use its own certificate, or fresh rounds."
+    "was learned from these very rounds, or from some of them, so they cannot judge it: use its own certificate, or fresh "
+    "rounds."
 )
 _ALWAYS = {"declaration", "policies", "delta", "method"}
 Progress = Callable[[int], None]
@@ -155,10 +155,19 @@ class Question:
     def plan(self, counts: Mapping[KeyValue, int] | None = None) -> Plan:
         """Statistics and the keys they are split by; ``counts`` has the rounds of each segment, where they matter."""
         requests = list(self._requests(counts))
-        if any(map(trained_on, self.everyone.values())):
-            requests.append(Request(DECIDED))
+        requests += [Request(memory) for _, origins in self._origins() for memory in _memories(origins)]
         requests += map(Request, self._ids())
-        return Plan(self.everyone, tuple(requests), self.method.model)
+        return Plan(self.everyone, tuple(requests), self.model)
+
+    @property
+    def model(self) -> RewardModel | None:
+        return self.method.model
+
+    def _origins(self) -> Iterator[tuple[str, Origins]]:
+        """What must not have been learned from the rounds that judge, with what is said where it was."""
+        for name, policy in self.everyone.items():
+            yield f"policy {name!r} {LEARNED_FROM}", origins_of(policy)
+        yield SAME_ROUNDS, origins_of(self.model)
 
     def _ids(self) -> Iterator[IdMemory]:
         """What remembers the ids that may not come again, also where parts of the log are added up."""
@@ -168,9 +177,7 @@ class Question:
             yield IdMemory(self.declaration.cluster, of_clusters=True)
 
     def _requests(self, counts: Mapping[KeyValue, int] | None) -> Iterator[Request]:
-        key = () if self.by is None else (self.by,)
-        for test in weight_tests(self.declaration, self.everyone):
-            yield Request(test, key)
+        yield from test_requests(self.declaration, self.everyone, self.by)
         if self.by is None:
             yield from self.requests(lambda: _one(counts, ()))
             return
@@ -187,7 +194,7 @@ class Question:
         """What sums made by this question's plan say, wherever they were made."""
         if not self.tells_faults:
             self.refuse_unfit(sums)
-            refuse_mean_weights(sums, weight_tests(self.declaration, self.everyone), self.by)
+            refuse_disproved(sums, self.declaration, self.everyone, self.by)
         sums = sums.judged_by(self.outcome)
         if self.by is not None:
             return self._segments(sums)
@@ -199,9 +206,10 @@ class Question:
         refuse_faults(sums.invalid, rows=sums.rows)
         for memory in self._ids():
             memory.refuse_again(sums.get(memory))
-        for policy in self.everyone.values():
-            if trained_on(policy) and sums.get(DECIDED) in trained_on(policy):
-                raise UsageError(LEARNED_FROM)
+        for message, origins in self._origins():
+            judges = {memory.contexts or (): sums.get(memory) for memory in _memories(origins)}
+            if origins.overlaps(Origins(judges)):
+                raise UsageError(message)
 
     def _segments(self, sums: Sums) -> Segments[Any]:
         assert self.by is not None
@@ -292,6 +300,10 @@ def _subclasses(kind: type[Question]) -> Iterable[type[Question]]:
         if "kind" in subclass.__dict__:
             yield subclass
         yield from _subclasses(subclass)
+
+
+def _memories(origins: Origins) -> list[RoundMemory]:
+    return [RoundMemory(contexts, MOST) for contexts in origins.memories]
 
 
 def _one(counts: Mapping[KeyValue, int] | None, value: KeyValue) -> int:

@@ -136,11 +136,11 @@ def _bets(reading: Reading, candidates: Sequence[str], labels: Sequence[object] 
         return
     assert rounds.action is not None
     shares = rounds.logging_shares
-    yield _on_set("production's favourite", shares, rounds.action, _favourite(shares))
+    yield _on_set("production's favourite", shares, rounds.action, favourite(shares))
     for name in candidates:
         vectors = reading.probabilities[name].vectors
         if vectors is not None:
-            yield _on_set(f"favourite of {name!r}", shares, rounds.action, _favourite(vectors))
+            yield _on_set(f"favourite of {name!r}", shares, rounds.action, favourite(vectors))
     for action in range(min(actions, MOST_ACTIONS)):
         label = repr(labels[action]) if labels is not None else str(action)
         # Where a vector is too short for it, nothing is bet, and nothing kept.
@@ -159,7 +159,7 @@ def _on_set(name: str, shares: Vectors, taken: IntArray, chosen: npt.NDArray[np.
     return Bet(name, observed, expected, both_ways=True)
 
 
-def _favourite(vectors: Vectors) -> npt.NDArray[np.int64]:
+def favourite(vectors: Vectors) -> npt.NDArray[np.int64]:
     """The first of the most likely actions."""
     top = vectors.spread(vectors.fold(np.maximum, vectors.values, empty=0.0))
     places = np.arange(len(vectors.values)) - vectors.spread(vectors.starts[:-1].astype(np.float64))

@@ -9,6 +9,7 @@ from surelift.arrays import FloatArray, IntArray
 from surelift.errors import UsageError
 from surelift.logs import faults
 from surelift.logs.embeddings import ActionKinds, Known
+from surelift.logs.functions import ask
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
 from surelift.policies import Policy
@@ -43,7 +44,10 @@ def _chances(rounds: Rounds) -> FloatArray | None:
     embedding, logs = rounds.declaration.embedding, rounds.logs
     if not isinstance(embedding, Known):
         return None
-    return embedding.chances(rounds.handed_on(logs.handed_on()) if embedding.by_context else None)
+    if not embedding.by_context:
+        return embedding.chances(None)
+    chances: FloatArray = ask(embedding.chances, rounds, logs.handed_on(), "the embedding function")
+    return chances
 
 
 def _came(rounds: Rounds, chances: FloatArray | None) -> IntArray:

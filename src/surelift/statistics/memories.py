@@ -8,10 +8,9 @@ import numpy as np
 
 from surelift.errors import LogsError
 from surelift.kernels.columns import Words, scramble
-from surelift.logs.columns import decode, is_list, list_to_vectors
-from surelift.logs.fingerprint import RoundHashes
 from surelift.logs.hash_sample import HashSample
 from surelift.logs.ids import id_words
+from surelift.logs.origins import words_of_contexts
 from surelift.logs.rounds import Rounds
 from surelift.logs.seen import SeenRounds
 from surelift.statistics.groups import Groups
@@ -28,6 +27,9 @@ class RoundMemory(Statistic):
     contexts: tuple[str, ...] | None = None
     most: int = MOST_ROUNDS
     label: ClassVar[str] = "a memory of the rounds"
+
+    def columns(self) -> tuple[str, ...]:
+        return self.contexts or ()
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[SeenRounds]:
         rounds = reading.rounds
@@ -80,18 +82,3 @@ def words_read(rounds: Rounds) -> Words:
     time = rounds.declaration.time
     words = rounds.hashes.words()
     return words if time is None else scramble(words ^ id_words(rounds.table[time]).view(np.uint64))
-
-
-def words_of_contexts(rounds: Rounds, contexts: Sequence[str]) -> Words:
-    """Of what was known and decided, whatever is declared of rewards and propensities."""
-    assert rounds.action is not None
-    hashes, table = RoundHashes(rounds.size), rounds.handed_on(contexts)
-    hashes.mix(rounds.action.astype(np.float64))
-    for name in contexts:
-        column = decode(table[name])
-        if is_list(column):
-            hashes.mix_vectors(list_to_vectors(column)[0])
-        else:
-            words = scramble(id_words(column).view(np.uint64))
-            hashes.mix_words(words)
-    return hashes.words()

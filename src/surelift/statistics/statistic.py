@@ -31,6 +31,10 @@ class Statistic:
         """The state of every group of a batch without faults."""
         raise NotImplementedError
 
+    def columns(self) -> tuple[str, ...]:
+        """The columns it looks at beside those of the log and the policies."""
+        return ()
+
     @classmethod
     def of_all(cls, statistics: "Sequence[Any]", reading: "Reading", groups: "Groups") -> list[Sequence[Any]]:
         """Those of several statistics of one kind."""

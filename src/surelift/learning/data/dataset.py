@@ -146,8 +146,6 @@ def _read(logs: Logs, datasets: Sequence[Dataset]) -> Iterator[tuple[int, Exampl
                 None if predictor is None else predictor.predictions(rounds).values.reshape(-1, actions),
                 None if logging is None else overstated(rounds),
             )  # fmt: skip
-        if predictor is not None:
-            predictor.finish()
 
 
 def _regrouped(parts: Iterator[Examples], size: int) -> Iterator[Examples]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from surelift.arrays import ArrowColumn, FloatArray, as_numpy
 from surelift.errors import LogsError, UsageError
+from surelift.logs.alignment import aligned
 from surelift.logs.columns import decode, is_list, is_text, list_to_vectors, to_numbers
 from surelift.logs.logs import Logs
 
@@ -128,7 +129,7 @@ def as_table(contexts: Any, names: Sequence[str] | None = None) -> pa.Table:
 
     try:
         if isinstance(contexts, Mapping):
-            return pa.table(dict(contexts))
+            return pa.table(aligned(contexts))
         if hasattr(contexts, "columns"):
             return nw.from_native(contexts, eager_only=True).to_arrow()
         matrix = as_numpy(contexts, "the contexts")
@@ -153,8 +154,9 @@ def as_logs(contexts: Any, columns: Mapping[str, Any], reward_range: tuple[float
         return contexts
     if contexts is None or isinstance(contexts, str):
         raise UsageError("contexts must be Logs, a frame or a matrix. To learn from a file, pass Logs(path, ...).")
-    table, labels = as_table(contexts), {name: columns[name] for name in ("actions", "action_count") if name in columns}
-    arrays = {name: column for name, column in columns.items() if name not in labels}
+    labels = {name: columns[name] for name in ("actions", "action_count") if name in columns}
+    arrays = aligned({"contexts": contexts, **{name: columns[name] for name in columns if name not in labels}})
+    table = as_table(arrays.pop("contexts"))
     clash = [name for name in arrays if name in table.column_names]
     if clash:
         raise UsageError(f"the contexts have a column {clash[0]!r}, which is also an argument of fit; rename it.")

@@ -8,7 +8,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow.compute as pc
 
+from surelift.arrays import ArrowColumn
 from surelift.errors import LogsError, UsageError
 from surelift.learning.data.features import FeatureLayout
 from surelift.logs import faults
@@ -17,9 +19,10 @@ from surelift.logs.columns import decode, is_list, is_text, list_to_vectors
 from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
+from surelift.logs.order import RowOrder, TimeOrder
+from surelift.logs.origins import Contexts, Origins
 from surelift.logs.rounds import Rounds
 from surelift.policies.policy import action_counts, require_action, require_action_count
-from surelift.statistics.decided import decided_hashes
 
 SUBJECT = "a policy to learn"
 
@@ -85,12 +88,13 @@ class FeatureSurvey:
 class LogSurvey(NamedTuple):
     layout: FeatureLayout
     actions: int
-    decisions: tuple[Fingerprint, ...]  # for each part of the logs, that of rewards, propensities and actions
-    contents: tuple[Fingerprint, ...]  # for each part, the fingerprint of the contexts too
+    origins: tuple[Origins, ...]  # for each part of the logs, what tells its rounds again
+    contents: tuple[Fingerprint, ...]  # for each part, the fingerprint of all that was read
+    cuts: tuple[int, ...]  # where the parts but the first begin
 
     @property
-    def all_decisions(self) -> Fingerprint:
-        return sum(self.decisions, Fingerprint())
+    def all_origins(self) -> Origins:
+        return sum(self.origins, Origins())
 
     @property
     def all_contents(self) -> Fingerprint:
@@ -98,20 +102,31 @@ class LogSurvey(NamedTuple):
 
 
 def survey(
-    logs: Logs, *, intercept: bool, cuts: Sequence[int] = (), first_part_only: bool = False, standardise: bool = False
-) -> LogSurvey:
+    logs: Logs, *, intercept: bool, cuts: Sequence[int] = (), first_part_only: bool = False, standardise: bool = False,
+    others: Origins = Origins(),
+) -> LogSurvey:  # fmt: skip
     """Survey logs whose parts begin at ``cuts``; with ``standardise``, by the mean and deviation of the first part.
 
-    With ``first_part_only``, categories come from the first part too. Invalid rounds are counted over the whole log.
+    With ``first_part_only``, categories come from the first part too. Invalid rounds are counted over the whole log. Rounds
+    are remembered such that they can be compared with ``others``. Parts must follow each other: times must ascend, and a cut
+    moves to the next time; without times, rows must not be sorted.
     """
     require_learnable(logs)
     contexts = logs.declaration.contexts or ()
+    remembered = dict.fromkeys((contexts, *others.memories))
     features = FeatureSurvey(contexts, intercept=intercept)
-    decisions, contents = ([Fingerprint()] * (len(cuts) + 1) for _ in range(2))
+    origins, contents = [Origins()] * (len(cuts) + 1), [Fingerprint()] * (len(cuts) + 1)
     counts, rows = set[int](), 0
+    declared, moved = logs.declaration, list(cuts)
+    times, order = TimeOrder() if cuts and declared.time is not None else None, RowOrder()
+    batches = logs.batches(needs_of(logs, remembered))
     invalid: Mapping[Fault, Tally] = {}
-    for part, batch in split_batches(logs.batches(Needs(handed_on=contexts)), cuts):
+    for part, batch in split_batches(
+        batches if times is None else _between_times(batches, moved, declared.time), moved
+    ):
         rounds = Rounds(logs, batch)
+        if times is not None:
+            times.check(rounds)
         table = rounds.handed_on(contexts)
         for name in table.column_names:
             if not is_list(table[name]) and not is_text(decode(table[name])):
@@ -127,7 +142,9 @@ def survey(
         if part == 0 and standardise:
             features.standardise(table)
         counts |= set(np.unique(action_counts(rounds)).astype(int).tolist())
-        decisions[part] += decided_hashes(rounds).fingerprint()
+        assert rounds.action is not None
+        order.add(rounds.reward, rounds.action, rounds.propensity, action_counts(rounds))
+        origins[part] += Origins.of(rounds, remembered)
         contents[part] += fingerprint_of_all(rounds, contexts)
     refuse_faults(invalid, rows=rows)
     if not counts:
@@ -136,7 +153,16 @@ def survey(
         raise LogsError(
             f"{SUBJECT} needs the same actions in every round, but their number varies: {sorted(counts)[:5]}."
         )
-    return LogSurvey(features.layout(), counts.pop(), tuple(decisions), tuple(contents))
+    if cuts and times is None:
+        order.refuse_sorted(
+            action=str(declared.action), reward=declared.outcome, tests_action=not declared.propensity_is_estimated
+        )
+    if any(first >= last for first, last in pairwise((*moved, rows))):
+        raise UsageError(
+            f"no rounds would be left to certify the policy on, or to learn from: rounds of one time {declared.time!r} stay "
+            "together, and too many share one. Name a column of finer times, or change holdout= or prior_share=."
+        )
+    return LogSurvey(features.layout(), counts.pop(), tuple(origins), tuple(contents), tuple(moved))
 
 
 def require_learnable(logs: Logs) -> None:
@@ -147,6 +173,28 @@ def require_learnable(logs: Logs) -> None:
     for name in ("cluster", "keep_probability", "embedding"):
         if getattr(logs.declaration, name) is not None:
             raise UsageError(f"policies cannot be learned from logs with {name}=; use the rounds as they were logged.")
+
+
+def _between_times(batches: Iterable[Batch], cuts: list[int], time: str | None) -> Iterator[Batch]:
+    """The batches; ``cuts`` in a batch are moved, before it is handed on, to the first round at or after them whose time is
+    not that of the round before: the order of rounds within one time may tell of their rewards.
+    """
+    seen, last = 0, None
+    for batch in batches:
+        column = decode(batch.table[time])
+        rows = len(column)
+        new = [*([0] if rows and column[0] != last else []), *_changes(column)]
+        for place, cut in enumerate(cuts):
+            if seen <= cut < seen + rows:
+                cuts[place] = seen + next((row for row in new if row >= cut - seen), rows)
+        seen, last = seen + rows, column[rows - 1] if rows else last
+        yield batch
+
+
+def _changes(column: ArrowColumn) -> list[int]:
+    before, after = column.slice(0, max(len(column) - 1, 0)), column.slice(1)
+    found: list[int] = (1 + np.flatnonzero(np.asarray(pc.not_equal(before, after).fill_null(True)))).tolist()
+    return found
 
 
 def split_batches(batches: Iterable[Batch], cuts: Sequence[int]) -> Iterator[tuple[int, Batch]]:
@@ -161,15 +209,23 @@ def split_batches(batches: Iterable[Batch], cuts: Sequence[int]) -> Iterator[tup
         seen += rows
 
 
-def decision_fingerprint(logs: Logs) -> Fingerprint:
-    """Of rewards, propensities and actions as logged, so that a different declaration does not hide the same rounds."""
-    every = checked_rounds(logs, logs.batches(Needs()))
-    return sum((decided_hashes(rounds).fingerprint() for rounds in every), Fingerprint())
+def full_fingerprint(logs: Logs, contexts: Contexts) -> Fingerprint:
+    return survey_again(logs, contexts, Origins())[0]
 
 
-def full_fingerprint(logs: Logs, contexts: Sequence[str]) -> Fingerprint:
-    batches = logs.batches(Needs(handed_on=tuple(contexts)))
-    return sum((fingerprint_of_all(rounds, contexts) for rounds in checked_rounds(logs, batches)), Fingerprint())
+def survey_again(logs: Logs, contexts: Contexts, others: Origins) -> tuple[Fingerprint, Origins]:
+    """The fingerprint of all that was learned from, and what tells whether some of these rounds are among ``others``."""
+    fingerprint, origins = Fingerprint(), Origins()
+    for rounds in checked_rounds(logs, logs.batches(needs_of(logs, [contexts, *others.memories]))):
+        origins += Origins.of(rounds, others.memories)
+        fingerprint += fingerprint_of_all(rounds, contexts)
+    return fingerprint, origins
+
+
+def needs_of(logs: Logs, several: Iterable[Contexts]) -> Needs:
+    names = tuple(dict.fromkeys(name for contexts in several for name in contexts))
+    logs.require_columns(names, role="a context of what was learned before")
+    return Needs(handed_on=names)
 
 
 def checked_rounds(logs: Logs, batches: Iterable[Batch]) -> Iterator[Rounds]:

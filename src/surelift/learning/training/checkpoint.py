@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from surelift.errors import UsageError
 from surelift.learning import files
-from surelift.learning.data.survey import decision_fingerprint
+from surelift.learning.data.survey import full_fingerprint
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.policies.items import ItemSoftmax
 from surelift.logs.logs import Logs
@@ -82,5 +82,5 @@ def _identity_of_model(model: Any) -> str:
         content = hashlib.sha256(pickle.dumps(estimator)).hexdigest()
     except (pickle.PicklingError, TypeError, AttributeError):
         content = type(estimator).__name__
-    rounds = str(decision_fingerprint(logs)) if isinstance(logs, Logs) else ""
+    rounds = str(full_fingerprint(logs, logs.declaration.contexts or ())) if isinstance(logs, Logs) else ""
     return f"{json.dumps(model.describe())} {content} {rounds}"

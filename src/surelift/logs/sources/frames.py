@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from surelift.arrays import ArrowColumn, as_numpy, unmasked
 from surelift.errors import LogsError, UsageError, printed
+from surelift.logs.alignment import aligned, index_of
 from surelift.logs.batch import Batch, Needs, engine_errors, number_rows, rows_per_batch
 
 _CONVERSION = (pa.ArrowException, TypeError, ValueError, OverflowError)
@@ -23,7 +24,9 @@ class Arrays:
     def __init__(self, columns: Mapping[str, Any]) -> None:
         if not columns:
             raise UsageError("the dict of columns is empty; give at least a reward and a propensity.")
-        self._columns = {str(name): _sliceable(str(name), column) for name, column in columns.items()}
+        columns = aligned({str(name): column for name, column in columns.items()})
+        self.index = next((index for index in map(index_of, columns.values()) if index is not None), None)
+        self._columns = {name: _sliceable(name, column) for name, column in columns.items()}
         lengths = {name: len(column) for name, column in self._columns.items()}
         if len(set(lengths.values())) > 1:
             raise UsageError(
@@ -54,6 +57,7 @@ class Frame:
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
+        self.index = index_of(frame.to_native())
 
     def column_names(self) -> list[str]:
         return list(self._frame.columns)
@@ -71,7 +75,7 @@ class Frame:
                     raise TypeError("Arrow drops the masks of arrays in a column of objects")
                 table = part.to_arrow()
             except _CONVERSION:
-                table = pa.table({name: _to_arrow(name, part[name].to_list(), start) for name in part.columns})
+                table = pa.table({name: _one_column(part[name], name, start) for name in part.columns})
             yield Batch(table, start)
 
 
@@ -125,6 +129,15 @@ def _holds_masks(column: Any) -> bool:
     return str(column.dtype) == "Object" and any(isinstance(entry, np.ma.MaskedArray) for entry in column)
 
 
+def _one_column(column: Any, name: str, start: int) -> ArrowColumn:
+    try:
+        if not _holds_masks(column):
+            return column.to_arrow()
+    except _CONVERSION:
+        pass
+    return _to_arrow(name, column.to_list(), start)
+
+
 def _to_arrow(name: str, values: Any, start: int) -> ArrowColumn:
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
@@ -132,13 +145,21 @@ def _to_arrow(name: str, values: Any, start: int) -> ArrowColumn:
         if isinstance(values, np.ndarray) and values.ndim == 2:
             flat = pa.array(np.ascontiguousarray(values).ravel())
             return pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
-        return pa.array(values if isinstance(values, np.ma.MaskedArray) else unmasked(values))
+        objects = isinstance(values, np.ndarray) and values.dtype.kind == "O"  # NaN among text is a missing value
+        return pa.array(values if isinstance(values, np.ma.MaskedArray) else unmasked(values), from_pandas=objects)
     except _CONVERSION:
         return _mixed_numbers(name, list(values), start)
 
 
 def _mixed_numbers(name: str, values: list[Any], start: int) -> ArrowColumn:
-    """A column of several Python types, if all are numeric."""
+    """A column of several Python types, if all are numeric; or of text with gaps, which pandas fills with NaN or NA."""
+    text = any(isinstance(value, str) for value in values)
+    gaps = (
+        type(value).__name__ == "NAType" or (text and isinstance(value, float) and value != value) for value in values
+    )
+    values = [None if gap else value for gap, value in zip(gaps, values, strict=True)]
+    if text and all(value is None or isinstance(value, str) for value in values):
+        return pa.array(values, pa.string())
     numbers = bool | int | float | np.integer | np.floating
     most = sys.float_info.max
     bad = [

@@ -1,0 +1,78 @@
+"""What something was learned from: a memory of rounds by their actions and contexts, which tells that they cannot judge it.
+
+Rewards and propensities are left out, so that another reward of the same rounds, or another declaration, does not hide
+them. At most ``MOST`` hashes are kept for each length of a run: about 130 kB in a file. Found are 12 equal rounds that no
+others resemble, or 100 consecutive ones; of logs that are longer than ``MOST``, one round in a hundred of the longer log.
+Other rounds are taken for the same with the small probabilities of ``logs/seen.py``.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from surelift.arrays import ArrowColumn
+from surelift.kernels.columns import Words, scramble
+from surelift.logs.columns import as_array, decode, is_list, list_to_vectors
+from surelift.logs.fingerprint import RoundHashes
+from surelift.logs.ids import id_words
+from surelift.logs.rounds import Rounds
+from surelift.logs.seen import SeenRounds
+
+MOST = 1 << 12
+Contexts = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Origins:
+    memories: Mapping[Contexts, SeenRounds] = field(default_factory=dict)
+    """By the contexts that were hashed."""
+
+    @classmethod
+    def of(cls, rounds: Rounds, several: Iterable[Contexts]) -> "Origins":
+        """The rounds of a batch, remembered by each of several lists of contexts."""
+        return cls({contexts: SeenRounds.of(words_of_contexts(rounds, contexts), MOST) for contexts in several})
+
+    def __add__(self, other: "Origins") -> "Origins":
+        nothing, every = SeenRounds(), self.memories | other.memories  # type: ignore[operator]
+        return Origins({
+            contexts: self.memories.get(contexts, nothing) + other.memories.get(contexts, nothing) for contexts in every
+        })  # fmt: skip
+
+    def overlaps(self, other: "Origins") -> bool:
+        """Whether some rounds are in both, as far as can be told."""
+        shared = self.memories.keys() & other.memories.keys()
+        return any(self.memories[contexts].overlaps(other.memories[contexts]) for contexts in shared)
+
+    def encode(self) -> list[Any]:
+        """As JSON keeps it."""
+        return [[list(contexts), seen.encode()] for contexts, seen in self.memories.items()]
+
+    @classmethod
+    def decode(cls, content: list[Any]) -> "Origins":
+        return cls({tuple(map(str, contexts)): SeenRounds.decode(seen) for contexts, seen in content})
+
+
+def words_of_contexts(rounds: Rounds, contexts: Sequence[str]) -> Words:
+    """Of what was known and decided, whatever is declared of rewards and propensities."""
+    assert rounds.action is not None
+    hashes, table = RoundHashes(rounds.size), rounds.handed_on(contexts)
+    hashes.mix(rounds.action.astype(np.float64))
+    for name in contexts:
+        column = decode(table[name])
+        if is_list(column):
+            hashes.mix_vectors(list_to_vectors(column)[0])
+        else:
+            hashes.mix_words(scramble(id_words(_in_single_precision(column)).view(np.uint64)))
+    return hashes.words()
+
+
+def _in_single_precision(column: ArrowColumn) -> ArrowColumn:
+    """Fractions, which other formats may hold with more or fewer digits; whole numbers as they are."""
+    if not pa.types.is_floating(column.type):
+        return column
+    values = as_array(column.cast(pa.float64()).fill_null(0.0))
+    with np.errstate(over="ignore"):
+        return pa.array(np.where(values == np.floor(values), values, values.astype(np.float32)))

@@ -1,0 +1,56 @@
+"""A column of segments that tells of the action, found and refused by name."""
+
+from collections.abc import Iterable, Iterator
+
+from surelift.errors import LogsError
+from surelift.evidence.propensities import Evidence, Family
+from surelift.evidence.segments import TOLD, telling_evidence
+from surelift.logs.declaration import Declaration
+from surelift.results.health import Finding
+from surelift.statistics.restricted import TakenActions
+from surelift.statistics.splits import Segment
+from surelift.statistics.sums import Sums
+
+TAKEN, LEVEL = TakenActions(), 0.001
+"""What is added up, and the chance that a right column is refused."""
+
+
+def knows_actions(declared: Declaration) -> bool:
+    return declared.action is not None and not declared.density and not declared.is_sampled
+
+
+def told_by(sums: Sums, by: Segment, level: float = LEVEL) -> Evidence:
+    states = {value[0]: taken for value, taken in sums.by(TAKEN, by).items()}
+    return telling_evidence(by.column, states, level=level, among=None if by.declared is None else len(by.declared))
+
+
+def refuse_told(sums: Sums, by: Segment) -> None:
+    evidence = told_by(sums, by)
+    if evidence.e_value >= 1.0 / LEVEL:
+        for finding in about_segments([evidence]):
+            raise LogsError(f"{finding.statement}.\n{finding.remedy}")
+
+
+def without_told(wrong: Iterable[Evidence], evidence: Iterable[Evidence]) -> tuple[list[Evidence], list[Evidence]]:
+    """What was refuted, and all evidence against the propensities, without columns that tell of the action.
+
+    Those are columns that do so throughout. Where only a few segments do, the column may well have been known before, and
+    the propensities of these segments are what is wrong.
+    """
+    told = [found for found in wrong if found.family.kind == TOLD and found.observed > 0.5]
+    columns = [family for found in told for family in (found.family, Family("column", found.family.name))]
+    kept = [found for found in evidence if found.family not in columns]
+    return told + [one for one in wrong if one.family not in columns and one.family.kind != TOLD], kept
+
+
+def about_segments(wrong: Iterable[Evidence]) -> Iterator[Finding]:
+    for found in wrong:
+        if found.family.kind == TOLD:
+            yield Finding(
+                "refuse", f"by {found.family.name!r}",
+                f"it tells of the action: in segment {found.segment!r} only {found.bet} taken in {found.rounds:,} rounds, "
+                f"where the propensities give that a chance of {found.expected:.3g} a round (e-value {found.e_value:.3g})",
+                "A segment must be known before the action, such as a country or a device: leave this column out of by=. If "
+                "it was known before, the logged propensities are wrong in that segment.",
+                None, found.e_value,
+            )  # fmt: skip
