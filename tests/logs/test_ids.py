@@ -101,3 +101,17 @@ def test_a_column_of_objects_has_one_type_in_all_batches() -> None:
     frame["zip"] = pd.Series([7] * (1 << 16) + ["7"] * 10, dtype=object)
     with pytest.raises(sl.LogsError, match=r"column 'zip' holds numbers up to row 65,535, and text from row 65,536 on"):
         sl.evaluate(sl.Logs(frame, **DECLARED), lambda table: np.full(table.num_rows, 0.5))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([1, 2]).cast(pa.duration("s")), pa.array([1, 2]).cast(pa.time64("us")), pa.array([True, False]),
+        pa.array([b"\xff", b"\xfe"]),
+    ],
+    ids=lambda column: str(column.type),
+)  # fmt: skip
+def test_what_has_no_order_in_time_is_no_time(column: Any) -> None:
+    watch = sl.Monitor("new", reward="r", propensity="p", time="t")
+    with pytest.raises(sl.UsageError, match=r"time 't' holds .*; it must hold timestamps, dates or numbers"):
+        watch.update({"r": [0, 1], "p": [0.5, 0.5], "new": [0.4, 0.6], "t": column})
