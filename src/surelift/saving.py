@@ -26,6 +26,8 @@ def write_beside(path: str | Path, content: str | bytes, *, what: str) -> None:
     temporary = None
     try:
         target = Path(path).resolve()
+        if target.exists() and not (target.is_file() or target.is_dir()):
+            raise ValueError("it is not a regular file")  # a device or a pipe, which a file would replace
         # Not the whole name, which may be as long as a name can be.
         prefix = f".{target.name[:40]}."
         _sweep(target.parent, prefix)
@@ -34,7 +36,8 @@ def write_beside(path: str | Path, content: str | bytes, *, what: str) -> None:
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
-            os.chmod(temporary, 0o644)
+            if target.is_file():
+                os.chmod(temporary, target.stat().st_mode & 0o777)
             if os.name != "nt":
                 os.replace(temporary, target)  # while it is locked
         if os.name == "nt":
@@ -50,12 +53,10 @@ def write_beside(path: str | Path, content: str | bytes, *, what: str) -> None:
 
 def _temporary(folder: Path, prefix: str) -> tuple[IO[bytes], str]:
     """A new file, locked while its writer lives."""
-    import tempfile
-
     while True:
-        handle, path = tempfile.mkstemp(_TEMPORARY, prefix, folder)
-        file = os.fdopen(handle, "wb")
-        _lock(handle, wait=True)
+        path = str(folder / f"{prefix}{os.urandom(8).hex()}{_TEMPORARY}")
+        file = open(path, "xb")  # noqa: SIM115
+        _lock(file.fileno(), wait=True)
         if os.path.exists(path):
             return file, path
         file.close()  # another writer swept it before it was locked

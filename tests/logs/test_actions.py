@@ -195,3 +195,12 @@ def test_functions_see_large_ids_as_they_are(tmp_path: Path) -> None:
 
     sl.evaluate(logs, {"new": policy})
     assert seen == {"id": [str(LARGE), str(LARGE + 1)], "few": [1.0, 2.0]}
+
+
+@pytest.mark.parametrize(
+    "declared", [{"actions": {"a", "b"}}, {"contexts": frozenset(["x"])}], ids=["actions", "contexts"]
+)
+def test_a_set_has_no_order(declared: dict[str, Any]) -> None:
+    columns = {"r": [1.0], "p": [0.5], "a": ["a"], "x": [1.0]}
+    with pytest.raises(sl.UsageError, match=r"(actions|contexts) must be a list: a (frozen)?set has no order"):
+        sl.Logs(columns, reward="r", propensity="p", action="a", **declared)

@@ -40,13 +40,15 @@ class Numbers:
 
 
 def decode(column: ArrowColumn) -> ArrowColumn:
-    """One contiguous array, without dictionary encoding."""
+    """One contiguous array, without dictionary encoding or an extension of its type."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
         if isinstance(column, pa.ChunkedArray):
             column = pa.concat_arrays(column.chunks)
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.storage
     # Arrow implements few functions for string views.
     return column.cast(pa.string()) if pa.types.is_string_view(column.type) else column
 

@@ -115,6 +115,11 @@ class Declaration:
         if self.propensity is None and self.log_propensity is None:
             raise UsageError(NO_PROPENSITY)
         _require_one_of(self, "propensity", "log_propensity", "the probability of the logged action")
+        for role in ("actions", "contexts"):
+            if isinstance(given := getattr(self, role), set | frozenset):
+                raise UsageError(
+                    f"{role} must be a list: a {type(given).__name__} has no order, but vectors and models do."
+                )
         normalised = {
             "propensity": _from_description(density_from, self.propensity, "propensity= is not a valid density"),
             "embedding": _embedding(self.embedding),

@@ -279,6 +279,9 @@ class Question:
         if _ALWAYS - stated.keys():
             raise ValueError(f"{', '.join(sorted(_ALWAYS - stated.keys()))} is missing")
         given = policies or {}
+        known = {**content["policies"], **content.get("over", {})}
+        if unknown := sorted(given.keys() - known.keys()):
+            raise UsageError(f"no policy is called {unknown[0]!r} here; they are {', '.join(map(repr, known))}.")
         if declaration is not None:
             stated["declaration"] = declaration
         values = {name: decoded(name, value, given) for name, value in stated.items()}

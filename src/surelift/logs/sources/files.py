@@ -20,6 +20,7 @@ FORMATS = {
     ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc",
     ".csv": "csv", ".tsv": "csv", ".csv.gz": "csv", ".tsv.gz": "csv",
 }  # fmt: skip
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".br", ".snappy", ".zip")
 _BLOCK = 1 << 20
 
 
@@ -185,12 +186,21 @@ def expand(path: str) -> list[str]:
 
 
 def _files_in(folder: str) -> list[str]:
-    files = []
-    for place, folders, names in os.walk(folder, onerror=_unreadable):
-        # Folders such as _temporary and .ipynb_checkpoints hold copies; _day=1 holds a column.
-        folders[:] = [name for name in folders if not _hidden(name)]
-        files += [str(Path(place, name)) for name in names if not _hidden(name) and _extension(name)]
+    files, entered = [], set[str]()
+    for place, folders, names in os.walk(folder, onerror=_unreadable, followlinks=True):
+        entered.add(os.path.realpath(place))
+        # Folders such as _temporary and .ipynb_checkpoints hold copies; _day=1 holds a column. Links may lead back.
+        folders[:] = [
+            name for name in folders if not _hidden(name) and os.path.realpath(Path(place, name)) not in entered
+        ]
+        files += [str(Path(place, name)) for name in names if not _hidden(name) and _holds_rounds(name)]
     return files
+
+
+def _holds_rounds(name: str) -> bool:
+    """Also in a compression that is not read: such files are refused, not left out."""
+    inner, last = os.path.splitext(name)
+    return bool(_extension(name) or (last.lower() in _COMPRESSED and _extension(inner)))
 
 
 def _hidden(name: str) -> bool:
