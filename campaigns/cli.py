@@ -29,7 +29,7 @@ from campaigns.campaign import Case, scratch
 from campaigns.stored import certificates, shop
 from surelift.cli.app import main
 
-SLICE, FULL = 1_000, 30_000
+SLICE, FULL = 400, 5_000
 APART = 0.01  # the share of cases in a process of their own
 CODES = {0, 2, 3, 4}
 BASE = ["--reward", "click", "--propensity", "propensity"]
@@ -75,7 +75,13 @@ COMMANDS = (
 )
 HEAVY = ("learn", "reproduce", "demo", "completion", "nothing", "")
 STREAMS = (b"", b"click,propensity,p_better\n1,0.5,0.5\n", b"\xff\xfe", b'{"click": 1}\n', b"{" * 2000, b"\0" * 50)
-LOCALES = ({}, {"LC_ALL": "C"}, {"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "POSIX", "PYTHONUTF8": "0"}, {"COLUMNS": "0"})
+LOCALES: tuple[dict[str, str], ...] = (
+    {},
+    {"LC_ALL": "C"},
+    {"PYTHONIOENCODING": "ascii"},
+    {"LC_ALL": "POSIX", "PYTHONUTF8": "0"},
+    {"COLUMNS": "0"},
+)
 SPELLINGS = re.compile(
     r"\b(reward_range|rounds_before_sampling|keep_probability|cluster_max|cluster_size|action_count|log_propensity|"
     r"propensity_is_estimated)="
@@ -245,7 +251,7 @@ def in_process(folder: Path, tokens: list[str], stdin: bytes) -> tuple[Any, str,
 
 
 def same_as_api(folder: Path, tokens: list[str], code: int, out: str) -> str | None:
-    ask = {"evaluate": sl.evaluate, "compare": sl.compare, "select": sl.select, "gate": sl.gate}[tokens[0]]
+    ask: Any = {"evaluate": sl.evaluate, "compare": sl.compare, "select": sl.select, "gate": sl.gate}[tokens[0]]
     logs = sl.Logs(folder / tokens[1], reward="click", propensity="propensity")
     policies = dict(token.split("=") for place, token in enumerate(tokens) if tokens[place - 1] == "--policy")
     answer: Any = ask(logs, policies)
@@ -275,7 +281,7 @@ def apart(chance: Random, folder: Path, tokens: list[str], stdin: bytes) -> str 
     source = Path(sl.__file__).parents[1]
     surroundings = {**os.environ, "PYTHONPATH": str(source), **chance.choice(LOCALES)}
     given = [os.fsencode(token) if encodable(token) else b"x" for token in tokens]
-    command = ["sh", "-c", SHELLS[how], "sh", sys.executable, "-m", "surelift", *given]
+    command: list[str | bytes] = ["sh", "-c", SHELLS[how], "sh", sys.executable, "-m", "surelift", *given]
     done = subprocess.run(
         command, cwd=folder, input=stdin, capture_output=True, timeout=60, env=surroundings, check=False
     )

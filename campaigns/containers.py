@@ -18,6 +18,8 @@ import pyarrow.parquet as pq
 from campaigns.judge import NARROW, Column, Text
 
 Cells = list[Any]
+# Floats of 64, 32 and 16 bits hold every whole number up to here.
+EXACT, EXACT_NARROW, EXACT_HALF = 2.0**53, 2.0**24, 2.0**11
 MISSING = ("", "NA", "null", "None", "#N/A", "n/a")
 WHOLE = 2**63
 
@@ -39,8 +41,10 @@ def kind_of(cells: Sequence[Any]) -> str:
 
 def judged(cells: Sequence[Any]) -> Column:
     """Cells as they are, with text marked."""
-    mixed = kind_of(cells) == "mixed"
-    return Column([Text(cell) if isinstance(cell, str) else cell for cell in cells], mixed=mixed)
+    kind = kind_of(cells)
+    if kind == "floats" and not too_large(cells):
+        return Column([None if cell is None else float(cell) for cell in cells], exact=EXACT)
+    return Column([Text(cell) if isinstance(cell, str) else cell for cell in cells], mixed=kind == "mixed")
 
 
 def as_texts(cells: Sequence[Any]) -> Cells:
@@ -83,17 +87,17 @@ def numpy_array(chance: Random, cells: Cells) -> tuple[Any, Column]:
     if choice == "masked":
         there = [cell is None for cell in cells]
         filled = [0.5 if cell is None else float(cell) for cell in cells]
-        return np.ma.masked_array(filled, mask=there), judged(cells)
+        return np.ma.masked_array(filled, mask=there), judged([None if cell is None else float(cell) for cell in cells])
     if choice in ("i8", "?", "i1", "u1"):
         return np.array(cells).astype(choice), judged(cells)
     stored: Any = floats(cells)
     if choice == "f4":
         stored = narrowed(stored, np.float32)
-        return np.array(stored, dtype="f4"), Column(stored, NARROW)
+        return np.array(stored, dtype="f4"), Column(stored, NARROW, EXACT_NARROW)
     array = np.array(stored, dtype=">f8" if choice == ">f8" else "f8")
     if choice == "strided":
         array = np.column_stack([array, array])[:, 0]
-    return array, Column(stored)
+    return array, Column(stored, exact=EXACT)
 
 
 def numpy_matrix(chance: Random, cells: Cells) -> tuple[Any, Column]:
@@ -126,9 +130,9 @@ def pandas_series(chance: Random, cells: Cells) -> tuple[Any, Column]:
         return pd.Series(cells, dtype=choice), judged(cells)
     if choice in ("f4", "Float32", "float[pyarrow]"):
         stored = narrowed(cells, np.float32)
-        return pd.Series([None if cell is None else cell for cell in stored], dtype=choice), Column(stored, NARROW)
+        return pd.Series(stored, dtype=choice), Column(stored, NARROW, EXACT_NARROW)
     stored = [None if cell is None else float(cell) for cell in cells]
-    return pd.Series(stored, dtype=choice), judged(stored)
+    return pd.Series(stored, dtype=choice), Column(stored, exact=EXACT)
 
 
 def polars_series(chance: Random, cells: Cells) -> tuple[Any, Column]:
@@ -151,8 +155,8 @@ def polars_series(chance: Random, cells: Cells) -> tuple[Any, Column]:
     plain = [None if cell is None else float(cell) for cell in cells]
     if chance.random() < 0.2:
         stored = narrowed(plain, np.float32)
-        return pl.Series(stored, dtype=pl.Float32), Column(stored, NARROW)
-    return pl.Series(plain, dtype=pl.Float64), judged(plain)
+        return pl.Series(stored, dtype=pl.Float32), Column(stored, NARROW, EXACT_NARROW)
+    return pl.Series(plain, dtype=pl.Float64), Column(plain, exact=EXACT)
 
 
 def arrow_array(chance: Random, cells: Cells) -> tuple[Any, Column]:
@@ -173,12 +177,14 @@ def arrow_array(chance: Random, cells: Cells) -> tuple[Any, Column]:
     if choice in ("f4", "f2"):
         stored = narrowed(plain, np.float32 if choice == "f4" else np.float16)
         values = pa.array(stored, pa.float32())
-        return values if choice == "f4" else values.cast(pa.float16()), Column(stored, NARROW)
+        if choice == "f4":
+            return values, Column(stored, NARROW, EXACT_NARROW)
+        return values.cast(pa.float16()), Column(stored, NARROW, EXACT_HALF)
     if choice == "decimal" and all(cell is None or abs(cell) < 1e6 for cell in plain):
         rounded = [None if cell is None else Decimal(str(round(cell, 9))).quantize(Decimal("1e-9")) for cell in plain]
         return pa.array(rounded, pa.decimal128(20, 9)), Column([None if c is None else float(c) for c in rounded])
     array = pa.array(plain, pa.float64())
-    return array.dictionary_encode() if choice == "dictionary" else array, judged(plain)
+    return array.dictionary_encode() if choice == "dictionary" else array, Column(plain, exact=EXACT)
 
 
 def arrow_vectors(chance: Random, cells: Cells) -> tuple[Any, Column]:
@@ -211,7 +217,8 @@ def csv_columns(chance: Random, columns: dict[str, Cells], text: set[str]) -> tu
         missing = "" if name in text else chance.choice(MISSING)
         pairs = [csv_text(chance, cell, missing) for cell in cells]
         written.append([one for one, _ in pairs])
-        read[name] = Column([cell for _, cell in pairs])
+        # An id, a day or a place is text in a file of text.
+        read[name] = Column([None if cell is None else Text(one) if name in text else cell for one, cell in pairs])
     return [list(row) for row in zip(*written, strict=True)], read
 
 

@@ -17,7 +17,7 @@ MODULES = (plain, vectors, growing, units, spaces, choices, worst, learned)  # w
 CHANCE = 1e-4
 DELTAS = (0.05, 0.2)
 NAMES = tuple(LAWS)
-SLICE, FULL = len(NAMES), 30 * len(NAMES)
+SLICE, FULL = len(NAMES), 25 * len(NAMES)
 
 
 def case(case: Case) -> Told:

@@ -11,19 +11,22 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 import surelift as sl
 from campaigns.campaign import Case, Told
-from campaigns.trees import Course, Shape, courses, table_of
+from campaigns.trees import Course, Shape, courses, distribution, table_of
 from surelift.arrays import FloatArray
 from surelift.engines import collect
 from surelift.policies import Policy
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Decline, Difference, Gain, Quantity, Shortfall, Value
 from surelift.questions.method import Method, choose_method
+from surelift.questions.weights import weight_tests
 from surelift.statistics import Plan, Request, Term
 from surelift.statistics.bets import Bets
 from surelift.statistics.log_sums import LogSums
+from surelift.statistics.restricted import TakenActions
 from surelift.statistics.splits import Segment
 from surelift.statistics.sums import requests_of
 
@@ -130,7 +133,7 @@ def target(candidate: str, quantity: Quantity, values: Mapping[str, float]) -> f
 
 def case(case: Case) -> str | Told:
     world = drawn(case)
-    found = [*factors(world), *bets(world)]
+    found = [*factors(world), *bets(world), *mean_weights(world), *told(case.rng)]
     wrong = [each for each in found if each]
     if not wrong:
         return Told("exact", None, len(found))
@@ -247,3 +250,42 @@ def bets(world: World) -> Iterator[str]:
         wealth = np.stack([np.exp(won[first:last].sum(axis=0)) for first, last in edges(world.tree)])
         exact = rows[0][name].both_ways
         yield from judged(chances @ wealth, exact, f"bet on {name}", range(wealth.shape[1]))
+
+
+def mean_weights(world: World) -> Iterator[str]:
+    """The test of a largest weight, with a factor for each round or cluster."""
+    logs, policies = world.logs(), world.policies()
+    by, chances = Segment("course"), np.array([course.chance for course in world.tree])
+    for test in weight_tests(logs.declaration, policies):
+        states = collect(logs, Plan(policies, (Request(test, (by,)),))).states[Request(test, (by,))]
+        wealth = np.exp([states[str(n),][: len(test.rates)] for n in range(len(world.tree))])
+        yield from judged(chances @ wealth, world.whole, f"mean weight of {test.candidate}", test.rates)
+
+
+def told(rng: np.random.Generator) -> Iterator[str]:
+    """The test of segments, whose sums depend on how often each action was taken: all counts, with their chances.
+
+    One context and two or three actions, or two contexts with distributions of their own.
+    """
+    contexts, actions = ((1, 2), (1, 3), (2, 2))[rng.integers(3)]
+    rounds = int(rng.integers(2, 60 if contexts * actions == 2 else 20 if contexts == 1 else 13))
+    vectors = [distribution(rng, actions, support=True) for _ in range(contexts)]
+    odds = np.concatenate([odd * vector for odd, vector in zip(rng.dirichlet(np.ones(contexts)), vectors, strict=True)])
+    counts = np.array([(*most, rounds - sum(most)) for most in _parts(rounds, len(odds) - 1)])
+    outcome = np.concatenate([np.repeat(np.arange(len(odds)), each) for each in counts])
+    columns: dict[str, Any] = {
+        "r": np.zeros(len(outcome)), "a": outcome % actions, "q": np.concatenate(vectors)[outcome],
+        "s": np.repeat(np.arange(len(counts)), rounds), "l": [vectors[each] for each in outcome // actions],
+    }  # fmt: skip
+    chances, request = stats.multinomial.logpmf(counts, rounds, odds), Request(TakenActions(), (Segment("s"),))
+    for logging in (None, "l"):
+        logs = sl.Logs(columns, reward="r", propensity="q", action="a", logging=logging)
+        states = collect(logs, Plan({}, (request,))).states[request]
+        e_values = np.array([states[str(n),].log_e_value() for n in range(len(counts))])
+        said = f"segments of {rounds} rounds, {'distributions' if logging else 'propensities'} {vectors}"
+        yield from judged(np.exp(chances + e_values).sum(keepdims=True), False, said, ["the mean of all bets"])
+
+
+def _parts(total: int, parts: int) -> Iterator[tuple[int, ...]]:
+    """Every way to give at most ``total`` to some parts."""
+    return (counts for counts in np.ndindex(*[total + 1] * parts) if sum(counts) <= total)

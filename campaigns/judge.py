@@ -27,6 +27,8 @@ class Column:
 
     cells: list[Any]
     tolerance: float = WIDE
+    exact: float = math.inf
+    """From here on two ids may have become one: the whole numbers that floats of this width cannot tell apart."""
     mixed: bool = False
     """Numbers and text in a container that has no one type for both."""
 
@@ -162,10 +164,11 @@ def _each_column(log: Log) -> dict[str, set[int]]:
             faults[repr(declared[role])] = {
                 row for row, cell in enumerate(log.columns[declared[role]].cells) if _absent(cell)
             }
-    if log.by is not None:
-        faults[repr(log.by)] = {row for row, cell in enumerate(log.columns[log.by].cells) if _absent(cell)}
     if "action" in declared:
         faults[repr(declared["action"])] = {row for row, place in enumerate(positions(log)) if place < 0}
+    for name in (declared.get("action"), declared.get("cluster")):
+        if name is not None:
+            faults[repr(name)] |= inexact(log.columns[name])
     for subject, columns in (("logging", declared.get("logging")), ("policy", log.policy)):
         if columns is None or (subject == "policy" and not _is_vector(log, columns)):
             continue
@@ -179,6 +182,10 @@ def _each_column(log: Log) -> dict[str, set[int]]:
         most = math.inf if declared.get("density") else 1.0 + log.columns[log.policy].tolerance
         faults["policy"] = outside(log.columns[log.policy], 0.0, most)
     return faults
+
+
+def inexact(column: Column) -> set[int]:
+    return {row for row, cell in enumerate(column.cells) if is_number(cell) and abs(cell) >= column.exact}
 
 
 def _absent(cell: Any) -> bool:
@@ -200,7 +207,7 @@ def positions(log: Log) -> list[int]:
         elif labels is not None:
             plain = cell.text if isinstance(cell, Text) else cell
             found.append(labels.index(plain) if plain in labels else -1)
-        elif is_number(cell) and float(cell).is_integer() and 0 <= cell < 2**62:
+        elif is_number(cell) and float(cell).is_integer() and 0 <= cell < 2**63:
             found.append(int(cell))
         else:
             found.append(-1)
@@ -360,13 +367,20 @@ def _weights(log: Log) -> dict[str, set[int]]:
     return {"policy": {row for row, weight in enumerate(found) if not weight <= LARGEST_WEIGHT}}
 
 
+def _segments(log: Log) -> dict[str, set[int]]:
+    if log.by is None:
+        return {}
+    absent = {row for row, cell in enumerate(log.columns[log.by].cells) if _absent(cell)}
+    return {repr(log.by): absent | inexact(log.columns[log.by])}
+
+
 STAGES: list[tuple[Callable[[Log], dict[str, set[int]]], tuple[str, ...]]] = [
     (_mixed, ()),
     (_each_column, (
         "are missing", "are NaN", "are infinite", "are not numbers", "lie outside (0, 1]", "lie outside the declared",
         "lie outside [0, 1]", "are not positive", "are negative",
         "are not logarithms", "are vectors with an entry", "are not vectors", "are not a position", "are not among",
-        "are not whole numbers", "have no segment",
+        "are not whole numbers", "are floats too large",
     )),
     (_production_alone, ("lie outside", "do not sum")),
     (_production_layout, ("differ in length", "are not a position")),
@@ -376,6 +390,7 @@ STAGES: list[tuple[Callable[[Log], dict[str, set[int]]], tuple[str, ...]]] = [
     (_policy_alone, ("lie outside", "do not sum")),
     (_policy_layout, ("differ in length", "are not a position")),
     (_weights, ("give a weight",)),
+    (_segments, ("have no segment", "are floats too large")),
 ]  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import surelift as sl
+from surelift import saving
 from surelift.saving import write_beside
 
 DATA = sl.datasets.shop(rounds=300)
@@ -85,3 +86,58 @@ def test_what_is_no_state_is_not_overwritten(tmp_path: Path) -> None:
             watch.save(tmp_path / name)
         with pytest.raises(sl.UsageError, match="cannot be read"):
             sl.Monitor.load(tmp_path / name)
+
+
+def test_an_interrupt_right_after_the_renaming_finds_the_file_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def replace(source: str, target: Path) -> None:
+        plain(source, target)
+        raise KeyboardInterrupt
+
+    plain = os.replace
+    monkeypatch.setattr(os, "replace", replace)
+    monkeypatch.setattr(saving, "last_written", None)
+    with pytest.raises(KeyboardInterrupt):
+        write_beside(tmp_path / "state.json", "whole", what="a test")
+    assert saving.last_written == str(tmp_path / "state.json")
+
+
+def test_an_interrupt_before_the_renaming_finds_nothing_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fsync(handle: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(saving, "last_written", None)
+    with pytest.raises(KeyboardInterrupt):
+        write_beside(tmp_path / "state.json", "whole", what="a test")
+    assert saving.last_written is None
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no named pipes in folders")
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(sl.UsageError, match=r"cannot be written to .*pipe: it is not a regular file"):
+        write_beside(path, "whole", what="a test")
+    assert path.is_fifo()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_a_file_keeps_its_mode_and_a_new_one_has_that_of_the_user(tmp_path: Path) -> None:
+    private, new = tmp_path / "private", tmp_path / "new"
+    private.touch(mode=0o600)
+    before = os.umask(0o077)
+    try:
+        for path in (private, new):
+            write_beside(path, "whole", what="a test")
+            assert path.stat().st_mode & 0o777 == 0o600
+        os.umask(0o002)
+        write_beside(tmp_path / "shared", "whole", what="a test")
+        assert (tmp_path / "shared").stat().st_mode & 0o777 == 0o664
+    finally:
+        os.umask(before)

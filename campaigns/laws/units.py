@@ -7,7 +7,7 @@ import numpy as np
 
 import surelift as sl
 from campaigns.laws.growing import two_armed
-from campaigns.laws.law import Claim, World, both, coins, entries, law, some_rounds
+from campaigns.laws.law import Claim, World, both, coins, draw_actions, entries, law, some_rounds
 from campaigns.laws.plain import DECLARED, two_actions
 from campaigns.laws.vectors import contextual, one
 from surelift.arrays import FloatArray, IntArray
@@ -122,70 +122,75 @@ def whole_users(rng: Rng, delta: float) -> list[Claim]:
     return both(replace(world, columns=columns, declared=declared), delta)
 
 
-@law("slates by the product of their positions", logs=25)
-def product(rng: Rng, delta: float) -> list[Claim]:
-    """Items without replacement, each drawn given those before; the reward depends on the whole slate."""
-    slates, items, positions = some_rounds(rng, 50, 300), 4, 2
-    logging, new = rng.dirichlet(np.ones(items) * 2), rng.dirichlet(np.ones(items) * 2)
-    rewards = rng.random((items, items))
-    columns, values = rankings(rng, slates, logging, new, rewards)
-    imported = sl.importers.slates(
-        columns,
-        {"new": "new"},
-        slate="slate",
-        reward="r",
-        propensity="q",
-        weight="product",
-        probabilities="conditional",
-    )
-    assert len(columns["r"]) == slates * positions
-    return _imported(imported, values, delta)
-
-
-def rankings(rng: Rng, slates: int, logging: FloatArray, new: FloatArray, rewards: FloatArray) -> tuple[Any, Any]:
-    """Two positions without replacement; the reward of a slate stands in both of its rows."""
+def without_replacement(rng: Rng, slates: int, logging: FloatArray) -> tuple[IntArray, IntArray]:
+    """The items in two positions."""
     first = rng.choice(len(logging), slates, p=logging)
     rest = np.where(np.arange(len(logging)) == first[:, None], 0.0, logging)
     rest /= rest.sum(axis=1, keepdims=True)
-    second = (rng.random(slates)[:, None] >= np.cumsum(rest, axis=1)[:, :-1]).sum(axis=1)
-    earned = coins(rng, rewards[first, second])
+    return first, draw_actions(rng, rest)
 
-    def chances(policy: FloatArray) -> FloatArray:
-        return np.stack([policy[first], policy[second] / (1 - policy[first])], axis=1).ravel()
 
-    def value(policy: FloatArray) -> float:
-        pairs = policy[:, None] * policy[None, :] / (1 - policy[:, None]) * (1 - np.eye(len(policy)))
-        return float((pairs * rewards).sum())
+def pairs(policy: FloatArray) -> FloatArray:
+    """The probability of every pair of items."""
+    return np.asarray(policy[:, None] * policy[None, :] / (1 - policy[:, None]) * (1 - np.eye(len(policy))))
 
-    columns = {
-        "slate": np.repeat(np.arange(slates), 2),
-        "r": np.repeat(earned, 2),
-        "q": chances(logging),
-        "new": chances(new),
-    }
-    return columns, {"new": value(new), "production": value(logging)}
+
+def of_positions(first: FloatArray, second: FloatArray) -> FloatArray:
+    return np.stack([first, second], axis=1).ravel()
+
+
+def two_policies(rng: Rng, items: int) -> dict[str, FloatArray]:
+    return {name: rng.dirichlet(np.full(items, 2.0)) for name in ("production", "new")}
+
+
+@law("rankings by the product of their positions", logs=25)
+def product(rng: Rng, delta: float) -> list[Claim]:
+    """Each item is drawn given those before; the reward depends on the whole slate and stands in both of its rows."""
+    slates, rewards = some_rounds(rng, 50, 300), rng.random((4, 4))
+    policies = two_policies(rng, 4)
+    first, second = without_replacement(rng, slates, policies["production"])
+    chances = {name: of_positions(each[first], each[second] / (1 - each[first])) for name, each in policies.items()}
+    columns = {"r": np.repeat(coins(rng, rewards[first, second]), 2), **chances}
+    values = {name: float((pairs(each) * rewards).sum()) for name, each in policies.items()}
+    return of_slates(columns, values, delta, weight="product", probabilities="conditional")
+
+
+@law("rankings by marginal probabilities", logs=25)
+def marginal(rng: Rng, delta: float) -> list[Claim]:
+    """Without replacement too, and the reward of a position depends on its own item; a slate has a mood."""
+    slates, rates = some_rounds(rng, 50, 300), rng.random(4)
+    policies = two_policies(rng, 4)
+    first, second = without_replacement(rng, slates, policies["production"])
+    second_share = {name: pairs(each).sum(axis=0) for name, each in policies.items()}
+    chances = {name: of_positions(each[first], second_share[name][second]) for name, each in policies.items()}
+    columns = {"r": in_a_mood(rng, rates, np.stack([first, second], axis=1)), **chances}
+    values = {name: float((each + second_share[name]) @ rates) / 2 for name, each in policies.items()}
+    return of_slates(columns, values, delta, weight="independent", probabilities="marginal", size=2)
 
 
 @law("slates of independent positions", logs=25)
 def independent(rng: Rng, delta: float) -> list[Claim]:
-    slates, items, positions = some_rounds(rng, 50, 300), 4, int(rng.integers(2, 5))
-    logging, new, rates = rng.dirichlet(np.ones(items)), rng.dirichlet(np.ones(items)), rng.random(items)
-    shown = rng.choice(items, (slates, positions), p=logging)
-    mood = rng.uniform(-1, 1, (slates, 1))
-    # The mood of a visitor moves all rewards of a slate, up and down alike.
-    means = rates[shown] + mood * np.minimum(rates, 1 - rates)[shown]
-    columns = {
-        "slate": np.repeat(np.arange(slates), positions), "r": coins(rng, means).ravel(), "q": logging[shown].ravel(),
-        "new": new[shown].ravel(),
-    }  # fmt: skip
-    imported = sl.importers.slates(
-        columns, {"new": "new"}, slate="slate", reward="r", propensity="q", weight="independent",
-        probabilities="independent", size=positions,
-    )  # fmt: skip
-    return _imported(imported, {"new": float(new @ rates), "production": float(logging @ rates)}, delta)
+    slates, positions, rates = some_rounds(rng, 50, 300), int(rng.integers(2, 5)), rng.random(4)
+    policies = two_policies(rng, 4)
+    shown = rng.choice(4, (slates, positions), p=policies["production"])
+    columns = {"r": in_a_mood(rng, rates, shown), **{name: each[shown].ravel() for name, each in policies.items()}}
+    values = {name: float(each @ rates) for name, each in policies.items()}
+    by_product = bool(rng.random() < 0.3)
+    weight: dict[str, Any] = {"weight": "product"} if by_product else {"weight": "independent", "size": positions}
+    return of_slates(columns, values, delta, positions, probabilities="independent", **weight)
 
 
-def _imported(imported: Any, values: dict[str, float], delta: float) -> list[Claim]:
+def in_a_mood(rng: Rng, rates: FloatArray, shown: IntArray) -> FloatArray:
+    """The mood of a visitor moves all rewards of a slate, up and down alike."""
+    mood = rng.uniform(-1, 1, (len(shown), 1))
+    return coins(rng, rates[shown] + mood * np.minimum(rates, 1 - rates)[shown]).ravel()
+
+
+def of_slates(
+    columns: dict[str, Any], values: dict[str, float], delta: float, positions: int = 2, **options: Any
+) -> list[Claim]:
+    table = {**columns, "slate": np.arange(len(columns["r"])) // positions}
+    imported = sl.importers.slates(table, {"new": "new"}, slate="slate", reward="r", propensity="production", **options)
     return both(Imported(imported.logs, imported.policies, values), delta)
 
 

@@ -26,6 +26,8 @@ def write_beside(path: str | Path, content: str | bytes, *, what: str) -> None:
     temporary = None
     try:
         target = Path(path).resolve()
+        if target.exists() and not (target.is_file() or target.is_dir()):
+            raise ValueError("it is not a regular file")  # a device or a pipe, which a file would replace
         # Not the whole name, which may be as long as a name can be.
         prefix = f".{target.name[:40]}."
         _sweep(target.parent, prefix)
@@ -34,27 +36,27 @@ def write_beside(path: str | Path, content: str | bytes, *, what: str) -> None:
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
-            os.chmod(temporary, 0o644)
+            if target.is_file():
+                os.chmod(temporary, target.stat().st_mode & 0o777)
             if os.name != "nt":
                 os.replace(temporary, target)  # while it is locked
         if os.name == "nt":
             os.replace(temporary, target)  # which Windows does not allow before
-        last_written = str(path)
     except (OSError, ValueError) as error:
         raise UsageError(f"{what} cannot be written to {path}: {reason(error)}.") from error
     finally:
         if temporary is not None:
+            if not os.path.exists(temporary):
+                last_written = str(path)  # an interrupt may have come right after the renaming
             Path(temporary).unlink(missing_ok=True)
 
 
 def _temporary(folder: Path, prefix: str) -> tuple[IO[bytes], str]:
     """A new file, locked while its writer lives."""
-    import tempfile
-
     while True:
-        handle, path = tempfile.mkstemp(_TEMPORARY, prefix, folder)
-        file = os.fdopen(handle, "wb")
-        _lock(handle, wait=True)
+        path = str(folder / f"{prefix}{os.urandom(8).hex()}{_TEMPORARY}")
+        file = open(path, "xb")  # noqa: SIM115
+        _lock(file.fileno(), wait=True)
         if os.path.exists(path):
             return file, path
         file.close()  # another writer swept it before it was locked
@@ -137,6 +139,16 @@ def parse_json(text: str | bytes) -> Any:
         "parse_constant": _finite, "parse_float": _finite, "parse_int": _integer, "object_pairs_hook": _once,
     }  # fmt: skip
     return json.loads(decoded, **hooks)
+
+
+def as_json(content: Any, indent: int | None = None) -> str:
+    try:
+        return json.dumps(content, indent=indent, allow_nan=False)
+    except ValueError as error:
+        raise LogsError(
+            "a number of this answer is infinite, which JSON cannot hold: weights times rewards exceed what float64 can. "
+            "Rescale the rewards, or look for propensities that are far too small."
+        ) from error
 
 
 def _finite(text: str) -> float:

@@ -1,5 +1,6 @@
 """Streams that are closed, full or endless, interrupts, and files that must not be overwritten."""
 
+import io
 import os
 import signal
 import subprocess
@@ -117,11 +118,10 @@ def test_a_file_of_events_has_the_same_limit(folder: Path, monkeypatch: pytest.M
         (TEXT.replace("\n", "\r"), r"carriage return \(CR\) alone"),
         (TEXT.replace("q\n", "q\xe9\n", 1), "a column name of the stream is not UTF-8"),
         ("", "cannot be read as csv"),
+        ("r,p,q,q\n1,0.5,0.5,0.5\n", "the stream has two columns 'q'"),
     ],
 )
 def test_streams_that_are_no_csv(text: str, says: str) -> None:
-    import io
-
     with pytest.raises(sl.LogsError, match=says):
         list(read_stream(io.BytesIO(text.encode("latin-1")), "csv"))
 
@@ -137,6 +137,9 @@ def test_names_too_long_and_folders_that_cannot_be_read(folder: Path, monkeypatc
     ):  # fmt: skip
         done = shell(f"surelift {command}", folder)
         assert (done.returncode, "fault in surelift" in done.stderr) == (2, False), done.stderr
+    os.mkfifo(folder / "pipe.csv")
+    assert "is a pipe or a device" in shell(f"surelift compare pipe.csv {COLUMNS}", folder).stderr
+    (folder / "pipe.csv").unlink()
     (folder / "inner").mkdir()
     scan = os.scandir
 
@@ -167,3 +170,15 @@ def test_advice_is_spelled_in_flags(folder: Path) -> None:
         "--control model:COL; pass it in --predictions, or in Python as policies=; declare --prior fitted, "
         "--contexts A,B,... and --density"
     )
+
+
+def test_a_column_that_comes_twice_is_refused() -> None:
+    with pytest.raises(sl.LogsError, match="two columns of the stream are called 'click'"):
+        list(read_stream(io.BytesIO(b"click,p,click\n1,0.5,0\n"), "csv"))
+
+
+@pytest.mark.parametrize("flags", ["--order 2.5 --method moments", "--draws 1e3 --method bootstrap"])
+def test_a_count_is_not_rounded(flags: str, folder: Path) -> None:
+    done = shell(f"surelift evaluate log.csv {COLUMNS} {flags}", folder)
+    assert done.returncode == 2
+    assert "Invalid value" in done.stderr

@@ -1,5 +1,6 @@
 """The monitor: the same answer as the whole log, however it was cut, killed, sharded or streamed."""
 
+import copy
 import json
 import os
 import random
@@ -20,6 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import surelift as sl
+from surelift.decisions.state import write_state
 from tests.controls.test_models import DECLARED, columns
 
 SHOP = sl.datasets.shop(6_000, seed=1)
@@ -581,3 +583,39 @@ def test_shards_hold_no_round_of_each_other() -> None:
     south.update(SHOP.table.slice(500, 1_000))
     with pytest.raises(sl.LogsError, match="shards 'north' and 'south' hold some of the same rounds"):
         north + south
+
+
+def test_a_copy_counts_for_itself() -> None:
+    watch = watching()
+    watch.update(SHOP.table.slice(0, 1_000))
+    before, twin = watch.state(), copy.copy(watch)
+    twin.update(SHOP.table.slice(1_000, 1_000))
+    assert (watch.rounds, twin.rounds) == (1_000, 2_000)
+    assert watch.state() == before
+
+
+def test_a_state_goes_on_with_its_own_policies(tmp_path: Path) -> None:
+    def halves(table: Any) -> Any:
+        return np.full(table.num_rows, 0.5)
+
+    watch = sl.Monitor({"better": "p_better", "half": halves}, **FLAGS)
+    watch.update(SHOP.table.slice(0, 1_000))
+    watch.save(tmp_path / "state.json")
+    assert sl.Monitor.load(tmp_path / "state.json", policies={"half": halves}).rounds == 1_000
+    for other in ({"better": "p_worse", "half": halves}, {"half": "p_worse"}):
+        with pytest.raises(sl.UsageError, match=r"policy .(better|half). is another one than .*state\.json counted"):
+            sl.Monitor.load(tmp_path / "state.json", policies=other)
+    with pytest.raises(
+        sl.UsageError, match="no policy is called 'wrong' here; they are 'better', 'half', 'production'"
+    ):
+        sl.Monitor.load(tmp_path / "state.json", policies={"half": halves, "wrong": "p_worse"})
+
+
+def test_a_damaged_memory_is_told(tmp_path: Path) -> None:
+    watch = watching()
+    watch.update(SHOP.table.slice(0, 1_000))
+    content = watch.state()
+    content["ledgers"][""]["stretches"][0][1][0][2] = "AAAA"
+    write_state(tmp_path / "state.json", content)
+    with pytest.raises(sl.LogsError, match="is damaged and cannot be read as the state of a monitor"):
+        sl.Monitor.load(tmp_path / "state.json")

@@ -323,6 +323,16 @@ def test_parts_kept_with_different_chances_do_not_add_up() -> None:
         question.answer(sl.partial_sums([clicks], question) + sl.partial_sums([rest], question))
 
 
+def test_parts_have_no_order() -> None:
+    """A history of parts would show the first rounds of each, as if they were the first of the log."""
+    parts = [table(5).slice(0, 100), table(5).slice(100, 100)]
+    ordered = Question.of("report", sl.Logs(parts[0], **FLAGS), "a")
+    with pytest.raises(sl.UsageError, match=r"cannot add up the order of the rounds; ask\(logs\) answers"):
+        sl.partial_sums(parts, ordered)
+    unordered = Question.of("report", sl.Logs(parts[0], **FLAGS), "a", ordered=False)
+    assert unordered.answer(sl.partial_sums(parts, unordered)).health.ok
+
+
 def sum_up(parts: list[Any]) -> Any:
     total = parts[0]
     for part in parts[1:]:

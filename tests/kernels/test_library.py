@@ -23,3 +23,21 @@ def test_it_says_why_numpy_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / FILE.name).touch()
     monkeypatch.setenv("SURELIFT_LOOPS", "numpy")
     assert loops_in_use() == "numpy, slower; SURELIFT_LOOPS=numpy"
+
+
+@pytest.mark.parametrize("wanted", ["avx2", "nonsense"])
+def test_loops_that_are_named_but_not_there_are_refused(
+    wanted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "FILE", tmp_path / FILE.name)
+    monkeypatch.setenv("SURELIFT_LOOPS", wanted)
+    with pytest.raises(UsageError, match=f"SURELIFT_LOOPS={wanted}: no compiled library was built"):
+        compiled.__wrapped__()
+
+
+def test_an_empty_setting_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SURELIFT_LOOPS", "")
+    assert loops_in_use()
+    compiled.__wrapped__()
+    monkeypatch.setattr(library, "FILE", tmp_path / FILE.name)
+    assert compiled.__wrapped__() is None

@@ -200,3 +200,18 @@ def test_fresh_rounds_of_the_same_law_are_never_refused() -> None:
 def test_given_means_are_assumed_to_be_fixed_before() -> None:
     given = PolicyLearner(**FEW, prior=np.zeros((3, 4))).fit(logs_of(DATA))
     assert any("assumed to be fixed before" in line for line in given.answer_.assumptions)
+
+
+def test_an_object_of_your_own_is_looked_into(gaussian: PolicyLearner) -> None:
+    class Mine:
+        def __init__(self, policy: Any) -> None:
+            self.policy = policy
+
+        def __call__(self, table: pa.Table) -> Any:
+            return gaussian.predict_proba(table)
+
+    with pytest.raises(sl.UsageError, match=OWN):
+        sl.compare(logs_of(PARTS["the first half"]), {"new": Mine(gaussian)})
+    endless = Mine(None)
+    endless.policy = endless
+    assert sl.compare(logs_of(FRESH), {"new": endless}).rounds == 2_000

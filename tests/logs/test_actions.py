@@ -122,6 +122,9 @@ def test_ids_of_every_size_and_sign() -> None:
     assert positions([10**30, 0.5, -1, "007", 2**64 - 1], [*labels, 7], as_text=True) == [3, 4, 1, 6, 0]
     assert positions([0.5, -1.0], labels) == [4, 1]
     assert positions([True, False], [False, True]) == [1, 0]
+    decimals = pa.array([0, -1, 7], pa.decimal128(20, 9))
+    assert find_positions(decimals, [7, 0, -1], as_text=False)[0].tolist() == [1, 2, 0]
+    assert find_positions(decimals, None, as_text=False)[0].tolist() == [0, NOWHERE, 7]
     assert positions(["true", "false"], [False, True], as_text=True) == [1, 0]
 
 
@@ -192,3 +195,12 @@ def test_functions_see_large_ids_as_they_are(tmp_path: Path) -> None:
 
     sl.evaluate(logs, {"new": policy})
     assert seen == {"id": [str(LARGE), str(LARGE + 1)], "few": [1.0, 2.0]}
+
+
+@pytest.mark.parametrize(
+    "declared", [{"actions": {"a", "b"}}, {"contexts": frozenset(["x"])}], ids=["actions", "contexts"]
+)
+def test_a_set_has_no_order(declared: dict[str, Any]) -> None:
+    columns = {"r": [1.0], "p": [0.5], "a": ["a"], "x": [1.0]}
+    with pytest.raises(sl.UsageError, match=r"(actions|contexts) must be a list: a (frozen)?set has no order"):
+        sl.Logs(columns, reward="r", propensity="p", action="a", **declared)

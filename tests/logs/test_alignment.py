@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import surelift as sl
@@ -121,3 +122,16 @@ def test_a_frame_whose_columns_are_the_actions_in_another_order_is_refused() -> 
     for policy in (turned, lambda batch: turned.reset_index(drop=True)):
         with pytest.raises(sl.UsageError, match=r"are \['coat', 'hat'\], but actions= lists \['hat', 'coat'\]"):
             sl.evaluate(logs, {"new": policy})
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_columns_named_by_the_labels_as_text_must_stand_in_their_order(kind: Any) -> None:
+    logs = sl.Logs(
+        {"r": [0.0, 1.0], "p": [0.5, 0.5], "a": [0, 1]}, reward="r", propensity="p", action="a", actions=[0, 1]
+    )
+    swapped, right = kind({"1": [0.7, 0.7], "0": [0.3, 0.3]}), kind({"0": [0.3, 0.3], "1": [0.7, 0.7]})
+    for policy in (swapped, lambda table: swapped[: table.num_rows]):
+        with pytest.raises(sl.UsageError, match=r"columns of a policy's frame are \['1', '0'\]"):
+            sl.evaluate(logs, {"new": policy})
+    of_function = sl.evaluate(logs, {"new": lambda table: right[: table.num_rows]})
+    assert of_function["new"].estimate == sl.evaluate(logs, {"new": right})["new"].estimate == 0.7

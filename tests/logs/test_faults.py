@@ -1,9 +1,11 @@
 """Every kind of bad row is counted by reason, reported with its first row and a remedy, and blocks the result."""
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -33,7 +35,7 @@ def good() -> dict[str, list[Any]]:
     }
 
 
-def ask(columns: dict[str, Any], policy: Any = "p_new", **options: Any) -> str:
+def ask(columns: Any, policy: Any = "p_new", **options: Any) -> str:
     """The error message."""
     with pytest.raises(sl.LogsError) as caught:
         sl.compare(sl.Logs(columns, **{"reward": "click", "propensity": "p", **options}), policy)
@@ -140,10 +142,41 @@ def test_an_infinite_entry_of_a_vector_is_told_without_a_warning(column: str) ->
     assert f"'{column}': 2 of 200 values are vectors with an entry that is missing or not finite" in message
 
 
+def test_an_entry_beyond_all_measure_is_told_without_a_warning() -> None:
+    columns = spoil("logging", [1e308, 0.0, 0.0])
+    for row in BAD:
+        columns["logging"][row] = [1e308 if place == columns["a"][row] else -1e308 for place in range(3)]
+    assert "logging 'logging': 2 of 200 values lie outside [0, 1]" in ask(columns, "new", action="a", logging="logging")
+
+
 def test_a_time_that_is_nan_is_missing() -> None:
     columns = {**good(), "when": np.where(np.isin(np.arange(ROWS), BAD), np.nan, np.arange(ROWS))}
     message = ask(columns, time="when")
     assert "time 'when': 2 of 200 values are missing (null); the first is null in row 17" in message
+
+
+def test_text_with_gaps_in_a_series_is_text() -> None:
+    columns = spoil("item", None)
+    series = {name: pd.Series(cells) for name, cells in columns.items()}
+    message = ask(series, "new", action="item", actions=["hat", "coat", "shoe"])
+    assert "action 'item': 2 of 200 values are missing (null); the first is null in row 17" in message
+
+
+def test_only_the_column_that_mixes_types_is_said_to() -> None:
+    columns = good()
+    columns["p"][3] = None
+    columns["p_new"][5] = "x"
+    frame = pd.DataFrame({name: pd.Series(columns[name], dtype="Float64") for name in ("p", "click")})
+    frame["p_new"] = columns["p_new"]
+    message = ask(frame)
+    assert "column 'p_new' mixes types: 1 of the 200 values from row 0 on are not numbers; the first is 'x'" in message
+
+
+def test_zero_is_a_position_in_a_column_of_decimals() -> None:
+    columns = good()
+    table = {**columns, "a": pa.array([Decimal(action) for action in columns["a"]], pa.decimal128(20, 9))}
+    logs = sl.Logs(table, reward="click", propensity="p", action="a", logging="logging")
+    assert sl.compare(logs, "new").rounds == ROWS
 
 
 def test_a_keep_probability_that_no_round_survives_is_rejected() -> None:

@@ -360,3 +360,25 @@ def test_lines_are_counted_across_blocks(tmp_path: Path, monkeypatch: pytest.Mon
     for block in (1, 2, 3, 7):
         monkeypatch.setattr("surelift.logs.sources.files._BLOCK", block)
         assert sl.check(sl.Logs(path, reward="r", propensity="p")).rounds == 50
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows lets few users make links")
+def test_folders_behind_links_are_read_and_loops_end(table: Any, tmp_path: Path) -> None:
+    folder, elsewhere = tmp_path / "logs", tmp_path / "elsewhere"
+    for place in (folder, elsewhere):
+        place.mkdir()
+        pq.write_table(table, place / f"{place.name}.parquet")
+    (folder / "more").symlink_to(elsewhere)
+    (elsewhere / "back").symlink_to(folder)
+    assert sl.Logs(str(folder), reward="click", propensity="p").count() == 2 * table.num_rows
+
+
+@pytest.mark.parametrize("name", ["b.csv.bz2", "b.parquet.gz", "b.csv.zst", "b.CSV.zip"])
+def test_compressed_files_that_are_not_read_are_not_left_out(name: str, table: Any, tmp_path: Path) -> None:
+    pq.write_table(table, tmp_path / "a.parquet")
+    for other in ("_SUCCESS", "notes.txt", ".b.csv.bz2", "b.parquet.crc", "b.csv.tmp"):
+        (tmp_path / other).touch()
+    assert sl.Logs(str(tmp_path), reward="click", propensity="p").count() == table.num_rows
+    (tmp_path / name).touch()
+    with pytest.raises(sl.UsageError, match=f"{name} has none of the extensions"):
+        sl.Logs(str(tmp_path), reward="click", propensity="p")

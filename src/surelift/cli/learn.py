@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import Group, Parameter
 
 from surelift import learning
-from surelift.cli.options import JsonFlag, LogFlags, PolicyFlags, Sources
+from surelift.cli.options import WHOLE, JsonFlag, LogFlags, PolicyFlags, Sources
 from surelift.cli.output import require_writable, show
 from surelift.cli.terminal import bar, say, watched
 from surelift.learning.files import refuse_other_files
@@ -47,10 +47,10 @@ def learn(
     ] = "fitted",
     prior_share: Annotated[float, Parameter(help="The share of rounds to fit the prior on.", group=LEARNING)] = 0.1,
     holdout: Annotated[float, Parameter(help="For a softmax, the share of held-out rounds.", group=LEARNING)] = 0.3,
-    epochs: Annotated[int, Parameter(help="Passes over the rounds, at most.", group=LEARNING)] = 10,
-    batch_size: Annotated[int, Parameter(help="Rounds per step.", group=LEARNING)] = 128,
+    epochs: Annotated[int, WHOLE, Parameter(help="Passes over the rounds, at most.", group=LEARNING)] = 10,
+    batch_size: Annotated[int, WHOLE, Parameter(help="Rounds per step.", group=LEARNING)] = 128,
     learning_rate: Annotated[float, Parameter(help="Learning rate (Adam).", group=LEARNING)] = 1e-2,
-    seed: Annotated[int, Parameter(help="Random seed; the same seed gives the same policy.", group=LEARNING)] = 0,
+    seed: Annotated[int, WHOLE, Parameter(help="Random seed; the same seed gives the same policy.", group=LEARNING)] = 0,
     device: Annotated[str, Parameter(help="Where to train: cpu or cuda.", group=LEARNING)] = "cpu",
     checkpoint: Annotated[
         str | None,

@@ -36,6 +36,10 @@ Sources = Annotated[
 ]
 
 
+# Not cyclopts' own conversion, which rounds 2.5.
+WHOLE = Parameter(converter=lambda _, tokens: int(tokens[0].value))
+
+
 def flag(text: str, **options: Any) -> Parameter:
     return Parameter(help=text, show_default=False, **options)
 
@@ -66,12 +70,12 @@ class LogFlags:
         str | None, flag("Number of rounds in a cluster, known before its first action: a number or a column.")
     ] = None
     cluster_max: Annotated[
-        int | None, flag("The most rounds a cluster can have, if sizes are not known in advance.")
+        int | None, WHOLE, flag("The most rounds a cluster can have, if sizes are not known in advance.")
     ] = None
     keep_probability: Annotated[
         str | None, flag("Column of the probability with which a round was kept, if the log was sampled.")
     ] = None
-    rounds_before_sampling: Annotated[int | None, flag("Number of rounds before sampling.")] = None
+    rounds_before_sampling: Annotated[int | None, WHOLE, flag("Number of rounds before sampling.")] = None
     action_count: Annotated[str | None, flag("Number of actions to choose from: a number or a column.")] = None
     reward_range: Annotated[
         str,
@@ -216,7 +220,7 @@ class MethodFlags:
     smoothing: Annotated[
         float | None, flag("A single smoothing, for methods that use one; by default 1/sqrt(rounds).")
     ] = None
-    draws: Annotated[int | None, flag("Number of resamples, for methods that resample; by default 1000.")] = None
+    draws: Annotated[int | None, WHOLE, flag("Number of resamples, for methods that resample; by default 1000.")] = None
 
     def arguments(self, **options: Any) -> dict[str, Any]:
         """Delta, the bound with its options, and the control; ``options`` are those of further flags."""
@@ -233,7 +237,7 @@ class MethodFlags:
 @Parameter(name="*", group=ANSWER)
 @dataclass(frozen=True, kw_only=True)
 class MomentFlags:
-    order: Annotated[int | None, flag("Order of the method 'moments'; by default 2.")] = None
+    order: Annotated[int | None, WHOLE, flag("Order of the method 'moments'; by default 2.")] = None
     regularizer: Annotated[
         str | None, flag("Regularizer of the method 'moments', as NAME:NUMBER, such as clipping:10 or shrinkage:5.")
     ] = None

@@ -10,7 +10,6 @@ from surelift.cli.flags import as_flags
 from surelift.cli.options import LogFlags, OutputFlags, PolicyFlags, again, opened
 from surelift.cli.terminal import progress, say
 from surelift.errors import UsageError
-from surelift.logs.sources.files import expand
 
 if TYPE_CHECKING:
     from surelift.decisions.monitor import Monitor
@@ -64,6 +63,8 @@ def deliver(
 
 def require_writable(sources: list[str], policies: PolicyFlags, *paths: str | None) -> None:
     """Before any work is done, refuse a folder that does not exist, and to overwrite what is read or written besides."""
+    from surelift.logs.sources.files import expand
+
     given = [text.rpartition("=")[2] for text in (*(policies.learned or ()), *(policies.predictions or ()))]
     taken = {os.path.realpath(file) for source in sources for file in expand(source)} | set(
         map(os.path.realpath, given)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from surelift.cli.options import QUESTION, JsonFlag, LogFlags, PolicyFlags, Sources, flag
+from surelift.cli.options import QUESTION, WHOLE, JsonFlag, LogFlags, PolicyFlags, Sources, flag
 from surelift.cli.output import asked, show
 from surelift.decisions.simulate import SEED
 from surelift.decisions.simulate import simulate as ask
@@ -18,10 +18,10 @@ def simulate(
     policies: PolicyFlags = PolicyFlags(),
     delta: Annotated[float, Parameter(help="The probability of error.", group=QUESTION)] = 0.05,
     rounds: Annotated[
-        int | None, flag("Rounds per simulated log; by default as many as in this one, at most 10,000.")
+        int | None, WHOLE, flag("Rounds per simulated log; by default as many as in this one, at most 10,000.")
     ] = None,
-    runs: Annotated[int, Parameter(help="How many logs to simulate.", group=QUESTION)] = 100,
-    seed: Annotated[int, Parameter(help="Random seed.", group=QUESTION)] = SEED,
+    runs: Annotated[int, WHOLE, Parameter(help="How many logs to simulate.", group=QUESTION)] = 100,
+    seed: Annotated[int, WHOLE, Parameter(help="Random seed.", group=QUESTION)] = SEED,
     json: JsonFlag = False,
 ) -> int:
     show(asked(ask, sources, log, policies, delta=delta, rounds=rounds, runs=runs, seed=seed), json=json)

@@ -9,7 +9,7 @@ import numpy as np
 
 from surelift.controls.features import ModelFeatures
 from surelift.controls.fitting import Fitted, TrainingRounds, actions_of, name_of, training_needs, training_of
-from surelift.controls.model import Predictor, RewardModel
+from surelift.controls.model import SAME_ROUNDS, Predictor, RewardModel
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import Needs, Slice, Source
 from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
@@ -18,11 +18,6 @@ from surelift.logs.origins import Origins
 from surelift.logs.rounds import Rounds
 from surelift.logs.sources.files import Files
 from surelift.logs.vectors import Vectors
-
-SAME_ROUNDS = (
-    "the reward model would be fitted on the rounds it predicts, which voids a certificate; fit it on another log, or refit "
-    "it as the log grows: control=models.refitted(estimator)."
-)
 
 
 @dataclass(frozen=True, eq=False)

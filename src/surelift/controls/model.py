@@ -22,6 +22,10 @@ CROSS_FITTED = (
     "a cross-fitted reward model gives point estimates, never a certificate: rounds of different folds depend on each "
     "other. Use models.refitted, models.fitted_on or models.given."
 )
+SAME_ROUNDS = (
+    "the reward model would be fitted on the rounds it predicts, which voids a certificate; fit it on another log, or refit "
+    "it as the log grows: control=models.refitted(estimator)."
+)
 _SUBJECT = "the reward model"
 
 

@@ -16,9 +16,9 @@ from surelift.controls.features import ModelFeatures
 from surelift.controls.fitting import Fitted, TrainingRounds, actions_of, name_of, training_needs, training_of
 from surelift.controls.model import Predictor, RewardModel
 from surelift.errors import LogsError, UsageError
-from surelift.logs import faults
 from surelift.logs.batch import Needs
 from surelift.logs.logs import Logs
+from surelift.logs.order import TimeOrder
 from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
 
@@ -55,12 +55,12 @@ class _Refitting(Predictor):
         self._estimator, self._features = estimator, features
         self._seen, self._due, self._actions = 0, FIRST, 0
         self._kept: list[TrainingRounds] = []
-        self._latest: Any = None
+        self._order = TimeOrder()
         self._fitted: Fitted | None = None
 
     def predictions(self, rounds: Rounds) -> Vectors:
-        training, times = training_of(rounds, self._features), rounds.times()
-        self._check_order(rounds, times)
+        training, latest = training_of(rounds, self._features), self._order.latest
+        times = self._order.check(rounds)
         if rounds.faults.tallies or rounds.size == 0:
             return Vectors(np.zeros(0), np.zeros(rounds.size + 1, dtype=np.int64), 0.0)
         actions = actions_of(rounds)
@@ -74,40 +74,27 @@ class _Refitting(Predictor):
         if self._due <= LAST:
             self._kept.append(training)
         parts, begin = [], 0
-        for end in self._refits(times):
+        for end in self._refits(times, latest):
             parts.append(self._fitted.predict(training.features[begin:end]))
             earlier = TrainingRounds.joined(self._kept).only(slice(self._seen + end))
             self._fitted = Fitted(self._estimator, earlier, self._actions)
             begin = end
         parts.append(self._fitted.predict(training.features[begin:]))
         self._seen += rounds.size
-        self._latest = times[-1]
         if self._due > LAST:
             self._kept = []
         return Vectors.from_matrix(np.concatenate(parts), tolerance=0.0)
 
-    def _refits(self, times: Any) -> Iterator[int]:
+    def _refits(self, times: Any, latest: Any) -> Iterator[int]:
         """Where in the batch a refit is due: at the first round of a timestamp, so that simultaneous rounds share a model.
 
         Their order within a timestamp may depend on their rewards.
         """
         later = np.ones(len(times), dtype=np.bool_)
         later[1:] = times[1:] > times[:-1]
-        later[0] = self._latest is not None and times[0] > self._latest
+        later[0] = latest is not None and times[0] > latest
         for index in np.flatnonzero(later):
             if self._seen + int(index) >= self._due and self._due <= LAST:
                 yield int(index)
                 while self._due <= self._seen + index:
                     self._due *= 2
-
-    def _check_order(self, rounds: Rounds, times: Any) -> None:
-        if rounds.size == 0 or rounds.faults.tallies:
-            return
-        if self._latest is not None and np.asarray(self._latest).dtype.kind != times.dtype.kind:
-            raise LogsError(
-                f"time {rounds.declaration.time!r} holds numbers in some rows and text in others; use one format."
-            )
-        earlier = np.zeros(rounds.size, dtype=np.bool_)
-        earlier[1:] = ~(times[1:] >= times[:-1])
-        earlier[0] = self._latest is not None and not times[0] >= self._latest
-        rounds.refuse(f"time {rounds.declaration.time!r}", faults.TIME_ORDER, earlier, times)

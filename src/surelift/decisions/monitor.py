@@ -161,7 +161,7 @@ class Monitor:
                 self._question.before_sampling(total)  # all must have been kept with one probability, in every batch
             self._question = replace(self._question, known=question.known)
             self._sampled, self._sums = before is not None, total
-        self.ledgers[self.name] = counted
+        self.ledgers = {self.name: counted}
         if self._sums.units:
             self._remember()
         return True
@@ -213,7 +213,7 @@ class Monitor:
             bounds = None  # they contradict each other: whoever asks will be told
         else:
             bounds = {name: [result.lower, result.upper, result.estimate] for name, result in results.items()}
-        self.history_points.append({"rounds": self._sums.units, "bounds": bounds})
+        self.history_points = [*self.history_points, {"rounds": self._sums.units, "bounds": bounds}]
         most = max(2, min(MOST_POINTS, MOST_REMEMBERED // len(self._question.policies)))
         if len(self.history_points) > most:
             self.history_points = self.history_points[1::2]
@@ -271,7 +271,9 @@ class Monitor:
         given = {} if policies is None else name_policies(policies)
         try:
             monitor = cls.__new__(cls)
-            monitor._begin(Question.from_dict(state["question"], policies=given, control=control), str(state["name"]))
+            question = Question.from_dict(state["question"], policies=given, control=control)
+            refuse_others(question, state["question"], str(path))
+            monitor._begin(question, str(state["name"]))
             monitor.ledgers = {name: Ledger.restored(content) for name, content in state["ledgers"].items()}
             monitor._sampled, monitor.history_points = state["sampled"], list(state["history"])
             if state["sums"] is not None:
@@ -291,6 +293,14 @@ def _results(answer: Answer) -> Mapping[str, Any]:
     if isinstance(answer, Improvement):
         return {answer.policy: answer}
     return answer.improvements if isinstance(answer, Selection) else answer
+
+
+def refuse_others(question: Question, stated: Mapping[str, Any], place: str) -> None:
+    """What was counted is about the policies of the state, not about others of the same names."""
+    counted = {**stated["policies"], **stated.get("over", {})}
+    for name, policy in question.everyone.items():
+        if json.loads(json.dumps(policy.describe())) != counted[name]:
+            raise UsageError(f"policy {name!r} is another one than {place} counted; go on with that, or start anew.")
 
 
 def refuse_one_look(question: Question) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from surelift.engines import collect
-from surelift.errors import LogsError
+from surelift.errors import LogsError, UsageError
 from surelift.logs.logs import Logs
 from surelift.questions.question import Question
 from surelift.statistics.sums import Sums
@@ -22,11 +22,15 @@ def partial_sums(batches: Iterable[Any], question: Question) -> Sums:
     >>> question.answer(partial_sums([part], question) + partial_sums([part], question)).certified
     True
     """
-    total = Sums()
+    total, plan = Sums(), question.plan()
+    if plan.needs_order is not None:
+        raise UsageError(
+            f"parts have no order, so partial_sums cannot add up {plan.needs_order}; ask(logs) answers of the whole log."
+        )
     for batch in batches:
         logs = Logs.of(batch, question.declaration)
         question.check(logs)
-        sums = collect(logs, question.plan())
+        sums = collect(logs, plan)
         if sums.rows:
             question.refuse_unfit(sums)
             total = total + sums

@@ -10,6 +10,7 @@ from surelift.errors import LogsError
 from surelift.logs.logs import Logs
 from surelift.policies import Policy
 from surelift.policies.resolve import as_policy, name_policies
+from surelift.questions.assumptions import judged_last
 from surelift.questions.certificate import Certificate, damage_told
 from surelift.questions.question import Progress, Question
 from surelift.results.verification import Verification
@@ -44,6 +45,8 @@ def verify(
     with damage_told():
         logs, rows = _judging(stated, logs)
     answer = replace(question, known=None).ask(logs, progress=progress)
+    if rows:
+        answer = judged_last(answer, question.declaration)
     repeated = {**Certificate.of(answer).content, **rows}
     with damage_told():
         differences = tuple(_differences(stated, repeated, rounding=TOLERANCE * logs.scale.width))

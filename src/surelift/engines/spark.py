@@ -180,12 +180,8 @@ def _reason(message: str) -> str:
 
 def refuse_what_needs_order(plan: Plan) -> None:
     """What this engine cannot add up, and the way out."""
-    labels = [request.statistic.label for request in plan.requests if request.statistic.needs_order]
-    labels += [split.label for request in plan.requests for split in request.key if split.needs_order]
-    if plan.model is not None and plan.model.in_order:
-        labels.append("a reward model that is refitted in the order of time")
-    if labels:
+    if plan.needs_order is not None:
         raise UsageError(
-            f"Spark has no order of rows, so it cannot add up {labels[0]}; bring the rows here first, logs.here(), "
+            f"Spark has no order of rows, so it cannot add up {plan.needs_order}; bring the rows here first, logs.here(), "
             "or read the log as files."
         )

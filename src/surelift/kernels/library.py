@@ -61,7 +61,11 @@ def _converted(argument: Any) -> Any:
 @cache
 def compiled() -> Library | None:
     """The library; None where none was built, or none is wanted."""
-    wanted = os.environ.get(SETTING)
+    wanted = os.environ.get(SETTING) or None
+    if wanted not in (None, NUMPY) and not FILE.exists():
+        raise UsageError(
+            f"{SETTING}={wanted}: no compiled library was built. Install surelift again, or set {SETTING}={NUMPY}."
+        )
     if wanted == NUMPY or not FILE.exists():
         return None
     return Library(FILE, wanted)

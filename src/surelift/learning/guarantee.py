@@ -8,8 +8,7 @@ import numpy as np
 
 from surelift.bounds.mixture import ROUNDING
 from surelift.controls import models
-from surelift.controls.held_out import SAME_ROUNDS
-from surelift.controls.model import RewardModel
+from surelift.controls.model import SAME_ROUNDS, RewardModel
 from surelift.errors import LogsError, UsageError
 from surelift.grids import Grid
 from surelift.learning.data.dataset import Dataset
@@ -23,7 +22,7 @@ from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.policies.policy import origins_of
 from surelift.policies.resolve import as_policy
-from surelift.questions.assumptions import ONCE, doubts_of
+from surelift.questions.assumptions import ONCE, doubts_of, order_assumed
 from surelift.questions.method import choose_method
 from surelift.questions.options import check_delta, consistent
 from surelift.questions.question import Progress, Question
@@ -151,7 +150,7 @@ def guarantee_of(
         certified=paired and lower > 0.0 and not doubts, delta=delta, rounds=rounds, objective=chosen.objective,
         divergence=rule.divergence, prior=options["prior"],
         promise="any number of looks" if objective.any_looks else "one look",
-        assumptions=_assumptions(logs, options["prior"], objective, chosen.model), doubts=doubts,
+        assumptions=_assumptions(logs, options, objective, chosen.model), doubts=doubts,
         provenance=Provenance(question.to_dict(), rounds, fingerprint),
     )  # fmt: skip
 
@@ -173,15 +172,18 @@ def _objective_options(options: Mapping[str, Any]) -> ObjectiveOptions:
         raise LogsError(f"the certificate of the policy is damaged: {error}.") from error
 
 
-def _assumptions(logs: Logs, prior: str, objective: Objective, model: RewardModel | None) -> tuple[str, ...]:
+def _assumptions(
+    logs: Logs, options: Mapping[str, Any], objective: Objective, model: RewardModel | None
+) -> tuple[str, ...]:
     adapted = "the logging policy may have adapted to earlier rounds"
     fixed = "rounds are independent, and their number was fixed in advance"
     return (
         f"{'costs' if logs.scale.is_cost else 'rewards'} always lie in [{logs.scale.low:g}, {logs.scale.high:g}]",
         "the propensities were recorded when the decisions were made",
         ONCE,
-        f"the prior ({prior}), the objective and delta were fixed before seeing these rounds",
+        f"the prior ({options['prior']}), the objective and delta were fixed before seeing these rounds",
         adapted if objective.any_looks else fixed,
+        *((order_assumed(logs.declaration),) if options["set_aside"] else ()),
         "actions are sampled afresh at every decision, as by sample()",
         *(() if model is None else (model.assumes,)),
         *logs.declaration.assumes,

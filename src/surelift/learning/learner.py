@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from surelift.controls.held_out import SAME_ROUNDS
+from surelift.controls.model import SAME_ROUNDS
 from surelift.errors import UsageError, share
 from surelift.grids import Grid
 from surelift.learning.data.dataset import Dataset
@@ -31,6 +31,7 @@ from surelift.logs.logs import Logs
 from surelift.logs.origins import Origins
 from surelift.policies.policy import origins_of
 from surelift.policies.resolve import as_policy
+from surelift.questions.assumptions import judged_last
 from surelift.questions.certificate import Certificate
 from surelift.questions.improvement import ImprovementQuestion
 from surelift.questions.options import check_delta
@@ -190,7 +191,7 @@ class PolicyLearner:
         if surveyed.all_origins.overlaps(model_from):
             raise UsageError(SAME_ROUNDS)
         if aside:
-            prior_from = surveyed.origins[0]
+            prior_from, (aside,) = surveyed.origins[0], surveyed.cuts
         if surveyed.origins[-1].overlaps(prior_from):
             raise UsageError(PRIOR_FROM)
         if aside:
@@ -252,18 +253,19 @@ class PolicyLearner:
         if rounds and not validation:
             raise UsageError(f"only {held_out} rounds are left to learn from, which is too few.")
         # The layout comes from the training rounds alone: even the set of categories must not depend on held-out rounds.
-        cuts = (validation, held_out)
         model_from = origins_of(options.model)
         surveyed = survey(
-            logs, intercept=params["intercept"], cuts=cuts, first_part_only=True, standardise=True, others=model_from
-        )
+            logs, intercept=params["intercept"], cuts=(validation, held_out), first_part_only=True, standardise=True,
+            others=model_from,
+        )  # fmt: skip
         layout, actions = surveyed.layout, surveyed.actions
         seen, unseen = surveyed.origins[0] + surveyed.origins[1], surveyed.origins[2]
         if surveyed.all_origins.overlaps(model_from):
             raise UsageError(SAME_ROUNDS)
         if unseen.overlaps(seen):
             raise UsageError(f"the policy {LEARNED_FROM}")
-        training, choosing = Dataset.of_parts(logs, cuts, layout, actions, options.model)
+        held_out = surveyed.cuts[1]
+        training, choosing = Dataset.of_parts(logs, surveyed.cuts, layout, actions, options.model)
         policy, rule_of = build_policy(params["policy"], layout.size, actions)
         estimate = options.estimate(rounds=training.rounds, linear=isinstance(policy, SampledSoftmax))
         problem = self._problem(policy, estimate, training, surveyed.all_contents, progress)
@@ -275,7 +277,7 @@ class PolicyLearner:
             declaration=logs.declaration, policies={NAME: as_policy(learned)}, delta=params["delta"],
             known=frozenset({NAME} if whole else ()),
         )  # fmt: skip
-        answer = question.ask(logs.part(held_out, rounds))
+        answer = judged_last(question.ask(logs.part(held_out, rounds)), logs.declaration)
         answer = replace(answer, provenance=replace(answer.provenance, rows=(held_out, rounds)))
         return replace(learned, certificate=Certificate.of(answer)), answer
 

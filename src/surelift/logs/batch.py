@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+import pyarrow as pa
+
 from surelift.arrays import ArrowTable, BoolArray, IntArray
 from surelift.errors import LogsError
 
@@ -121,6 +123,34 @@ def number_rows(tables: Iterable[ArrowTable]) -> Iterator[Batch]:
         if table.num_rows:
             yield Batch(table, start)
             start += table.num_rows
+
+
+def of_one_kind(batches: Iterable[Batch], names: set[str]) -> Iterator[Batch]:
+    """The same batches; raise where a column holds text in one and numbers in another, which are never equal."""
+    kinds, before = dict[str, str](), None
+    for batch in batches:
+        schema = batch.table.schema
+        for field in () if before is not None and schema.equals(before) else schema:
+            kind = _kind(field.type) if field.name in names else None
+            was = None if kind is None else kinds.setdefault(field.name, kind)
+            if was != kind:
+                where = f"{batch.start:,} on{batch.place and f' ({batch.place})'}"
+                raise LogsError(
+                    f"column {field.name!r} holds {was} up to row {batch.start - 1:,}, and {kind} from row {where}.\n"
+                    "Give the column one type everywhere; nothing was computed."
+                )
+        before = schema
+        yield batch
+
+
+def _kind(of: pa.DataType) -> str | None:
+    """Of entries that may be equal to each other; None of those that have no such."""
+    while pa.types.is_dictionary(of):
+        of = of.value_type
+    if pa.types.is_primitive(of) or pa.types.is_decimal(of):
+        return "times" if pa.types.is_temporal(of) else "numbers"
+    text = pa.types.is_string(of) or pa.types.is_large_string(of) or pa.types.is_string_view(of)
+    return "text" if text else None
 
 
 @contextmanager

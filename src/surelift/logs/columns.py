@@ -23,6 +23,7 @@ _MISSING = ("", "na", "n/a", "#n/a", "null", "none")
 _NUMERIC = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_null)
 # Sign and digits of a whole number.
 _WHOLE = r"^(-?)0*(\d+)(?:\.0*)?$"
+_PLAIN_WHOLE = r"^(?:0|-?[1-9]\d*)$"
 # The bits of a float, and the first whole number that it cannot tell from the next.
 _EXACT = {16: 2.0**11, 32: 2.0**24, 64: 2.0**53}
 _NUMBER = r"^-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^-?inf(inity)?$|^nan$"
@@ -39,13 +40,15 @@ class Numbers:
 
 
 def decode(column: ArrowColumn) -> ArrowColumn:
-    """One contiguous array, without dictionary encoding."""
+    """One contiguous array, without dictionary encoding or an extension of its type."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
         if isinstance(column, pa.ChunkedArray):
             column = pa.concat_arrays(column.chunks)
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.storage
     # Arrow implements few functions for string views.
     return column.cast(pa.string()) if pa.types.is_string_view(column.type) else column
 
@@ -182,29 +185,42 @@ def inexact(column: ArrowColumn) -> BoolArray:
     return np.asarray((np.abs(values) >= _EXACT[column.type.bit_width]) & np.isfinite(values))
 
 
+def _integers(column: ArrowColumn) -> ArrowColumn:
+    """Truth values, and floats that are whole numbers, as integers; other floats are null, other columns unchanged."""
+    if pa.types.is_boolean(column.type):
+        return column.cast(pa.uint8())
+    if not pa.types.is_floating(column.type):
+        return column
+    values = as_array(column.cast(pa.float64()).fill_null(math.nan))
+    whole = (values == np.floor(values)) & ~inexact(column) & np.isfinite(values)
+    return pa.array(np.where(whole, values, 0.0).astype(np.int64), mask=~whole)
+
+
 def _digits(column: ArrowColumn) -> ArrowColumn:
     """Whole numbers as text, without leading zeros and without a fraction; null for other entries."""
-    if pa.types.is_boolean(column.type):
-        column = column.cast(pa.uint8())
-    if pa.types.is_floating(column.type):
-        values = as_array(column.cast(pa.float64()).fill_null(math.nan))
-        whole = (values == np.floor(values)) & ~inexact(column) & np.isfinite(values)
-        column = pa.array(np.where(whole, values, 0.0).astype(np.int64), mask=~whole)
+    column = _integers(column)
     if pa.types.is_integer(column.type):
         return column.cast(pa.string())
     if not is_text(column) and not pa.types.is_decimal(column.type):
         return pa.nulls(len(column), pa.string())
-    text = _truth_as_digits(pc.utf8_lower(pc.utf8_trim_whitespace(column.cast(pa.string()))))
+    if pa.types.is_decimal(column.type):
+        # Not by Arrow, which writes a zero as 0E-9.
+        column = pa.array([None if number is None else f"{number:f}" for number in column.to_pylist()], pa.string())
+    column = column.cast(pa.string())
+    if pc.all(pc.match_substring_regex(column, _PLAIN_WHOLE)).as_py():
+        return column
+    text = _truth_as_digits(pc.utf8_lower(pc.utf8_trim_whitespace(column)))
     whole = pc.match_substring_regex(text, _WHOLE)
     digits = pc.replace_substring_regex(text, _WHOLE, r"\1\2")
     return pc.if_else(whole, pc.if_else(pc.equal(digits, "-0"), "0", digits), pa.scalar(None, pa.string()))
 
 
 def _whole_positions(column: ArrowColumn, *, as_text: bool) -> IntArray:
+    column = _integers(column)
     if not pa.types.is_integer(column.type):
         digits = _digits(column) if as_text or not is_text(column) else pa.nulls(len(column), pa.string())
         # Of 19 digits, which always fit.
-        fits = pc.match_substring_regex(digits, r"^\d{1,19}$")
+        fits = pc.and_(pc.less_equal(pc.binary_length(digits), 19), pc.invert(pc.starts_with(digits, "-")))
         column = pc.if_else(fits, digits, pa.scalar(None, pa.string())).cast(pa.uint64())
     values = as_array(column.fill_null(0))
     valid = ~is_null(column) & (values >= 0) & (values <= np.iinfo(np.int64).max)
@@ -215,10 +231,12 @@ def _match_numbers(column: ArrowColumn, labels: Sequence[Any], *, as_text: bool)
     if is_text(column) and not as_text:
         return np.full(len(column), NOWHERE, dtype=np.int64)
     whole = [int(label) if label == math.floor(label) else None for label in labels]
-    if pa.types.is_integer(column.type):
-        kind = np.iinfo(column.type.to_pandas_dtype())
-        return _match(column, [n if n is not None and kind.min <= n <= kind.max else None for n in whole])
-    positions = _match(_digits(column), [None if number is None else str(number) for number in whole])
+    integers = _integers(column)
+    if pa.types.is_integer(integers.type):
+        kind = np.iinfo(integers.type.to_pandas_dtype())
+        positions = _match(integers, [n if n is not None and kind.min <= n <= kind.max else None for n in whole])
+    else:
+        positions = _match(_digits(column), [None if number is None else str(number) for number in whole])
     fractions = [None if number is not None else float(label) for number, label in zip(whole, labels, strict=True)]
     if any(fraction is not None for fraction in fractions):
         parsed = _match(pa.array(to_numbers(column, as_text=as_text).values), fractions)

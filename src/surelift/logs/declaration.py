@@ -48,11 +48,10 @@ class Scale:
         return self.high - self.low
 
     def unit(self, rewards: FloatArray) -> FloatArray:
-        if self.is_cost:
-            return (self.high - rewards) / self.width
-        if self.low == 0.0 and self.high == 1.0:
+        if self.low == 0.0 and self.high == 1.0 and not self.is_cost:
             return rewards
-        return (rewards - self.low) / self.width
+        with np.errstate(over="ignore"):  # of rewards outside the range, which are refused
+            return ((self.high - rewards) if self.is_cost else (rewards - self.low)) / self.width
 
     @property
     def affine(self) -> tuple[float, float]:
@@ -116,6 +115,11 @@ class Declaration:
         if self.propensity is None and self.log_propensity is None:
             raise UsageError(NO_PROPENSITY)
         _require_one_of(self, "propensity", "log_propensity", "the probability of the logged action")
+        for role in ("actions", "contexts"):
+            if isinstance(given := getattr(self, role), set | frozenset):
+                raise UsageError(
+                    f"{role} must be a list: a {type(given).__name__} has no order, but vectors and models do."
+                )
         normalised = {
             "propensity": _from_description(density_from, self.propensity, "propensity= is not a valid density"),
             "embedding": _embedding(self.embedding),

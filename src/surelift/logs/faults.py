@@ -131,8 +131,8 @@ SEGMENT_UNDECLARED = Reason(
 )
 TIME_ORDER = Reason(
     "are earlier than the previous round",
-    "A reward model that learns online needs the rounds in decision order: sort the log by time, or give a model fitted on "
-    "other data. Times stored as text are compared as text.",
+    "What is learned from some rounds is used on later ones, so they must be in decision order: sort the log by time. Times "
+    "stored as text are compared as text.",
 )
 
 

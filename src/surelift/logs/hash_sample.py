@@ -45,7 +45,10 @@ class HashSample:
     @classmethod
     def decode(cls, content: list[int | str]) -> "HashSample":
         most, bits, packed = content
-        keys, counts = np.frombuffer(zlib.decompress(base64.b64decode(str(packed))), dtype="<u8").reshape(2, -1)
+        try:
+            keys, counts = np.frombuffer(zlib.decompress(base64.b64decode(str(packed))), dtype="<u8").reshape(2, -1)
+        except zlib.error as error:
+            raise ValueError(f"a memory of rounds cannot be unpacked: {error}") from error
         return cls(int(most), int(bits), keys.astype(np.uint64), counts.astype(np.int64))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from surelift.arrays import ArrowColumn, BoolArray, IntArray
+from surelift.arrays import ArrowColumn, BoolArray, IntArray, pc
 from surelift.errors import UsageError
 from surelift.kernels.columns import scramble
 from surelift.kernels.texts import hash_texts
@@ -12,6 +12,8 @@ from surelift.logs.columns import as_array, decode, is_text
 
 # Whole numbers below it are the same as integers.
 _WHOLE = 2.0**63
+# Of a whole number that fits 64 bits.
+MOST_DIGITS = 18
 
 
 def id_words(column: ArrowColumn) -> IntArray:
@@ -21,10 +23,10 @@ def id_words(column: ArrowColumn) -> IntArray:
     column = decode(column)
     if pa.types.is_null(column.type):
         return np.zeros(len(column), dtype=np.int64)
+    if pa.types.is_date(column.type):
+        column = column.cast(pa.timestamp("us"))
     if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
-    elif pa.types.is_date32(column.type):
-        column = column.cast(pa.int32())
+        return _time_words(column)
     if pa.types.is_integer(column.type) or pa.types.is_boolean(column.type):
         return as_array(column.cast(pa.int64(), safe=False).fill_null(0))
     if pa.types.is_floating(column.type):
@@ -32,16 +34,39 @@ def id_words(column: ArrowColumn) -> IntArray:
         whole = (values == np.floor(values)) & (np.abs(values) < _WHOLE)
         bits = scramble(np.ascontiguousarray(values).view(np.uint64)).view(np.int64)
         return np.where(whole, np.where(whole, values, 0.0).astype(np.int64), bits)
-    return _text_words((column if is_text(column) else column.cast(pa.string())).fill_null(""))
+    if pa.types.is_fixed_size_binary(column.type) or pa.types.is_binary_view(column.type):
+        column = column.cast(pa.binary())
+    elif not (is_text(column) or pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)):
+        try:
+            column = column.cast(pa.string())
+        except pa.ArrowException as error:
+            raise UsageError(f"an id must be text or a number, but its column holds {column.type}.") from error
+    return _text_words(column.fill_null(b"" if pa.types.is_binary(column.type) else ""))
+
+
+def _time_words(column: ArrowColumn) -> IntArray:
+    """Microseconds, whatever the unit; hashes of what is finer."""
+    ticks = as_array(column.cast(pa.int64()).fill_null(0))
+    if column.type.unit != "ns":
+        return as_array(column.cast(pa.timestamp("us"), safe=False).cast(pa.int64()).fill_null(0))
+    return np.where(ticks % 1000, scramble(ticks.view(np.uint64)).view(np.int64), ticks // 1000)
 
 
 def _text_words(column: ArrowColumn) -> IntArray:
+    """Hashes; but whole numbers are their own, so that they are the same as text and as numbers."""
     _, offsets, data = column.buffers()
     if len(column) == 0 or offsets is None:
         return np.zeros(len(column), dtype=np.int64)
-    places = np.frombuffer(offsets, dtype=np.int64 if pa.types.is_large_string(column.type) else np.int32)
+    large = pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)
+    places = np.frombuffer(offsets, dtype=np.int64 if large else np.int32)[column.offset :][: len(column) + 1]
     letters = np.frombuffer(data, dtype=np.uint8) if data is not None and data.size else np.zeros(1, dtype=np.uint8)
-    return hash_texts(letters, places[column.offset : column.offset + len(column) + 1])
+    words = hash_texts(letters, places)
+    if is_text(column) and (digits := as_array(pc.ascii_is_decimal(column))).any():
+        sizes = np.diff(places)
+        padded = (letters[np.minimum(places[:-1], len(letters) - 1)] == ord("0")) & (sizes > 1)
+        whole = digits & (sizes <= MOST_DIGITS) & ~padded
+        words[whole] = as_array(column.filter(pa.array(whole)).cast(pa.int64()))
+    return words
 
 
 class SeenIds:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from surelift.arrays import as_numpy
 from surelift.errors import UsageError, whole
-from surelift.logs.batch import Batch, Needs, Slice, Source
+from surelift.logs.batch import Batch, Needs, Slice, Source, of_one_kind
 from surelift.logs.clusters import whole_clusters
 from surelift.logs.declaration import Declaration, Scale
 from surelift.logs.embeddings import Known
@@ -138,8 +138,10 @@ class Logs:
             raise UsageError(
                 "this needs the rows themselves, which lie in another engine; bring them here first: logs.here()."
             )
-        batches = self.source.batches(self.needs() + needs)
-        cluster = self.declaration.cluster
+        declared, needs = self.declaration, self.needs() + needs
+        roles = (declared.id, declared.time, declared.cluster)
+        batches = of_one_kind(self.source.batches(needs), {*filter(None, roles), *needs.handed_on, *needs.coded})
+        cluster = declared.cluster
         return batches if cluster is None else whole_clusters(batches, cluster)
 
     def needs(self) -> Needs:

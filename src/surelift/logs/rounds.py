@@ -39,6 +39,10 @@ from surelift.logs.vectors import Vectors
 if TYPE_CHECKING:
     from surelift.logs.logs import Logs
 
+_TIMES = (
+    pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_timestamp, pa.types.is_date,
+    pa.types.is_null,
+)  # fmt: skip
 # The smallest number above zero.
 SMALLEST = math.ulp(0.0)
 
@@ -193,7 +197,7 @@ class Rounds:
         """The decision times, in a sortable form."""
         assert self.declaration.time is not None
         column = decode(self.table[self.declaration.time])
-        if pa.types.is_nested(column.type):
+        if not (is_text(column) or any(is_kind(column.type) for is_kind in _TIMES)):
             raise UsageError(
                 f"time {self.declaration.time!r} holds {column.type}; it must hold timestamps, dates or numbers."
             )
@@ -270,7 +274,8 @@ class Rounds:
             differs = ~(np.abs(in_vector - propensity) <= tolerance * np.maximum(in_vector, propensity))
         self.refuse(subject, faults.VECTOR_PROPENSITY, self.usable & differs, propensity)
         # A vector that sums to less than 1 may understate its entries by that much.
-        return np.fmax(propensity, in_vector) / np.clip(self.logging.sums(), 0.5, 1.0)
+        with np.errstate(over="ignore"):
+            return np.fmax(propensity, in_vector) / np.clip(self.logging.sums(), 0.5, 1.0)
 
     def _read_clusters(self, batch: Batch) -> Clusters:
         declared = self.declaration

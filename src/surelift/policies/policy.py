@@ -17,6 +17,7 @@ from surelift.logs.vectors import Vectors
 
 _INSIDE = ("policy", "reader", "scores", "greedy", "function", "func", "__self__")
 """Where a wrapper, a function or a method keeps what it is made of."""
+_DEEPEST = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +86,12 @@ def origins_of(policy: Any) -> Origins:
 
     A function of your own that calls it hides it.
     """
-    while not isinstance(getattr(policy, "learned_from", None), Origins):
-        inside = [getattr(policy, name) for name in _INSIDE if hasattr(policy, name)]
-        if not inside or inside[0] is policy:
-            return Origins()
-        policy = inside[0]
-    found: Origins = policy.learned_from
-    return found
+    for _ in range(_DEEPEST):
+        found = getattr(policy, "learned_from", None)
+        if isinstance(found, Origins):
+            return found
+        policy = next((getattr(policy, name) for name in _INSIDE if hasattr(policy, name)), None)
+    return Origins()
 
 
 def single_probabilities(rounds: Rounds, values: FloatArray, tolerance: float, subject: str) -> Probabilities:

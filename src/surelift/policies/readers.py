@@ -4,7 +4,7 @@ A reader yields one number or one vector per round; the policy decides whether t
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -81,7 +81,7 @@ class Array:
     array: Any
     index: Any = None
     """Of a pandas object: its rows are matched with those of the logs by their labels."""
-    columns: Any = None
+    columns: list[Any] = field(default_factory=list)
     """Of a frame, the names of its columns."""
 
     def needs(self, logs: Logs) -> Needs:
@@ -129,7 +129,7 @@ class Function:
             values = self.function(table)
             if index_of(values) is not None:
                 require_row_order(index_of(values), f"what {subject} returned")
-            require_action_order(getattr(values, "columns", None), rounds.logs)
+            require_action_order(names_of(values), rounds.logs)
             return as_numbers(values, subject)
 
         return kept(rounds, ask(numbers, rounds, rounds.logs.handed_on(), subject), subject)
@@ -210,10 +210,17 @@ def _whole(logs: Logs) -> Any:
     return logs.source.source if isinstance(logs.source, Slice) else logs.source
 
 
-def require_action_order(columns: Any, logs: Logs) -> None:
-    """Raise if the columns of a frame are named by the actions, in another order than the declared one."""
-    named, actions = [] if columns is None else list(columns), list(logs.declaration.actions or ())
-    if named != actions and len(named) == len(actions) and set(named) == set(actions):
+def names_of(frame: Any) -> list[Any]:
+    """Of the columns of a frame; none of an array."""
+    columns = getattr(frame, "columns", None)
+    return list(getattr(frame, "column_names", () if columns is None else columns))
+
+
+def require_action_order(named: list[Any], logs: Logs) -> None:
+    """Raise if the columns of a frame are named by the actions, also as text, in another order than the declared one."""
+    actions = list(logs.declaration.actions or ())
+    forms = ((named, actions), ([*map(str, named)], [*map(str, actions)]))
+    if any(of != to and len(of) == len(to) and set(of) == set(to) for of, to in forms):
         raise UsageError(
             f"the columns of a policy's frame are {named[:10]}, but actions= lists {actions[:10]}; give them in that order."
         )

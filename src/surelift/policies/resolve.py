@@ -12,7 +12,7 @@ from surelift.logs.logs import Logs
 from surelift.policies.continuous import Binned, DensityReader, Kernel, binned_from, kernel
 from surelift.policies.deterministic import Chosen, EpsilonGreedy, UniformPolicy
 from surelift.policies.policy import Policy
-from surelift.policies.readers import Array, Column, Columns, Function, Model, Reader, as_numbers
+from surelift.policies.readers import Array, Column, Columns, Function, Model, Reader, as_numbers, names_of
 from surelift.policies.wrappers import Blend, Bounded, Direct, Given, Production, Softmax
 
 PRODUCTION = "production"
@@ -76,7 +76,7 @@ def as_reader(form: Any) -> Reader:
     if hasattr(form, "predict_proba"):
         return Model(form)
     if isinstance(form, np.ndarray | list | tuple) or hasattr(form, "__array__") or hasattr(form, "toarray"):
-        return Array(as_numbers(form), index_of(form), getattr(form, "columns", None))
+        return Array(as_numbers(form), index_of(form), names_of(form))
     if callable(form):
         return Function(form)
     raise UsageError(

@@ -1,7 +1,8 @@
 """What has to be true for a bound to hold, beyond the mathematics; and what keeps an answer from being certified."""
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
+from dataclasses import replace
+from typing import Any, Literal
 
 from surelift.bounds import Promise
 from surelift.logs.declaration import Declaration
@@ -40,6 +41,18 @@ def assumptions_of(
         *declared.assumes,
         *(() if segment is None else (SEGMENTS_FIXED,)),
     )
+
+
+def order_assumed(declared: Declaration) -> str:
+    """Of a log whose first rounds were learned from, and whose later ones judge."""
+    if declared.time is None:
+        return "the rows of the log stand in the order of their decisions; a log that is plainly sorted is refused"
+    return f"decisions were made in the order of {declared.time!r}, which ascends"
+
+
+def judged_last(answer: Any, declared: Declaration) -> Any:
+    """An answer about the last rounds of a log, which judge what was learned from the others."""
+    return replace(answer, assumptions=(*answer.assumptions, order_assumed(declared)))
 
 
 def _about_units(declared: Declaration) -> Iterator[str]:

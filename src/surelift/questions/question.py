@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 
 from surelift import questions
 from surelift.bounds import Promise
-from surelift.controls.held_out import SAME_ROUNDS
-from surelift.controls.model import RewardModel
+from surelift.controls.model import SAME_ROUNDS, RewardModel
 from surelift.engines import collect, count_units, known_distributions
 from surelift.engines.collect import EMPTY
 from surelift.errors import LogsError, UsageError
@@ -280,6 +279,9 @@ class Question:
         if _ALWAYS - stated.keys():
             raise ValueError(f"{', '.join(sorted(_ALWAYS - stated.keys()))} is missing")
         given = policies or {}
+        known = {**content["policies"], **content.get("over", {})}
+        if unknown := sorted(given.keys() - known.keys()):
+            raise UsageError(f"no policy is called {unknown[0]!r} here; they are {', '.join(map(repr, known))}.")
         if declaration is not None:
             stated["declaration"] = declaration
         values = {name: decoded(name, value, given) for name, value in stated.items()}

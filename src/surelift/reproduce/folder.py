@@ -3,12 +3,16 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Sequence
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context, parent_process
 from os import cpu_count
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from surelift.errors import UsageError
@@ -43,6 +47,35 @@ class ReproducedTable:
         writer.writerow(self.columns)
         writer.writerows(self.rows)
         return out.getvalue()
+
+
+@contextmanager
+def _workers(count: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that end with this one, however it ends."""
+    others = set(active_children())
+    # Spawned, not forked: a fork may inherit locks held by threads it does not have.
+    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_end_with_parent)
+    try:
+        yield pool
+    except BaseException:
+        for worker in set(active_children()) - others:
+            worker.terminate()
+        pool.shutdown(cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def _end_with_parent() -> None:
+    """An interrupt is the parent's to handle; once it is gone, nobody waits for the results."""
+
+    def wait() -> None:
+        parent = parent_process()
+        if parent is not None:
+            parent.join()
+        os._exit(1)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=wait, daemon=True).start()
 
 
 def _load(path: Path) -> Any:
@@ -83,8 +116,7 @@ class Folder:
         remaining = [index for index, result in enumerate(results) if result is None]
         if not remaining:
             return results
-        # Spawned, not forked: a fork may inherit locks held by threads it does not have.
-        with ProcessPoolExecutor(min(cpu_count() or 1, len(remaining)), mp_context=get_context("spawn")) as pool:
+        with _workers(min(cpu_count() or 1, len(remaining))) as pool:
             running = {pool.submit(work, *tasks[index]): index for index in remaining}
             for count, done in enumerate(as_completed(running), len(tasks) - len(remaining) + 1):
                 index = running[done]

@@ -44,7 +44,7 @@ class History(Result):
     def sentence(self) -> str:
         count = len({point.rounds for point in self.points})
         validity = {
-            "any number of looks": "each valid when it was reached",
+            "any number of looks": "each valid when it was reached if rows stand in the order of their decisions",
             "one look": "of which only one, fixed in advance, may be looked at",
         }.get(self.promise, "none of them certified")
         doubts = f"; in doubt: {'; '.join(self.doubts)}" if self.doubts else ""

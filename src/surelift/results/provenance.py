@@ -7,7 +7,7 @@ from typing import Any
 
 from surelift.errors import LogsError, UsageError
 from surelift.logs.fingerprint import Fingerprint
-from surelift.saving import sealed
+from surelift.saving import as_json, sealed
 from surelift.version import __version__
 
 FORMAT = "surelift certificate"
@@ -49,4 +49,4 @@ def certificate_content(provenance: Provenance | None, answer: Mapping[str, Any]
         "format": FORMAT, "version": VERSION, "surelift": provenance.version, "question": dict(provenance.question),
         "rounds": provenance.rounds, **rows, "fingerprint": str(provenance.fingerprint), "answer": dict(answer),
     }  # fmt: skip
-    return sealed(json.loads(json.dumps(content, allow_nan=False)))
+    return sealed(json.loads(as_json(content)))

@@ -1,6 +1,5 @@
 """What every result can do: describe itself, and become a dict, JSON, CSV, a data frame, a plot or a page."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from surelift.errors import SureliftError, UsageError
 from surelift.results.provenance import certificate_content
-from surelift.saving import write_beside
+from surelift.saving import as_json, write_beside
 from surelift.views.names import cell
 from surelift.views.text import doubt_lines, one_holds, some, wrap
 
@@ -148,7 +147,7 @@ class Result:
         return [{name: cell_value(value_at(content, path)) for name, path in columns.items()}]
 
     def to_json(self) -> str:
-        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+        return as_json(self.to_dict(), indent=2)
 
     def to_frame(self, kind: FrameKind = "pandas") -> Any:
         """One row for each record, as a data frame of the library named."""

@@ -131,6 +131,15 @@ class Plan:
         return tuple(dict.fromkeys(request.outcome for request in self.requests if request.outcome is not None))
 
     @property
+    def needs_order(self) -> str | None:
+        """What of it depends on the order of the rows; None where nothing does."""
+        labels = [request.statistic.label for request in self.requests if request.statistic.needs_order]
+        labels += [split.label for request in self.requests for split in request.key if split.needs_order]
+        if self.model is not None and self.model.in_order:
+            labels.append("a reward model that is refitted in the order of time")
+        return labels[0] if labels else None
+
+    @property
     def shared(self) -> Iterator[list[Request]]:
         """The requests, those together whose statistics share their work, and each other alone."""
         together = dict[Any, list[Request]]()

@@ -57,6 +57,8 @@ def rounded(number: float, decimals: int, *, towards: str = "nearest", sign: boo
     >>> rounded(0.12349, 3, towards="down"), rounded(0.1231, 3, towards="up"), rounded(0.5, 2, sign=True)
     ('0.123', '0.124', '+0.50')
     """
+    if not math.isfinite(number):
+        return f"{number:+g}" if sign else f"{number:g}"
     mode = {"down": ROUND_FLOOR, "up": ROUND_CEILING, "nearest": ROUND_HALF_EVEN}[towards]
     shown = Decimal(number).quantize(Decimal(1).scaleb(-decimals), rounding=mode, context=Context(prec=400))
     shown = abs(shown) if shown == 0 else shown

@@ -8,7 +8,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow.compute as pc
 
+from surelift.arrays import ArrowColumn
 from surelift.errors import LogsError, UsageError
 from surelift.learning.data.features import FeatureLayout
 from surelift.logs import faults
@@ -17,6 +19,7 @@ from surelift.logs.columns import decode, is_list, is_text, list_to_vectors
 from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
+from surelift.logs.order import RowOrder, TimeOrder
 from surelift.logs.origins import Contexts, Origins
 from surelift.logs.rounds import Rounds
 from surelift.policies.policy import action_counts, require_action, require_action_count
@@ -87,6 +90,7 @@ class LogSurvey(NamedTuple):
     actions: int
     origins: tuple[Origins, ...]  # for each part of the logs, what tells its rounds again
     contents: tuple[Fingerprint, ...]  # for each part, the fingerprint of all that was read
+    cuts: tuple[int, ...]  # where the parts but the first begin
 
     @property
     def all_origins(self) -> Origins:
@@ -104,7 +108,8 @@ def survey(
     """Survey logs whose parts begin at ``cuts``; with ``standardise``, by the mean and deviation of the first part.
 
     With ``first_part_only``, categories come from the first part too. Invalid rounds are counted over the whole log. Rounds
-    are remembered such that they can be compared with ``others``.
+    are remembered such that they can be compared with ``others``. Parts must follow each other: times must ascend, and a cut
+    moves to the next time; without times, rows must not be sorted.
     """
     require_learnable(logs)
     contexts = logs.declaration.contexts or ()
@@ -112,9 +117,16 @@ def survey(
     features = FeatureSurvey(contexts, intercept=intercept)
     origins, contents = [Origins()] * (len(cuts) + 1), [Fingerprint()] * (len(cuts) + 1)
     counts, rows = set[int](), 0
+    declared, moved = logs.declaration, list(cuts)
+    times, order = TimeOrder() if cuts and declared.time is not None else None, RowOrder()
+    batches = logs.batches(needs_of(logs, remembered))
     invalid: Mapping[Fault, Tally] = {}
-    for part, batch in split_batches(logs.batches(needs_of(logs, remembered)), cuts):
+    for part, batch in split_batches(
+        batches if times is None else _between_times(batches, moved, declared.time), moved
+    ):
         rounds = Rounds(logs, batch)
+        if times is not None:
+            times.check(rounds)
         table = rounds.handed_on(contexts)
         for name in table.column_names:
             if not is_list(table[name]) and not is_text(decode(table[name])):
@@ -130,6 +142,8 @@ def survey(
         if part == 0 and standardise:
             features.standardise(table)
         counts |= set(np.unique(action_counts(rounds)).astype(int).tolist())
+        assert rounds.action is not None
+        order.add(rounds.reward, rounds.action, rounds.propensity, action_counts(rounds))
         origins[part] += Origins.of(rounds, remembered)
         contents[part] += fingerprint_of_all(rounds, contexts)
     refuse_faults(invalid, rows=rows)
@@ -139,7 +153,16 @@ def survey(
         raise LogsError(
             f"{SUBJECT} needs the same actions in every round, but their number varies: {sorted(counts)[:5]}."
         )
-    return LogSurvey(features.layout(), counts.pop(), tuple(origins), tuple(contents))
+    if cuts and times is None:
+        order.refuse_sorted(
+            action=str(declared.action), reward=declared.outcome, tests_action=not declared.propensity_is_estimated
+        )
+    if any(first >= last for first, last in pairwise((*moved, rows))):
+        raise UsageError(
+            f"no rounds would be left to certify the policy on, or to learn from: rounds of one time {declared.time!r} stay "
+            "together, and too many share one. Name a column of finer times, or change holdout= or prior_share=."
+        )
+    return LogSurvey(features.layout(), counts.pop(), tuple(origins), tuple(contents), tuple(moved))
 
 
 def require_learnable(logs: Logs) -> None:
@@ -150,6 +173,28 @@ def require_learnable(logs: Logs) -> None:
     for name in ("cluster", "keep_probability", "embedding"):
         if getattr(logs.declaration, name) is not None:
             raise UsageError(f"policies cannot be learned from logs with {name}=; use the rounds as they were logged.")
+
+
+def _between_times(batches: Iterable[Batch], cuts: list[int], time: str | None) -> Iterator[Batch]:
+    """The batches; ``cuts`` in a batch are moved, before it is handed on, to the first round at or after them whose time is
+    not that of the round before: the order of rounds within one time may tell of their rewards.
+    """
+    seen, last = 0, None
+    for batch in batches:
+        column = decode(batch.table[time])
+        rows = len(column)
+        new = [*([0] if rows and column[0] != last else []), *_changes(column)]
+        for place, cut in enumerate(cuts):
+            if seen <= cut < seen + rows:
+                cuts[place] = seen + next((row for row in new if row >= cut - seen), rows)
+        seen, last = seen + rows, column[rows - 1] if rows else last
+        yield batch
+
+
+def _changes(column: ArrowColumn) -> list[int]:
+    before, after = column.slice(0, max(len(column) - 1, 0)), column.slice(1)
+    found: list[int] = (1 + np.flatnonzero(np.asarray(pc.not_equal(before, after).fill_null(True)))).tolist()
+    return found
 
 
 def split_batches(batches: Iterable[Batch], cuts: Sequence[int]) -> Iterator[tuple[int, Batch]]:

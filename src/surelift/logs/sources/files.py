@@ -1,6 +1,7 @@
 """Rounds from Parquet, CSV and Arrow files, in batches, ordered by file name."""
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ FORMATS = {
     ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc",
     ".csv": "csv", ".tsv": "csv", ".csv.gz": "csv", ".tsv.gz": "csv",
 }  # fmt: skip
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".br", ".snappy", ".zip")
 _BLOCK = 1 << 20
 
 
@@ -184,12 +186,21 @@ def expand(path: str) -> list[str]:
 
 
 def _files_in(folder: str) -> list[str]:
-    files = []
-    for place, folders, names in os.walk(folder, onerror=_unreadable):
-        # Folders such as _temporary and .ipynb_checkpoints hold copies; _day=1 holds a column.
-        folders[:] = [name for name in folders if not _hidden(name)]
-        files += [str(Path(place, name)) for name in names if not _hidden(name) and _extension(name)]
+    files, entered = [], set[str]()
+    for place, folders, names in os.walk(folder, onerror=_unreadable, followlinks=True):
+        entered.add(os.path.realpath(place))
+        # Folders such as _temporary and .ipynb_checkpoints hold copies; _day=1 holds a column. Links may lead back.
+        folders[:] = [
+            name for name in folders if not _hidden(name) and os.path.realpath(Path(place, name)) not in entered
+        ]
+        files += [str(Path(place, name)) for name in names if not _hidden(name) and _holds_rounds(name)]
     return files
+
+
+def _holds_rounds(name: str) -> bool:
+    """Also in a compression that is not read: such files are refused, not left out."""
+    inner, last = os.path.splitext(name)
+    return bool(_extension(name) or (last.lower() in _COMPRESSED and _extension(inner)))
 
 
 def _hidden(name: str) -> bool:
@@ -211,6 +222,10 @@ def _identity(file: str) -> tuple[int, int]:
         status = os.stat(file)
     except OSError as error:
         raise LogsError(f"{file} cannot be read: {error.strerror}. Nothing was computed.") from error
+    if not stat.S_ISREG(status.st_mode):
+        raise LogsError(
+            f"{file} is a pipe or a device, which is read only once; save it to a file. Nothing was computed."
+        )
     return status.st_dev, status.st_ino
 
 

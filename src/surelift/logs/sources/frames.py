@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,7 @@ class Frame:
                     raise TypeError("Arrow drops the masks of arrays in a column of objects")
                 table = part.to_arrow()
             except _CONVERSION:
-                table = pa.table({name: _to_arrow(name, part[name].to_list(), start) for name in part.columns})
+                table = pa.table({name: _one_column(part[name], name, start) for name in part.columns})
             yield Batch(table, start)
 
 
@@ -129,6 +130,15 @@ def _holds_masks(column: Any) -> bool:
     return str(column.dtype) == "Object" and any(isinstance(entry, np.ma.MaskedArray) for entry in column)
 
 
+def _one_column(column: Any, name: str, start: int) -> ArrowColumn:
+    try:
+        if not _holds_masks(column):
+            return column.to_arrow()
+    except _CONVERSION:
+        pass
+    return _to_arrow(name, column.to_list(), start)
+
+
 def _to_arrow(name: str, values: Any, start: int) -> ArrowColumn:
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
@@ -136,13 +146,22 @@ def _to_arrow(name: str, values: Any, start: int) -> ArrowColumn:
         if isinstance(values, np.ndarray) and values.ndim == 2:
             flat = pa.array(np.ascontiguousarray(values).ravel())
             return pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
-        return pa.array(values if isinstance(values, np.ma.MaskedArray) else unmasked(values))
+        objects = isinstance(values, np.ndarray) and values.dtype.kind == "O"  # NaN among text is a missing value
+        return pa.array(values if isinstance(values, np.ma.MaskedArray) else unmasked(values), from_pandas=objects)
     except _CONVERSION:
         return _mixed_numbers(name, list(values), start)
 
 
 def _mixed_numbers(name: str, values: list[Any], start: int) -> ArrowColumn:
-    """A column of several Python types, if all are numeric."""
+    """A column of several Python types, if all are numeric; or of text with gaps, which pandas fills with NaN or NA."""
+    text = any(isinstance(value, str) for value in values)
+    gaps = (
+        type(value).__name__ == "NAType" or (text and isinstance(value, float) and value != value) for value in values
+    )
+    values = [None if gap else value for gap, value in zip(gaps, values, strict=True)]
+    if text and None in values:
+        with suppress(*_CONVERSION):
+            return pa.array(values, pa.string())
     numbers = bool | int | float | np.integer | np.floating
     most = sys.float_info.max
     bad = [

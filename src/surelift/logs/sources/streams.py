@@ -44,7 +44,7 @@ def read_stream(
     start = 0
     try:
         tables = {"csv": _csv, "jsonl": _json_lines, "arrow": _arrow}[kind](file, rows)
-        for table in tables if cluster is None else _whole_clusters(tables, cluster):
+        for table in map(_distinct, tables) if cluster is None else _whole_clusters(map(_distinct, tables), cluster):
             dropped = min(max(skip - start, 0), table.num_rows)
             kept = table.slice(dropped)
             if kept.num_rows:
@@ -56,6 +56,13 @@ def read_stream(
         ) from error
     if start < skip:
         raise LogsError(f"the stream has {start:,} rows, but {skip:,} were counted before: it is not the same stream.")
+
+
+def _distinct(table: Any) -> Any:
+    names = table.column_names
+    if len(set(names)) < len(names):
+        raise LogsError(f"the stream has two columns {next(name for name in names if names.count(name) > 1)!r}.")
+    return table
 
 
 def _whole_clusters(tables: Iterator[Any], cluster: str) -> Iterator[Any]:
@@ -104,6 +111,8 @@ def _csv(file: IO[bytes], rows: int) -> Iterator[Any]:
         names = csv.read_csv(io.BytesIO(header)).column_names
     except UnicodeDecodeError as error:
         raise LogsError(f"a column name of the stream is not UTF-8 text: {error.object!r}.") from error
+    if twice := [name for place, name in enumerate(names) if name in names[:place]]:
+        raise LogsError(f"two columns of the stream are called {twice[0]!r}; rename one.")
     text = csv.ConvertOptions(column_types={name: pa.string() for name in names})
     for chunk in _lines(file, rows, first=2):
         table = csv.read_csv(io.BytesIO(header.rstrip(b"\r\n") + b"\n" + chunk), convert_options=text)
