@@ -1,6 +1,6 @@
 # make demo   sets everything up and shows what surelift is for
 # make test   sets everything up and runs every test
-# make campaign SIZE=slice   sets everything up and searches for trouble, for minutes; SIZE=full for hours
+# make campaign SIZE=slice   sets everything up and searches for trouble, for minutes; SIZE=full for an hour or two
 # make docs   sets everything up and builds the documentation, every block of it executed
 PYTHON ?= python3
 VENV := .venv

@@ -10,7 +10,7 @@ from campaigns.campaign import Case, module_of, names, outcome, run
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m campaigns", description=__doc__)
     parser.add_argument("name", nargs="+", help=f"all, or some of: {', '.join(names())}")
-    parser.add_argument("--size", default="slice", help="slice (minutes), full (hours), or a number of cases")
+    parser.add_argument("--size", default="slice", help="slice (minutes), full (an hour or two), or a number of cases")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2, help="worker processes")
     parser.add_argument("--case", type=int, help="this case alone, in this process")

@@ -29,7 +29,7 @@ from campaigns.campaign import Case, scratch
 from campaigns.stored import certificates, shop
 from surelift.cli.app import main
 
-SLICE, FULL = 400, 30_000
+SLICE, FULL = 400, 5_000
 APART = 0.01  # the share of cases in a process of their own
 CODES = {0, 2, 3, 4}
 BASE = ["--reward", "click", "--propensity", "propensity"]

@@ -33,7 +33,7 @@ from surelift.kernels.library import INSTRUCTION_SETS, NUMPY, SETTING, compiled
 from surelift.questions.question import Question
 from surelift.statistics import Sums
 
-SLICE, FULL = 80, 3_000
+SLICE, FULL = 80, 1_000
 WAYS_PER_CASE = 6
 SPARK_EVERY = 300
 Frame = Callable[["Drawn"], Any]

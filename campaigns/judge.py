@@ -164,11 +164,9 @@ def _each_column(log: Log) -> dict[str, set[int]]:
             faults[repr(declared[role])] = {
                 row for row, cell in enumerate(log.columns[declared[role]].cells) if _absent(cell)
             }
-    if log.by is not None:
-        faults[repr(log.by)] = {row for row, cell in enumerate(log.columns[log.by].cells) if _absent(cell)}
     if "action" in declared:
         faults[repr(declared["action"])] = {row for row, place in enumerate(positions(log)) if place < 0}
-    for name in (declared.get("action"), declared.get("cluster"), log.by):
+    for name in (declared.get("action"), declared.get("cluster")):
         if name is not None:
             faults[repr(name)] |= inexact(log.columns[name])
     for subject, columns in (("logging", declared.get("logging")), ("policy", log.policy)):
@@ -369,14 +367,20 @@ def _weights(log: Log) -> dict[str, set[int]]:
     return {"policy": {row for row, weight in enumerate(found) if not weight <= LARGEST_WEIGHT}}
 
 
+def _segments(log: Log) -> dict[str, set[int]]:
+    if log.by is None:
+        return {}
+    absent = {row for row, cell in enumerate(log.columns[log.by].cells) if _absent(cell)}
+    return {repr(log.by): absent | inexact(log.columns[log.by])}
+
+
 STAGES: list[tuple[Callable[[Log], dict[str, set[int]]], tuple[str, ...]]] = [
     (_mixed, ()),
     (_each_column, (
         "are missing", "are NaN", "are infinite", "are not numbers", "lie outside (0, 1]", "lie outside the declared",
         "lie outside [0, 1]", "are not positive", "are negative",
         "are not logarithms", "are vectors with an entry", "are not vectors", "are not a position", "are not among",
-        "are not whole numbers", "have no segment",
-        "are floats too large",
+        "are not whole numbers", "are floats too large",
     )),
     (_production_alone, ("lie outside", "do not sum")),
     (_production_layout, ("differ in length", "are not a position")),
@@ -386,6 +390,7 @@ STAGES: list[tuple[Callable[[Log], dict[str, set[int]]], tuple[str, ...]]] = [
     (_policy_alone, ("lie outside", "do not sum")),
     (_policy_layout, ("differ in length", "are not a position")),
     (_weights, ("give a weight",)),
+    (_segments, ("have no segment", "are floats too large")),
 ]  # fmt: skip
 
 

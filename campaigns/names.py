@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import surelift as sl
 from campaigns.campaign import Case
 
-SLICE, FULL = 200, 20_000
+SLICE, FULL = 200, 3_000
 PAGES = 0.1  # the share of cases that render a whole page, which takes a while
 MARK = "INJECTED"
 PIECES = (

@@ -118,6 +118,7 @@ def test_a_file_of_events_has_the_same_limit(folder: Path, monkeypatch: pytest.M
         (TEXT.replace("\n", "\r"), r"carriage return \(CR\) alone"),
         (TEXT.replace("q\n", "q\xe9\n", 1), "a column name of the stream is not UTF-8"),
         ("", "cannot be read as csv"),
+        ("r,p,q,q\n1,0.5,0.5,0.5\n", "the stream has two columns 'q'"),
     ],
 )
 def test_streams_that_are_no_csv(text: str, says: str) -> None:
@@ -136,6 +137,9 @@ def test_names_too_long_and_folders_that_cannot_be_read(folder: Path, monkeypatc
     ):  # fmt: skip
         done = shell(f"surelift {command}", folder)
         assert (done.returncode, "fault in surelift" in done.stderr) == (2, False), done.stderr
+    os.mkfifo(folder / "pipe.csv")
+    assert "is a pipe or a device" in shell(f"surelift compare pipe.csv {COLUMNS}", folder).stderr
+    (folder / "pipe.csv").unlink()
     (folder / "inner").mkdir()
     scan = os.scandir
 

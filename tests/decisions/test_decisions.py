@@ -315,7 +315,8 @@ def test_every_result_names_its_assumptions(logs: sl.Logs) -> None:
     for words in (
         "rewards always lie in [0, 1]",
         "recorded when the decisions were made",
-        "no policy was fitted",
+        "no policy was fitted on these rounds, or uses what was not known before the action",
+        "no round comes twice",
         "only look",
     ):
         assert words in text

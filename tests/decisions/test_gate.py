@@ -36,6 +36,28 @@ def test_delta_is_split_over_the_claims() -> None:
     assert sl.verify(sl.Certificate.of(answer), logs()).same
 
 
+@pytest.mark.parametrize(
+    ("options", "promise"),
+    [
+        ({}, "all lower bounds hold with probability 0.95, at any number of looks"),
+        ({"grid": "planned"}, "all lower bounds hold with probability 0.95, at one look"),
+        ({"method": "normal"}, "all lower bounds aim for probability 0.95, only asymptotically"),
+    ],
+)
+def test_all_claims_hold_as_the_method_promises(options: dict[str, Any], promise: str) -> None:
+    assert promise in flat(str(sl.gate(logs(), "new", guardrails=[sl.Guardrail("clicks", 0.2)], **options)))
+    both = str(sl.evaluate(logs(), {"new": "new", "production": "production"}, **options))
+    assert ("hold together" in both) == ("aim" not in promise)
+
+
+def test_warnings_stand_above_the_verdict() -> None:
+    table = {name: np.repeat(column, 2) for name, column in SOURCE.items()}
+    copies = sl.Logs({**table, "t": np.repeat(np.arange(len(SOURCE["r"])), 2)}, reward="r", propensity="p", time="t")
+    for rails in ([], [sl.Guardrail("clicks", 0.2)]):
+        said = flat(str(sl.gate(copies, "new", guardrails=rails)))
+        assert said.startswith("Warning: rounds: 50.0% of the rows are copies of another, their time included.")
+
+
 def test_a_guardrail_that_does_not_hold_keeps_the_gate_shut() -> None:
     answer = sl.gate(logs(), "new", guardrails=[sl.Guardrail("revenue", 0.001, (0, 10))])
     assert answer.improvement is not None

@@ -526,6 +526,35 @@ def test_no_id_comes_twice() -> None:
     assert sl.compare(sl.Logs(log, **FLAGS, id="round"), "p_better").rounds == 400
 
 
+@pytest.mark.parametrize(
+    "written", ["%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S+0000", "%d.%m.%Y %H:%M:%S"]
+)
+def test_a_time_is_the_same_in_every_format(written: str) -> None:
+    watch, log = watching(time="time"), SHOP.table.slice(0, 400).to_pandas()
+    text = log.assign(time=log["time"].dt.strftime(written))
+    watch.update(text)
+    with pytest.raises(sl.LogsError, match="written in two ways" if "%d." in written else "rounds up to"):
+        watch.update(log)
+    later = log.assign(time=log["time"] + np.timedelta64(900, "D"))
+    if "%d." not in written:
+        assert watch.update(later)
+
+
+@pytest.mark.parametrize("told_by", [{}, {"id": "visit"}, {"time": "visit"}])
+def test_users_who_return_every_day_are_told_apart_by_time_or_id(told_by: dict[str, Any]) -> None:
+    rng, watch = np.random.default_rng(0), sl.Monitor("n", reward="r", propensity="p", **told_by)
+    chance = rng.uniform(0.1, 0.9, 1_000)  # production knows a user, and so does the candidate
+    for day in range(2):
+        taken, visit = rng.random(1_000) < chance, 1_000 * day + np.arange(1_000)
+        p, n = (np.where(taken, share, 1 - share) for share in (chance, chance / 2))
+        batch = {"r": (rng.random(1_000) < 0.05) * 1.0, "p": p, "n": n, "visit": visit}
+        if day and not told_by:
+            with pytest.raises(sl.LogsError, match="only look the same, declare time= or id="):
+                watch.update(batch)
+        else:
+            assert watch.update(batch)
+
+
 def test_a_cluster_does_not_come_again_as_another() -> None:
     users = SHOP.table.slice(0, 400).append_column("user", pa.array([f"u{number // 4}" for number in range(400)]))
     flags: dict[str, Any] = {**FLAGS, "cluster": "user", "cluster_max": 8}

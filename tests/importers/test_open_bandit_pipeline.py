@@ -82,6 +82,7 @@ def test_the_open_bandit_dataset(data_folder: Path, tmp_path: Path) -> None:
     ours = sl.evaluate(imported.logs, imported.policies)["uniform"]
     theirs = sl.evaluate(logs, {"uniform": np.full(len(table), 1 / items)})["uniform"]
     assert (ours.lower, ours.upper) == pytest.approx((theirs.lower, theirs.upper), abs=1e-12)
+    assert any("items of a page were drawn independently" in text for text in ours.assumptions)
     done = run("evaluate", "men.csv", "--format", "open-bandit", "--action-count", str(items), folder=tmp_path)
     assert done.returncode == 0, done.stderr
 

@@ -66,6 +66,28 @@ def test_rounds_that_differ_are_found_in_any_order() -> None:
     assert memory(old).overlaps(memory(np.append(rng.permutation(old)[:5_000], new)))
 
 
+def test_a_few_rounds_that_come_over_and_over_hide_nothing() -> None:
+    """Such as those of visitors that nothing is known of, for whom production has one answer."""
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        old, new = (words([rng.random(4_000) * (rng.random(4_000) < 0.8)]) for _ in range(2))
+        assert memory(old).overlaps(memory(rng.permutation(np.append(rng.permutation(old)[:400], new[:3_600]))))
+        assert not memory(old).overlaps(memory(new))
+
+
+@pytest.mark.parametrize("rounds", [100, 1_000, 10_000])
+@pytest.mark.parametrize("actions", [2, 10, 1_000])
+def test_sorted_rounds_are_other_rounds(actions: int, rounds: int) -> None:
+    rng = np.random.default_rng(actions)
+    for _ in range(20):
+        seen = []
+        for _ in range(2):
+            click, action = rng.random(rounds) < 0.3, rng.integers(0, actions, rounds)
+            order = np.lexsort((click, action))
+            seen.append(memory(words([click[order], action[order]]), parts=1))
+        assert not seen[0].overlaps(seen[1])
+
+
 def test_what_repeats_itself_tells_nothing() -> None:
     pattern = words([np.tile([0.0, 1.0], 500)])
     assert not memory(pattern).overlaps(memory(pattern))

@@ -24,7 +24,7 @@ from surelift.logs.vectors import Vectors
 class FittedOn(RewardModel):
     logs: Logs
     estimator: Any
-    assumes = "the reward model was fitted on other rounds, which was checked"
+    assumes = "the reward model was fitted on other rounds, which was checked as far as rounds can be told apart"
 
     def needs(self, logs: Logs) -> Needs:
         if _share_files(logs.source, self.logs.source):

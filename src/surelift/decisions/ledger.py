@@ -15,6 +15,7 @@ from surelift.statistics.time_span import Span, Time, TimeSpan, is_later
 
 MOST_FILES, MOST_DIGESTS = 256, 1024
 TWICE = "they would count twice. Give only rounds that are new; nothing was counted."
+ALIKE = "If they are new and only look the same, declare time= or id=, which tells them apart."
 MEMORY, SPAN = RoundMemory(), TimeSpan()
 
 
@@ -119,7 +120,7 @@ class Ledger:
             twin = next((file.path for file in self.files if file.digest == batch.digest), "a batch before")
             raise LogsError(f"{batch.file or 'this batch'} holds the same rounds as {twin}, which was counted; {TWICE}")
         if self.knows(batch.seen):
-            raise LogsError(f"some rounds of {batch.file or 'this batch'} were counted before; {TWICE}")
+            raise LogsError(f"some rounds of {batch.file or 'this batch'} were counted before; {TWICE} {ALIKE}")
 
     def knows(self, seen: SeenRounds) -> bool:
         """Whether some of these rounds were counted, as far as can be told."""

@@ -14,6 +14,7 @@ from surelift.logs.logs import Logs
 from surelift.policies.policy import Policy
 from surelift.policies.resolve import as_policy, uniform
 
+PAGES = "the items of a page were drawn independently, and a click depends on its own item and position alone"
 COLUMNS = ("item_id", "position", "click", "propensity_score")
 
 
@@ -83,9 +84,11 @@ def open_bandit(paths: str | Path | Sequence[str | Path], *, items: int | None =
     """A campaign log of the Open Bandit Dataset: clicks, items, positions and propensities.
 
     ``items``, the number of items in the campaign, adds a uniform policy over them as a candidate. The three rounds of a
-    page share its time; they are treated as separate rounds, as the dataset's authors do.
+    page share its time; they are treated as separate rounds, as the dataset's authors do, which is assumed.
     """
-    logs = Logs(paths, reward="click", propensity="propensity_score", action="item_id", action_count=items)
+    logs = Logs(
+        paths, reward="click", propensity="propensity_score", action="item_id", action_count=items, assumes=[PAGES]
+    )
     logs.require_columns(COLUMNS, role="the Open Bandit Dataset")
     policies: dict[str, Policy] = {} if items is None else {"uniform": uniform()}
     return Imported(logs, policies)

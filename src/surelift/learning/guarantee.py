@@ -22,7 +22,7 @@ from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.policies.policy import origins_of
 from surelift.policies.resolve import as_policy
-from surelift.questions.assumptions import doubts_of, order_assumed
+from surelift.questions.assumptions import ONCE, doubts_of, order_assumed
 from surelift.questions.method import choose_method
 from surelift.questions.options import check_delta, consistent
 from surelift.questions.question import Progress, Question
@@ -180,6 +180,7 @@ def _assumptions(
     return (
         f"{'costs' if logs.scale.is_cost else 'rewards'} always lie in [{logs.scale.low:g}, {logs.scale.high:g}]",
         "the propensities were recorded when the decisions were made",
+        ONCE,
         f"the prior ({options['prior']}), the objective and delta were fixed before seeing these rounds",
         adapted if objective.any_looks else fixed,
         *((order_assumed(logs.declaration),) if options["set_aside"] else ()),

@@ -3,7 +3,9 @@
 Single rounds may well be equal by chance, so pairs of equal ones are counted: across the two sets, and within each. Of
 rounds drawn independently, by two laws that may differ, the pairs across are at most as many as those within, but for
 chance (for two laws p and q the sum of p q is at most the mean of the sums of p p and q q). More of them mean that rounds
-are in both. Runs of consecutive rounds are compared likewise, which tells rounds apart that say little by themselves.
+are in both. They are counted again among rounds that came only twice, so that a few that come over and over hide nothing.
+Runs of consecutive rounds are compared likewise, which tells rounds apart that say little by themselves. Equal rounds that
+follow each other are one place of a run, with their number, so that sorted rounds do not look alike.
 """
 
 import math
@@ -15,8 +17,8 @@ import numpy as np
 from surelift.kernels.columns import Words, scramble
 from surelift.logs.hash_sample import HashSample
 
-RUNS = (1, 16, 128)
-"""How many rounds are compared at once."""
+RUNS = (1, 8, 64)
+"""How many rounds are compared at once: single ones, and places of runs."""
 CHANCE = 2.0**-24
 """With which rounds that are not the same are taken for the same, at most, by each comparison."""
 ALONE = 12
@@ -78,25 +80,30 @@ class SeenRounds:
 
 
 def _runs(words: Words, length: int) -> Words:
-    """A hash for runs of ``length`` consecutive rounds: a few of them, chosen by what they hold, which share few rounds."""
-    runs, reach = words, 1
+    """A hash for runs of ``length`` places: a few of them, chosen by what they hold, which share few rounds."""
+    if length == 1:
+        return words
+    begins = np.flatnonzero(np.append(len(words) > 0, words[1:] != words[:-1]))
+    counts = np.diff(begins, append=len(words)).astype(np.uint64)
+    runs, reach = scramble(words[begins] + counts * _ODD), 1
     while reach < length:
         runs = scramble(runs[:-reach] * _ODD + runs[reach:]) if len(runs) > reach else runs[:0]
         reach *= 2
-    if length == 1:
-        return runs
-    # Where a run is the same as the one before, nothing happens: it would count over and over.
-    chosen = (runs >> np.uint64(32)) % np.uint64(length // 4) == 0
-    chosen[1:] &= runs[1:] != runs[:-1]
-    found: Words = runs[chosen]
+    found: Words = runs[(runs >> np.uint64(32)) % np.uint64(length // 4) == 0]
     return found
 
 
 def _more_across(first: HashSample, second: HashSample) -> bool:
     first, second = first.both(second)
     _, mine, theirs = np.intersect1d(first.keys, second.keys, assume_unique=True, return_indices=True)
-    across = float(np.sum(first.counts[mine] * second.counts[theirs], dtype=np.float64))
+    across = first.counts[mine] * second.counts[theirs]
     within = sum(float(np.sum(0.5 * sample.counts * (sample.counts - 1.0))) for sample in (first, second))
+    alone = (np.delete(first.counts, mine), np.delete(second.counts, theirs))
+    once, rare = float(np.sum(across == 1)), sum(float(np.sum(counts == 2)) for counts in alone)
+    return _too_many(float(np.sum(across, dtype=np.float64)), within) or _too_many(once, rare)
+
+
+def _too_many(across: float, within: float) -> bool:
     if across <= within:
         return False
     if within == 0.0:

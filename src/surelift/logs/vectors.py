@@ -54,7 +54,8 @@ class Vectors:
         return result
 
     def sums(self) -> FloatArray:
-        return self.fold(np.add, self.values, empty=0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.fold(np.add, self.values, empty=0.0)
 
     def spread(self, per_round: FloatArray) -> FloatArray:
         """Repeat each round's number along its vector."""

@@ -9,6 +9,7 @@ from surelift.logs.declaration import Declaration
 from surelift.policies import Policy
 from surelift.policies.policy import notes_of
 
+ONCE = "every row is a round of its own, and no round comes twice"
 SEGMENTS_FIXED = "the segment of a round was known before its action, and the list of segments before looking"
 
 
@@ -26,7 +27,8 @@ def assumptions_of(
         "the propensity model is correct"
         if declared.propensity_is_estimated
         else "the propensities were recorded when the decisions were made",
-        "no policy was fitted on these rounds",
+        "no policy was fitted on these rounds, or uses what was not known before the action",
+        ONCE,
         looks,
         *besides,
         *_about_units(declared),

@@ -10,7 +10,7 @@ from surelift.results.result import ByName, Result, dict_key
 from surelift.views.figures import Interval, Intervals
 from surelift.views.names import quoted
 from surelift.views.numbers import decimals_for, rounded
-from surelift.views.text import all_hold, doubt_lines, figure_lines, lines, outside_range, some
+from surelift.views.text import all_hold, certifies, doubt_lines, figure_lines, lines, outside_range, some
 
 Sides = Literal["both", "lower", "upper"]
 
@@ -91,7 +91,8 @@ class Evaluation(ByName[PolicyValue]):
     title: ClassVar = "What is each policy worth?"
 
     def text(self) -> str:
-        together = "All bounds hold together." if len(self) > 1 and self.sides == "both" else ""
+        several = len(self) > 1 and self.sides == "both" and certifies(self.first.promise)
+        together = "All bounds hold together." if several else ""
         outside = some((value.outside() for value in self.values()), "such estimates")
         notes = [*outside, together, *doubt_lines(self.all_of("doubts"))]
         return lines(self.first.heading(), figure_lines(self.figure()), notes)

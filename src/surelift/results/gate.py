@@ -12,9 +12,9 @@ from surelift.results.provenance import Provenance
 from surelift.results.result import OMITTED, Result
 from surelift.views.figures import Figure, Intervals
 from surelift.views.names import baseline_name, quoted
-from surelift.views.numbers import between, chance, decimals_for, plain
+from surelift.views.numbers import between, decimals_for, plain
 from surelift.views.page import Page, Section, Tone, shown
-from surelift.views.text import lines
+from surelift.views.text import all_hold, lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +80,14 @@ class Gate(Result):
     def text(self) -> str:
         if self.improvement is None:
             return self.health.text()
+        warnings = [f"Warning: {finding.statement}." for finding in self.health.findings]
         if not self.guardrails:
-            return self.improvement.text()
+            return lines(warnings, self.improvement.text())
         claims = 1 + len(self.guardrails)
-        head = (
-            f"{claims} claims, each at delta {self.delta / claims:g}: all lower bounds hold together with probability "
-        )
+        together = all_hold(self.improvement.promise, self.delta)
+        head = f"{claims} claims, each at delta {self.delta / claims:g}. Together, all lower bounds {together}."
         guardrails = [_guardrail_line(column, improvement) for column, improvement in self.guardrails.items()]
-        return lines(head + chance(self.delta), self.improvement.text(), guardrails, self.sentence())
+        return lines(warnings, head, self.improvement.text(), guardrails, self.sentence())
 
     def figure(self) -> Figure:
         if self.improvement is None:

@@ -22,7 +22,7 @@ MOST_ROUNDS, MOST_IDS = 1 << 10, 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class RoundMemory(Statistic):
-    """Of all that was read of each round, its time included; or of its action and some contexts alone."""
+    """Of all that was read of each round, its time and id included; or of its action and some contexts alone."""
 
     contexts: tuple[str, ...] | None = None
     most: int = MOST_ROUNDS
@@ -79,6 +79,8 @@ class IdMemory(Statistic):
 
 
 def words_read(rounds: Rounds) -> Words:
-    time = rounds.declaration.time
     words = rounds.hashes.words()
-    return words if time is None else scramble(words ^ id_words(rounds.table[time]).view(np.uint64))
+    for name in (rounds.declaration.time, rounds.declaration.id):
+        if name is not None:
+            words = scramble(words ^ id_words(rounds.table[name]).view(np.uint64))
+    return words

@@ -26,7 +26,7 @@ PLACES = 256
 SEVERAL = -1
 # What vectors may be off by, and more: no evidence, however many rounds there are.
 ROUNDING = 1e-5
-CHORDS = 2.0 ** np.arange(-4, 3)
+SMOOTHINGS = 2.0 ** -np.arange(21.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +87,11 @@ class Taken:
             return -self.rounds * math.log1p(-min(unseen / self.rounds, 1.0 - 1e-12)) - price
         if self.largest_action >= PLACES:
             return -math.inf  # how many actions share a place is not known
-        # A logarithm lies above its chord: with c = lambda largest, log(1 + lambda w) >= w/largest log(1 + c).
+        # A logarithm lies above its chord: log(1 + lambda w) >= w/largest log(1 + lambda largest).
         largest = self.largest_inverse / self.seen
-        grown = self.inverse / self.largest_inverse * np.log1p(CHORDS) - self.rounds * np.log1p(CHORDS / largest)
-        return float(np.logaddexp.reduce(grown)) - math.log(len(CHORDS)) - price
+        won = self.inverse / self.largest_inverse * np.log1p(SMOOTHINGS * largest)
+        mixed = float(np.logaddexp.reduce(won - self.rounds * np.log1p(SMOOTHINGS)))
+        return mixed - math.log(len(SMOOTHINGS)) - price
 
     def _of_favourite(self) -> tuple[float, ...]:
         if self.favourite is None:

@@ -1,19 +1,24 @@
 """When the first and the last decision were made."""
 
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from surelift.errors import LogsError
+from surelift.logs.columns import as_array
 from surelift.statistics.groups import Groups
 from surelift.statistics.reading import Reading
 from surelift.statistics.statistic import Statistic
 
 Time = float | str
-"""A number, or a text whose order is that of time."""
+"""A number, a moment as ``_plain`` writes it, or any other text whose order is that of time."""
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +35,13 @@ class Span:
 
 
 def is_later(first: Time, second: Time) -> bool:
-    if isinstance(first, str) != isinstance(second, str):
+    if _kind(first) != _kind(second):
         raise LogsError(f"times are written in two ways, such as {first!r} and {second!r}, and have no order; use one.")
     return first > second  # type: ignore[operator]
+
+
+def _kind(time: Time) -> str:
+    return "number" if not isinstance(time, str) else "moment" if _MOMENT.fullmatch(time) else "text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +50,16 @@ class TimeSpan(Statistic):
     state: ClassVar[type] = Span
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[Span]:
-        parts = groups.split(reading.rounds.times())
+        parts = groups.split(_moments(reading.rounds.times()))
         return [Span(*map(_plain, _ends(part))) for part in parts]
+
+
+def _moments(times: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Texts as moments where all are written by ISO 8601, so that other formats of the same log have the same."""
+    for zone in (None, "UTC") if times.dtype.kind == "U" else ():
+        with suppress(pa.ArrowInvalid):
+            return as_array(pa.array(times).cast(pa.timestamp("us", zone)).cast(pa.int64())).view("datetime64[us]")
+    return times
 
 
 def _ends(times: npt.NDArray[Any]) -> tuple[Any, Any]:

@@ -1,6 +1,7 @@
 """Rounds from Parquet, CSV and Arrow files, in batches, ordered by file name."""
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -221,6 +222,10 @@ def _identity(file: str) -> tuple[int, int]:
         status = os.stat(file)
     except OSError as error:
         raise LogsError(f"{file} cannot be read: {error.strerror}. Nothing was computed.") from error
+    if not stat.S_ISREG(status.st_mode):
+        raise LogsError(
+            f"{file} is a pipe or a device, which is read only once; save it to a file. Nothing was computed."
+        )
     return status.st_dev, status.st_ino
 
 

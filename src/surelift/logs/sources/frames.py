@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -158,8 +159,9 @@ def _mixed_numbers(name: str, values: list[Any], start: int) -> ArrowColumn:
         type(value).__name__ == "NAType" or (text and isinstance(value, float) and value != value) for value in values
     )
     values = [None if gap else value for gap, value in zip(gaps, values, strict=True)]
-    if text and all(value is None or isinstance(value, str) for value in values):
-        return pa.array(values, pa.string())
+    if text and None in values:
+        with suppress(*_CONVERSION):
+            return pa.array(values, pa.string())
     numbers = bool | int | float | np.integer | np.floating
     most = sys.float_info.max
     bad = [

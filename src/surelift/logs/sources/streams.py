@@ -43,7 +43,7 @@ def read_stream(
     start = 0
     try:
         tables = {"csv": _csv, "jsonl": _json_lines, "arrow": _arrow}[kind](file, rows)
-        for table in tables if cluster is None else _whole_clusters(tables, cluster):
+        for table in map(_distinct, tables) if cluster is None else _whole_clusters(map(_distinct, tables), cluster):
             dropped = min(max(skip - start, 0), table.num_rows)
             kept = table.slice(dropped)
             if kept.num_rows:
@@ -55,6 +55,13 @@ def read_stream(
         ) from error
     if start < skip:
         raise LogsError(f"the stream has {start:,} rows, but {skip:,} were counted before: it is not the same stream.")
+
+
+def _distinct(table: Any) -> Any:
+    names = table.column_names
+    if len(set(names)) < len(names):
+        raise LogsError(f"the stream has two columns {next(name for name in names if names.count(name) > 1)!r}.")
+    return table
 
 
 def _whole_clusters(tables: Iterator[Any], cluster: str) -> Iterator[Any]:
