@@ -182,3 +182,17 @@ def test_a_count_is_not_rounded(flags: str, folder: Path) -> None:
     done = shell(f"surelift evaluate log.csv {COLUMNS} {flags}", folder)
     assert done.returncode == 2
     assert "Invalid value" in done.stderr
+
+
+def test_flags_of_a_monitor_that_would_do_nothing_are_refused(folder: Path) -> None:
+    begin = f"surelift monitor log.csv --state state.json {COLUMNS}"
+    assert shell(begin, folder).returncode == 0
+    for flags, says in {
+        "--stdin csv --state state.json --skip --append <log.csv": "--skip and --append exclude each other",
+        "log.csv --state state.json --skip": "--skip and --append are about --stdin",
+        "--merge state.json --delta 0.01": "--merge adds up states and reads nothing else",
+        "--merge state.json --name a": "--merge adds up states and reads nothing else",
+        "--merge state.json --reward r": "--merge adds up states and reads nothing else",
+    }.items():
+        done = shell(f"surelift monitor {flags}", folder)
+        assert (done.returncode, says in done.stderr) == (2, True), done.stderr

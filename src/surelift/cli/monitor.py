@@ -53,8 +53,19 @@ def monitor(
     method: MethodFlags = MethodFlags(),
     output: Annotated[OutputFlags, Parameter(group=OUTPUT)] = OutputFlags(),
 ) -> int:
+    asked = (about, log, policies, question, method) != (
+        "compare",
+        LogFlags(),
+        PolicyFlags(),
+        OverFlags(),
+        MethodFlags(),
+    )
+    if skip and append:
+        raise UsageError("--skip and --append exclude each other: the stream starts again, or it goes on.")
+    if (skip or append) and stdin is None:
+        raise UsageError("--skip and --append are about --stdin; files that were counted are known by themselves.")
     if merge:
-        if sources or stdin is not None or policies != PolicyFlags():
+        if sources or stdin is not None or name is not None or asked:
             raise UsageError("--merge adds up states and reads nothing else: name each with a --merge of its own.")
         if state in merge:
             raise UsageError(f"--state {state} is one of the shards, which would be lost; name another file.")

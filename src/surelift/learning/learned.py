@@ -91,10 +91,11 @@ class LearnedPolicy:
         declared, labels = logs.declaration.actions, self.actions
         if declared is not None and labels is not None and declared != labels:
             raise UsageError(f"the policy was learned for the actions {list(labels)[:10]}; declare them in this order.")
-        return Needs(handed_on=self.features.names)
+        return Needs(read=tuple(self.features.texts), handed_on=self.features.names)
 
     def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
-        encoded = self.features.encode(rounds.handed_on(self.features.names))
+        table = rounds.handed_on(self.features.names, texts=self.features.texts)
+        encoded = self.features.encode(table)
         if not isinstance(self.rule, ItemRule):
             return kept(rounds, self.rule.probabilities(encoded), subject)
         assert rounds.action is not None

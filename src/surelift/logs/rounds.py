@@ -1,7 +1,7 @@
 """The rounds of one batch as validated numbers: rewards in [0, 1], propensities, actions, logging vectors."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -208,11 +208,11 @@ class Rounds:
             return as_array(column.cast(pa.int64())).view(f"datetime64[{column.type.unit}]")
         return np.asarray(column.to_numpy(zero_copy_only=False))
 
-    def handed_on(self, columns: Sequence[str]) -> pa.Table:
-        """Columns for the user's own code; text columns become numbers if every entry is a number that stays itself."""
+    def handed_on(self, columns: Sequence[str], texts: Collection[str] = ()) -> pa.Table:
+        """Columns for the user's own code; text becomes numbers if every entry is one, but not that of ``texts``."""
         table = self.table.select(list(columns))
         for index, name in enumerate(columns):
-            if name in self._as_text:
+            if name in self._as_text and name not in texts:
                 numbers = to_numbers(table[name], as_text=True)
                 values = pa.array(numbers.values, mask=numbers.null)
                 if not numbers.not_numeric.any() and not inexact(values).any():

@@ -55,6 +55,11 @@ class FeatureLayout:
         for name in self.names:
             width = self.width(name)
             if name in self.texts:
+                kind = decode(table[name]).type
+                if not (is_text(decode(table[name])) or pa.types.is_null(kind)):
+                    raise LogsError(
+                        f"context {name!r} was text when the policy was learned, but holds {kind} here; give it as text."
+                    )
                 _encode_text(table[name], self.texts[name], out[:, start : start + width])
             else:
                 values = self._numbers(table[name], name)

@@ -1,6 +1,5 @@
 """Rounds from a stream that can be read only once (CSV, JSON lines or Arrow), in chunks that are sources themselves."""
 
-import io
 from collections.abc import Iterator
 from typing import IO, Any, Literal, get_args
 
@@ -99,6 +98,13 @@ def read_line(file: Any, called: str) -> bytes:
     return line
 
 
+def _in_arrow(content: bytes) -> Any:
+    """In memory of Arrow's own: a thread of Arrow that lets go of Python's memory while Python ends aborts the process."""
+    memory = pa.BufferOutputStream()
+    memory.write(content)
+    return pa.BufferReader(memory.getvalue())
+
+
 def _csv(file: IO[bytes], rows: int) -> Iterator[Any]:
     from pyarrow import csv
 
@@ -108,14 +114,14 @@ def _csv(file: IO[bytes], rows: int) -> Iterator[Any]:
             "the lines of the stream end in a carriage return (CR) alone; convert them first, such as by tr '\\r' '\\n'."
         )
     try:
-        names = csv.read_csv(io.BytesIO(header)).column_names
+        names = csv.read_csv(_in_arrow(header)).column_names
     except UnicodeDecodeError as error:
         raise LogsError(f"a column name of the stream is not UTF-8 text: {error.object!r}.") from error
     if twice := [name for place, name in enumerate(names) if name in names[:place]]:
         raise LogsError(f"two columns of the stream are called {twice[0]!r}; rename one.")
     text = csv.ConvertOptions(column_types={name: pa.string() for name in names})
     for chunk in _lines(file, rows, first=2):
-        table = csv.read_csv(io.BytesIO(header.rstrip(b"\r\n") + b"\n" + chunk), convert_options=text)
+        table = csv.read_csv(_in_arrow(header.rstrip(b"\r\n") + b"\n" + chunk), convert_options=text)
         lines = sum(1 for line in chunk.splitlines() if line.strip())
         if table.num_rows != lines:
             raise LogsError(
@@ -128,7 +134,7 @@ def _csv(file: IO[bytes], rows: int) -> Iterator[Any]:
 def _json_lines(file: IO[bytes], rows: int) -> Iterator[Any]:
     from pyarrow import json
 
-    return (json.read_json(io.BytesIO(chunk)) for chunk in _lines(file, rows))
+    return (json.read_json(_in_arrow(chunk)) for chunk in _lines(file, rows))
 
 
 def _arrow(file: IO[bytes], rows: int) -> Iterator[Any]:
