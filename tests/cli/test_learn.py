@@ -60,7 +60,7 @@ def test_a_softmax_on_rounds_held_out(folder: Path, tmp_path: Path) -> None:
     "flags, code, says",
     [
         (["--objective", "best"], 2, "unknown objective 'best'"),
-        (["-o", "nowhere/p.safetensors"], 2, "the folder of nowhere/p.safetensors does not exist"),
+        (["-o", "nowhere/p.safetensors"], 2, "there is no folder 'nowhere'"),
         (["--contexts", "visitor,mood"], 2, "no column 'mood'"),
         (["--reward-range", "0", "0.5"], 4, "outside the declared reward range"),
         (["--delta", "2"], 2, "delta"),

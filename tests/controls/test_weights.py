@@ -14,6 +14,7 @@ from surelift import grids
 from surelift.arrays import FloatArray
 from surelift.bounds import BOUNDS, mixture
 from surelift.engines import collect
+from surelift.logs.batch import ROWS_PER_BATCH
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Gain, Value
 from surelift.statistics import Sums, Term, by_weights, offset_of, plan_of
@@ -201,10 +202,14 @@ def test_a_candidate_that_sums_to_less_than_one_is_not_rescaled() -> None:
 
 
 def test_vectors_in_some_batches_only() -> None:
-    logs, new = random_log(4, rounds=70_000)
+    rounds = ROWS_PER_BATCH + 1_000
+    even = np.full((rounds, 2), 0.5)
+    columns = {"r": np.ones(rounds), "p": even[:, 0], "a": np.zeros(rounds, dtype=int), "l": list(even)}
+    late = {"late": np.arange(rounds) >= ROWS_PER_BATCH}
+    logs = sl.Logs({**columns, **late}, reward="r", propensity="p", action="a", logging="l", contexts=["late"])
 
     def moody(table: Any) -> FloatArray:
-        return new[: table.num_rows] if table.num_rows > 10_000 else new[: table.num_rows, 0]
+        return even[: table.num_rows, 0] if table["late"][0].as_py() else even[: table.num_rows]
 
     with pytest.raises(sl.UsageError, match="in some batches only"):
         sl.compare(logs, {"new": moody})

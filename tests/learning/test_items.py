@@ -265,5 +265,5 @@ def test_results_depend_on_the_seed_alone_with_fit_many_too() -> None:
 def test_embeddings_of_a_torch_layer() -> None:
     form = ItemSoftmax(torch.nn.Embedding(10, 3).weight)
     assert form.embeddings.shape == (10, 3)
-    with pytest.raises(sl.UsageError, match="cannot be read as numbers"):
+    with pytest.raises(sl.UsageError, match="embeddings holds complex numbers"):
         ItemSoftmax(np.ones((3, 2), dtype=complex))

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import isfinite
 from typing import Any
 
 from surelift.errors import LogsError, UsageError, is_number, printed
@@ -28,7 +29,8 @@ def check_delta(delta: float) -> float:
 
 
 def check_margin(margin: float) -> float:
-    if not (is_number(margin) and abs(margin) <= sys.float_info.max):
+    # An integer may be too large to become a float.
+    if not is_number(margin) or (abs(margin) > sys.float_info.max if isinstance(margin, int) else not isfinite(margin)):
         raise UsageError(f"margin must be a finite number, but is {printed(margin)}.")
     return float(margin)
 
