@@ -44,7 +44,7 @@ def printed(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def _exact(value: Real) -> float:
+def exact(value: Real | float) -> float:
     """For comparisons: an integer stays one, since float() fails on a very large one."""
     return int(value) if isinstance(value, Integral) else float(value)
 
@@ -59,13 +59,13 @@ def whole(name: str, value: object, *, least: int = 1, most: int = MOST_WHOLE, b
 
 def positive(name: str, value: object) -> float:
     """Check that an option is positive and finite."""
-    if not (isinstance(value, Real) and is_number(value) and 0.0 < _exact(value) <= sys.float_info.max):
+    if not (isinstance(value, Real) and is_number(value) and 0.0 < exact(value) <= sys.float_info.max):
         raise UsageError(f"{name} must be a positive, finite number, but is {printed(value)}.")
     return float(value)
 
 
 def share(name: str, value: object) -> float:
     """Check that an option lies in [0, 1]."""
-    if not (isinstance(value, Real) and is_number(value) and 0.0 <= _exact(value) <= 1.0):
+    if not (isinstance(value, Real) and is_number(value) and 0.0 <= exact(value) <= 1.0):
         raise UsageError(f"{name} must be a number in [0, 1], but is {printed(value)}.")
     return float(value)

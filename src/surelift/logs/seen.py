@@ -21,8 +21,8 @@ RUNS = (1, 8, 64)
 """How many rounds are compared at once: single ones, and places of runs."""
 CHANCE = 2.0**-24
 """With which rounds that are not the same are taken for the same, at most, by each comparison."""
-ALONE = 12
-"""Pairs across that are enough where there is none within: as many would come by chance in 1 of 20,000 cases at most."""
+ALONE = 14
+"""Pairs across that are enough where there is none within: as many would come by chance in 1 of 80,000 cases at most."""
 TELLING = 64.0
 """Rounds that say so many bits do not come again in the same order by chance."""
 _ODD = np.uint64(0x9E3779B97F4A7C15)

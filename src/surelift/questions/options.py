@@ -2,10 +2,9 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from math import isfinite
 from typing import Any
 
-from surelift.errors import LogsError, UsageError, is_number, printed
+from surelift.errors import LogsError, UsageError, exact, is_number, printed
 from surelift.logs.declaration import Declaration
 from surelift.policies import Policy
 from surelift.questions.telling import TAKEN, knows_actions, refuse_told
@@ -29,8 +28,7 @@ def check_delta(delta: float) -> float:
 
 
 def check_margin(margin: float) -> float:
-    # An integer may be too large to become a float.
-    if not is_number(margin) or (abs(margin) > sys.float_info.max if isinstance(margin, int) else not isfinite(margin)):
+    if not (is_number(margin) and abs(exact(margin)) <= sys.float_info.max):
         raise UsageError(f"margin must be a finite number, but is {printed(margin)}.")
     return float(margin)
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
-from surelift.errors import UsageError, is_number, printed
+from surelift.errors import UsageError, exact, is_number, printed
 from surelift.results.health import Health
 from surelift.results.improvement import Improvement
 from surelift.results.provenance import Provenance
@@ -30,7 +30,7 @@ class Guardrail:
     def __post_init__(self) -> None:
         if not isinstance(self.column, str):
             raise UsageError(f"a guardrail needs the name of a column, but got a {type(self.column).__name__}.")
-        if not (is_number(self.margin) and 0.0 <= self.margin <= sys.float_info.max):
+        if not (is_number(self.margin) and 0.0 <= exact(self.margin) <= sys.float_info.max):
             raise UsageError(
                 f"guardrail {self.column!r}: the margin says how much worse it may get; it must be a number of at least 0, "
                 f"not {printed(self.margin)}."
