@@ -172,11 +172,6 @@ def test_advice_is_spelled_in_flags(folder: Path) -> None:
     )
 
 
-def test_a_column_that_comes_twice_is_refused() -> None:
-    with pytest.raises(sl.LogsError, match="two columns of the stream are called 'click'"):
-        list(read_stream(io.BytesIO(b"click,p,click\n1,0.5,0\n"), "csv"))
-
-
 @pytest.mark.parametrize("flags", ["--order 2.5 --method moments", "--draws 1e3 --method bootstrap"])
 def test_a_count_is_not_rounded(flags: str, folder: Path) -> None:
     done = shell(f"surelift evaluate log.csv {COLUMNS} {flags}", folder)

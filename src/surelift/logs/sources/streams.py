@@ -117,8 +117,6 @@ def _csv(file: IO[bytes], rows: int) -> Iterator[Any]:
         names = csv.read_csv(_in_arrow(header)).column_names
     except UnicodeDecodeError as error:
         raise LogsError(f"a column name of the stream is not UTF-8 text: {error.object!r}.") from error
-    if twice := [name for place, name in enumerate(names) if name in names[:place]]:
-        raise LogsError(f"two columns of the stream are called {twice[0]!r}; rename one.")
     text = csv.ConvertOptions(column_types={name: pa.string() for name in names})
     for chunk in _lines(file, rows, first=2):
         table = csv.read_csv(_in_arrow(header.rstrip(b"\r\n") + b"\n" + chunk), convert_options=text)
