@@ -42,6 +42,8 @@ def kind_of(cells: Sequence[Any]) -> str:
 def judged(cells: Sequence[Any]) -> Column:
     """Cells as they are, with text marked."""
     kind = kind_of(cells)
+    if kind == "mixed" and kind_of(without := [None if cell != cell else cell for cell in cells]) == "text":
+        cells, kind = without, "text"  # a NaN among texts is a gap
     if kind == "floats" and not too_large(cells):
         return Column([None if cell is None else float(cell) for cell in cells], exact=EXACT)
     return Column([Text(cell) if isinstance(cell, str) else cell for cell in cells], mixed=kind == "mixed")

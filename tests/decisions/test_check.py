@@ -1,4 +1,5 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import surelift as sl
@@ -62,3 +63,26 @@ def test_weights_beyond_reason_are_refused() -> None:
     health = sl.check(sl.Logs(reward=RNG.random(ROWS), propensity=p), {"new": np.full(ROWS, 0.5)})
     assert "1 of 5,000 values give a weight above 1e150; the first is 5e+199 in row 7" in says(health)
     assert not health.ok
+
+
+def test_a_log_whose_rows_were_multiplied_is_refused() -> None:
+    shop = sl.datasets.shop(2_000, seed=3)
+    several = sl.Logs(pa.concat_tables([shop.table] * 4), **shop.columns())
+    found = [finding for finding in sl.check(several).findings if "copies of another" in finding.statement]
+    assert [finding.severity for finding in found] == ["refuse"]
+    some = sl.Logs(pa.concat_tables([shop.table, shop.table.slice(0, 500)]), **shop.columns())
+    found = [finding for finding in sl.check(some).findings if "copies of another" in finding.statement]
+    assert [finding.severity for finding in found] == ["warn"]
+
+
+def test_continuous_actions_cut_off_at_a_limit_are_refused() -> None:
+    rng = np.random.default_rng(0)
+    drawn = rng.normal(5.0, 2.0, 5_000)
+    for price, fit in ((drawn, True), (np.minimum(drawn, 8.0), False), (np.maximum(drawn, 1.5), False)):
+        logs = sl.Logs(
+            {"r": rng.random(5_000), "price": price}, reward="r", action="price", density=True,
+            propensity=sl.densities.gaussian(5.0, 2.0),
+        )  # fmt: skip
+        health = sl.check(logs)
+        assert health.ok is fit
+        assert any("was taken in" in finding.statement for finding in health.findings) is not fit

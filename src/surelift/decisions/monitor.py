@@ -133,7 +133,7 @@ class Monitor:
     def update_from(
         self, path: str | Path, *, rounds_before_sampling: int | None = None, progress: Progress | None = None
     ) -> bool:
-        """Count a file, once, by its path: a file that changed is refused."""
+        """Count a file, once, by its path: one that has another size than when it was counted is refused."""
         return self._update(path, None, rounds_before_sampling, progress, Path(path).resolve())
 
     def _update(

@@ -47,7 +47,7 @@ class TimeOrder:
 
     def check(self, rounds: Rounds) -> npt.NDArray[Any]:
         """The times of a batch; rows that are earlier than the one before are counted as faults."""
-        times = rounds.times()
+        times = rounds.ordered_times()
         if rounds.size == 0 or rounds.faults.tallies:
             return times
         if self.latest is not None and np.asarray(self.latest).dtype.kind != times.dtype.kind:

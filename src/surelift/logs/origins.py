@@ -1,7 +1,7 @@
 """What something was learned from: a memory of rounds by their actions and contexts, which tells that they cannot judge it.
 
 Rewards and propensities are left out, so that another reward of the same rounds, or another declaration, does not hide
-them. At most ``MOST`` hashes are kept for each length of a run: about 130 kB in a file. Found are 12 equal rounds that no
+them. At most ``MOST`` hashes are kept for each length of a run: about 130 kB in a file. Found are 14 equal rounds that no
 others resemble, or 100 consecutive ones; of logs that are longer than ``MOST``, one round in a hundred of the longer log.
 Other rounds are taken for the same with the small probabilities of ``logs/seen.py``.
 """

@@ -208,6 +208,17 @@ class Rounds:
             return as_array(column.cast(pa.int64())).view(f"datetime64[{column.type.unit}]")
         return np.asarray(column.to_numpy(zero_copy_only=False))
 
+    def ordered_times(self) -> npt.NDArray[Any]:
+        """The decision times, whose order must be that of time: texts begin with the year."""
+        times = self.times()
+        bad = np.zeros(0) if times.dtype.kind != "U" else np.flatnonzero(~np.char.isdigit(times.astype("<U4")))
+        if len(bad):
+            raise UsageError(
+                f"time {self.declaration.time!r} holds text such as {str(times[bad[0]])!r}, first in row "
+                f"{self.start + bad[0]:,}, whose order is not that of time; write it as 2024-03-09 17:00:00, or as a number."
+            )
+        return times
+
     def handed_on(self, columns: Sequence[str], texts: Collection[str] = ()) -> pa.Table:
         """Columns for the user's own code; text becomes numbers if every entry is one, but not that of ``texts``."""
         table = self.table.select(list(columns))

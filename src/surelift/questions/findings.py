@@ -11,6 +11,7 @@ from surelift.questions.assumptions import doubts_of
 from surelift.results.health import Finding, HeavyRound, WeightHealth, WeightSize
 from surelift.statistics.digits import RoundedDigits
 from surelift.statistics.duplicates import DuplicateSample
+from surelift.statistics.ends import EndCounts
 from surelift.statistics.sums import Sums
 from surelift.statistics.tails import TailSums
 from surelift.statistics.weights import WeightSums
@@ -25,6 +26,8 @@ COPIES = 0.005
 # Rounding matters where it can change a propensity by more than this, relatively.
 ROUGH = 0.05
 SHOWN = 5
+# So many rounds at the end of a continuous range, in number and in share, are no chance.
+ENDS_COUNT, ENDS_SHARE = 20, 0.01
 
 
 def about_rounds(declared: Declaration, sums: Sums) -> Iterator[Finding]:
@@ -113,9 +116,22 @@ def about_rounding(digits: RoundedDigits, smallest: float) -> Iterator[Finding]:
 def about_duplicates(duplicates: DuplicateSample) -> Iterator[Finding]:
     if duplicates.share > COPIES:
         yield Finding(
-            "warn", "rounds", f"{duplicates.share:.1%} of the rows are copies of another, their time included",
+            "refuse" if duplicates.none_alone else "warn", "rounds",
+            f"{duplicates.share:.1%} of the rows are copies of another, their time included",
             "A join may have multiplied them: join rewards to rounds by a key that is unique, and count each round once.",
         )  # fmt: skip
+
+
+def about_ends(ends: EndCounts, action: str, rounds: int) -> Iterator[Finding]:
+    """Where actions are cut off at a limit, the limit has a probability of its own, which no density tells."""
+    for where, value, count in (("smallest", ends.least, ends.at_least), ("largest", ends.most, ends.at_most)):
+        if count >= max(ENDS_COUNT, ENDS_SHARE * rounds):
+            yield Finding(
+                "refuse", f"action {action!r}", f"the {where}, {value:g}, was taken in {count:,} of {rounds:,} rounds",
+                "A density has no action twice: these were cut off at a limit, or rounded, and weights of densities are "
+                "wrong there. Draw from a law truncated to its limits, or log the limits, and bins between them, with "
+                "probabilities.",
+            )  # fmt: skip
 
 
 def about_drift(drift: Drift) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from surelift.evidence.propensities import BY_DAY, OVERALL, Evidence, Family, ev
 from surelift.questions.findings import (
     about_drift,
     about_duplicates,
+    about_ends,
     about_propensities,
     about_rounding,
     about_rounds,
@@ -24,13 +25,14 @@ from surelift.results.health import Health
 from surelift.statistics.bets import Bets, Wealths
 from surelift.statistics.digits import Digits
 from surelift.statistics.duplicates import Duplicates
+from surelift.statistics.ends import Ends
 from surelift.statistics.plan import Request
 from surelift.statistics.production import RewardMoments
 from surelift.statistics.splits import Day, Key, Segment
 from surelift.statistics.sums import Sums, requests_of
 from surelift.statistics.tails import Tails
 
-DAY, REWARDS, DIGITS, DUPLICATES = Day(), RewardMoments(), Digits(), Duplicates()
+DAY, REWARDS, DIGITS, DUPLICATES, ENDS = Day(), RewardMoments(), Digits(), Duplicates(), Ends()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +84,8 @@ class HealthQuestion(Question):
             yield Request(DUPLICATES)
             if self.declaration.cluster is None:
                 yield Request(REWARDS, (DAY,))
+        if self.declaration.density and self.declaration.action is not None:
+            yield Request(ENDS)
         for name in self.policies:
             yield Request(Tails(name))
 
@@ -103,6 +107,8 @@ class HealthQuestion(Question):
         findings += [*about_segments(wrong), *about_propensities(wrong, evidence), *about_mean_weights(wrong)]
         if not declared.is_sampled and not declared.density:
             findings += about_rounding(sums.get(DIGITS), smallest)
+        if declared.density and declared.action is not None:
+            findings += about_ends(sums.get(ENDS), declared.action, sums.rows)
         if declared.time is not None:
             findings += about_duplicates(sums.get(DUPLICATES))
             if declared.cluster is None:

@@ -14,6 +14,7 @@ from surelift.statistics.reading import Reading
 from surelift.statistics.statistic import Statistic
 
 MOST_KEYS = 1 << 15
+SEVERAL = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,6 +26,12 @@ class DuplicateSample:
 
     def __add__(self, other: "DuplicateSample") -> "DuplicateSample":
         return DuplicateSample(self.rows + other.rows, self.same_time + other.same_time, self.hashes + other.hashes)
+
+    @property
+    def none_alone(self) -> bool:
+        """Whether nearly every row has a copy, as where each was multiplied; few rows do not tell."""
+        counts = self.hashes.counts
+        return len(counts) >= SEVERAL and bool(np.count_nonzero(counts == 1) < 0.01 * len(counts))
 
     @property
     def share(self) -> float:

@@ -50,7 +50,7 @@ class TimeSpan(Statistic):
     state: ClassVar[type] = Span
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[Span]:
-        parts = groups.split(_moments(reading.rounds.times()))
+        parts = groups.split(_moments(reading.rounds.ordered_times()))
         return [Span(*map(_plain, _ends(part))) for part in parts]
 
 

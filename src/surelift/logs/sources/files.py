@@ -1,7 +1,9 @@
 """Rounds from Parquet, CSV and Arrow files, in batches, ordered by file name."""
 
+import hashlib
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,8 @@ FORMATS = {
 }  # fmt: skip
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".br", ".snappy", ".zip")
 _BLOCK = 1 << 20
+# Bytes from which a file does not hold the same rounds as another by chance.
+_TELLING = 1 << 12
 
 
 class Files:
@@ -37,6 +41,7 @@ class Files:
         kinds = {_format(path) for path in self._paths}
         if len(kinds) > 1:
             raise UsageError(f"the files mix formats ({', '.join(sorted(kinds))}); give files of one format.")
+        _refuse_copies(self._paths)
 
     @property
     def called(self) -> str:
@@ -75,6 +80,18 @@ class Files:
                 start += table.num_rows
             if _format(path) == "csv":
                 _check_lines(path, start - place_start)
+
+
+def _refuse_copies(paths: Sequence[str]) -> None:
+    """Refuse files with the same bytes, whose rounds would count twice; small ones may well be the same."""
+    sizes = Counter(size for path in paths if (size := os.stat(path).st_size) >= _TELLING) if len(paths) > 1 else {}
+    known = dict[bytes, str]()
+    for path in paths:
+        if sizes.get(os.stat(path).st_size, 0) > 1 and (_format(path) == "csv" or _count(path)):
+            with open(path, "rb") as file:
+                twin = known.setdefault(hashlib.file_digest(file, "sha256").digest(), path)
+            if twin != path:
+                raise LogsError(f"{path} is a copy of {twin}: its rounds would count twice. Leave one of them out.")
 
 
 class _Dataset:
