@@ -230,7 +230,14 @@ def _name(logging: str | list[str]) -> str:
 def _no_distributions(log: Log, columns: str | list[str]) -> set[int]:
     """Negative entries, and sums that are not 1."""
     vectors, tolerance = _vector(log, columns)
-    return {row for row, vector in enumerate(vectors) if min(vector) < 0 or abs(math.fsum(vector) - 1.0) > tolerance}
+    return {row for row, vector in enumerate(vectors) if min(vector) < 0 or abs(_sum(vector) - 1.0) > tolerance}
+
+
+def _sum(vector: Sequence[float]) -> float:
+    try:
+        return math.fsum(vector)
+    except OverflowError:
+        return math.inf
 
 
 def _production_layout(log: Log) -> dict[str, set[int]]:

@@ -118,7 +118,7 @@ def test_a_file_of_events_has_the_same_limit(folder: Path, monkeypatch: pytest.M
         (TEXT.replace("\n", "\r"), r"carriage return \(CR\) alone"),
         (TEXT.replace("q\n", "q\xe9\n", 1), "a column name of the stream is not UTF-8"),
         ("", "cannot be read as csv"),
-        ("r,p,q,q\n1,0.5,0.5,0.5\n", "two columns of the stream are called 'q'"),
+        ("r,p,q,q\n1,0.5,0.5,0.5\n", "the stream has two columns 'q'"),
     ],
 )
 def test_streams_that_are_no_csv(text: str, says: str) -> None:

@@ -272,6 +272,14 @@ def test_a_stream_is_resumed_where_it_was_left(kind: str, tmp_path: Path) -> Non
     )  # fmt: skip
     assert other.returncode == 4
     assert b"not the same stream" in other.stderr
+    strange = sl.datasets.shop(7_000, seed=9).table.select(table.column_names)
+    for rows in (strange, strange.slice(0, 6_000), pa.concat_tables([table.slice(1), strange.slice(0, 2)])):
+        other = subprocess.run(
+            command("--stdin", kind, "--skip", "--state", state), input=stream(rows), capture_output=True, check=False
+        )
+        assert other.returncode == 4
+        assert b"are not those that were counted" in other.stderr
+    assert sl.Monitor.load(state).rounds == 6_000
 
 
 def test_the_command_line(tmp_path: Path) -> None:

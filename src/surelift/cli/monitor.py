@@ -15,6 +15,7 @@ from surelift.cli.output import deliver, require_writable
 from surelift.cli.terminal import progress, say
 from surelift.decisions.monitor import Monitor
 from surelift.errors import LogsError, UsageError
+from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.sources.files import expand
 from surelift.logs.sources.streams import StreamKind, read_stream
 from surelift.results.evaluation import Evaluation
@@ -166,12 +167,25 @@ def _count_stream(watch: Monitor, kind: StreamKind, *, skip: bool, append: bool,
             f"{done:,} rows were counted before: say --skip if the stream starts anew from its first row, or --append if it "
             "goes on where it ended."
         )
+    known, skipped = watch.fingerprint, Fingerprint()
+
+    def refuse_another() -> None:
+        if skip and skipped != known:
+            raise LogsError(
+                f"the first {done:,} rows of the stream are not those that were counted: it is another one."
+            )
+
     try:
         for chunk in read_stream(sys.stdin.buffer, kind, skip=done if skip else 0, cluster=watch.cluster):
+            if chunk.skipped:
+                skipped += watch.fingerprint_of(chunk)
+                continue
+            refuse_another()
             watch.update(chunk)
             watch.save(state)
             if tell is not None:
                 tell(watch.ledgers[watch.name].rows)
+        refuse_another()
     except LogsError as error:
         counted = watch.ledgers[watch.name].rows
         raise LogsError(f"{error}\n{counted:,} rows are counted; mend the stream and go on with --skip.") from error

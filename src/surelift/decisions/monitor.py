@@ -14,6 +14,7 @@ from surelift.decisions.state import read_state, write_state
 from surelift.engines import collect
 from surelift.errors import LogsError, UsageError
 from surelift.logs.declaration import Declaration
+from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import PRODUCTION, name_policies, one_policy
 from surelift.questions.improvement import ImprovementQuestion
@@ -166,6 +167,16 @@ class Monitor:
             self._remember()
         return True
 
+    def fingerprint_of(self, batch: Any) -> Fingerprint:
+        """Of a batch that is not counted, to be held against that of the rounds that were."""
+        logs = Logs.of(batch, self._question.declaration)
+        return collect(logs, self._question.resolved(logs).plan()).fingerprint
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """Of all rounds that were counted."""
+        return self._sums.fingerprint
+
     def new_files(self, paths: Sequence[str | Path]) -> list[str]:
         """The files that were not counted yet, in the order of their paths."""
         return self.ledgers[self.name].new_files(paths)
@@ -220,6 +231,8 @@ class Monitor:
 
     def __add__(self, other: "Monitor") -> "Monitor":
         """The monitor of two shards of one log together."""
+        if not isinstance(other, Monitor):
+            return NotImplemented
         if not self.asks_the_same(other):
             raise UsageError("these monitors do not ask the same question of the same policies, so they do not add up.")
         twice = sorted(self.ledgers.keys() & other.ledgers.keys())

@@ -11,14 +11,15 @@ from surelift.logs.clusters import whole_clusters
 
 # Bytes: of one line, and of the lines that are read at once.
 LONGEST_LINE, CHUNK = 1 << 24, 1 << 26
+MOST_BRACKETS = 10_000
 StreamKind = Literal["csv", "jsonl", "arrow"]
 
 
 class Chunk:
     ordered = True
 
-    def __init__(self, table: Any, *, start: int, as_text: bool) -> None:
-        self.table, self._start, self._as_text = table, start, as_text
+    def __init__(self, table: Any, *, start: int, as_text: bool, skipped: bool = False) -> None:
+        self.table, self._start, self._as_text, self.skipped = table, start, as_text, skipped
 
     def column_names(self) -> list[str]:
         return list(self.table.column_names)
@@ -34,7 +35,7 @@ class Chunk:
 def read_stream(
     file: IO[bytes], kind: StreamKind, *, skip: int = 0, cluster: str | None = None, rows: int = ROWS_PER_BATCH
 ) -> Iterator[Chunk]:
-    """Read a stream in chunks, skipping the first ``skip`` rows; row numbers count from the start of the stream.
+    """Read a stream in chunks, of which those of the first ``skip`` rows are marked; row numbers count from its start.
 
     With a ``cluster`` column no cluster is split: the last cluster of a chunk waits for the next chunk.
     """
@@ -45,9 +46,10 @@ def read_stream(
         tables = {"csv": _csv, "jsonl": _json_lines, "arrow": _arrow}[kind](file, rows)
         for table in map(_distinct, tables) if cluster is None else _whole_clusters(map(_distinct, tables), cluster):
             dropped = min(max(skip - start, 0), table.num_rows)
-            kept = table.slice(dropped)
-            if kept.num_rows:
-                yield Chunk(kept, start=start + dropped, as_text=kind == "csv")
+            for first, last in ((0, dropped), (dropped, table.num_rows)):
+                if first < last:
+                    part = table.slice(first, last - first)
+                    yield Chunk(part, start=start + first, as_text=kind == "csv", skipped=last == dropped)
             start += table.num_rows
     except (pa.ArrowException, OSError) as error:
         raise LogsError(
@@ -132,7 +134,18 @@ def _csv(file: IO[bytes], rows: int) -> Iterator[Any]:
 def _json_lines(file: IO[bytes], rows: int) -> Iterator[Any]:
     from pyarrow import json
 
-    return (json.read_json(_in_arrow(chunk)) for chunk in _lines(file, rows))
+    for chunk in _lines(file, rows):
+        if (
+            max(map(_brackets, chunk.splitlines()) if _brackets(chunk) > MOST_BRACKETS else (), default=0)
+            > MOST_BRACKETS
+        ):
+            raise LogsError(f"a line of the stream has more than {MOST_BRACKETS:,} brackets; a round is a flat object.")
+        yield json.read_json(_in_arrow(chunk))
+
+
+def _brackets(line: bytes) -> int:
+    """Arrow follows them one inside the other until its stack overflows."""
+    return line.count(b"[") + line.count(b"{")
 
 
 def _arrow(file: IO[bytes], rows: int) -> Iterator[Any]:
