@@ -266,7 +266,7 @@ def compare(verdict: Verdict, found: Any) -> str | None:
     if not isinstance(found, sl.SureliftError):
         return f"unfit ({verdict.faults or verdict.says}), but answered: {found}"
     if verdict.says:
-        return None if verdict.says in str(found) else f"unfit ({verdict.says}), but refused otherwise: {found}"
+        return None if verdict.says in str(found).lower() else f"unfit ({verdict.says}), but refused otherwise: {found}"
     return same_faults(verdict, str(found))
 
 

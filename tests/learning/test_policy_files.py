@@ -1,6 +1,8 @@
 """A policy file of which any byte changed is refused."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,6 +42,20 @@ def test_files_that_were_cut_or_continued(stored: Path) -> None:
         damaged.write_bytes(whole + more)
         with pytest.raises(sl.LogsError):
             sl.LearnedPolicy.load(damaged)
+
+
+@pytest.mark.parametrize("entry", [{"surelift": []}, {"surelift": 7}, {"sha256": "\ud800"}, {"sha256": None}])
+def test_headers_of_another_kind(stored: Path, entry: dict[str, Any]) -> None:
+    """The library that reads such files lets some of them pass."""
+    whole = stored.read_bytes()
+    size = int.from_bytes(whole[:8], "little")
+    header = json.loads(whole[8 : 8 + size])
+    header["__metadata__"] |= entry
+    changed = json.dumps(header).encode()
+    damaged = stored.with_name("damaged.safetensors")
+    damaged.write_bytes(len(changed).to_bytes(8, "little") + changed + whole[8 + size :])
+    with pytest.raises(sl.LogsError):
+        sl.LearnedPolicy.load(damaged)
 
 
 def test_an_older_format_says_who_wrote_it(stored: Path) -> None:

@@ -396,3 +396,18 @@ def test_copies_of_a_file_do_not_count_twice(tmp_path: Path) -> None:
     for name in ("c.parquet", "d.parquet"):
         pq.write_table(empty, tmp_path / name)
     assert sl.Logs([tmp_path / "c.parquet", tmp_path / "d.parquet"], reward="r", propensity="p").count() == 0
+
+
+def test_a_damaged_arrow_file_is_told(tmp_path: Path) -> None:
+    table = pa.table({"r": [0.0, 1.0] * 50, "p": [0.5] * 100, "n": [0.4, 0.6] * 50})
+    path = tmp_path / "log.arrow"
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table)
+    content, told = path.read_bytes(), 0
+    for place in range(200, 600):  # where it says which bytes hold what
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        try:
+            sl.compare(sl.Logs(path, reward="r", propensity="p"), "n")
+        except sl.SureliftError:
+            told += 1
+    assert told

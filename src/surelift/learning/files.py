@@ -26,7 +26,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The arrays, and the JSON that describes them."""
     text = metadata_of(path).get("surelift")
     try:
-        content = parse_json(text) if text is not None else {}
+        content = parse_json(text) if isinstance(text, str) else {}
     except (TypeError, ValueError, RecursionError) as error:
         raise LogsError(f"{path} is damaged: its header is not valid JSON ({error}).") from error
     check_format(content, place=str(path), what="a policy", name=FORMAT, version=VERSION)
@@ -48,7 +48,7 @@ def sealed_bytes(path: str | Path) -> bytes:
 
 
 def _entry(seal: str) -> bytes:
-    return f'"sha256":"{seal}"'.encode()
+    return f'"sha256":"{seal}"'.encode(errors="replace")
 
 
 def is_policy(path: str | Path) -> bool:

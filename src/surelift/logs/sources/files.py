@@ -135,6 +135,8 @@ def _scan(path: str, data: ParquetFile | _Dataset, columns: Sequence[str]) -> It
     try:
         for batch in data.batches(columns, _batch_size(data, columns)):
             if batch.num_rows:
+                if _format(path) == "ipc":
+                    batch.validate(full=True)  # it is mapped as it is, and may point beyond itself
                 yield pa.Table.from_batches([batch])
     except (pa.ArrowException, OSError) as error:
         raise _read_error(path, error) from error

@@ -151,5 +151,6 @@ def _brackets(line: bytes) -> int:
 def _arrow(file: IO[bytes], rows: int) -> Iterator[Any]:
     with pa.ipc.open_stream(file) as reader:
         for batch in reader:
+            batch.validate(full=True)  # it is taken as it is, and may point beyond itself
             for start in range(0, batch.num_rows, rows):
                 yield pa.Table.from_batches([batch.slice(start, rows)])
