@@ -80,7 +80,7 @@ def test_rounds_of_one_time_are_not_separated(kind: str, tmp_path: Path) -> None
     """An export may sort a day's rounds by reward: they are learned from, or they judge."""
     data, days = problem(1_000), np.repeat(np.arange(10), 100)
     times = {
-        "numbers": days, "text": np.array([f"day {day}" for day in days]),
+        "numbers": days, "text": np.array([f"2024 day {day}" for day in days]),
         "dates": np.datetime64("2024-01-01") + days,
     }[kind]  # fmt: skip
     logs = sl.Logs(**in_order(data, np.lexsort([data["reward"], days])), time=times)

@@ -34,7 +34,7 @@ def memory(rounds: np.ndarray, most: int = 1024, parts: int = 3) -> SeenRounds:
 @pytest.mark.parametrize("rounds", [300, 3_000, 100_000])
 def test_other_rounds_of_the_same_kind_are_other_rounds(kind: str, rounds: int) -> None:
     rng = np.random.default_rng(rounds)
-    for _ in range(200 if rounds < 10_000 else 10):
+    for _ in range(100 if rounds < 10_000 else 5):
         first, second = (memory(words(LOGS[kind](rng, rounds))) for _ in range(2))
         assert not first.overlaps(second)
 
@@ -50,7 +50,7 @@ def test_other_rounds_after_a_drift_are_other_rounds() -> None:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in LOGS if kind != "rare clicks"])
-@pytest.mark.parametrize("rounds", [1_000, 100_000])
+@pytest.mark.parametrize("rounds", [2_000, 100_000])
 def test_the_same_rounds_are_found(kind: str, rounds: int) -> None:
     rng = np.random.default_rng(rounds)
     for _ in range(20 if rounds < 10_000 else 3):

@@ -64,7 +64,7 @@ def _text_words(column: ArrowColumn) -> IntArray:
     if is_text(column) and (digits := as_array(pc.ascii_is_decimal(column))).any():
         sizes = np.diff(places)
         padded = (letters[np.minimum(places[:-1], len(letters) - 1)] == ord("0")) & (sizes > 1)
-        whole = digits & (sizes <= MOST_DIGITS) & ~padded
+        whole, words = digits & (sizes <= MOST_DIGITS) & ~padded, words.copy()
         words[whole] = as_array(column.filter(pa.array(whole)).cast(pa.int64()))
     return words
 
