@@ -112,8 +112,8 @@ def test_bounds_that_cross_inside_the_range_are_refused() -> None:
 def test_one_side_shows_what_it_did_and_refuses_what_both_sides_do() -> None:
     """Of a side that is not shown every third smoothing is made: enough to contradict, and no delta is spent on it."""
     rng = np.random.default_rng(20261116)
-    reward = (rng.random(3_000) < 0.4).astype(np.float64)
-    logs, new = sl.Logs(reward=reward, propensity=np.full(3_000, 0.5)), {"new": rng.choice([0.25, 0.75], 3_000)}
+    reward = (rng.random(600) < 0.4).astype(np.float64)
+    logs, new = sl.Logs(reward=reward, propensity=np.full(600, 0.5)), {"new": rng.choice([0.25, 0.75], 600)}
     x = new["new"] / 0.5
     low, high = sl.evaluate(logs, new, sides="lower")["new"], sl.evaluate(logs, new, sides="upper")["new"]
     assert (low.upper, high.lower) == (None, None)
