@@ -187,6 +187,7 @@ def means(world: World, term: Term, logs: FloatArray, *, per_course: bool) -> It
     """``logs`` holds the log-factors, of rounds or of clusters, by component."""
     chances = np.array([course.chance for course in world.tree])
     components = term.needed.components
+    logs = logs[:, : len(components)]
     smoothing, offset = (np.array([getattr(part, name) for part in components]) for name in ("smoothing", "offset"))
     name = f"{term.candidate} {term.quantity}"
     if not (np.isfinite(logs) | (logs == -np.inf)).all():

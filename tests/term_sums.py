@@ -18,7 +18,8 @@ from tests.strategies import LoggedRounds
 def from_logs(log_sums: Sequence[float] | FloatArray, components: Sequence[Component], *, rounds: int) -> TermSums:
     """As if these log sums were over this many rounds."""
     needed = Needed(offset=components[0].offset, components=tuple(components))
-    return TermSums(rounds, needed, np.asarray(log_sums, dtype=np.float64), {}, None, WeightSums(), None)
+    sums = np.zeros(len(components))
+    return TermSums(rounds, needed, np.asarray(log_sums, dtype=np.float64), sums, {}, None, WeightSums(), None)
 
 
 def collected(rounds: LoggedRounds, method: str, quantity: Quantity | None = None, **options: Any) -> TermSums:

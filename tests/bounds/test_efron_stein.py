@@ -112,7 +112,7 @@ def test_the_draws_are_the_same_every_time() -> None:
 def test_the_bound_by_hand() -> None:
     # 100 rounds, SNIPS 0.8, V = 0.02, U = 0.01, sum pi^2/pi0 = 200, delta = 2/e: ln(2/delta) = 1, b = ln(10).
     proxies = Proxies(0.02, 0.01, 0.001, 0.0005, 200.0, 1_000)
-    sums = TermSums(100, Needed(), np.zeros(0), {MEAN: 80.0}, None, WeightSums(total=100.0), proxies)
+    sums = TermSums(100, Needed(), np.zeros(0), np.zeros(0), {MEAN: 80.0}, None, WeightSums(total=100.0), proxies)
     b = math.log(10)
     concentration = math.sqrt(2 * 0.03 * (1 + math.log(3) / 2))
     bias = 1 - math.sqrt(2 * b * 200) / 100

@@ -56,7 +56,8 @@ def test_evaluate(rounds: LoggedRounds, delta: float, planned: bool, sides: str)
     for name, (low, high) in expected.items():
         assert found[name].lower == (None if sides == "upper" else close(low, 1.0))
         assert found[name].upper == (None if sides == "lower" else close(high, 1.0))
-    assert found["new"].estimate == pytest.approx((w * r).mean())
+    low, high = expected["new"]
+    assert found["new"].estimate == pytest.approx(min(max((w * r).mean(), max(low, 0)), min(high, 1)))
 
 
 @given(

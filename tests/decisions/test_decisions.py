@@ -247,7 +247,7 @@ def test_whether_it_holds_at_any_number_of_looks(logs: sl.Logs) -> None:
         ({"margin": None}, "margin"),
         ({"method": "logarithmic-smoothing", "smoothing": "x"}, "smoothing must be a positive"),
         ({"margin": float("nan")}, "margin"),
-        ({"method": "voodoo"}, "the methods are mixture, logarithmic-smoothing"),
+        ({"method": "voodoo"}, "the methods are mixture, blocks, logarithmic-smoothing"),
         ({"method": "empirical-bernstein"}, "bounds values, not improvements"),
         ({"method": "normal", "smoothing": 0.1}, "it has no options"),
         ({"method": "bootstrap", "draws": 1}, "draws must be"),

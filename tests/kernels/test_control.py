@@ -49,8 +49,9 @@ def units_of(draw: st.DrawFn, rounds: int) -> UnitsOfRounds:
 )  # fmt: skip
 def test_as_in_numpy(data: st.DataObject, seed: int, rounds: int, count: int, size: float) -> None:
     terms, units = terms_of(seed, rounds, size=size), data.draw(units_of(rounds))
-    found, deepest = controlled_log_sums(terms, units, components(count))
-    expected, expected_deepest = by_numpy(controlled_log_sums, terms, units, components(count))
+    found, sums, deepest = controlled_log_sums(terms, units, components(count))
+    expected, expected_sums, expected_deepest = by_numpy(controlled_log_sums, terms, units, components(count))
+    assert sums == pytest.approx(expected_sums, rel=1e-12)
     assert found == pytest.approx(expected, rel=1e-14, abs=0.0)
     assert deepest == pytest.approx(expected_deepest, rel=1e-9, abs=1e-12)
 
@@ -58,8 +59,9 @@ def test_as_in_numpy(data: st.DataObject, seed: int, rounds: int, count: int, si
 @pytest.mark.parametrize("size", [1e-12, 1e-3, 1.0, 1e3, 1e9])
 def test_sums_are_exact_to_1e_15(size: float) -> None:
     terms, parts = terms_of(1, 20_011, size=size), components(27)
-    found, _ = controlled_log_sums(terms, UnitsOfRounds(20_011, 1), parts)
+    found, sums, _ = controlled_log_sums(terms, UnitsOfRounds(20_011, 1), parts)
     for column, (cap, offset, smoothing) in enumerate(zip(parts.caps, parts.offsets, parts.smoothings, strict=True)):
         shifted = np.maximum(terms.capped(float(cap)) + offset, 0.0)
         exact = math.fsum(math.log1p(smoothing * x) for x in shifted.tolist())
         assert found[0, column] == pytest.approx(exact, rel=1e-15)
+        assert sums[0, column] == pytest.approx(math.fsum(shifted), rel=1e-12)

@@ -38,8 +38,8 @@ def test_an_estimate_outside_the_range_says_so() -> None:
     logs = sl.Logs(reward=[1.0, 1.0, 1.0], propensity=[0.3, 0.5, 0.5])
     text = str(sl.evaluate(logs, {"new": [1.0, 1.0, 1.0]}))
     assert (
-        "'new': the estimate is not a possible value: it lies outside [0, 1], and the mean weight is 2.44, not 1"
-        in flat(text)
+        "'new': the weighted mean is 2.444, not a possible value: it lies outside [0, 1], and the mean weight is 2.44, "
+        "not 1; the nearest bound is shown as the estimate" in flat(text)
     )
 
 

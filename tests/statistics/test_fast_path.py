@@ -176,6 +176,6 @@ def test_compiled_hashes_are_the_plain_ones() -> None:
 def test_a_false_floor_is_seen() -> None:
     terms = ControlledTerms(np.array([-3.0]), np.zeros(1), np.array([0, 1]), np.zeros(1), np.ones(1))
     components = ControlComponents(np.ones(1), np.ones(1), np.ones(1))
-    assert controlled_log_sums(terms, UnitsOfRounds(1, 1), components)[1] == pytest.approx(1.0)
+    assert controlled_log_sums(terms, UnitsOfRounds(1, 1), components)[2] == pytest.approx(1.0)
     with in_numpy():
-        assert controlled_log_sums(terms, UnitsOfRounds(1, 1), components)[1] == pytest.approx(1.0)
+        assert controlled_log_sums(terms, UnitsOfRounds(1, 1), components)[2] == pytest.approx(1.0)

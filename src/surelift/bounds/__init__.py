@@ -9,6 +9,7 @@ Each line can be called with its options, for ``method=``:
 from collections.abc import Mapping
 from typing import Any
 
+from surelift.bounds.blocks import BLOCKS_BOUND
 from surelift.bounds.bootstrap import BOOTSTRAP
 from surelift.bounds.bound import Bound, BoundChoice, Promise
 from surelift.bounds.efron_stein import EFRON_STEIN
@@ -20,19 +21,20 @@ from surelift.bounds.moments import MOMENTS, SECOND_MOMENT
 from surelift.bounds.normal import NORMAL
 
 __all__ = [
-    "BOUNDS", "Bound", "BoundChoice", "Promise", "bootstrap", "efron_stein", "empirical_bernstein",
+    "BOUNDS", "Bound", "BoundChoice", "Promise", "blocks", "bootstrap", "efron_stein", "empirical_bernstein",
     "implicit_exploration", "logarithmic_smoothing", "mixture", "moments", "normal", "second_moment",
 ]  # fmt: skip
 
 BOUNDS: Mapping[str, Bound] = {
     bound.name: bound
     for bound in (
-        MIXTURE, LOGARITHMIC_SMOOTHING, SECOND_MOMENT, MOMENTS, IMPLICIT_EXPLORATION, EMPIRICAL_BERNSTEIN, EFRON_STEIN,
-        NORMAL, BOOTSTRAP,
+        MIXTURE, BLOCKS_BOUND, LOGARITHMIC_SMOOTHING, SECOND_MOMENT, MOMENTS, IMPLICIT_EXPLORATION,
+        EMPIRICAL_BERNSTEIN, EFRON_STEIN, NORMAL, BOOTSTRAP,
     )
 }  # fmt: skip
 
 mixture: Any = MIXTURE
+blocks: Any = BLOCKS_BOUND
 logarithmic_smoothing: Any = LOGARITHMIC_SMOOTHING
 second_moment = SECOND_MOMENT
 moments: Any = MOMENTS

@@ -43,6 +43,8 @@ class Bound:
     """What it assumes beyond what every bound does."""
     controls: tuple[str, ...] = ()
     """What may narrow it where the whole distributions are known."""
+    in_blocks: bool = False
+    """Whether it bets in blocks, and so has use for more strengths of a control than the mixture."""
     paired: bool
     """Whether it can bound an improvement too, or values only."""
     any_units: bool = False

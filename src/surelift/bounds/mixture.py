@@ -13,7 +13,7 @@ from surelift.errors import UsageError
 from surelift.grids import Grid
 from surelift.quantities import Quantity
 from surelift.statistics.narrowing import Narrowing
-from surelift.statistics.plan import Component, Needed, on_grid
+from surelift.statistics.plan import MEAN, Component, Needed, on_grid
 from surelift.statistics.sums import TermSums
 
 # Rounding in the sums and in the root stays below this, relative to the size of the terms; it is taken off the bound.
@@ -78,6 +78,23 @@ def lower_bound(sums: TermSums, *, delta: float) -> float:
     weighted = log_prior + sums.log_sums
     mean = root(weighted, smoothing, offset, rounds=sums.rounds, target=math.log(1.0 / delta), floor=floor)
     return max(floor, mean - ROUNDING * (abs(mean) + abs(floor)))
+
+
+def centre(sums: TermSums, mean: float) -> float:
+    """The mean of the terms, each component weighed as it counts in the slope of the wealth at ``mean``.
+
+    Taken at the lower bound it lies above it. With shares s_j of the wealth there, sum_j s_j L_j = log(1/delta) + KL(s || p)
+    is positive, L_j being the logarithm of a component's evidence; and L_j is at most n b_j (mean of its terms - bound), by
+    Jensen and since log is concave, with b_j = smoothing_j/(1 + smoothing_j (bound + offset_j)). So the mean weighed by
+    s_j b_j exceeds the bound. Without a control all components have the same terms, and this is their mean.
+    """
+    if all(part.control is None for part in sums.needed.components):
+        return sums.mean(MEAN)
+    smoothing, offset, log_prior = _unzip(sums.needed.components)
+    shifted = 1.0 + smoothing * (mean + offset)
+    exponents = log_prior + sums.log_sums - sums.rounds * np.log(shifted)
+    weights = np.exp(exponents - exponents.max()) * smoothing / shifted
+    return float(weights @ (sums.sums / sums.rounds - offset) / weights.sum())
 
 
 def root(

@@ -319,6 +319,11 @@ def refuse_others(question: Question, stated: Mapping[str, Any], place: str) -> 
 def refuse_one_look(question: Question) -> None:
     """A monitor looks again and again, and keeps sums, not rounds."""
     method = question.method
+    if method.bound.in_blocks:
+        raise UsageError(
+            "a monitor looks again and again, but method 'blocks' holds at one look: rounds that come later would be dealt "
+            "into blocks that were bet on already. Leave the default, 'mixture', and use blocks on a log that is complete."
+        )
     if method.promise != "any number of looks":
         raise UsageError(
             f"a monitor looks again and again, but method {method.name!r} with these options promises {method.promise}; "

@@ -15,10 +15,13 @@ from surelift.errors import LogsError, UsageError
 from surelift.logs import faults
 from surelift.logs.faults import Fault, Tally
 from surelift.logs.fingerprint import Fingerprint
+from surelift.logs.hash_sample import HashSample
 from surelift.logs.logs import Logs
 from surelift.logs.sources.remote import SqlTable
+from surelift.statistics.dealing import Dealt
 from surelift.statistics.fused import SimplePlan
 from surelift.statistics.log_sums import LogSums
+from surelift.statistics.memories import IdMemory
 from surelift.statistics.moments import MomentSums
 from surelift.statistics.plan import Plan, Request
 from surelift.statistics.production import ProductionSums, ProductionTotals
@@ -34,12 +37,17 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
     """Add up where the table lies; no row of it comes to this process."""
     assert isinstance(logs.source, SqlTable)
     plan.needs(logs)
+    ids = {request: request.statistic for request in plan.requests if isinstance(request.statistic, IdMemory)}
     simple = {key: _simple(logs, plan, key) for key in plan.keys}
     states, invalid, rows = dict[Request, Any](), dict[Fault, Tally](), set[int]()
+    for request, memory in ids.items():
+        _refuse_repeated(logs.source.table, memory)
+        states[request] = {(): HashSample(0)}
     for key in plan.keys:
         query = AggregateQuery(logs, simple[key], key)
-        answered = _Answer(query, _run(query))
-        states |= {request: answered.states(request) for request in plan.requests if request.key == key}
+        answered = _Answer(query, _run(query.expression()))
+        own = [request for request in plan.requests if request.key == key and request not in ids]
+        states |= {request: answered.states(request) for request in own}
         # Every query counts the faults of the columns again, and those of its own key.
         invalid |= answered.invalid()
         rows.add(answered.rows)
@@ -57,8 +65,9 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
 
 def _simple(logs: Logs, plan: Plan, key: Key) -> SimplePlan:
     """What is added up under one key; raises where a database cannot."""
-    simple = SimplePlan.of(logs, [request for request in plan.requests if request.key == key], plan.policies)
-    unable = [split.label for split in key if not isinstance(split, Segment | Day | RandomBlocks)]
+    own = [request for request in plan.requests if request.key == key and not isinstance(request.statistic, IdMemory)]
+    simple = SimplePlan.of(logs, own, plan.policies)
+    unable = [split.label for split in key if not isinstance(split, Segment | Day | RandomBlocks | Dealt)]
     unable += ["rounds without a segment" for split in key if isinstance(split, Segment) and split.missing_is_one]
     if plan.model is not None:
         unable.append("a reward model")
@@ -70,10 +79,18 @@ def _simple(logs: Logs, plan: Plan, key: Key) -> SimplePlan:
     )
 
 
-def _run(query: AggregateQuery) -> list[Row]:
+def _refuse_repeated(table: Any, memory: IdMemory) -> None:
+    """A database counts ids to the last; here nothing has to be remembered."""
+    column = table[memory.column]
+    counts = table.filter(column.notnull()).group_by(key=column).aggregate(times=lambda rows: rows.count())
+    (row,) = _run(counts.aggregate(ids=counts.count(), again=(counts.times > 1).sum()))
+    memory.refuse(int(row["again"] or 0), f"{int(row['ids']):,}")
+
+
+def _run(expression: Any) -> list[Row]:
     try:
-        with _planned_simply(query.backend):
-            rows: list[Row] = query.expression().to_pyarrow().to_pylist()
+        with _planned_simply(expression.get_backend()):
+            rows: list[Row] = expression.to_pyarrow().to_pylist()
             return rows
     except (LogsError, UsageError):
         raise

@@ -1,7 +1,7 @@
 """A plan of simple terms as one aggregate query of Ibis."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import reduce
+from functools import cache, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32
 from surelift.logs.faults import Fault, Reason
 from surelift.logs.logs import Logs
 from surelift.logs.sources.remote import SqlTable
+from surelift.statistics.dealing import HEX_DIGITS, MODULUS, PLACES, STEPS, Dealt
 from surelift.statistics.fused import COMPLEMENTS, SimplePlan, SimpleTerm
 from surelift.statistics.log_sums import LogSums
 from surelift.statistics.moments import MomentSums
@@ -111,6 +112,10 @@ class AggregateQuery:
 
         if isinstance(split, RandomBlocks):
             return (ibis.random() * split.count).floor().cast("int64")
+        if isinstance(split, Dealt):
+            place = self._place_of_id()
+            block = sum((place >= edge).cast("int64") for edge in split.edges)
+            return ibis.cases(*((block == code, name) for code, name in enumerate(split.names)))
         if isinstance(split, Segment):
             return self._table[split.column]
         assert isinstance(split, Day)
@@ -123,6 +128,29 @@ class AggregateQuery:
         if column.type().is_timestamp():
             return column.date()
         return column if column.type().is_date() else ibis.null(str)
+
+    def _place_of_id(self) -> Any:
+        """As in ``key_places``: the same ids lie in the same blocks wherever they are dealt."""
+        import ibis
+
+        name = self._logs.declaration.id
+        if name is None:
+            raise UsageError(
+                "a database does not number its rows, so method 'blocks' needs id= there: a column that tells rounds apart."
+            )
+        column = self._table[name]
+        if column.type().is_integer():
+            number = (column.cast("int64") % MODULUS + MODULUS) % MODULUS
+            for factor, added in STEPS:
+                number = ((number if factor is None else factor) * number + added) % MODULUS
+            return (number * PLACES / MODULUS).floor().cast("int64")
+        if not (column.type().is_string() or column.type().is_uuid()):
+            raise UsageError(f"id {name!r} holds {column.type()}; a database deals by whole numbers or texts.")
+
+        digest, place = _md5()(column.cast("string")), 0
+        for digit in range(HEX_DIGITS):
+            place = 16 * place + ibis.literal("0123456789abcdef").find(digest.substr(digit, 1))
+        return place
 
     def _number(self, column: str) -> Any:
         raw = self._table[column]
@@ -147,9 +175,10 @@ class AggregateQuery:
             # would overflow, which ends the query in some of them.
             above = ~(p.isnan() | p.isinf() | q.isnan() | q.isinf()) & (q > 0.0) & (p > LARGEST_WEIGHT * q)
             yield _unfit(f"policy {name!r}", faults.WEIGHT_OVERFLOW, above, p)
-        if declared.time is not None:
-            column = self._table[declared.time]
-            yield _unfit(f"time {declared.time!r}", faults.NULL, column.isnull(), column.cast("string"))
+        for role, named in (("time", declared.time), ("id", declared.id)):
+            if named is not None:
+                column = self._table[named]
+                yield _unfit(f"{role} {named!r}", faults.NULL, column.isnull(), column.cast("string"))
         for split in self.key:
             if isinstance(split, Segment):
                 yield from self._bad_segments(split)
@@ -183,6 +212,17 @@ class AggregateQuery:
         if raw.type().is_floating():
             yield _unfit(subject, faults.NOT_A_NUMBER, value.isnan(), value)
             yield _unfit(subject, faults.INFINITE, value.isinf(), value)
+
+
+@cache
+def _md5() -> Any:
+    """The function of that name, which databases have."""
+    import ibis
+
+    def md5(text: str) -> str:
+        raise NotImplementedError
+
+    return ibis.udf.scalar.builtin(md5)
 
 
 def text_of(value: Any) -> str | None:

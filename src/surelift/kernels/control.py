@@ -66,9 +66,10 @@ class ControlComponents:
 
 def controlled_log_sums(
     terms: ControlledTerms, units: UnitsOfRounds, components: ControlComponents
-) -> tuple[FloatArray, float]:
-    """(groups, components): sums of log(1 + smoothing (mean term + offset) / keep), over units; and the deepest shortfall:
-    by how much, relative to 1 + offset, the term of a round fell below minus its offset.
+) -> tuple[FloatArray, FloatArray, float]:
+    """Two of (groups, components): sums over units of log(1 + smoothing (mean term + offset) / keep), and of what is scaled
+    by the smoothing there; and the deepest shortfall: by how much, relative to 1 + offset, the term of a round fell below
+    minus its offset.
     """
     library = compiled()
     return _reference(terms, units, components) if library is None else _compiled(library, terms, units, components)
@@ -87,7 +88,7 @@ class _Control(ctypes.Structure):
         ("count", ctypes.c_int64),
         *(
             (name, ctypes.c_void_p)
-            for name in ("caps", "offsets", "smoothings", "products", "factors", "totals", "lost")
+            for name in ("caps", "offsets", "smoothings", "products", "factors", "totals", "lost", "sums")
         ),
         ("deepest", ctypes.c_void_p),
     )
@@ -95,13 +96,13 @@ class _Control(ctypes.Structure):
 
 def _compiled(
     library: Library, terms: ControlledTerms, units: UnitsOfRounds, components: ControlComponents
-) -> tuple[FloatArray, float]:
+) -> tuple[FloatArray, FloatArray, float]:
     size = -(-len(components) // TILE) * TILE
     # Filled up with components that add nothing, and whose terms are never below their floor.
     filled = np.zeros((3, size))
     filled[1] = 1e100
     filled[:, : len(components)] = components.caps, components.offsets, components.smoothings
-    products, totals, lost = (np.zeros((units.groups, size)) for _ in range(3))
+    products, totals, lost, sums = (np.zeros((units.groups, size)) for _ in range(4))
     factors, deepest = np.zeros(units.groups, dtype=np.int64), np.zeros(1)
     padding = None
     if units.starts is not None and units.divisor is not None:
@@ -111,17 +112,19 @@ def _compiled(
         terms.expected, terms.shares,
     )  # fmt: skip
     held = [None if array is None else np.ascontiguousarray(array) for array in before]
-    after = (*filled, products, factors, totals, lost, deepest)
+    after = (*filled, products, factors, totals, lost, sums, deepest)
     control = _Control(
         units.count, units.groups, *(None if array is None else array.ctypes.data for array in held), size,
         *(array.ctypes.data for array in after),
     )  # fmt: skip
     library.call("controlled_log_sums", control)
-    return totals[:, : len(components)], float(deepest[0])
+    return totals[:, : len(components)], sums[:, : len(components)], float(deepest[0])
 
 
-def _reference(terms: ControlledTerms, units: UnitsOfRounds, components: ControlComponents) -> tuple[FloatArray, float]:
-    totals, deepest = np.zeros((units.groups, len(components))), 0.0
+def _reference(
+    terms: ControlledTerms, units: UnitsOfRounds, components: ControlComponents
+) -> tuple[FloatArray, FloatArray, float]:
+    totals, sums, deepest = (*(np.zeros((units.groups, len(components))) for _ in range(2)), 0.0)
     by_group = Sorted.whole(units.count) if units.codes is None else Sorted.by(units.codes, units.groups)
     columns = zip(components.caps.tolist(), components.offsets.tolist(), components.smoothings.tolist(), strict=True)
     for column, (cap, offset, smoothing) in enumerate(columns):
@@ -130,6 +133,8 @@ def _reference(terms: ControlledTerms, units: UnitsOfRounds, components: Control
         if units.starts is not None and units.divisor is not None:
             capped = cluster_means(capped, units.starts, units.divisor, units.padding)
         shifted = np.maximum(capped + offset, 0.0)
-        logs = log_terms(shifted if units.keep is None else shifted / units.keep, smoothing)
-        totals[:, column] = group_sums(logs, by_group)[:, 0]
-    return totals, deepest
+        if units.keep is not None:
+            shifted = shifted / units.keep
+        totals[:, column] = group_sums(log_terms(shifted, smoothing), by_group)[:, 0]
+        sums[:, column] = group_sums(shifted, by_group)[:, 0]
+    return totals, sums, deepest

@@ -27,6 +27,8 @@ class Quantity(Protocol):
     """Whether two policies are compared round by round, which needs another grid."""
     control_shares: ClassVar[tuple[float, ...]] = (0.5, 1.0)
     """The shares of the weight that control may subtract."""
+    finer_shares: ClassVar[tuple[float, ...]] = (0.1, 0.25, 0.5, 0.75, 1.0)
+    """The same, for a bound that learns which of them are good."""
     padding: ClassVar[float] = 0.0
     """Its value for a padded round of a cluster, where every policy acts like production and the reward is 0."""
 
@@ -124,6 +126,7 @@ class Difference(Quantity):
     over: str
     paired = True
     control_shares = (0.0, 0.5, 1.0)
+    finer_shares = (0.0, 0.25, 0.5, 0.75, 1.0)
 
     def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
         return weights[candidate].excess * reward + weights[self.over].excess * (1.0 - reward)

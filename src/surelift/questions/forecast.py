@@ -15,7 +15,7 @@ from surelift.results.forecast import Forecast, Growth
 from surelift.results.improvement import Improvement
 from surelift.statistics.plan import Component, Request, Term
 from surelift.statistics.splits import Key, RandomBlocks
-from surelift.statistics.sums import COUNT, Sums, requests_of
+from surelift.statistics.sums import COUNT, Sums, in_one_block, requests_of
 
 BLOCKS = RandomBlocks(64)
 MOST_ROUNDS = 10**15
@@ -61,7 +61,7 @@ class ForecastQuestion(ImprovementQuestion):
 
 def block_requests(terms: Sequence[Term], key: Key = ()) -> Iterator[Request]:
     """What a forecast needs beside the whole: the terms block by block."""
-    return requests_of([term.candidate for term in terms], terms, (*key, BLOCKS))
+    return requests_of([term.candidate for term in terms], map(in_one_block, terms), (*key, BLOCKS))
 
 
 def forecast_of(
@@ -89,7 +89,7 @@ def _growth(sums: Sums, term: Term, assumed: float, margin: float) -> Growth:
     """From the log sums of many blocks: their mean per round, and how much they vary from block to block."""
     counts = sums.by(COUNT, BLOCKS)
     rounds = np.array(list(counts.values()), dtype=np.float64)
-    totals = np.stack([sums.of(term, (BLOCKS,), value).log_sums for value in counts])
+    totals = np.stack([sums.of(in_one_block(term), (BLOCKS,), value).log_sums for value in counts])
     mean = totals.sum(axis=0) / rounds.sum()
     variance = ((totals - rounds[:, None] * mean) ** 2 / rounds[:, None]).sum(axis=0) / max(len(counts) - 1, 1)
     parts = term.needed.components

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from surelift.errors import UsageError
-from surelift.evidence import e_value, p_value
+from surelift.evidence import p_value
 from surelift.policies import Policy
 from surelift.policies.resolve import PRODUCTION
 from surelift.policies.wrappers import Production
 from surelift.quantities import Decline, Difference, Gain, Quantity
 from surelift.questions.assumptions import assumed_of, assumptions_of, doubts_of
-from surelift.questions.method import control_of, slack_of
+from surelift.questions.method import control_of
 from surelift.questions.options import check_delta, check_margin, consistent
 from surelift.questions.question import Place, Question, RoundCount, check_over
 from surelift.results.improvement import Improvement
@@ -83,11 +83,12 @@ class ImprovementsQuestion(Question):
         about = {name: self.policies[name], over: baseline}
         lower = scale.improvement(low)
         doubts = (*doubts_of(self.declaration, about), *method.doubts(sums, gain, delta=place.delta))
-        evidence = e_value(scale.unit_margin(self.margin) + slack_of(sums, gain), sums.of(gain))
+        evidence = method.e_value(sums, gain, scale.unit_margin(self.margin), delta=place.delta)
+        terms_mean = self._terms_mean(sums, gain, loss, low)
         assumptions = assumptions_of(self.declaration, self.promise, method.assumes(gain, loss), place.segment)
         return Improvement(
-            policy=name, over=over, estimate=scale.improvement(self._estimate(sums, gain, loss)) if most else 0.0,
-            lower=lower, upper=scale.improvement(high), margin=float(self.margin),
+            policy=name, over=over, estimate=scale.improvement(min(max(terms_mean, low), high)), lower=lower,
+            upper=scale.improvement(high), terms_mean=scale.improvement(terms_mean), margin=float(self.margin),
             certified=lower > self.margin and not doubts, e_value=evidence, p_value=p_value(evidence),
             delta=place.delta, rounds=sums.units, counted=self.declaration.counted, method=method.name,
             control=control_of(gain, loss), promise=self.promise, mean_weight=mean_weight,
@@ -95,10 +96,11 @@ class ImprovementsQuestion(Question):
             provenance=place.provenance,
         )  # fmt: skip
 
-    def _estimate(self, sums: Sums, gain: Term, loss: Term) -> float:
-        """The plain mean; for a difference that of w r - w' r, so that it is the difference of the two values."""
-        mean = sums.of(gain).mean(MEAN)
-        if isinstance(self.over[1], Production) or not self.method.bound.certifies:
+    def _terms_mean(self, sums: Sums, gain: Term, loss: Term, lower: float) -> float:
+        """Of a plain difference that of w r - w' r, so that it is the difference of the two values."""
+        mean = self.method.estimate(sums, gain, lower=lower)
+        certifies = self.method.bound.certifies
+        if isinstance(self.over[1], Production) or not certifies or control_of(gain) != "none":
             return mean
         own, other = (sums.weights(term.candidate).total / sums.units for term in (gain, loss))
         return (mean - sums.of(loss).mean(MEAN) + own - other) / 2.0

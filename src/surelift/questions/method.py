@@ -6,9 +6,11 @@ from math import isfinite
 from typing import Any
 
 from surelift.bounds import BOUNDS, Bound, BoundChoice, Promise
+from surelift.bounds.mixture import centre
 from surelift.controls import MaxWeightControl, WeightControl
 from surelift.controls.model import CROSS_FITTED, RewardModel
 from surelift.errors import UsageError
+from surelift.evidence import e_value
 from surelift.logs.declaration import Declaration
 from surelift.policies import Policy
 from surelift.quantities import Quantity
@@ -91,9 +93,9 @@ class Method:
             return None  # a weight so close to 1 is lost in the rounding of its vector
         limits = {name: policies[name].limits for name in quantity.taken_off(candidate, 0.5, None)}
         if limits.keys() <= known:
-            return by_weights(quantity) if self.model is None else by_model(quantity)
+            return by_weights(quantity, finer=self.bound.in_blocks) if self.model is None else by_model(quantity)
         if all(isfinite(limit.rise) for limit in limits.values()):
-            return by_max_weight(quantity, candidate, limits)
+            return by_max_weight(quantity, candidate, limits, finer=self.bound.in_blocks)
         return None
 
     def lower_bound(self, sums: Sums, term: Term, *, delta: float) -> float:
@@ -113,10 +115,18 @@ class Method:
         # Above the range it says no more than the range does, unless the whole interval lies there.
         return upper if self.bound.lower_bound(own, delta=delta) > top else min(upper, top)
 
+    def estimate(self, sums: Sums, term: Term, *, lower: float) -> float:
+        """The mean of the terms that the lower bound is made of, as they count there."""
+        return 0.0 if _certainly_zero(term) else centre(sums.of(term), max(lower, -term.needed.offset))
+
     @property
     def believes_contradictions(self) -> bool:
         """Whether an impossible answer speaks against the logs: the usual intervals give one on right logs too."""
         return self.bound.upper_bound is None
+
+    def e_value(self, sums: Sums, term: Term, mean: float, *, delta: float) -> float:
+        """Evidence against "the mean of the term is at most this"; ``delta`` is that of the bound beside it."""
+        return e_value(mean + slack_of(sums, term), sums.of(term), delta=delta)
 
     def doubts(self, sums: Sums, term: Term, *, delta: float) -> tuple[str, ...]:
         """What keeps an answer of this method from being certified."""

@@ -76,8 +76,10 @@ class ReportQuestion(ImprovementsQuestion):
 
     @property
     def course(self) -> Split | None:
-        """How the log is cut into moments: by its order, or by day; a part of a sampled log stands for nothing known."""
-        if self.declaration.rounds_before_sampling is not None or not self.few:
+        """How the log is cut into moments: by its order, or by day; a part of a sampled log stands for nothing known, and
+        bets in blocks have one moment only.
+        """
+        if self.declaration.rounds_before_sampling is not None or not self.few or self.method.bound.in_blocks:
             return None
         if self.ordered:
             return Chunks()

@@ -12,7 +12,7 @@ from surelift.questions.method import control_of, thinned
 from surelift.questions.options import consistent
 from surelift.questions.question import Place, Question, RoundCount
 from surelift.results.evaluation import Evaluation, PolicyValue, Sides
-from surelift.statistics.plan import MEAN, Request, Term
+from surelift.statistics.plan import Request, Term
 from surelift.statistics.splits import Key
 from surelift.statistics.sums import Sums, requests_of
 
@@ -79,11 +79,16 @@ class ValueQuestion(Question):
         low, high = (bound if is_shown else None for bound, is_shown in zip(bounds, shown, strict=True))
         asked = terms[0] if shown[0] else terms[-1]
         doubts = (*doubts_of(self.declaration, {name: policy}), *method.doubts(sums, asked, delta=own))
+        if shown[0] or control_of(asked) == "none":
+            terms_mean = method.estimate(sums, terms[0], lower=bounds[0])
+        else:
+            terms_mean = 1.0 - method.estimate(sums, asked, lower=1.0 - bounds[1])
         if scale.is_cost:
             low, high = high, low
         assumptions = assumptions_of(self.declaration, self.promise, method.assumes(*terms), place.segment)
         return PolicyValue(
-            policy=name, estimate=scale.value(sums.of(terms[0]).mean(MEAN)), lower=None if low is None else scale.lower(low),
+            policy=name, estimate=scale.value(min(max(terms_mean, bounds[0]), bounds[1])),
+            terms_mean=scale.value(terms_mean), lower=None if low is None else scale.lower(low),
             upper=None if high is None else scale.upper(high), delta=place.delta, rounds=sums.units,
             counted=self.declaration.counted, method=method.name, control=control_of(*terms),
             promise=self.promise, mean_weight=mean_weight, kind="cost" if scale.is_cost else "reward",

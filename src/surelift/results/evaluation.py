@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from surelift.bounds.bound import Promise
 from surelift.results.provenance import Provenance
-from surelift.results.result import ByName, Result, dict_key
+from surelift.results.result import OMITTED, ByName, Result, dict_key
 from surelift.views.figures import Interval, Intervals
 from surelift.views.names import quoted
 from surelift.views.numbers import decimals_for, rounded
@@ -21,7 +21,7 @@ class PolicyValue(Result):
 
     policy: str
     estimate: float
-    """The importance-weighted mean; it may lie outside the range, and then says little."""
+    """The mean of the terms that the bound is made of, between the bounds."""
     lower: float | None
     """None where only the other side was asked for."""
     upper: float | None
@@ -40,6 +40,8 @@ class PolicyValue(Result):
     value_range: tuple[float, float]
     assumptions: tuple[str, ...]
     doubts: tuple[str, ...]
+    terms_mean: float = field(metadata=OMITTED)
+    """The estimate before it was moved into the bounds."""
 
     title: ClassVar = "What is the policy worth?"
     columns: ClassVar = ("policy", "estimate", "lower", "upper", "delta", "rounds", "method", "control")
@@ -64,10 +66,9 @@ class PolicyValue(Result):
         return f"{quantity} per round, {self.rounds:,} {self.counted}; bounds {hold} ({self.method})"
 
     def outside(self) -> str:
-        """A note about an estimate that is not possible."""
-        low, high = self.value_range
-        note = f"{quoted(self.policy)}: {outside_range('value', (low, high), self.mean_weight)}"
-        return "" if low <= self.estimate <= high else note
+        """A note about a mean that is not possible."""
+        note = outside_range("value", self.terms_mean, self.value_range, self.mean_weight)
+        return f"{quoted(self.policy)}: {note}" if note else ""
 
     def interval(self, name: str) -> Interval:
         return Interval(name, self.estimate, self.lower, self.upper)

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from surelift.bounds.bound import Promise
 from surelift.results.provenance import Provenance
-from surelift.results.result import Result
+from surelift.results.result import OMITTED, Result
 from surelift.views.figures import Interval, Intervals
 from surelift.views.names import baseline_name, quoted
 from surelift.views.numbers import at_least, chance, decimals_for, plain, rounded
@@ -20,6 +20,7 @@ class Improvement(Result):
     policy: str
     over: str
     estimate: float
+    """The mean of the terms that the lower bound is made of, between the bounds."""
     lower: float
     """Holds with probability 1 - delta."""
     upper: float
@@ -43,6 +44,8 @@ class Improvement(Result):
     assumptions: tuple[str, ...]
     doubts: tuple[str, ...]
     provenance: Provenance = field(compare=False)
+    terms_mean: float = field(metadata=OMITTED)
+    """The estimate before it was moved into the bounds."""
 
     title: ClassVar = "Is it better?"
     columns: ClassVar = (
@@ -83,16 +86,15 @@ class Improvement(Result):
         ]
         estimate, lower, upper = (number.rjust(max(map(len, numbers))) for number in numbers)
         e_value = f"  evidence      e-value {at_least(self.e_value)}; {1 / self.delta:.3g} certifies"
-        low, high = self.improvement_range
         percent = float(chance(self.delta)) * 100  # never overstated
-        outside = f"  {outside_range('improvement', (low, high), self.mean_weight)}"
+        outside = outside_range("improvement", self.terms_mean, self.improvement_range, self.mean_weight)
         return lines(
             f"Improvement of {quoted(self.policy)} over {baseline_name(self.over)}, {self.rounds:,} {self.counted}",
             f"  estimate      {estimate}",
             f"  lower bound   {lower}   {one_holds(self.promise, self.delta, self.method)}",
             f"  upper bound   {upper}   also {percent:.12g}%, separately",
             e_value if certifies(self.promise) else "",
-            "" if low <= self.estimate <= high else outside,
+            f"  {outside}" if outside else "",
             doubt_lines(self.doubts),
             self.sentence(),
         )

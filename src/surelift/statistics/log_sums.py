@@ -1,4 +1,8 @@
-"""Log sums: for every component of a bound, the sum of log(1 + smoothing (term + offset))."""
+"""Log sums: for every component of a bound, the sum of log(1 + smoothing (term + offset)).
+
+Beside them, for every component with a control, the sum of term + offset: what its terms estimate. Without a control that
+is a moment of the term, which is added up anyway.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +32,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class LogSums(Statistic):
-    """The state is an array with one sum for each component."""
+    """The state is an array with a log sum for each component, and then a sum for each that is controlled."""
 
     label: ClassVar[str] = "the log sums of a bound"
     candidate: str
@@ -54,15 +58,23 @@ class LogSums(Statistic):
         batch = _Batch(
             self, reading, reading.terms(self.candidate, self.quantity), Units.of(reading.rounds), groups.units
         )
-        totals = np.zeros((len(groups), len(self.components)))
+        totals, sums = np.zeros((2, len(groups), len(self.components)))
         for (control, offset), columns in _alike(self).items():
             values = batch.values if control is None else batch.values + control.adjustment(reading.weights)
             smoothings = np.array([self.components[column].smoothing for column in columns])
             totals[:, columns] = batch.log_sums(values, smoothings, offset)
+            if control is not None:
+                sums[:, columns] = batch.groups.sums(batch.shifted(values, offset))[:, None]
         capped = [column for column, part in enumerate(self.components) if isinstance(part.control, WeightControl)]
         if capped:
-            totals[:, capped] = batch.capped([self.components[column] for column in capped])
-        return list(totals)
+            totals[:, capped], sums[:, capped] = batch.capped([self.components[column] for column in capped])
+        return list(np.hstack([totals, sums[:, controlled(self.components)]]))
+
+
+@lru_cache(maxsize=1024)
+def controlled(components: tuple[Component, ...]) -> list[int]:
+    """The places of the components with a control."""
+    return [place for place, part in enumerate(components) if part.control is not None]
 
 
 @lru_cache(maxsize=1024)
@@ -96,13 +108,16 @@ class _Batch:
             totals, below = log_sums(values, smoothings, by_group, offset=offset, floor=floor)
         else:
             below = count_outside(values, floor - offset, np.inf)
-            means = self.units.mean(values, padded_with=self.term.quantity.padding)
-            totals, _ = log_sums(self.units.scaled_up(means + offset), smoothings, by_group)
+            totals, _ = log_sums(self.shifted(values, offset), smoothings, by_group)
         if below:
             self.refuse_floor(-(float(values.min(initial=0.0)) + offset))
         return totals
 
-    def capped(self, components: Sequence[Component]) -> FloatArray:
+    def shifted(self, values: FloatArray, offset: float) -> FloatArray:
+        """What each unit multiplies the smoothing by."""
+        return self.units.scaled_up(self.units.mean(values, padded_with=self.term.quantity.padding) + offset)
+
+    def capped(self, components: Sequence[Component]) -> tuple[FloatArray, FloatArray]:
         """(groups, components), of those that subtract a capped share of the weights and add back its mean."""
         term, reading = self.term, self.reading
         known = KnownDistributions(reading.rounds, reading.probabilities, reading.predicted)
@@ -112,16 +127,16 @@ class _Batch:
             term.candidate, {name: known.weights(name) for name in names}, reading.rounds.reward
         )
         overstated = self.groups.sums(np.log1p(self.units.largest(known.overstated)))
-        totals = np.zeros((len(self.groups), len(components)))
+        totals, sums = np.zeros((2, len(self.groups), len(components)))
         order = sorted(range(len(components)), key=lambda column: _share(components[column]))
         for (by_model, share), group in groupby(order, key=lambda column: _share(components[column])):
             columns = list(group)
             off = known.taken_off(term.quantity, term.candidate, share=share, by_model=by_model, smallest=smallest)
             terms = ControlledTerms(values, off.taken, off.logging.starts, off.expected, off.logging.values)
-            totals[:, columns] = self._controlled(terms, [components[column] for column in columns])
-        return np.asarray(totals - overstated[:, None])
+            totals[:, columns], sums[:, columns] = self._controlled(terms, [components[column] for column in columns])
+        return totals - overstated[:, None], sums
 
-    def _controlled(self, terms: ControlledTerms, parts: Sequence[Component]) -> FloatArray:
+    def _controlled(self, terms: ControlledTerms, parts: Sequence[Component]) -> tuple[FloatArray, FloatArray]:
         caps = [part.control.cap for part in parts if isinstance(part.control, WeightControl)]
         offsets, smoothings = [part.offset for part in parts], [part.smoothing for part in parts]
         clusters = self.units.clusters
@@ -135,10 +150,10 @@ class _Batch:
             self.units.keep_probability,
         )
         components = ControlComponents(np.array(caps), np.array(offsets), np.array(smoothings))
-        totals, deepest = controlled_log_sums(terms, units, components)
+        totals, sums, deepest = controlled_log_sums(terms, units, components)
         if deepest > ROUNDING:
             self.refuse_floor(deepest)
-        return totals
+        return totals, sums
 
     def refuse_floor(self, below: float) -> None:
         raise LogsError(

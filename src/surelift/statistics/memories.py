@@ -60,10 +60,15 @@ class IdMemory(Statistic):
         return [HashSample.of(part, MOST_IDS) for part in groups.split(words)]
 
     def refuse_again(self, state: HashSample | None) -> None:
-        again = 0 if state is None else int(np.count_nonzero(state.counts > 1))
-        if state is None or not again:
+        if state is not None:
+            of = f"{len(state.keys):,}" + (" that were looked at" if state.bits else "")
+            self.refuse(int(np.count_nonzero(state.counts > 1)), of)
+
+    def refuse(self, again: int, of: str) -> None:
+        """Where some ids come again."""
+        if not again:
             return
-        known = f"{again:,} of {len(state.keys):,}" + (" that were looked at" if state.bits else "")
+        known = f"{again:,} of {of}"
         if self.of_clusters:
             raise LogsError(
                 f"cluster {self.column!r}: {known} come in several parts of the log, each time as another cluster. All "

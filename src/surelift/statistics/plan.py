@@ -15,6 +15,7 @@ from surelift.logs.logs import Logs
 from surelift.policies import Policy
 from surelift.quantities import Quantity
 from surelift.quantities.regularizers import Plain, Regularizer
+from surelift.statistics.dealing import Dealt
 from surelift.statistics.splits import Key
 from surelift.statistics.statistic import Statistic
 
@@ -69,6 +70,8 @@ class Needed:
     """How many Poisson resamples to keep the sums of."""
     redraws: int = 0
     """How often the Efron-Stein bound redraws the whole log."""
+    blocks: Dealt | None = None
+    """What deals the rounds into blocks, where the sums are needed of each."""
     any_looks: bool = True
 
 

@@ -12,9 +12,9 @@ from surelift.logs.faults import Fault, Tally, merge_tallies
 from surelift.logs.fingerprint import Fingerprint
 from surelift.policies import Policy
 from surelift.statistics.counts import Count
-from surelift.statistics.log_sums import LogSums
+from surelift.statistics.log_sums import LogSums, controlled
 from surelift.statistics.moments import MomentSums
-from surelift.statistics.plan import MEAN, SQUARES, Moment, Needed, Plan, Request, RewardColumn, Term
+from surelift.statistics.plan import MEAN, SQUARES, Component, Moment, Needed, Plan, Request, RewardColumn, Term
 from surelift.statistics.production import ProductionSums, ProductionTotals
 from surelift.statistics.redraws import Proxies, Redraws
 from surelift.statistics.resamples import Resamples
@@ -25,6 +25,8 @@ from surelift.statistics.weights import PolicyWeights, WeightSums
 States = Mapping[KeyValue, Any]
 """The state of a statistic for each value of its key."""
 COUNT, PRODUCTION = Count(), ProductionTotals()
+DEALT_BY = 20240523
+"""The seed of what no round decides: fixed, so that an answer can be repeated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +37,15 @@ class TermSums:
     needed: Needed
     log_sums: FloatArray
     """In the order of the components."""
+    sums: FloatArray
+    """Of the terms with their offsets, in the same order."""
     moments: Mapping[Moment, float]
     resamples: FloatArray | None
     """For each resample its sum of terms and its number of rounds, (2, resamples)."""
     weights: WeightSums
     proxies: Proxies | None
+    blocks: "tuple[TermSums, ...]" = ()
+    """The same of each block, where a bound bets in blocks; none is empty."""
 
     def mean(self, moment: Moment) -> float:
         return self.moments[moment] / self.rounds
@@ -121,17 +127,42 @@ class Sums:
 
     def of(self, term: Term, key: Key = (), value: KeyValue = ()) -> TermSums:
         """What was added up for a term, in one group of the rounds."""
+        return self._of(term, int(self.get(COUNT, key, value) or 0), key, value)
+
+    def _of(self, term: Term, rounds: int, key: Key, value: KeyValue) -> TermSums:
         found = {type(statistic): self.get(statistic, key, value) for statistic in statistics_of(term)}
-        moments, log_sums, whole = (found.get(kind) for kind in (MomentSums, LogSums, Redraws))
+        moments, logs, whole = (found.get(kind) for kind in (MomentSums, LogSums, Redraws))
+        named = {} if moments is None else dict(zip(moments_of(term), moments.tolist(), strict=True))
+        blocks = tuple(self._blocks(term, rounds, key, value))
+        if blocks:
+            log_sums, sums = (
+                np.sum([getattr(block, name) for block in blocks], axis=0) for name in ("log_sums", "sums")
+            )
+        else:
+            log_sums, sums = _split_state(term.needed.components, logs, rounds, named.get(MEAN, 0.0))
         return TermSums(
-            rounds=int(self.get(COUNT, key, value) or 0),
+            rounds=rounds,
             needed=term.needed,
-            log_sums=np.zeros(len(term.needed.components)) if log_sums is None else log_sums,
-            moments={} if moments is None else dict(zip(moments_of(term), moments.tolist(), strict=True)),
+            log_sums=log_sums,
+            sums=sums,
+            moments=named,
             resamples=found.get(Resamples),
             weights=self.get(PolicyWeights(term.candidate), key, value) or WeightSums(),
             proxies=None if whole is None else whole.proxies,
+            blocks=blocks,
         )
+
+    def _blocks(self, term: Term, rounds: int, key: Key, value: KeyValue) -> Iterator[TermSums]:
+        """What was added up in each block; rounds that sampling dropped are dealt to them, by chance, as the others were."""
+        blocks = term.needed.blocks
+        if blocks is None or self.rows == 0:
+            return
+        one, within = in_one_block(term), (*key, blocks)
+        counts = [int(self.get(COUNT, within, (*value, name)) or 0) for name in blocks.names]
+        dropped = np.random.default_rng(DEALT_BY).multinomial(rounds - sum(counts), blocks.shares)
+        for name, count in zip(blocks.names, (counts + dropped).tolist(), strict=True):
+            if count:
+                yield self._of(one, count, within, (*value, name))
 
     def to_state(self) -> dict[str, Any]:
         """As JSON, in the order of the plan, whose requests need not be kept; numbers come back to the last bit."""
@@ -167,15 +198,30 @@ def _added(left: States, right: States) -> States:
     return added
 
 
+def _split_state(
+    components: tuple[Component, ...], state: FloatArray | None, rounds: int, total: float
+) -> tuple[FloatArray, FloatArray]:
+    """Log sums, and sums of the terms with their offsets: what a control leaves of a term was added up beside them."""
+    if state is None:
+        state = np.zeros(len(components) + len(controlled(components)))
+    sums = total + rounds * np.array([part.offset for part in components])
+    sums[controlled(components)] = state[len(components) :]
+    return state[: len(components)], sums
+
+
 def moments_of(term: Term) -> tuple[Moment, ...]:
     return tuple(dict.fromkeys([MEAN, SQUARES, *term.needed.moments]))
+
+
+def in_one_block(term: Term) -> Term:
+    return replace(term, needed=replace(term.needed, blocks=None))
 
 
 def statistics_of(term: Term) -> Iterator[Statistic]:
     """What is added up for one term."""
     candidate, quantity, needed = term.candidate, term.quantity, term.needed
     yield MomentSums(candidate, quantity, moments_of(term))
-    if needed.components:
+    if needed.components and needed.blocks is None:
         yield LogSums(candidate, quantity, needed.offset, needed.components, needed.smallest)
     if needed.resamples:
         yield Resamples(candidate, quantity, needed.resamples)
@@ -194,6 +240,9 @@ def requests_of(
     for term in terms:
         for statistic in statistics_of(term):
             yield Request(statistic, key, outcome)
+        if term.needed.blocks is not None:
+            for statistic in (COUNT, PolicyWeights(term.candidate), *statistics_of(in_one_block(term))):
+                yield Request(statistic, (*key, term.needed.blocks), outcome)
 
 
 def plan_of(

@@ -76,12 +76,14 @@ def doubt_lines(doubts: Iterable[str]) -> list[str]:
     return some((f"Doubt: {doubt}." for doubt in dict.fromkeys(doubts)), "doubts")
 
 
-def outside_range(quantity: str, possible: tuple[float, float], mean_weight: float) -> str:
-    """Why an estimate may be impossible."""
+def outside_range(quantity: str, mean: float, possible: tuple[float, float], mean_weight: float) -> str:
+    """Of an estimate that was moved into its bounds because the mean it came from is impossible."""
     low, high = possible
+    if low <= mean <= high:
+        return ""
     return (
-        f"the estimate is not a possible {quantity}: it lies outside [{low:g}, {high:g}], and the mean weight is "
-        f"{mean_weight:.3g}, not 1"
+        f"the weighted mean is {mean:.4g}, not a possible {quantity}: it lies outside [{low:g}, {high:g}], and the mean "
+        f"weight is {mean_weight:.3g}, not 1; the nearest bound is shown as the estimate"
     )
 
 

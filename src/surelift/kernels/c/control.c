@@ -27,6 +27,7 @@ typedef struct {
     double *products;            /* (groups, count), zeros: products of factors, minus 1 */
     int64_t *factors;            /* (groups), zeros: how many are in them */
     double *totals, *lost;       /* (groups, count) */
+    double *sums;                /* (groups, count), zeros: of the terms with their offsets */
     double *deepest;             /* by how much, relative to 1 + offset, a term fell below its floor */
 } Control;
 
@@ -74,7 +75,9 @@ static void settle(const Control *c, int64_t group) {
     c->factors[group] = 0;
 }
 
-/* Add log(1 + smoothing (mean term of a unit + offset) / keep) to every component's sum in its group. */
+/* Add log(1 + smoothing (mean term of a unit + offset) / keep) to every component's total in its group, and what is scaled
+ * by the smoothing there to its sum.
+ */
 EXPORT(controlled_log_sums)(const Control *c) {
     double terms[TILE];
     for (int64_t u = 0; u < c->units; u++) {
@@ -86,13 +89,15 @@ EXPORT(controlled_log_sums)(const Control *c) {
         double large = 0.0;
         for (int64_t tile = 0; tile < c->count; tile += TILE) {
             const double *offsets = c->offsets + tile, *smoothings = c->smoothings + tile;
-            double *products = c->products + group * c->count + tile;
+            double *products = c->products + group * c->count + tile, *sums = c->sums + group * c->count + tile;
             unit_terms(c, first, last, tile, terms);
             if (c->unit_starts)
                 for (int64_t j = 0; j < TILE; j++) terms[j] = (terms[j] + padding) / divisor;
 #pragma omp simd reduction(+ : large)
             for (int64_t j = 0; j < TILE; j++) {
-                const double y = smoothings[j] * larger((terms[j] + offsets[j]) * scale, 0.0);
+                const double shifted = larger((terms[j] + offsets[j]) * scale, 0.0);
+                const double y = smoothings[j] * shifted;
+                sums[j] += shifted;
                 products[j] = (products[j] + y) + products[j] * y;
                 large += products[j] < LARGE ? 0.0 : 1.0;
             }

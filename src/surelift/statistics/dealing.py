@@ -1,0 +1,72 @@
+"""Rounds dealt into blocks, which bets go through one after the other.
+
+The block of a round follows from a key that was there before the round: its cluster, its declared id, or else the number
+of its row. Never from what is in it: a block that shows the reward can be bet on.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import ClassVar
+
+import numpy as np
+
+from surelift.arrays import ArrowColumn, IntArray
+from surelift.kernels.columns import scramble
+from surelift.logs.columns import decode, is_text
+from surelift.logs.ids import id_words
+from surelift.logs.rounds import Rounds
+from surelift.statistics.splits import Split, row_numbers
+
+PLACES = 1 << 20
+HEX_DIGITS = 5
+"""Of a text's MD5, which databases know too: so many make up a place."""
+MODULUS = (1 << 31) - 1
+STEPS = ((48271, 11), (None, 12345), (69621, 7), (None, 4391), (16807, 3))
+"""A hash of whole numbers that every database can work out: x becomes a x + b, or x x + b, modulo a prime."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dealt(Split):
+    """Blocks that hold these shares of the rounds, or of the clusters, on average."""
+
+    label: ClassVar[str] = "blocks"
+    shares: tuple[float, ...]
+
+    @property
+    def edges(self) -> list[int]:
+        """The first place of each block but the first."""
+        return [round(PLACES * total) for total in accumulate(self.shares[:-1])]
+
+    @property
+    def names(self) -> list[str]:
+        return [f"{block:03d}" for block in range(len(self.shares))]
+
+    def codes(self, rounds: Rounds) -> tuple[IntArray, Sequence[str]]:
+        return np.searchsorted(self.edges, places_of(rounds), side="right"), self.names
+
+
+def places_of(rounds: Rounds) -> IntArray:
+    """A number below ``PLACES`` for each round, the same within a cluster."""
+    declared, clusters = rounds.declaration, rounds.clusters
+    if clusters is not None:
+        assert declared.cluster is not None
+        firsts = rounds.table[declared.cluster].take(clusters.starts[:-1])
+        return np.repeat(key_places(firsts), clusters.sizes)
+    if declared.id is not None:
+        return key_places(rounds.table[declared.id])
+    return (scramble(row_numbers(rounds)) >> np.uint64(44)).astype(np.int64)
+
+
+def key_places(column: ArrowColumn) -> IntArray:
+    """Those of ids, the same in a database."""
+    column = decode(column)
+    if is_text(column):
+        texts = (str(text).encode() for text in column.to_pylist())
+        digests = (hashlib.md5(text, usedforsecurity=False).hexdigest() for text in texts)
+        return np.fromiter((int(digest[:HEX_DIGITS], 16) for digest in digests), dtype=np.int64, count=len(column))
+    numbers = id_words(column) % MODULUS
+    for factor, added in STEPS:
+        numbers = ((numbers if factor is None else factor) * numbers + added) % MODULUS
+    return np.asarray(numbers * PLACES // MODULUS)
