@@ -52,7 +52,7 @@ def test_a_selection_chooses_a_candidate_or_keeps_production() -> None:
     assert "at one look" in flat(str(joint))
     assert "by how much is not bounded here" in flat(str(joint)).lower()
     one_more = sl.select(LOGS, {**both, "half": sl.blend(both["new"], 0.5)})
-    assert one_more.sentence().endswith("Of 2 certified, its lower bound at delta/3 alone is the largest.")
+    assert one_more.sentence().endswith("Of 2 certified, its own lower bound, not shown, is the largest.")
     kept = sl.select(LOGS, both, margin=-0.01).sentence()
     assert kept == "Choose 'new': not worse than production by more than 0.01."
     much = sl.select(LOGS, both, margin=0.01).sentence()

@@ -60,14 +60,19 @@ class SelectionQuestion(ImprovementsQuestion):
         alone = self.improvements(sums, replace(place, delta=place.delta / len(self.policies)))
         if self.many != "e-holm":
             return selection_of(alone, many=self.many, delta=place.delta)
-        together = self._together(alone, sums, place)
-        best = max(
-            (name for name in together if together[name].certified), key=lambda name: alone[name].lower, default=None
-        )
+        evidence = {name: 0.0 if one.doubts else one.e_value for name, one in alone.items()}
+        levels = e_holm_levels(evidence, delta=place.delta)
+        own = {name: self._lower(name, alone[name], levels[name], sums, place) for name in alone}
+        together = self._together(alone, own, levels, place)
+        # All that are certified have one level, so that their own bounds can be compared; and any of them may be chosen.
+        certified = [name for name, one in together.items() if one.certified]
+        best = max(certified, key=lambda name: (together[name].lower, own[name]), default=None)
         return replace(selection_of(together, many=self.many, delta=place.delta), chosen=best)
 
-    def _together(self, alone: Mapping[str, Improvement], sums: Sums, place: Place) -> dict[str, JointImprovement]:
-        r"""By e-Holm, from the improvements that were bounded at delta / candidates.
+    def _together(
+        self, alone: Mapping[str, Improvement], own: Mapping[str, float], levels: Mapping[str, float], place: Place
+    ) -> dict[str, JointImprovement]:
+        r"""By e-Holm, from improvements that were bounded at delta / candidates, and the bound of each at its own level.
 
         To certify one is to reject "at most the margin". What else may be said follows by partitioning: a point of the
         parameter space whose improvements :math:`\Delta_i`, i in I, do not exceed the margin is refuted where the mean of
@@ -76,14 +81,11 @@ class SelectionQuestion(ImprovementsQuestion):
         over its level: its own bound at that level, as far as the margin. Beyond it only the point in which all exceed the
         margin is left, where no test was spent: if all are certified, so are the bounds at delta / candidates.
         """
-        evidence = {name: 0.0 if one.doubts else one.e_value for name, one in alone.items()}
-        levels = e_holm_levels(evidence, delta=place.delta)
-        lower = {name: self._lower(name, alone[name], levels[name], sums, place) for name in alone}
-        certified = {name: bound > self.margin and not alone[name].doubts for name, bound in lower.items()}
+        certified = {name: bound > self.margin and not alone[name].doubts for name, bound in own.items()}
         if all(certified.values()):
             shown = {name: max(one.lower, float(self.margin)) for name, one in alone.items()}
         else:
-            shown = {name: min(bound, float(self.margin)) for name, bound in lower.items()}
+            shown = {name: min(bound, float(self.margin)) for name, bound in own.items()}
         return {
             name: JointImprovement(
                 **{item.name: getattr(one, item.name) for item in fields(one)}

@@ -20,7 +20,7 @@ class Selection(Result):
     """The policy with the largest certified improvement, or None: keep production."""
 
     chosen: str | None
-    """The certified one whose bound at delta divided by the number of candidates, shown or not, is the largest. Never set
+    """The certified one with the largest lower bound, by e-Holm with the largest one on its own, shown or not. Never set
     where ``many`` is "e-bh": a false discovery rate does not certify any single policy."""
     discoveries: tuple[str, ...]
     """The policies found to be better: all certified at once, or with a false discovery rate of at most delta."""
@@ -77,8 +77,7 @@ class Selection(Result):
         assert self.chosen is not None
         much = f" by more than {plain(abs(self.margin))}" if self.margin else ""
         better = f"{'not worse' if self.margin < 0.0 else 'better'} than {over}{much}"
-        level = f"delta/{len(self.improvements)}"
-        best = f" Of {len(self.discoveries)} certified, its lower bound at {level} alone is the largest."
+        best = f" Of {len(self.discoveries)} certified, its own lower bound, not shown, is the largest."
         return f"Choose {quoted(self.chosen)}: {better}.{best if len(self.discoveries) > 1 else ''}"
 
     def text(self) -> str:
