@@ -130,7 +130,7 @@ def test_bounds_at_a_share_of_delta_beside_e_holm_err_more_than_delta_and_what_i
             look = int(np.argmax(too_high[run])) + 1
             logs = sl.Logs(reward=reward[run, :look], propensity=np.full(look, 0.25))
             policies = {"useless": 0.25 * useless[run, :look], "useful": 0.25 * useful[run, :look]}
-            options = {"method": "logarithmic-smoothing", "smoothing": SMOOTHING, "control": "none"}
+            options: dict[str, Any] = {"method": "logarithmic-smoothing", "smoothing": SMOOTHING, "control": "none"}
             # Where the bounds contradict each other, the library holds them to half of delta, and this one is right again.
             asked += sl.select(logs, policies, many="simultaneous", **options)["useful"].lower > truth
             shown = sl.select(logs, policies, many="e-holm", **options)
@@ -172,7 +172,8 @@ def test_it_is_the_default_where_it_has_something_to_say() -> None:
 
 
 def test_its_promise_and_its_assumption_are_stated() -> None:
-    for options, more in (({}, True), ({"grid": "planned"}, False), ({"by": "device"}, False)):
+    cases: list[tuple[dict[str, Any], bool]] = [({}, True), ({"grid": "planned"}, False), ({"by": "device"}, False)]
+    for options, more in cases:
         answer: Any = sl.select(SHOP.logs(), THREE, **options)
         answer = answer["phone"] if "by" in options else answer
         assert answer.first.promise == "one look"
