@@ -110,7 +110,7 @@ def test_select_spends_delta_over_the_candidates(rounds: LoggedRounds, delta: fl
         singles = {name: sl.compare(rounds.logs(), {name: form}, delta=delta / 2) for name, form in policies.items()}
     except sl.LogsError:
         assume(False)
-    found = sl.select(rounds.logs(), policies, delta=delta)
+    found = sl.select(rounds.logs(), policies, delta=delta, many="simultaneous")
     assert {name: one.lower for name, one in found.improvements.items()} == {n: s.lower for n, s in singles.items()}
     best = max(singles.values(), key=lambda one: one.lower)
     assert found.chosen == (best.policy if best.lower > 0 else None)

@@ -42,7 +42,7 @@ DATABASES_REFUSE = {
     "evaluate, empirical-bernstein": MOMENTS, "evaluate, bootstrap": "bootstrap resamples",
     "compare, bootstrap": "bootstrap resamples", "compare over another": "the difference of two policies",
     "power over another": "the difference of two policies", "estimate, ls": MOMENTS, "estimate, clipped": MOMENTS,
-    "estimate by, ls": MOMENTS,
+    "estimate by, ls": MOMENTS, "select by value": "the log sums of a bound",
     "check": TESTS, "check by": TESTS, "gate": TESTS, "gate, a guardrail": TESTS, "report": TESTS,
     "report in order": TESTS, "report in order, planned": TESTS,
 }  # fmt: skip

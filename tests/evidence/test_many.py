@@ -1,4 +1,6 @@
-"""e-BH: the false discovery rate it promises, and what it never does."""
+"""e-BH and e-Holm: what they promise of many questions at once, and what they never do."""
+
+import itertools
 
 import numpy as np
 import pytest
@@ -6,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import surelift as sl
-from surelift.evidence import discoveries
+from surelift.evidence import discoveries, e_holm_levels
 
 
 @given(st.lists(st.floats(0.0, 1e6), min_size=1, max_size=30), st.floats(0.01, 0.5))
@@ -82,3 +84,74 @@ def test_a_margin_below_what_is_possible_is_no_riddle() -> None:
     assert set(found.discoveries) == {"near", "good"}
     assert all(np.isfinite(one.e_value) for one in found.improvements.values())
     found.to_json()
+
+
+def closed(values: list[float], delta: float) -> list[bool]:
+    """By the definition: a hypothesis is rejected where every set that contains it has a mean of at least 1/delta."""
+    sets = [chosen for size in range(1, len(values) + 1) for chosen in itertools.combinations(range(len(values)), size)]
+    return [
+        all(sum(values[i] * delta for i in chosen) >= len(chosen) for chosen in sets if k in chosen)
+        for k in range(len(values))
+    ]
+
+
+def rejected(values: list[float], delta: float) -> list[bool]:
+    levels = e_holm_levels({str(k): value for k, value in enumerate(values)}, delta=delta)
+    return [value * level >= 1.0 for value, level in zip(values, levels.values(), strict=True)]
+
+
+def test_e_holm_by_hand() -> None:
+    # At 0.05 each needs 20, and what the others miss of 20: 20 + 5 and 20; then 20 + 10, 20 + 10 and 20 + 0.
+    assert list(e_holm_levels({"a": 30.0, "b": 15.0}, delta=0.05).values()) == pytest.approx([1 / 25, 1 / 20])
+    assert rejected([30.0, 15.0], 0.05) == [True, False]
+    assert rejected([24.9, 15.0], 0.05) == [False, False]
+    assert list(e_holm_levels({"a": 31.0, "b": 29.0, "c": 10.0}, delta=0.05).values()) == pytest.approx(
+        [1 / 30, 1 / 30, 1 / 20]
+    )
+    assert rejected([31.0, 29.0, 10.0], 0.05) == [True, False, False]
+    assert rejected([20.0, 20.0, 20.0], 0.05) == [True, True, True]  # where delta/3 asks 60 of each
+    assert e_holm_levels({"a": 7.0}, delta=0.05) == {"a": 0.05}
+
+
+E_VALUES = st.floats(0.0, 100.0) | st.sampled_from([0.0, 1.0, 1.7e308])
+
+
+@given(st.lists(E_VALUES, min_size=1, max_size=6), st.floats(0.01, 0.5))
+def test_e_holm_is_closed_testing_of_means(values: list[float], delta: float) -> None:
+    levels = e_holm_levels({str(k): value for k, value in enumerate(values)}, delta=delta)
+    for value, level, expected in zip(values, levels.values(), closed(values, delta), strict=True):
+        if abs(value * level - 1.0) > 1e-9:
+            assert (value * level >= 1.0) == expected
+
+
+@given(st.lists(E_VALUES, min_size=1, max_size=8), st.floats(0.01, 0.5), st.data())
+def test_e_holm_rejects_whatever_a_share_of_delta_does(values: list[float], delta: float, data: st.DataObject) -> None:
+    levels = e_holm_levels({str(k): value for k, value in enumerate(values)}, delta=delta)
+    assert all(delta / len(values) * (1 - 1e-12) <= level <= delta for level in levels.values())
+    raised = data.draw(st.integers(0, len(values) - 1))
+    more = {str(k): value + 5.0 * (k == raised) for k, value in enumerate(values)}
+    after = e_holm_levels(more, delta=delta)
+    assert all(after[name] >= levels[name] * (1 - 1e-12) for name in levels)
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.01, 1.0), st.lists(st.floats(0.0, 1.0), min_size=3, max_size=3)), min_size=1, max_size=8),
+    st.sets(st.integers(0, 2)), st.sampled_from([0.05, 0.3, 0.6]),
+)  # fmt: skip
+def test_e_holm_errs_with_probability_delta_at_most_on_any_law(
+    atoms: list[tuple[float, list[float]]], false: set[int], delta: float
+) -> None:
+    """Exactly, on a law of a few atoms: true hypotheses have e-values of mean 1, in any dependence; false ones any."""
+    share = np.array([weight for weight, _ in atoms]) / sum(weight for weight, _ in atoms)
+    values = np.array([value for _, value in atoms])
+    means = share @ values
+    values = np.where(means > 1e-6, values / np.maximum(means, 1e-6), 1.0)
+    values[:, list(false)] *= 30.0
+    wrong = [any(hit for k, hit in enumerate(rejected(row.tolist(), delta)) if k not in false) for row in values]
+    assert share @ np.array(wrong) <= delta + 1e-12
+
+
+def test_e_holm_attains_its_level() -> None:
+    """Three true ones, of which one at a time has 60 = 3/delta, with probability delta/3 each."""
+    law = [*((0.05 / 3, [60.0 * (k == hit) for k in range(3)]) for hit in range(3)), (0.95, [0.0, 0.0, 0.0])]
+    assert sum(chance for chance, row in law if any(rejected(row, 0.05))) == pytest.approx(0.05)

@@ -25,9 +25,10 @@ def logs(rounds: int = 2_000, *, column: str = "click") -> tuple[sl.Logs, dict[s
 
 
 KINDS = (
-    "Improvement", "Selection", "Selection, e-BH", "PolicyValue", "PolicyValue, one side", "Evaluation", "PolicyEstimate",
-    "Estimation", "Gate", "Gate, one claim", "Segments", "Segments, values", "Health", "Forecast", "Simulation",
-    "Verification", "Profile", "History", "Report", "Guarantee", "EmbeddingHealth", "EmbeddingTrial",
+    "Improvement", "JointImprovement", "Selection", "Selection, bounds", "Selection, e-BH", "ValueSelection",
+    "PolicyValue", "PolicyValue, one side", "Evaluation", "PolicyEstimate", "Estimation", "Gate", "Gate, one claim",
+    "Segments", "Segments, values", "Health", "Forecast", "Simulation", "Verification",
+    "Profile", "History", "Report", "Guarantee", "EmbeddingHealth", "EmbeddingTrial",
 )  # fmt: skip
 
 
@@ -42,9 +43,12 @@ def every_result(name: str = "new", other: str = "old") -> dict[str, Result]:
     answer = sl.select(rounds, policies)
     embedding = trials(name)
     results: dict[str, Result] = {
-        "Improvement": answer.improvements[name],
+        "Improvement": sl.compare(rounds, {name: "good"}),
+        "JointImprovement": answer.improvements[name],
         "Selection": answer,
+        "Selection, bounds": sl.select(rounds, policies, many="simultaneous"),
         "Selection, e-BH": sl.select(rounds, policies, many="e-bh"),
+        "ValueSelection": sl.select(rounds, policies, choose="value"),
         "PolicyValue": sl.evaluate(rounds, policies)[name],
         "PolicyValue, one side": sl.evaluate(rounds, policies, sides="lower")[name],
         "Evaluation": sl.evaluate(rounds, policies),

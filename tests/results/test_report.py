@@ -13,7 +13,7 @@ def test_a_report_agrees_with_its_parts() -> None:
     rounds, _ = logs()
     policies = {"new": "good", "old": "bad"}
     report: Any = every_result()["Report"]
-    selection = sl.select(rounds, policies)
+    selection = sl.select(rounds, policies, many="simultaneous")
     for name, improvement in report.selection.improvements.items():
         assert improvement.lower == pytest.approx(selection.improvements[name].lower, abs=1e-12)
         assert improvement.upper == pytest.approx(selection.improvements[name].upper, abs=1e-12)

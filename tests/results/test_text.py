@@ -45,7 +45,18 @@ def test_an_estimate_outside_the_range_says_so() -> None:
 
 def test_a_selection_chooses_a_candidate_or_keeps_production() -> None:
     both = {"new": np.where(GOOD, 0.8, 0.2), "worse": np.where(GOOD, 0.2, 0.8)}
-    assert "Choose 'new': better than production by at least 0." in str(sl.select(LOGS, both))
+    bounded, joint = (sl.select(LOGS, both, many=many) for many in ("simultaneous", "e-holm"))
+    assert "Choose 'new': better than production by at least 0." in str(bounded)
+    assert "at any number of looks" in flat(str(bounded))
+    assert "Choose 'new': better than production." in str(joint)
+    assert "at one look" in flat(str(joint))
+    assert "by how much is not bounded here" in flat(str(joint)).lower()
+    one_more = sl.select(LOGS, {**both, "half": sl.blend(both["new"], 0.5)})
+    assert one_more.sentence().endswith("Of 2 certified, its own lower bound, not shown, is the largest.")
+    kept = sl.select(LOGS, both, margin=-0.01).sentence()
+    assert kept == "Choose 'new': not worse than production by more than 0.01."
+    much = sl.select(LOGS, both, margin=0.01).sentence()
+    assert much == "Choose 'new': better than production by more than 0.01."
     assert "Keep production: no candidate is certified better." in str(sl.select(LOGS, {"worse": both["worse"]}))
 
 

@@ -22,7 +22,9 @@ def answers(logs: sl.Logs) -> dict[str, Any]:
         "difference": sl.compare(logs, better, over={"slight": "p_slight"}, margin=0.01),
         "blend": sl.compare(logs, {"some": sl.blend("p_better", 0.1)}, grid="planned"),
         "evaluate": sl.evaluate(logs, {**better, "production": "production"}, method="moments", order=2, smoothing=0.1),
-        "select": sl.select(logs, {**better, "worse": "p_worse"}),
+        "select": sl.select(logs, {**better, "worse": "p_worse"}, many="simultaneous"),
+        "select-e-holm": sl.select(logs, {**better, "worse": "p_worse"}),
+        "select-by-value": sl.select(logs, {**better, "worse": "p_worse"}, choose="value"),
         "gate": sl.gate(logs, better, guardrails=rails),
         "segments": sl.compare(logs, better, by="visitor", segments=["new", "returning", "loyal"]),
     }

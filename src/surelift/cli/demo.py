@@ -43,7 +43,7 @@ is that, before any of them has been tried on a visitor?
     say(f"{check(logs, data.policies())}\n")
     answers = {name: compare(logs, {name: policy}) for name, policy in candidates().items()}
     say(f"{demo_table(answers, true_improvements(data))}\n")
-    choice = select(logs, data.policies())
+    choice = select(logs, data.policies(), many="simultaneous")
     say(f"{choice}\n")
     certificate = folder / CERTIFICATE
     Certificate.of(choice).save(certificate)

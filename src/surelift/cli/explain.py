@@ -74,8 +74,11 @@ def explain_certificate(certificate: Certificate) -> str:
     if answer.get("many") == "e-bh":
         discoveries = answer["discoveries"] or "none"
         lines.append(f"  discovered, at a false discovery rate of {question['delta']:g}: {discoveries}")
-    elif question["kind"] == "select":
-        lines.append(f"  chosen: {answer['chosen']!r}" if answer["chosen"] else "  chosen: none, keep production")
+    elif "chosen" in answer:
+        by = {"e-holm": " (e-Holm: all of this holds at once)"}.get(answer.get("many", ""), "")
+        lines.append(
+            f"  chosen: {answer['chosen']!r}{by}" if answer["chosen"] else f"  chosen: none, keep production{by}"
+        )
     if question["kind"] == "gate":
         lines.append(f"  {'can' if answer['certified'] else 'cannot'} be launched")
     assumptions = next(result["assumptions"] for _, result in _results_in(answer))

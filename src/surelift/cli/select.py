@@ -4,7 +4,17 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from surelift.cli.options import ANSWER, LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources
+from surelift.cli.options import (
+    ANSWER,
+    QUESTION,
+    LogFlags,
+    MethodFlags,
+    OutputFlags,
+    OverFlags,
+    PolicyFlags,
+    Sources,
+    flag,
+)
 from surelift.cli.output import asked, deliver
 
 
@@ -16,19 +26,29 @@ def select(
     policies: PolicyFlags = PolicyFlags(),
     question: OverFlags = OverFlags(),
     method: MethodFlags = MethodFlags(),
-    many: Annotated[
-        Literal["simultaneous", "e-bh"],
+    choose: Annotated[
+        Literal["improvement", "value"],
         Parameter(
-            help="simultaneous: all bounds hold at once, and one candidate is chosen. e-bh: for dozens of candidates, a "
-            "list of discoveries at a false discovery rate of delta, and none is chosen.",
+            help="improvement: a candidate that is certified better, or production. value: the policy, of candidates and "
+            "production, whose value has the largest lower bound; it is not certified to be better than production.",
+            group=QUESTION,
+        ),
+    ] = "improvement",
+    many: Annotated[
+        Literal["e-holm", "simultaneous", "e-bh"] | None,
+        flag(
+            "How several candidates share delta. e-holm: certifies the most, mostly without an amount, from independent "
+            "rounds, at one look if something drifts. simultaneous: a bound for each, at any number of looks. e-bh: for "
+            "dozens of candidates, a list of discoveries at a false discovery rate of delta, and none is chosen. By "
+            "default e-holm, for several candidates by a method with e-values.",
             group=ANSWER,
         ),
-    ] = "simultaneous",
+    ] = None,
     output: OutputFlags = OutputFlags(),
 ) -> int:
     from surelift.decisions.select import select as ask
 
-    arguments = {**question.arguments(), **method.arguments(), "many": many}
+    arguments = {**question.arguments(), **method.arguments(), "choose": choose, "many": many}
     answer = asked(ask, sources, log, policies, output, **arguments)
     deliver(answer, output, log, policies)
-    return 0 if answer.discoveries else 3
+    return 0 if choose == "value" or answer.discoveries else 3

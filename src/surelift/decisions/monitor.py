@@ -81,8 +81,10 @@ class Monitor:
         if question == "evaluate":
             self._begin(ValueQuestion(**asked), name)
         else:
-            kind = ImprovementQuestion if len(asked["policies"]) == 1 else SelectionQuestion
-            self._begin(kind(**asked, over=one_policy(over), margin=margin), name)
+            asked |= {"over": one_policy(over), "margin": margin}
+            one = len(asked["policies"]) == 1
+            # Between its looks the world may drift, and so may the set of better candidates, for which e-Holm has no proof.
+            self._begin(ImprovementQuestion(**asked) if one else SelectionQuestion(**asked, many="simultaneous"), name)
 
     def _begin(self, question: Question, name: str) -> None:
         refuse_one_look(question)

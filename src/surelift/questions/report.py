@@ -34,7 +34,7 @@ NORMAL = choose_method("normal", "none")
 
 @dataclass(frozen=True, kw_only=True)
 class ReportQuestion(ImprovementsQuestion):
-    """The improvements are those of ``select``, at delta in all; so are the values, at a delta of their own."""
+    """The improvements are those of ``select`` by bounds that hold together at delta; so do the values, at their own."""
 
     kind: ClassVar[str] = "report"
     tells_faults: ClassVar[bool] = True
@@ -129,7 +129,7 @@ class ReportQuestion(ImprovementsQuestion):
         """The selection of a report can be certified and verified like that of ``select``."""
         question = SelectionQuestion(
             declaration=self.declaration, policies=self.policies, delta=self.delta, method=self.method, over=self.over,
-            margin=self.margin, known=self.known,
+            margin=self.margin, known=self.known, many="simultaneous",
         )  # fmt: skip
         return replace(self.provenance(sums), question=question.to_dict())
 

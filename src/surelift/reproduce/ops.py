@@ -99,10 +99,10 @@ def choices(logs: Logs, policies: dict[str, FloatArray]) -> dict[str, str]:
             name: float(estimate(logs, {"new": p}, estimator=kind).first.estimate) for name, p in policies.items()
         }
         chosen_by[method] = best_of(scores)
-    for method, options in BOUNDS.items():
-        scores = {name: ope.lower_bound(logs, p, DELTA, options) for name, p in policies.items()}
-        chosen_by[method] = best_of(scores)
     candidates = {name: p for name, p in policies.items() if name != PRODUCTION}
+    for method, options in BOUNDS.items():
+        # As in the paper, delta is that of each bound.
+        chosen_by[method] = select(logs, candidates, choose="value", delta=DELTA * len(policies), **options).chosen
     chosen_by["select"] = select(logs, candidates, delta=DELTA).chosen or PRODUCTION
     return chosen_by
 

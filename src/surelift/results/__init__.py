@@ -13,25 +13,27 @@ if TYPE_CHECKING:
     from surelift.results.guarantee import Guarantee
     from surelift.results.health import Finding, Health, WeightHealth
     from surelift.results.history import History
-    from surelift.results.improvement import Improvement
+    from surelift.results.improvement import Improvement, JointImprovement
     from surelift.results.profile import Profile
     from surelift.results.report import Report
     from surelift.results.result import Result
     from surelift.results.segments import Segments
     from surelift.results.selection import Selection
     from surelift.results.simulation import Simulation
+    from surelift.results.value_selection import ValueSelection
     from surelift.results.verification import Verification
 else:
     __getattr__, __dir__ = lazy(__name__, {
         "embedding": "EmbeddingHealth EmbeddingTrial", "estimation": "Estimation PolicyEstimate",
         "evaluation": "Evaluation PolicyValue", "forecast": "Forecast", "gate": "Gate Guardrail",
         "guarantee": "Guarantee", "health": "Finding Health WeightHealth", "history": "History",
-        "improvement": "Improvement", "profile": "Profile", "report": "Report", "result": "Result",
-        "segments": "Segments", "selection": "Selection", "simulation": "Simulation", "verification": "Verification",
+        "improvement": "Improvement JointImprovement", "profile": "Profile", "report": "Report", "result": "Result",
+        "segments": "Segments", "selection": "Selection", "simulation": "Simulation",
+        "value_selection": "ValueSelection", "verification": "Verification",
     })  # fmt: skip
 
 __all__ = [
     "EmbeddingHealth", "EmbeddingTrial", "Estimation", "Evaluation", "Finding", "Forecast", "Gate", "Guarantee",
-    "Guardrail", "Health", "History", "Improvement", "PolicyEstimate", "PolicyValue", "Profile", "Report", "Result",
-    "Segments", "Selection", "Simulation", "Verification", "WeightHealth",
+    "Guardrail", "Health", "History", "Improvement", "JointImprovement", "PolicyEstimate", "PolicyValue", "Profile",
+    "Report", "Result", "Segments", "Selection", "Simulation", "ValueSelection", "Verification", "WeightHealth",
 ]  # fmt: skip

@@ -27,7 +27,7 @@ class Improvement(Result):
     """Also holds with probability 1 - delta, separately."""
     margin: float
     certified: bool
-    """Whether ``lower`` exceeds ``margin``, from logs without doubts."""
+    """Whether the improvement exceeds ``margin``, by its lower bound, from logs without doubts."""
     e_value: float
     """Evidence against "the improvement is at most the margin"; 1/delta certifies."""
     p_value: float
@@ -62,6 +62,20 @@ class Improvement(Result):
         return f"{name} is better than {over}{f' by more than {plain(self.margin)}' if self.margin else ''}"
 
     @property
+    def e_value_that_certifies(self) -> float:
+        return 1.0 / self.delta
+
+    @property
+    def exceeds_margin(self) -> bool:
+        """Whether it would be certified, were there no doubts."""
+        return self.lower > self.margin
+
+    @property
+    def bounded_by(self) -> str:
+        """The method, as it is named beside the lower bound."""
+        return self.method
+
+    @property
     def ruled_out(self) -> bool:
         """Whether the upper bound excludes the claim, from logs without doubts."""
         return self.upper < self.margin and not self.doubts
@@ -69,7 +83,7 @@ class Improvement(Result):
     def sentence(self) -> str:
         if self.certified:
             return f"Certified: {self.claim}."
-        if self.lower > self.margin:
+        if self.exceeds_margin:
             return f"Not certified: it looks as if {self.claim}, but this is in doubt: {'; '.join(self.doubts)}."
         if self.ruled_out and self.margin == 0.0:
             return f"Worse: {quoted(self.policy)} performs worse than {baseline_name(self.over)}."
@@ -85,13 +99,13 @@ class Improvement(Result):
             rounded(self.upper, decimals, towards="up", sign=True),
         ]
         estimate, lower, upper = (number.rjust(max(map(len, numbers))) for number in numbers)
-        e_value = f"  evidence      e-value {at_least(self.e_value)}; {1 / self.delta:.3g} certifies"
+        e_value = f"  evidence      e-value {at_least(self.e_value)}; {self.e_value_that_certifies:.3g} certifies"
         percent = float(chance(self.delta)) * 100  # never overstated
         outside = outside_range("improvement", self.terms_mean, self.improvement_range, self.mean_weight)
         return lines(
             f"Improvement of {quoted(self.policy)} over {baseline_name(self.over)}, {self.rounds:,} {self.counted}",
             f"  estimate      {estimate}",
-            f"  lower bound   {lower}   {one_holds(self.promise, self.delta, self.method)}",
+            f"  lower bound   {lower}   {one_holds(self.promise, self.delta, self.bounded_by)}",
             f"  upper bound   {upper}   also {percent:.12g}%, separately",
             e_value if certifies(self.promise) else "",
             f"  {outside}" if outside else "",
@@ -106,6 +120,29 @@ class Improvement(Result):
 
     def figure(self) -> Intervals:
         return improvements_figure([self], over=self.over, margin=self.margin)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class JointImprovement(Improvement):
+    """One of several improvements that were judged together by e-Holm: all their lower bounds hold at once.
+
+    Where it is certified, ``lower`` is the margin, unless all of them are: then it may lie above.
+    """
+
+    e_value_needed: float
+    """The e-value that certifies it beside the others: from 1/delta to their number over delta."""
+
+    @property
+    def e_value_that_certifies(self) -> float:
+        return self.e_value_needed
+
+    @property
+    def exceeds_margin(self) -> bool:
+        return self.e_value >= self.e_value_needed
+
+    @property
+    def bounded_by(self) -> str:
+        return f"{self.method}, with the other candidates by e-Holm"
 
 
 def improvements_figure(improvements: Iterable[Improvement], *, over: str, margin: float) -> Intervals:

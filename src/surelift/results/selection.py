@@ -12,7 +12,7 @@ from surelift.views.names import baseline_name, quoted
 from surelift.views.numbers import decimals_for, plain, rounded
 from surelift.views.text import all_hold, doubt_lines, figure_lines, lines, some
 
-Many = Literal["simultaneous", "e-bh"]
+Many = Literal["e-holm", "simultaneous", "e-bh"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -20,13 +20,14 @@ class Selection(Result):
     """The policy with the largest certified improvement, or None: keep production."""
 
     chosen: str | None
-    """Never set where ``many`` is "e-bh": a false discovery rate does not certify any single policy."""
+    """The certified one with the largest lower bound, by e-Holm with the largest one on its own, shown or not. Never set
+    where ``many`` is "e-bh": a false discovery rate does not certify any single policy."""
     discoveries: tuple[str, ...]
     """The policies found to be better: all certified at once, or with a false discovery rate of at most delta."""
     over: str
     many: Many
     improvements: Mapping[str, Improvement]
-    """By name; each is bounded at delta divided by their number, so that all lower bounds hold at once."""
+    """By name; all lower bounds hold at once: each is made at delta divided by their number, or all together by e-Holm."""
     delta: float
     """The probability that any bound fails; under "e-bh" also the expected share of false discoveries."""
     margin: float
@@ -61,6 +62,8 @@ class Selection(Result):
             return f"No discovery: no candidate is found better than {over}."
         if self.chosen is None:
             return f"Keep {over}: no candidate is certified better."
+        if self.many == "e-holm" and self[self.chosen].lower == self.margin:
+            return self._unmeasured(over)
         decimals = max(decimals_for(each.upper - each.lower) for each in self.improvements.values())
         lower = self.improvements[self.chosen].lower
         name, bound = quoted(self.chosen), rounded(lower, decimals, towards="down")
@@ -69,11 +72,23 @@ class Selection(Result):
             return f"Choose {name}: worse than {over} by at most {loss}, within the margin of {margin}."
         return f"Choose {name}: better than {over} by at least {bound}."
 
+    def _unmeasured(self, over: str) -> str:
+        """Of a choice that is certified to exceed the margin, by no certified amount."""
+        assert self.chosen is not None
+        much = f" by more than {plain(abs(self.margin))}" if self.margin else ""
+        better = f"{'not worse' if self.margin < 0.0 else 'better'} than {over}{much}"
+        best = f" Of {len(self.discoveries)} certified, its own lower bound, not shown, is the largest."
+        return f"Choose {quoted(self.chosen)}: {better}.{best if len(self.discoveries) > 1 else ''}"
+
     def text(self) -> str:
+        by_holm = self.many == "e-holm"
+        unmeasured = 0 < len(self.discoveries) < len(self.improvements) and by_holm
+        amount = "By how much is not bounded here: for that ask with many='simultaneous', and choose it before looking."
         return lines(
             f"Improvements over {baseline_name(self.over)}, {self.rounds:,} {self.first.counted}",
             figure_lines(self.figure()),
-            f"Together, all lower bounds {all_hold(self.first.promise, self.delta)}.",
+            f"Together{', by e-Holm' * by_holm}, all lower bounds {all_hold(self.first.promise, self.delta)}.",
+            amount if unmeasured else "",
             doubt_lines(self.doubts),
             self.sentence(),
         )
@@ -83,7 +98,7 @@ class Selection(Result):
 
     def figure(self) -> Intervals:
         figure = improvements_figure(self.improvements.values(), over=self.over, margin=self.margin)
-        if self.many == "simultaneous":
+        if self.many != "e-bh":
             return figure
         found = set(self.discoveries)
         verdicts = [(row, row.name in found) for row in figure.rows]

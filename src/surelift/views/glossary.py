@@ -18,7 +18,7 @@ estimate: The mean of weight times reward (inverse propensity scoring), with no 
 delta: The probability you accept that a bound is wrong: 0.05 is one in twenty.
 improvement: The candidate's value minus production's value over the same rounds. It is bounded as one paired
   quantity, which is much sharper than comparing two separate intervals.
-certified: The lower bound on the improvement exceeds the margin. If the candidate were no better than that, this
+certified: The improvement exceeds the margin, by its lower bound. If the candidate were no better than that, this
   would happen with probability at most delta; with the default grid, no matter how often you look.
 margin: How much better, in units of the reward, the candidate must be to count as better.
 e-value: The evidence against 'not better than the margin', as the payoff of a fair bet that starts at 1. If the
@@ -46,6 +46,10 @@ guardrail: A second reward that must not get worse by more than its margin (gate
 false discovery rate: Among the candidates reported as better (select --many e-bh), the expected share that is not.
   With dozens of candidates it finds more than bounds that all hold at once, but it does not certify any single
   candidate.
+e-Holm: How select certifies several candidates at once (select --many e-holm): each needs an e-value of 1/delta, and
+  what every other candidate lacks of it. It certifies whatever bounds at delta divided by the number of candidates
+  do, and often more, but says by how much only if all are certified. It assumes that production did not adapt to
+  these rounds, and one look where something drifts.
 grid: The smoothings that are used together, fixed in advance. The anytime grid is the same for any number of rounds;
   the planned grid is tuned to a known number of rounds, gives slightly narrower bounds, and is valid at one look.
 smoothing: The paper's lambda: how strongly large weights are damped, for rewards scaled to [0, 1]. It must be fixed
