@@ -68,6 +68,8 @@ def test_what_is_printed_is_what_partitioning_allows(
     assume(all(each.lower < each.upper - 1e-9 for each in found.improvements.values()))
     terms = [(p / rounds.propensity - 1.0) * rounds.reward for p in policies.values()]
     expected = printed_by_definition(terms, delta, margin)
+    # One that its upper bound would contradict is not printed.
+    assume(all(lower <= each.upper for each, (lower, _) in zip(found.improvements.values(), expected, strict=True)))
     assume(all(abs(each.e_value / each.e_value_needed - 1.0) > 1e-6 for each in found.improvements.values()))
     for each, (lower, certified) in zip(found.improvements.values(), expected, strict=True):
         assert each.certified == certified
