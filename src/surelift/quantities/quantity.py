@@ -27,6 +27,8 @@ class Quantity(Protocol):
     """Whether two policies are compared round by round, which needs another grid."""
     control_shares: ClassVar[tuple[float, ...]] = (0.5, 1.0)
     """The shares of the weight that control may subtract."""
+    control_prior: ClassVar[tuple[float, ...]] = (0.25, 0.25)
+    """The prior of each of these shares where control is automatic; the rest is for the plain components."""
     padding: ClassVar[float] = 0.0
     """Its value for a padded round of a cluster, where every policy acts like production and the reward is 0."""
 
@@ -124,6 +126,7 @@ class Difference(Quantity):
     over: str
     paired = True
     control_shares = (0.0, 0.5, 1.0)
+    control_prior = (0.25, 0.25, 0.25)  # without control both weights add variance, so plain is never the narrower
 
     def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
         return weights[candidate].excess * reward + weights[self.over].excess * (1.0 - reward)

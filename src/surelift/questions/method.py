@@ -12,7 +12,7 @@ from surelift.errors import UsageError
 from surelift.logs.declaration import Declaration
 from surelift.policies import Policy
 from surelift.quantities import Quantity
-from surelift.statistics.narrowing import Narrowing, by_max_weight, by_model, by_weights
+from surelift.statistics.narrowing import Narrowing, automatic, by_max_weight, by_model, by_weights
 from surelift.statistics.plan import Term, offset_of
 from surelift.statistics.sums import Sums
 
@@ -91,7 +91,9 @@ class Method:
             return None  # a weight so close to 1 is lost in the rounding of its vector
         limits = {name: policies[name].limits for name in quantity.taken_off(candidate, 0.5, None)}
         if limits.keys() <= known:
-            return by_weights(quantity) if self.model is None else by_model(quantity)
+            if self.model is not None:
+                return by_model(quantity)
+            return by_weights(quantity) if self.control == "weights" else automatic(quantity)
         if all(isfinite(limit.rise) for limit in limits.values()):
             return by_max_weight(quantity, candidate, limits)
         return None

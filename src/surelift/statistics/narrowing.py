@@ -1,4 +1,4 @@
-"""The components that a control adds to the plain ones: half of the prior, so that a useless control costs delta/2."""
+"""The components that a control adds to the plain ones, which keep a share of the prior: a useless control costs little."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -21,6 +21,19 @@ def by_weights(quantity: Quantity) -> Narrowing:
 
     def narrow(plain: Needed, grid: Grid) -> Needed:
         return _beside(plain, _constants(quantity, plain, grid, mass=0.5))
+
+    return narrow
+
+
+def automatic(quantity: Quantity) -> Narrowing:
+    """The same grid with control, with the prior of the quantity."""
+
+    def narrow(plain: Needed, grid: Grid) -> Needed:
+        rest = 1.0 - sum(quantity.control_prior)
+        parts = [replace(component, prior=rest * component.prior) for component in plain.components]
+        for share, mass in zip(quantity.control_shares, quantity.control_prior, strict=True):
+            parts += _capped(quantity, plain, grid, (share,), by_model=False, mass=mass)
+        return replace(plain, components=tuple(parts))
 
     return narrow
 
