@@ -14,10 +14,11 @@ import surelift as sl
 from surelift import grids
 from surelift.arrays import FloatArray
 from surelift.bounds import BOUNDS, mixture
+from surelift.controls import WeightControl
 from surelift.engines import collect
 from surelift.logs.batch import ROWS_PER_BATCH
 from surelift.policies.resolve import name_policies
-from surelift.quantities import Difference, Gain, Value
+from surelift.quantities import Difference, Gain, Quantity, Value
 from surelift.statistics import Sums, Term, automatic, by_weights, offset_of, plan_of
 from tests.controls.exact import cases
 from tests.laws import LAWS, Law
@@ -93,7 +94,7 @@ def test_automatic_control_of_a_difference_has_equal_shares_and_is_told_apart_fr
     plans = {
         narrow: mixture.plan(
             quantity=Difference("old"), offset=1.0, count=lambda: 1, narrowing=narrow(Difference("old")),
-            grid=grids.single(1.0),
+            grid=grids.single(0.5),
         ).components
         for narrow in (automatic, by_weights)
     }  # fmt: skip
@@ -107,6 +108,24 @@ def test_automatic_control_of_a_difference_has_equal_shares_and_is_told_apart_fr
     assert answers["auto"].lower > answers["weights"].lower
     for answer in answers.values():
         assert sl.verify(sl.Certificate.of(answer), logs, {"new": new, **even}).same
+
+
+@pytest.mark.parametrize("quantity, offset", [(Value(), 0.0), (Gain(), 1.0), (Gain(), 0.1)])
+def test_automatic_control_leaves_smoothings_plain_whose_cap_is_about_an_average_weight(
+    quantity: Quantity, offset: float
+) -> None:
+    plan = mixture.plan(quantity=quantity, offset=offset, count=lambda: 1, narrowing=automatic(quantity)).components
+    grid, unit = grids.anytime(), offset or 1.0
+    for smoothing, prior in zip(grid.smoothings, grid.prior, strict=True):
+        plain, *controlled = (
+            part for part in plan
+            if part.smoothing * unit in (pytest.approx(smoothing), pytest.approx(9 * smoothing))
+            and (part.control is None) == (part.smoothing * unit == pytest.approx(smoothing))
+        )  # fmt: skip
+        shares = [part.control.share for part in controlled if isinstance(part.control, WeightControl)]
+        assert shares == ([] if smoothing >= 1.0 else [0.5, 1.0])
+        assert plain.prior == pytest.approx(prior if smoothing >= 1.0 else 0.68 * prior)
+        assert [part.prior for part in controlled] == pytest.approx([0.12 * prior, 0.2 * prior][: len(controlled)])
 
 
 def test_control_narrows_bounds_where_values_are_high() -> None:

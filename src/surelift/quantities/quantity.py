@@ -27,7 +27,7 @@ class Quantity(Protocol):
     """Whether two policies are compared round by round, which needs another grid."""
     control_shares: ClassVar[tuple[float, ...]] = (0.5, 1.0)
     """The shares of the weight that control may subtract."""
-    control_prior: ClassVar[tuple[float, ...]] = (0.25, 0.25)
+    control_prior: ClassVar[tuple[float, ...]] = (0.12, 0.2)
     """The prior of each of these shares where control is automatic; the rest is for the plain components."""
     padding: ClassVar[float] = 0.0
     """Its value for a padded round of a cluster, where every policy acts like production and the reward is 0."""

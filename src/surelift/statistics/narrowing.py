@@ -14,6 +14,8 @@ Narrowing = Callable[[Needed, Grid], Needed]
 """From the plain components on a grid to those of a control beside them."""
 
 MODEL_SHARES = (0.5, 1.0)
+# In units of an average weight, or of what a term can fall by: a control capped below this hardly narrows a bound.
+SMALLEST_CAP = 1.2
 
 
 def by_weights(quantity: Quantity) -> Narrowing:
@@ -26,13 +28,18 @@ def by_weights(quantity: Quantity) -> Narrowing:
 
 
 def automatic(quantity: Quantity) -> Narrowing:
-    """The same grid with control, with the prior of the quantity."""
+    """The same grid with control, with the prior of the quantity, where the cap leaves a control something to take off."""
 
     def narrow(plain: Needed, grid: Grid) -> Needed:
-        rest = 1.0 - sum(quantity.control_prior)
-        parts = [replace(component, prior=rest * component.prior) for component in plain.components]
-        for share, mass in zip(quantity.control_shares, quantity.control_prior, strict=True):
-            parts += _capped(quantity, plain, grid, (share,), by_model=False, mass=mass)
+        smallest_cap = SMALLEST_CAP * (plain.offset or 1.0)
+        rest, parts = 1.0 - sum(quantity.control_prior), list[Component]()
+        for part, beta, prior in zip(plain.components, grid.smoothings, grid.prior, strict=True):
+            capped = CAP / beta < smallest_cap
+            parts.append(part if capped else replace(part, prior=rest * prior))
+            if not capped:
+                cap, offset = quantity.control_caps(CAP / beta, plain.offset)
+                for share, mass in zip(quantity.control_shares, quantity.control_prior, strict=True):
+                    parts.append(Component(GROWTH * beta, offset, mass * prior, WeightControl(share, cap)))
         return replace(plain, components=tuple(parts))
 
     return narrow
