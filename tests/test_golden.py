@@ -89,9 +89,10 @@ def test_rivals(golden: dict[str, Any], logs: sl.Logs) -> None:
 
 def test_weight_control(golden: dict[str, Any], logs: sl.Logs) -> None:
     expected, delta = golden["values"], golden["delta"]
-    lower = sl.evaluate(logs, "first", delta=delta, sides="lower")["first"]
-    upper = sl.evaluate(logs, "first", delta=delta, sides="upper")["first"]
+    lower = sl.evaluate(logs, "first", delta=delta, sides="lower", control="weights")["first"]
+    upper = sl.evaluate(logs, "first", delta=delta, sides="upper", control="weights")["first"]
     assert lower.control == "weights"
     assert lower.lower == close(expected["lower, mixture, anytime, weight control"])
     assert upper.upper == close(expected["upper, mixture, anytime, weight control"])
-    assert sl.compare(logs, "first", delta=delta).lower == close(expected["improvement lower, anytime, weight control"])
+    improvement = sl.compare(logs, "first", delta=delta, control="weights")
+    assert improvement.lower == close(expected["improvement lower, anytime, weight control"])

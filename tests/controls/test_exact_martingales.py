@@ -13,8 +13,8 @@ from surelift.bounds import mixture
 from surelift.engines import collect
 from surelift.policies import Policy
 from surelift.policies.resolve import name_policies
-from surelift.quantities import Gain, Value
-from surelift.statistics import Narrowing, Term, by_max_weight, by_model, by_weights, offset_of, plan_of
+from surelift.quantities import Gain, Quantity, Value
+from surelift.statistics import Narrowing, Term, automatic, by_max_weight, by_model, by_weights, offset_of, plan_of
 from tests.controls.exact import cases, log_of, means_of_factors
 from tests.laws import LAWS, Law
 
@@ -60,10 +60,11 @@ def check_means(
                 assert mean <= 1.0 + 1e-9, (candidate, quantity, component)
 
 
+@pytest.mark.parametrize("narrow", [by_weights, automatic])
 @pytest.mark.parametrize("name, alpha", list(product(LAWS, ALPHAS)))
-def test_weight_control(name: str, alpha: float) -> None:
+def test_weight_control(name: str, alpha: float, narrow: Callable[[Quantity], Narrowing]) -> None:
     policies, values = blends(LAWS[name], alpha)
-    check_means(LAWS[name], policies, values, lambda quantity, candidate: by_weights(quantity), None)
+    check_means(LAWS[name], policies, values, lambda quantity, candidate: narrow(quantity), None)
 
 
 @pytest.mark.parametrize("name, alpha, model", list(product(LAWS, ALPHAS, MODELS)))

@@ -1,6 +1,7 @@
 """Weight control: exact on small laws, valid in simulation, never much worse than plain, rejected without vectors."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,12 @@ import surelift as sl
 from surelift import grids
 from surelift.arrays import FloatArray
 from surelift.bounds import BOUNDS, mixture
+from surelift.controls import WeightControl
 from surelift.engines import collect
 from surelift.logs.batch import ROWS_PER_BATCH
 from surelift.policies.resolve import name_policies
-from surelift.quantities import Gain, Value
-from surelift.statistics import Sums, Term, by_weights, offset_of, plan_of
+from surelift.quantities import Difference, Gain, Quantity, Value
+from surelift.statistics import Sums, Term, automatic, by_weights, offset_of, plan_of
 from tests.controls.exact import cases
 from tests.laws import LAWS, Law
 from tests.same_sums import assert_same_sums
@@ -70,6 +72,60 @@ def test_control_is_never_worse_than_plain_at_half_the_delta(seed: int, delta: f
     assert controlled is not None
     assert plain is not None
     assert controlled >= plain - 1e-12
+
+
+@given(seed=st.integers(0, 10_000), delta=deltas())
+def test_automatic_control_is_never_worse_than_plain_at_its_share_of_the_delta(seed: int, delta: float) -> None:
+    logs, new = random_log(seed)
+    policies = name_policies({"new": new, "rival": np.full_like(new, 0.25)})
+    for _, quantity, _ in cases(0.0, 0.0, 0.0)[:5]:
+        offset = offset_of("new", quantity, policies)
+        controlled, plain = (
+            Term("new", quantity, mixture.plan(quantity=quantity, offset=offset, count=lambda: 200, **narrowing))
+            for narrowing in ({"narrowing": automatic(quantity)}, {})
+        )
+        sums = collect(logs, plan_of(policies, (controlled, plain)))
+        share = 1.0 - sum(quantity.control_prior)
+        lower = mixture.lower_bound(sums.of(plain), delta=delta * share)
+        assert mixture.lower_bound(sums.of(controlled), delta=delta) >= lower - 1e-12
+
+
+def test_automatic_control_of_a_difference_has_equal_shares_and_is_told_apart_from_weights() -> None:
+    plans = {
+        narrow: mixture.plan(
+            quantity=Difference("old"), offset=1.0, count=lambda: 1, narrowing=narrow(Difference("old")),
+            grid=grids.single(0.5),
+        ).components
+        for narrow in (automatic, by_weights)
+    }  # fmt: skip
+    assert [component.prior for component in plans[automatic]] == [0.25] * 4
+    assert [component.prior for component in plans[by_weights]] == pytest.approx([1 / 2] + [1 / 6] * 3)
+    alike = [[replace(component, prior=0.0) for component in parts] for parts in plans.values()]
+    assert alike[0] == alike[1]
+    logs, new = random_log(4, rounds=2_000)
+    even = {"even": np.full_like(new, 0.25)}
+    answers = {control: sl.compare(logs, {"new": new}, over=even, control=control) for control in ("auto", "weights")}
+    assert answers["auto"].lower > answers["weights"].lower
+    for answer in answers.values():
+        assert sl.verify(sl.Certificate.of(answer), logs, {"new": new, **even}).same
+
+
+@pytest.mark.parametrize("quantity, offset", [(Value(), 0.0), (Gain(), 1.0), (Gain(), 0.1)])
+def test_automatic_control_leaves_smoothings_plain_whose_cap_is_about_an_average_weight(
+    quantity: Quantity, offset: float
+) -> None:
+    plan = mixture.plan(quantity=quantity, offset=offset, count=lambda: 1, narrowing=automatic(quantity)).components
+    grid, unit = grids.anytime(), offset or 1.0
+    for smoothing, prior in zip(grid.smoothings, grid.prior, strict=True):
+        plain, *controlled = (
+            part for part in plan
+            if part.smoothing * unit in (pytest.approx(smoothing), pytest.approx(9 * smoothing))
+            and (part.control is None) == (part.smoothing * unit == pytest.approx(smoothing))
+        )  # fmt: skip
+        shares = [part.control.share for part in controlled if isinstance(part.control, WeightControl)]
+        assert shares == ([] if smoothing >= 1.0 else [0.5, 1.0])
+        assert plain.prior == pytest.approx(prior if smoothing >= 1.0 else 0.68 * prior)
+        assert [part.prior for part in controlled] == pytest.approx([0.12 * prior, 0.2 * prior][: len(controlled)])
 
 
 def test_control_narrows_bounds_where_values_are_high() -> None:

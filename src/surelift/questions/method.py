@@ -14,7 +14,7 @@ from surelift.evidence import e_value
 from surelift.logs.declaration import Declaration
 from surelift.policies import Policy
 from surelift.quantities import Quantity
-from surelift.statistics.narrowing import Narrowing, by_max_weight, by_model, by_weights
+from surelift.statistics.narrowing import Narrowing, automatic, by_max_weight, by_model, by_weights
 from surelift.statistics.plan import Term, offset_of
 from surelift.statistics.sums import Sums
 
@@ -93,7 +93,11 @@ class Method:
             return None  # a weight so close to 1 is lost in the rounding of its vector
         limits = {name: policies[name].limits for name in quantity.taken_off(candidate, 0.5, None)}
         if limits.keys() <= known:
-            return by_weights(quantity, finer=self.bound.in_blocks) if self.model is None else by_model(quantity)
+            if self.model is not None:
+                return by_model(quantity)
+            if self.control == "weights" or self.bound.in_blocks:
+                return by_weights(quantity, finer=self.bound.in_blocks)
+            return automatic(quantity)
         if all(isfinite(limit.rise) for limit in limits.values()):
             return by_max_weight(quantity, candidate, limits, finer=self.bound.in_blocks)
         return None

@@ -1,4 +1,4 @@
-"""The components that a control adds to the plain ones: half of the prior, so that a useless control costs delta/2."""
+"""The components that a control adds to the plain ones, which keep a share of the prior: a useless control costs little."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -14,6 +14,8 @@ Narrowing = Callable[[Needed, Grid], Needed]
 """From the plain components on a grid to those of a control beside them."""
 
 MODEL_SHARES = (0.5, 1.0)
+# In units of an average weight, or of what a term can fall by: a control capped below this hardly narrows a bound.
+SMALLEST_CAP = 1.2
 
 
 def by_weights(quantity: Quantity, *, finer: bool = False) -> Narrowing:
@@ -22,6 +24,24 @@ def by_weights(quantity: Quantity, *, finer: bool = False) -> Narrowing:
 
     def narrow(plain: Needed, grid: Grid) -> Needed:
         return _beside(plain, _capped(quantity, plain, grid, shares, by_model=False, mass=0.5))
+
+    return narrow
+
+
+def automatic(quantity: Quantity) -> Narrowing:
+    """The same grid with control, with the prior of the quantity, where the cap leaves a control something to take off."""
+
+    def narrow(plain: Needed, grid: Grid) -> Needed:
+        smallest_cap = SMALLEST_CAP * (plain.offset or 1.0)
+        rest, parts = 1.0 - sum(quantity.control_prior), list[Component]()
+        for part, beta, prior in zip(plain.components, grid.smoothings, grid.prior, strict=True):
+            capped = CAP / beta < smallest_cap
+            parts.append(part if capped else replace(part, prior=rest * prior))
+            if not capped:
+                cap, offset = quantity.control_caps(CAP / beta, plain.offset)
+                for share, mass in zip(quantity.control_shares, quantity.control_prior, strict=True):
+                    parts.append(Component(GROWTH * beta, offset, mass * prior, WeightControl(share, cap)))
+        return replace(plain, components=tuple(parts))
 
     return narrow
 

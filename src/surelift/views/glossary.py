@@ -33,8 +33,9 @@ blend: The candidate in a share alpha of the decisions and production in the res
   cautious costs no evidence.
 control: A control variate: narrows a bound and keeps it valid. Control by weights needs the full action distributions
   of production and candidate; it helps most where rewards are frequent, and costs a few per cent where they are rare.
-  'auto' uses it where it is possible, 'none' turns it off. A policy with a declared largest weight (bounded) needs no
-  distributions. Control by a reward model also removes the part of the reward that the model predicts.
+  'auto' uses it where it is possible, 'weights' leans more on it, 'none' turns it off. A policy with a declared
+  largest weight (bounded) needs no distributions. Control by a reward model also removes the part of the reward that
+  the model predicts.
 reward model: Predicts the reward of each action in each context. The bound is valid even if the model is wrong, and
   narrower the better it is; it must only be fixed before the rounds it is used on. So it is refitted on earlier
   rounds along the way (control=model, in the order of --time), fitted on another log, or read from a column of
