@@ -1,7 +1,7 @@
 """Smoothings and their prior, fixed before seeing the data."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
@@ -89,11 +89,18 @@ def improvement(rounds: int) -> Grid:
     return _grid_around(4.0, rounds, spread=2.0)
 
 
-def _grid_around(centre: float, rounds: int, *, spread: float) -> Grid:
+def closer(rounds: int, *, paired: bool) -> Grid:
+    """As planned, with steps of a square root of 2 where they matter, for bets that learn which of them are good."""
+    halves = (j / 2.0 for j in range(-8, 13))
+    centre, spread = (4.0, 2.0) if paired else (2.0, 1.5)
+    return _grid_around(centre, rounds, spread=spread, exponents=sorted({*_EXPONENTS, *halves}))
+
+
+def _grid_around(centre: float, rounds: int, *, spread: float, exponents: Sequence[float] = _EXPONENTS) -> Grid:
     return Grid(
         "planned",
-        smoothings=tuple(centre * 2.0**j / math.sqrt(rounds) for j in _EXPONENTS),
-        prior=normalised(1.0 / (1.0 + (j / spread) ** 2) for j in _EXPONENTS),
+        smoothings=tuple(centre * 2.0**j / math.sqrt(rounds) for j in exponents),
+        prior=normalised(1.0 / (1.0 + (j / spread) ** 2) for j in exponents),
         any_looks=False,
     )
 

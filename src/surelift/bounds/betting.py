@@ -1,29 +1,35 @@
-"""How bets in blocks share their capital out, and what it has grown to."""
+"""How bets in blocks share their capital out, and what it has grown to.
+
+Any shares are valid that depend on earlier blocks, on the sizes of the blocks and on the mean that is tested: they decide
+only how narrow the bound is.
+"""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from surelift.arrays import FloatArray, IntArray
+from surelift.arrays import FloatArray
+from surelift.statistics.plan import Component
 from surelift.statistics.sums import TermSums
 
-STATIC = 0.15
+STATIC = 0.1
 """The share of the capital that stays in the mixture, with its prior, throughout."""
-SHARPNESS = 30.0
+SHARPNESS = 15.0
 PSEUDO_ROUNDS = 20.0
-CAREFUL_BLOCKS, CAREFUL_SHARE = 2, 0.2
-"""After the first block, so many still hold this share of the prior."""
+"""So many rounds with the variance of all components of one control steady the variance of each."""
+CASH = 0.02
+"""Of the capital that moves, N/(N + CASH n) is bet after N of n rounds."""
+NOTHING_VARIED = 1e-13
 
 
 class BlockWealth(NamedTuple):
     """Of bets in blocks against several means."""
 
-    log_shares: FloatArray
-    """(means, blocks, components)"""
-    stops: IntArray
-    """How many blocks were bet on."""
+    shares: FloatArray
+    """(means, blocks, components); what they lack to 1 is not bet."""
     logarithm: FloatArray
 
 
@@ -37,6 +43,8 @@ class BlockBets:
     smoothing: FloatArray
     offset: FloatArray
     log_prior: FloatArray
+    alike: Sequence[Sequence[int]]
+    """The components of each control."""
     target: float
     """The logarithm at which the capital that moves has won alone."""
 
@@ -50,60 +58,102 @@ class BlockBets:
             np.array([part.smoothing for part in parts]),
             np.array([part.offset for part in parts]),
             np.log([part.prior for part in parts]),
+            alike(parts),
             math.log(1.0 / (delta * (1.0 - STATIC))),
         )
 
     def against(self, means: FloatArray) -> BlockWealth:
-        """Bets against "the mean is at most this", for each of these means, with the shares it suggests."""
-        blocks, components = self.logs.shape
-        shifted = 1.0 + self.smoothing * (means[:, None] + self.offset)
-        rate, grown = self.smoothing / shifted, np.log(shifted)
-        log_shares = np.empty((len(means), blocks, components))
-        wealth, stops = np.zeros(len(means)), np.full(len(means), blocks)
-        rounds, logs, sums = 0.0, np.zeros(components), np.zeros(components)
-        for block in range(blocks):
-            left = float(self.rounds[block:].sum())
-            shares = self._shares(block, rate, wealth, left, rounds, logs, sums)
-            log_shares[:, block] = shares
-            betting = stops == blocks
-            step = np.logaddexp.reduce(shares + self.logs[block] - self.rounds[block] * grown, axis=1)
-            wealth = np.where(betting, wealth + step, wealth)
-            stops = np.where(betting & (wealth >= self.target), block + 1, stops)
-            rounds, logs, sums = rounds + self.rounds[block], logs + self.logs[block], sums + self.sums[block]
-        static = np.logaddexp.reduce(self.log_prior + logs - rounds * grown, axis=1)
-        return BlockWealth(log_shares, stops, _together(wealth, static))
+        """Bets against "the mean is at most this", for each of these means, with the shares it suggests.
+
+        Nothing is bet on the first block, nor once enough is won.
+        """
+        grown = np.log1p(self.smoothing * (means[:, None] + self.offset))
+        shares = np.zeros((len(means), *self.logs.shape))
+        wealth, rounds = np.zeros(len(means)), np.cumsum(self.rounds)
+        logs, sums = np.cumsum(self.logs, axis=0), np.cumsum(self.sums, axis=0)
+        for block in range(1, len(rounds)):
+            betting = wealth < self.target
+            if not betting.any():
+                break
+            learned = self._shares(means[betting], wealth[betting], rounds, logs[block - 1], sums[block - 1], block)
+            shares[betting, block] = learned
+            wealth = wealth + _log_factor(shares[:, block], self.logs[block] - self.rounds[block] * grown)
+        return BlockWealth(shares, self._with_static(wealth, grown))
+
+    def within(self, mean: float, shares: FloatArray) -> float:
+        """The logarithm against a mean, with the shares that were made for a larger one: it falls with the mean."""
+        grown = np.log1p(self.smoothing * (mean + self.offset))
+        wealth = _log_factor(shares, self.logs - self.rounds[:, None] * grown).sum()
+        return float(self._with_static(wealth, grown))
+
+    def _with_static(self, wealth: FloatArray, grown: FloatArray) -> FloatArray:
+        held = self.log_prior + self.logs.sum(axis=0) - self.rounds.sum() * grown
+        static = np.logaddexp.reduce(held, axis=-1)
+        return np.asarray(np.logaddexp(math.log(1.0 - STATIC) + wealth, math.log(STATIC) + static))
 
     def _shares(
-        self, block: int, rate: FloatArray, wealth: FloatArray, left: float, rounds: float, logs: FloatArray,
-        sums: FloatArray,
-    ) -> FloatArray:  # fmt: skip
-        """The logarithms of the shares of a block: most to the components that need the least to win what is missing.
+        self, means: FloatArray, wealth: FloatArray, rounds: FloatArray, logs: FloatArray, sums: FloatArray, block: int
+    ) -> FloatArray:
+        """Most to the components that need the least to win what is missing.
 
-        With what a component's terms vary by, its drag, it wins rate times (mean - tested mean) minus drag a round. So a
-        mean that is larger than the one tested by (missing/left + drag)/rate wins the rest, and the smallest is best.
+        A component wins rate (mean - tested mean) - drag a round, its drag being what its terms lose by varying. A mean that
+        is larger than the tested one by (missing/left + drag)/rate wins the rest: the component with the smallest is best.
         """
-        if block == 0:
-            return np.broadcast_to(self.log_prior, rate.shape)
-        drag = np.maximum(0.0, np.log1p(self.smoothing * sums / rounds) - logs / rounds)
-        variance = np.median(2.0 * drag / rate**2, axis=1, keepdims=True)
-        drag = (rounds * drag + PSEUDO_ROUNDS * rate**2 * variance / 2.0) / (rounds + PSEUDO_ROUNDS)
-        missing = np.maximum(self.target - wealth, 0.0)[:, None]
-        required = (missing / left + drag) / rate
-        least = required.min(axis=1, keepdims=True)
-        exponents = -SHARPNESS * (required / np.where(least > 0.0, least, 1.0) - 1.0)
-        learned = exponents - np.logaddexp.reduce(exponents, axis=1, keepdims=True)
-        learned = np.where((variance > 0.0) & (least > 0.0), learned, self.log_prior)
-        if block <= CAREFUL_BLOCKS:
-            return np.logaddexp(learned + math.log(1.0 - CAREFUL_SHARE), self.log_prior + math.log(CAREFUL_SHARE))
-        return learned
+        seen, total = float(rounds[block - 1]), float(rounds[-1])
+        tested = self.smoothing * (means[:, None] + self.offset)
+        rate = self.smoothing / (1.0 + tested)
+        drag = self._drag(tested, rate, seen, logs, self.smoothing * sums / seen)
+        gap = (_missing(self.target - wealth)[:, None] / (total - seen) + drag) / rate
+        shares = np.exp(-SHARPNESS * (gap / gap.min(axis=1, keepdims=True) - 1.0))
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True) * (seen / (seen + CASH * total)))
 
-    def within(self, mean: float, log_shares: FloatArray, stop: int) -> float:
-        """The logarithm against a mean, with shares and a stop that were made for a larger one: it falls with the mean."""
-        grown = np.log1p(self.smoothing * (mean + self.offset))
-        steps = np.logaddexp.reduce(log_shares[:stop] + self.logs[:stop] - self.rounds[:stop, None] * grown, axis=1)
-        static = np.logaddexp.reduce(self.log_prior + self.logs.sum(axis=0) - self.rounds.sum() * grown)
-        return float(_together(steps.sum(), static))
+    def _drag(
+        self, tested: FloatArray, rate: FloatArray, seen: float, logs: FloatArray, found: FloatArray
+    ) -> FloatArray:
+        """What each component loses a round, as if one more had come: a large term, if that brings the mean found up to the
+        mean tested. It stands for the rare weight that was not seen yet. Where nothing varied, it brings it down instead.
+        """
+        to_tested = (seen + 1.0) * tested - seen * found
+        drag = _lost(np.maximum(found, tested), np.maximum(to_tested, found), logs, seen)
+        for group in self.alike:
+            own, scale = drag[:, group], rate[:, group] ** 2 / 2.0
+            same = np.median(own, axis=1, keepdims=True) <= NOTHING_VARIED
+            if same.any():
+                less = np.maximum(tested[:, group], seen * found[group] / (seen + 1.0))
+                down = _lost(less, np.maximum(to_tested[:, group], 0.0), logs[group], seen)
+                own = np.where(same, down, own)
+            pooled = scale * np.median(own / scale, axis=1, keepdims=True)
+            drag[:, group] = (seen * own + PSEUDO_ROUNDS * pooled) / (seen + PSEUDO_ROUNDS)
+        return drag
 
 
-def _together(moving: FloatArray, static: FloatArray) -> FloatArray:
-    return np.asarray(np.logaddexp(math.log(1.0 - STATIC) + moving, math.log(STATIC) + static))
+def alike(parts: Sequence[Component]) -> list[list[int]]:
+    """The places of the components of each control, which differ in their smoothing alone."""
+    groups = dict[object, list[int]]()
+    for place, part in enumerate(parts):
+        kind = None if part.control is None else (type(part.control), getattr(part.control, "share", part.control))
+        groups.setdefault(kind, []).append(place)
+    return list(groups.values())
+
+
+def _lost(mean: FloatArray, one_more: FloatArray, logs: FloatArray, seen: float) -> FloatArray:
+    """By how much the logarithm of the mean exceeds the mean logarithm, with one more round."""
+    return np.maximum(np.log1p(mean) - (logs + np.log1p(one_more)) / (seen + 1.0), 0.0)
+
+
+def _missing(missing: FloatArray) -> FloatArray:
+    """What is asked of the rounds that are left: between what reaches the target on average, and what a digital option on
+    reaching it would ask for.
+    """
+    from scipy.special import ndtri
+
+    chance = np.clip(np.exp(-missing), 1e-12, 0.999)
+    density = np.exp(-(ndtri(chance) ** 2) / 2.0) / math.sqrt(2.0 * math.pi)
+    return np.asarray(((density / chance) ** 2 / 2.0 + np.maximum(missing, 1e-3)) / 2.0)
+
+
+def _log_factor(shares: FloatArray, exponents: FloatArray) -> FloatArray:
+    """log(1 - sum of shares + sum of shares exp(exponents)), along the last axis."""
+    top = np.maximum(exponents.max(axis=-1), 0.0)
+    kept = np.maximum(1.0 - shares.sum(axis=-1), 0.0)
+    return np.asarray(top + np.log(kept * np.exp(-top) + (shares * np.exp(exponents - top[..., None])).sum(axis=-1)))

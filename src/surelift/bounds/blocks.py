@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 
+from surelift import grids
 from surelift.arrays import FloatArray
 from surelift.bounds.betting import STATIC, BlockBets
 from surelift.bounds.bound import INDEPENDENT, THREE_COLUMNS, Bound
@@ -24,12 +25,11 @@ from surelift.statistics.narrowing import Narrowing
 from surelift.statistics.plan import Needed
 from surelift.statistics.sums import TermSums
 
-# Small blocks to learn from, then equal ones, and ever smaller ones at the end, to bet on what is still missing.
-FIRST, EQUAL, LAST, SHRINK, LAST_SHARE = (0.02, 0.03, 0.05), 18, 11, 0.75, 0.25
-# The means that shares are made for lie so far apart, relative to their distance from the least mean.
-COARSEST, FINENESS = 0.001, 0.1
-LEAST_DISTANCE = 1e-6
-AT_ONCE = 48
+# Small blocks to learn from, then equal ones, and smaller ones at the end, to bet on what is still missing.
+FIRST, EQUAL, LAST, SHRINK, LAST_SHARE = (0.02, 0.03, 0.05), 19, 10, 0.9, 0.25
+# The means that shares are made for lie a tenth of a standard error apart, that of a coin with this mean.
+STEP, NEAR_ZERO = 0.1, 0.05
+AT_ONCE = 32
 _BISECTIONS = 50
 
 
@@ -50,7 +50,10 @@ def plan(
     narrowing: Narrowing | None = None,
     grid: str | Grid = "planned",
 ) -> Needed:
-    """The components of the mixture, added up block by block."""
+    """The components of the mixture on a closer grid, added up block by block."""
+    if grid == "planned":
+        closer = grids.closer(count(), paired=quantity.paired)
+        grid = closer.scaled(1.0 / offset) if quantity.paired else closer
     needed = mixture_plan(quantity=quantity, offset=offset, count=count, narrowing=narrowing, grid=grid)
     return replace(needed, blocks=BLOCKS, any_looks=False)
 
@@ -70,32 +73,29 @@ def lower_bound(sums: TermSums, *, delta: float) -> float:
         bets.log_prior + sums.log_sums, bets.smoothing, bets.offset, rounds=sums.rounds,
         target=target - math.log(STATIC), floor=floor,
     )  # fmt: skip
-    for means in _lists(low, floor, sums.rounds):
+    for means in _means_from(low, sums):
         wealth = bets.against(means)
         # What is not a number is not rejected.
         kept = np.flatnonzero(~(wealth.logarithm >= target))
-        if not len(kept):
-            low = float(means[-1])
-            continue
-        first = int(kept[0])
-        low = low if first == 0 else float(means[first - 1])
-        cell = partial(bets.within, log_shares=wealth.log_shares[first], stop=int(wealth.stops[first]))
-        low = _last_rejected(cell, target, low, float(means[first]))
-        break
+        if len(kept):
+            first = int(kept[0])
+            low = low if first == 0 else float(means[first - 1])
+            low = _last_rejected(partial(bets.within, shares=wealth.shares[first]), target, low, float(means[first]))
+            break
+        low = float(means[-1])
     return max(floor, low - ROUNDING * (abs(low) + abs(floor)))
 
 
 def log_wealth(mean: float, sums: TermSums, *, delta: float) -> float:
     """The logarithm of the evidence against "the mean is at most ``mean``", by the bets of a bound at delta.
 
-    Never more than what the bound needs where a smaller mean was not rejected: the bound is below ``mean`` then.
+    Less than what the bound needs where a smaller mean was not rejected: the bound is below ``mean`` then.
     """
     if not sums.blocks:
         return 0.0
-    bets, floor = BlockBets.of(sums, delta=delta), _floor(sums)
-    above = next(_lists(mean, floor, sums.rounds))[:1]
-    wealth = bets.against(above)
-    found = bets.within(mean, wealth.log_shares[0], int(wealth.stops[0]))
+    bets = BlockBets.of(sums, delta=delta)
+    above = next(means for means in _means_from(mean, sums) if len(means))[:1]
+    found = bets.within(mean, bets.against(above).shares[0])
     certifies = lower_bound(sums, delta=delta) > mean
     return found if certifies else min(found, math.nextafter(math.log(1.0 / delta), 0.0))
 
@@ -104,14 +104,39 @@ def _floor(sums: TermSums) -> float:
     return 0.0 - min(part.offset for part in sums.needed.components)
 
 
-def _lists(start: float, floor: float, rounds: int) -> Iterator[FloatArray]:
-    """The means of the list from the first at or above ``start``, some at once: geometric in the distance from the floor."""
-    ratio = 1.0 + min(COARSEST, FINENESS / math.sqrt(rounds))
-    place = math.ceil(math.log(max(start - floor, LEAST_DISTANCE)) / math.log(ratio))
+def _means_from(start: float, sums: TermSums) -> Iterator[FloatArray]:
+    """The means of the list from the first at or above ``start``, some at once."""
+    listed = _improvements if sums.needed.offset else _values
+    place, at = listed(start, sums)
+    place = math.floor(place) - 1
     while True:
-        means = floor + ratio ** np.arange(place, place + AT_ONCE, dtype=np.float64)
+        means = at(np.arange(place, place + AT_ONCE, dtype=np.float64))
         yield means[means >= start]
         place += AT_ONCE
+
+
+def _values(start: float, sums: TermSums) -> tuple[float, Callable[[FloatArray], FloatArray]]:
+    """Equal steps of an angle from 0 to 1, so denser at both ends, where a mean varies less; beyond 1 equal steps."""
+    steps = math.ceil(math.pi * math.sqrt(sums.rounds) / STEP)
+
+    def at(places: FloatArray) -> FloatArray:
+        places = np.maximum(places, 0.0)
+        return np.where(places < steps, np.sin(np.pi * places / (2.0 * steps)) ** 2, places / steps)
+
+    return steps * (2.0 / math.pi * math.asin(math.sqrt(start)) if start < 1.0 else start), at
+
+
+def _improvements(start: float, sums: TermSums) -> tuple[float, Callable[[FloatArray], FloatArray]]:
+    """Densest at zero, with steps that grow with the square root of the distance from it, in units of the offset."""
+    steps, offset, floor = 2.0 * math.sqrt(sums.rounds) / STEP, sums.needed.offset, _floor(sums)
+
+    def at(places: FloatArray) -> FloatArray:
+        shares = places / steps
+        return np.maximum(floor, offset * shares * (np.abs(shares) + NEAR_ZERO) / (1.0 + NEAR_ZERO))
+
+    distance = 4.0 * (1.0 + NEAR_ZERO) * abs(start) / offset
+    share = (math.sqrt(NEAR_ZERO**2 + distance) - NEAR_ZERO) / 2.0
+    return steps * math.copysign(share, start), at
 
 
 def _last_rejected(log_wealth: Callable[[float], float], target: float, low: float, high: float) -> float:

@@ -44,7 +44,7 @@ class Bound:
     controls: tuple[str, ...] = ()
     """What may narrow it where the whole distributions are known."""
     in_blocks: bool = False
-    """Whether it bets in blocks, and so has use for more strengths of a control than the mixture."""
+    """Whether it bets in blocks of the rounds."""
     paired: bool
     """Whether it can bound an improvement too, or values only."""
     any_units: bool = False

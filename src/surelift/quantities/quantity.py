@@ -27,8 +27,6 @@ class Quantity(Protocol):
     """Whether two policies are compared round by round, which needs another grid."""
     control_shares: ClassVar[tuple[float, ...]] = (0.5, 1.0)
     """The shares of the weight that control may subtract."""
-    finer_shares: ClassVar[tuple[float, ...]] = (0.1, 0.25, 0.5, 0.75, 1.0)
-    """The same, for a bound that learns which of them are good."""
     control_prior: ClassVar[tuple[float, ...]] = (0.12, 0.2)
     """The prior of each of these shares where control is automatic; the rest is for the plain components."""
     padding: ClassVar[float] = 0.0
@@ -128,7 +126,6 @@ class Difference(Quantity):
     over: str
     paired = True
     control_shares = (0.0, 0.5, 1.0)
-    finer_shares = (0.0, 0.25, 0.5, 0.75, 1.0)
     control_prior = (0.25, 0.25, 0.25)  # without control both weights add variance, so plain is never the narrower
 
     def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:

@@ -96,10 +96,10 @@ class Method:
             if self.model is not None:
                 return by_model(quantity)
             if self.control == "weights" or self.bound.in_blocks:
-                return by_weights(quantity, finer=self.bound.in_blocks)
+                return by_weights(quantity)
             return automatic(quantity)
         if all(isfinite(limit.rise) for limit in limits.values()):
-            return by_max_weight(quantity, candidate, limits, finer=self.bound.in_blocks)
+            return by_max_weight(quantity, candidate, limits)
         return None
 
     def lower_bound(self, sums: Sums, term: Term, *, delta: float) -> float:

@@ -18,12 +18,11 @@ MODEL_SHARES = (0.5, 1.0)
 SMALLEST_CAP = 1.2
 
 
-def by_weights(quantity: Quantity, *, finer: bool = False) -> Narrowing:
+def by_weights(quantity: Quantity) -> Narrowing:
     """The same grid with control, its shares alike."""
-    shares = quantity.finer_shares if finer else quantity.control_shares
 
     def narrow(plain: Needed, grid: Grid) -> Needed:
-        return _beside(plain, _capped(quantity, plain, grid, shares, by_model=False, mass=0.5))
+        return _beside(plain, _constants(quantity, plain, grid, mass=0.5))
 
     return narrow
 
@@ -51,22 +50,18 @@ def by_model(quantity: Quantity) -> Narrowing:
 
     def narrow(plain: Needed, grid: Grid) -> Needed:
         predicted = _capped(quantity, plain, grid, MODEL_SHARES, by_model=True, mass=0.25)
-        constant = _capped(quantity, plain, grid, quantity.control_shares, by_model=False, mass=0.25)
-        return _beside(plain, predicted, constant)
+        return _beside(plain, predicted, _constants(quantity, plain, grid, mass=0.25))
 
     return narrow
 
 
-def by_max_weight(
-    quantity: Quantity, candidate: str, limits: Mapping[str, Limits], *, finer: bool = False
-) -> Narrowing:
+def by_max_weight(quantity: Quantity, candidate: str, limits: Mapping[str, Limits]) -> Narrowing:
     """The same grid with shares of the weights minus 1 taken off, as large as a nonnegative factor allows."""
-    all_shares = quantity.finer_shares if finer else quantity.control_shares
 
     def components(plain: Needed, grid: Grid) -> Iterator[Component]:
         for beta, prior in zip(grid.smoothings, grid.prior, strict=True):
             wanted, _ = quantity.control_caps(CAP / beta, plain.offset)
-            for share in all_shares:
+            for share in quantity.control_shares:
                 shares = {name: float(part) for name, part in quantity.taken_off(candidate, share, None).items()}
                 largest = max(part * limits[name].rise for name, part in shares.items())
                 scale = 1.0 if largest <= wanted else wanted / largest
@@ -75,7 +70,7 @@ def by_max_weight(
                 # As if the factor were 1 + beta phi: its smoothing depends on how far phi can fall.
                 smoothing = beta / (1.0 - min(beta * offset, CAP))
                 control = MaxWeightControl(tuple(scaled.items()))
-                yield Component(smoothing, offset, 0.5 * prior / len(all_shares), control)
+                yield Component(smoothing, offset, 0.5 * prior / len(quantity.control_shares), control)
 
     return lambda plain, grid: _beside(plain, _merged(components(plain, grid)))
 
@@ -87,6 +82,10 @@ def _merged(components: Iterator[Component]) -> Iterator[Component]:
         alike = replace(component, prior=0.0)
         merged[alike] = merged.get(alike, 0.0) + component.prior
     return (replace(alike, prior=prior) for alike, prior in merged.items())
+
+
+def _constants(quantity: Quantity, plain: Needed, grid: Grid, *, mass: float) -> Iterator[Component]:
+    return _capped(quantity, plain, grid, quantity.control_shares, by_model=False, mass=mass)
 
 
 def _capped(
