@@ -34,7 +34,7 @@ def test_every_answer(seed: int, rounds: int, level: float, method: str, control
     logs, policies = drawn(seed, rounds, level)
     new = {"new": policies["new"]}
     try:
-        value = sl.evaluate(logs, new, method=method, control=control)["new"]  # type: ignore[call-overload]
+        value = sl.evaluate(logs, new, method=method, control=control)["new"]
         better = sl.compare(logs, new, method=method, control=control)
         than_rival = sl.compare(logs, new, over={"rival": policies["rival"]}, method=method, control=control)
     except sl.LogsError:
