@@ -36,7 +36,7 @@ ENGINES = ("local", "spark", *DATABASES)
 CASES = [(kind, name) for kind, logs in KINDS.items() for name in logs.questions]
 # What a database cannot add up, by the kind of log and by the question. Whatever is not here, it can.
 LOGS_REFUSED = {"vectors": "a vector over actions (logging=)", "clustered": "clusters", "sampled": "sampled rounds"}
-TESTS, MOMENTS = "the squares of the rewards", "moments beyond the mean and the square"
+TESTS, MOMENTS = "the squares of rewards and propensities", "moments beyond the mean and the square"
 DATABASES_REFUSE = {
     "evaluate, second-moment": MOMENTS, "evaluate, moments": MOMENTS, "evaluate, implicit-exploration": MOMENTS,
     "evaluate, empirical-bernstein": MOMENTS, "evaluate, bootstrap": "bootstrap resamples",
