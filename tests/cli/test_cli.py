@@ -175,6 +175,19 @@ def test_the_gate_shows_what_the_check_warns_of(folder: Path, tmp_path: Path) ->
     assert "propensities were logged too large" in done.stderr
 
 
+def test_the_gate_refuses_blocks_on_a_log_that_drifts(tmp_path: Path) -> None:
+    table = sl.datasets.shop(4_000).table
+    clicks = np.where(np.arange(4_000) < 2_000, 0.0, table["click"].to_numpy())
+    pq.write_table(table.set_column(table.column_names.index("click"), "click", [clicks]), tmp_path / "late.parquet")
+    flags = ["late.parquet", *COLUMNS, "--policy", "p_better", "--method", "blocks"]
+    drifts = run("gate", *flags, "--time", "time", folder=tmp_path)
+    assert drifts.returncode == 4
+    assert "differs from day to day" in flat(drifts.stderr)
+    untested = run("gate", *flags, folder=tmp_path)
+    assert untested.returncode in (0, 3)
+    assert "no time is declared" in flat(untested.stderr)
+
+
 def test_check(folder: Path) -> None:
     good = run("check", "shop.parquet", *COLUMNS, "--policy", "p_better", folder=folder)
     assert good.returncode == 0

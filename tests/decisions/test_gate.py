@@ -131,3 +131,88 @@ def test_what_is_refused() -> None:
     refused = sl.gate(logs(), "new", guardrails=[sl.Guardrail("revenue", 0.1)])
     assert not refused.fit
     assert "reward 'revenue', declared in [0, 1]" in str(refused)
+
+
+DAYS, A_DAY = 10, 1_000
+
+
+def daily(**changed: Any) -> sl.Logs:
+    """Independent rounds of a fixed policy on ten days; the candidate takes what is clicked on more often."""
+    rng = np.random.default_rng(1)
+    days = np.repeat(np.arange(DAYS), A_DAY)
+    favourite = rng.random(DAYS * A_DAY) < 0.5
+    table = {
+        "r": (rng.random(DAYS * A_DAY) < np.where(favourite, 0.5, 0.2)).astype(float), "p": np.full(len(days), 0.5),
+        "new": np.where(favourite, 0.9, 0.1), "day": days, "user": days // 2,
+        "t": np.datetime64("2024-03-01T00:00:00") + days * np.timedelta64(1, "D") + np.arange(len(days)) % A_DAY,
+        "k": np.ones(len(days)),
+    }  # fmt: skip
+    declared = {"reward": "r", "propensity": "p", "time": "t"}
+    altered = {name: change(table) for name, change in changed.items() if callable(change)}
+    options = {name: change for name, change in changed.items() if not callable(change)}
+    return sl.Logs({**table, **altered}, **{**declared, **options})
+
+
+DRIFTED: dict[str, Any] = {
+    "r": lambda table: np.where(table["day"] < 5, table["r"], np.maximum(table["r"], table["k"] * 0.3))
+}
+ADAPTED: dict[str, Any] = {"p": lambda table: 0.5 + 0.02 * (table["day"] >= 7)}
+
+
+def test_blocks_are_for_logs_that_do_not_drift() -> None:
+    answer = sl.gate(daily(), "new", method="blocks")
+    assert answer.certified
+    assert answer.health.findings == ()
+    assert answer.improvement is not None
+    assert answer.improvement.lower > sl.gate(daily(), "new").improvement.lower  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "changed, says",
+    [
+        (DRIFTED, "the reward of a round differs from day to day by more than chance: 0.3"),
+        (
+            ADAPTED,
+            "production's propensities differ from day to day by more than chance: 0.5 until 2024-03-07, 0.52 from",
+        ),
+    ],
+)
+def test_blocks_are_refused_on_a_log_that_drifts(changed: dict[str, Any], says: str) -> None:
+    logs = daily(**changed)
+    for answer in (sl.gate(logs, "new", method="blocks"), sl.report(logs, "new", method="blocks")):
+        (refused,) = (finding for finding in answer.health.findings if finding.severity == "refuse")
+        assert refused.subject == "method 'blocks'"
+        assert refused.says.startswith(says)
+        assert "leave the default, method='mixture'" in refused.remedy
+        assert "Not fit for method 'blocks'" in str(answer)
+    for answer in (sl.gate(logs, "new"), sl.report(logs, "new")):
+        assert answer.health.ok
+        assert any(
+            finding.says.startswith(says) and "method='blocks' does not hold" in finding.remedy
+            for finding in answer.health.findings
+        )
+
+
+@pytest.mark.parametrize(
+    "declared, why",
+    [
+        ({"time": None}, "drift, and whether production adapted, were not tested: no time is declared"),
+        ({"time": "day"}, "the times show no two days"),
+        ({"cluster": "user", "cluster_max": 2 * A_DAY}, "the rounds come in clusters"),
+        ({"keep_probability": "k", "rounds_before_sampling": DAYS * A_DAY}, "the log was sampled"),
+        ({"density": True}, "whether production adapted was not tested: its propensities are densities"),
+    ],
+)
+def test_blocks_say_what_was_not_tested(declared: dict[str, Any], why: str) -> None:
+    answer = sl.gate(daily(**declared), "new", method="blocks")
+    assert answer.fit
+    said = flat(str(answer))
+    assert said.startswith("Warning: ")
+    assert f"{why}." in said[said.index("method 'blocks': ") :]
+    assert "method 'blocks'" not in str(sl.gate(daily(**declared), "new"))
+
+
+def test_drift_of_densities_and_of_sampled_logs_is_not_taken_from_their_propensities() -> None:
+    """A density has no range, and rounds may have been kept by what happened in them, a different share every day."""
+    for declared in ({"density": True}, {"keep_probability": "k", "rounds_before_sampling": DAYS * A_DAY}):
+        assert sl.gate(daily(**ADAPTED, **declared), "new", method="blocks").fit

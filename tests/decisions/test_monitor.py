@@ -424,6 +424,8 @@ def test_what_is_refused() -> None:
         watching(grid="planned")
     with pytest.raises(sl.UsageError, match="promises one look"):
         watching(method="logarithmic-smoothing")
+    with pytest.raises(sl.UsageError, match="method 'blocks' holds at one look: rounds that come later would be dealt"):
+        watching(method="blocks")
     with pytest.raises(sl.UsageError, match="promises asymptotic"):
         watching(method="normal")
     with pytest.raises(sl.LogsError, match="no round has been counted yet"):

@@ -54,6 +54,13 @@ def timed_table(seed: int = 1, rounds: int = ROUNDS) -> pa.Table:
     return table.append_column("t", pa.array(times, pa.timestamp("us"))).append_column("s", pa.array(segments))
 
 
+def identified_table(seed: int = 6, rounds: int = ROUNDS) -> pa.Table:
+    """Whole numbers in no order, some of them negative, as ids; and texts."""
+    ids = np.random.default_rng(seed).permutation(rounds) * 12_345_678_901 - 10**13
+    names = pa.array([f"visit {number:x}" for number in ids.tolist()])
+    return timed_table(seed, rounds).append_column("id", pa.array(ids)).append_column("name", names)
+
+
 def vector_table(seed: int = 2, rounds: int = ROUNDS) -> pa.Table:
     """Whole distributions as list columns, of three actions or of four."""
     rng = np.random.default_rng(seed)
@@ -142,6 +149,18 @@ def unit_questions(a: Any = "a", b: Any = "b") -> dict[str, Asked]:
     }
 
 
+def block_questions() -> dict[str, Asked]:
+    """Of rounds that every engine deals into the same blocks, by an id or by their cluster."""
+    return {
+        "evaluate, blocks": _asked("evaluate", ["a", "b"], method="blocks"),
+        "compare, blocks": _asked("compare", "a", method="blocks"),
+        "compare by, blocks": _asked("compare", "a", method="blocks", **BY),
+        "select, blocks": _asked("select", ["a", "b"], method="blocks"),
+        "gate, blocks": _asked("gate", "a", method="blocks"),
+        "report, blocks": _asked("report", "a", method="blocks", ordered=False),
+    }
+
+
 def segment_questions() -> dict[str, Asked]:
     return {
         "evaluate by": _asked("evaluate", ["a", "b"], **BY),
@@ -172,6 +191,8 @@ KINDS: Mapping[str, LogKind] = {
             "estimate by, ls": _asked("estimate", "a", estimator="ls", **BY),
         },
     ),
+    "identified": LogKind(identified_table, {**PLAIN, "time": "t", "id": "id"}, block_questions()),
+    "named": LogKind(identified_table, {**PLAIN, "id": "name"}, _only(block_questions(), "evaluate", "compare")),
     "vectors": LogKind(
         vector_table,
         {**PLAIN, "action": "act", "logging": "l"},
@@ -183,7 +204,9 @@ KINDS: Mapping[str, LogKind] = {
         },
     ),
     "clustered": LogKind(
-        clustered_table, {**PLAIN, "cluster": "c", "cluster_max": 3}, {**certified_questions(), **segment_questions()}
+        clustered_table,
+        {**PLAIN, "cluster": "c", "cluster_max": 3},
+        {**certified_questions(), **segment_questions(), **block_questions()},
     ),
     "sampled": LogKind(
         sampled_table, {**PLAIN, "keep_probability": "k", "rounds_before_sampling": 4 * ROUNDS}, certified_questions()

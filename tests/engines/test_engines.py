@@ -238,6 +238,44 @@ def test_a_database_that_fails_says_why(postgres: Any) -> None:
         sl.compare(logs, "a")
 
 
+def identified(ids: Any, seed: int = 3) -> pa.Table:
+    return table(seed, len(ids)).append_column("id", ids)
+
+
+def test_ids_that_come_again_and_missing_ones_are_refused(engine: tuple[Callable[[pa.Table], Any], float]) -> None:
+    place, _ = engine
+    again = identified(pa.array([*range(2_998), 7, 7]))
+    missing = identified(pa.array([None if row % 1_000 == 5 else f"visit {row}" for row in range(3_000)]))
+    for method in ("blocks", "mixture"):
+        with pytest.raises(sl.LogsError, match=r"id 'id': 1 of 2,998 come more than once"):
+            sl.compare(sl.Logs(place(again), **FLAGS, id="id"), "a", method=method)
+        with pytest.raises(sl.LogsError, match=r"id 'id': 3 of 3,000 values are missing"):
+            sl.compare(sl.Logs(place(missing), **FLAGS, id="id"), "a", method=method)
+
+
+def test_rounds_without_ids_are_dealt_where_rows_have_numbers(engine: tuple[Callable[[pa.Table], Any], float]) -> None:
+    """The blocks of Spark are others than those here, and the bound is as wide."""
+    place, _ = engine
+    rounds = table(4, 6_000)
+    logs = sl.Logs(place(rounds), **FLAGS)
+    if type(logs.source).__name__ == "SqlTable":
+        with pytest.raises(sl.UsageError, match="method 'blocks' needs id= there"):
+            sl.compare(logs, "a", method="blocks")
+        assert "method='blocks'" not in str(sl.compare(logs, "a"))
+        return
+    found, expected = (sl.compare(each, "a", method="blocks") for each in (logs, sl.Logs(rounds, **FLAGS)))
+    assert found.upper - found.lower == pytest.approx(expected.upper - expected.lower, rel=0.1)
+    assert found.estimate == pytest.approx(expected.estimate, rel=0.1)
+
+
+def test_a_database_deals_by_whole_numbers_and_texts_alone() -> None:
+    import ibis
+
+    rounds = ibis.duckdb.connect().create_table("logs", identified(pa.array(np.arange(1_000) / 2)))
+    with pytest.raises(sl.UsageError, match="id 'id' holds float64; a database deals by whole numbers or texts"):
+        sl.compare(sl.Logs(rounds, **FLAGS, id="id"), "a", method="blocks")
+
+
 def test_a_table_that_is_empty(engine: tuple[Callable[[pa.Table], Any], float]) -> None:
     place, _ = engine
     with pytest.raises(sl.LogsError, match="empty"):

@@ -22,6 +22,7 @@ from surelift.logs.sources.remote import SqlTable
 from surelift.questions.question import Question
 from surelift.statistics import Sums
 from surelift.statistics.duplicates import DuplicateSample
+from surelift.statistics.memories import IdMemory
 from surelift.statistics.plan import Plan
 from surelift.statistics.resamples import Resamples
 from surelift.statistics.splits import RandomBlocks
@@ -36,7 +37,7 @@ ENGINES = ("local", "spark", *DATABASES)
 CASES = [(kind, name) for kind, logs in KINDS.items() for name in logs.questions]
 # What a database cannot add up, by the kind of log and by the question. Whatever is not here, it can.
 LOGS_REFUSED = {"vectors": "a vector over actions (logging=)", "clustered": "clusters", "sampled": "sampled rounds"}
-TESTS, MOMENTS = "the squares of the rewards", "moments beyond the mean and the square"
+TESTS, MOMENTS = "the squares of rewards and propensities", "moments beyond the mean and the square"
 DATABASES_REFUSE = {
     "evaluate, second-moment": MOMENTS, "evaluate, moments": MOMENTS, "evaluate, implicit-exploration": MOMENTS,
     "evaluate, empirical-bernstein": MOMENTS, "evaluate, bootstrap": "bootstrap resamples",
@@ -44,7 +45,7 @@ DATABASES_REFUSE = {
     "power over another": "the difference of two policies", "estimate, ls": MOMENTS, "estimate, clipped": MOMENTS,
     "estimate by, ls": MOMENTS, "select by value": "the log sums of a bound",
     "check": TESTS, "check by": TESTS, "gate": TESTS, "gate, a guardrail": TESTS, "report": TESTS,
-    "report in order": TESTS, "report in order, planned": TESTS,
+    "report in order": TESTS, "report in order, planned": TESTS, "gate, blocks": TESTS, "report, blocks": TESTS,
 }  # fmt: skip
 SPARK_REFUSES = {
     "report in order": "the order of the rounds", "report in order, planned": "the order of the rounds",
@@ -52,7 +53,8 @@ SPARK_REFUSES = {
 }  # fmt: skip
 # Random dealing into blocks differs from engine to engine, and so does where a row lies.
 CHANCE = {
-    "power": ("rounds_needed", "more_rounds"), "report": ("forecasts", "row"), "check": ("row",), "gate": ("row",),
+    "power": ("rounds_needed", "more_rounds"), "report": ("forecasts", "row"), "report, blocks": ("forecasts", "row"),
+    "check": ("row",), "gate": ("row",),
     "evaluate, bootstrap": ("lower", "upper"), "compare, bootstrap": ("lower", "upper", "certified"),
 }  # fmt: skip
 
@@ -174,6 +176,8 @@ def comparable(sums: Sums) -> Sums:
     """Without what depends on chance and on where a row lies: blocks are added up, resamples are counted."""
     states = {}
     for request, found in sums.states.items():
+        if isinstance(request.statistic, IdMemory):
+            continue  # a database has none, and texts have other hashes without compiled loops
         if isinstance(request.statistic, Resamples):
             for state in found.values():
                 counts = state[1]

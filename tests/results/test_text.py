@@ -1,5 +1,7 @@
 """What people read in a terminal: the bounds, and a verdict in a sentence."""
 
+from typing import Any
+
 import numpy as np
 
 import surelift as sl
@@ -13,25 +15,58 @@ CLICK = (RNG.random(ROWS) < np.where(GOOD, 0.5, 0.2)).astype(float)
 LOGS = sl.Logs(reward=CLICK, propensity=P)
 
 
+ADVICE = "\nFor one look at independent rounds without drift, method='blocks' is narrower;\n  name it before looking."
+
+
+def verdict(text: str) -> str:
+    assert text.endswith(ADVICE)
+    return text.removesuffix(ADVICE)
+
+
 def test_a_certified_improvement() -> None:
     text = str(sl.compare(LOGS, {"new": np.where(GOOD, 0.8, 0.2)}))
     assert text.startswith("Improvement of 'new' over production, 3,000 rounds")
     assert "holds with probability 0.95, at any number of looks (mixture)" in flat(text)
-    assert text.endswith("Certified: 'new' is better than production.")
+    assert verdict(text).endswith("Certified: 'new' is better than production.")
 
 
 def test_the_verdict_distinguishes_worse_undecided_and_ruled_out() -> None:
     worse = str(sl.compare(LOGS, {"worse": np.where(GOOD, 0.2, 0.8)}))
-    assert worse.endswith("Worse: 'worse' performs worse than production.")
+    assert verdict(worse).endswith("Worse: 'worse' performs worse than production.")
     coin = np.random.default_rng(2).random(ROWS) < 0.5
     undecided = str(sl.compare(LOGS, {"same": np.where(coin == GOOD, 0.8, 0.2)}))
-    assert undecided.endswith("they do not rule it out either.")
+    assert verdict(undecided).endswith("they do not rule it out either.")
     margin = str(sl.compare(LOGS, {"new": np.where(GOOD, 0.8, 0.2)}, margin=0.3))
-    assert margin.endswith(
+    assert verdict(margin).endswith(
         "Not certified: these rounds rule out that 'new' is better than production by\n  more than 0.3."
     )
     planned = str(sl.compare(LOGS, {"new": np.where(GOOD, 0.8, 0.2)}, grid="planned"))
-    assert "at one look" in planned
+    assert "at one look" in verdict(planned)
+
+
+def test_blocks_are_advised_where_they_can_be_used() -> None:
+    new = {"new": np.where(GOOD, 0.8, 0.2)}
+    table = {"r": CLICK, "p": P, "new": new["new"], "s": np.tile(["x", "y"], ROWS // 2)}
+    declared: dict[str, Any] = {"reward": "r", "propensity": "p"}
+    logs = sl.Logs(table, **declared)
+    watch = sl.Monitor("new", **declared)
+    watch.update(table)
+    answer = sl.compare(logs, "new")
+    assert str(watch.answer()) == verdict(str(answer))
+    assert "advice" not in answer.to_dict()
+    estimated = sl.Logs(table, **declared, propensity_is_estimated=True)
+    vectors = sl.Logs(reward=CLICK, propensity=P, action=GOOD.astype(int), logging=np.full((ROWS, 2), 0.5))
+    model = sl.models.given(np.full((ROWS, 2), 0.3))
+    for other in (
+        sl.compare(logs, "new", method="blocks"),
+        sl.compare(logs, "new", method="normal"),
+        sl.compare(logs, "new", by="s"),
+        sl.compare(estimated, "new"),
+        sl.compare(vectors, {"new": np.tile([0.2, 0.8], (ROWS, 1))}, control=model),
+        sl.gate(logs, "new"),
+        sl.verify(sl.Certificate.of(answer), logs),
+    ):
+        assert "blocks' is narrower" not in str(other)
 
 
 def test_an_estimate_outside_the_range_says_so() -> None:

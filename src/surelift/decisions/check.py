@@ -29,6 +29,9 @@ def check(
     declared; with a declared largest weight, ``bounded``, the weights are tested in both. A column of ``by`` that tells of
     the action is refused itself.
 
+    Where ``time`` tells days, rewards and propensities that differ from day to day by more than chance are warned of; rounds
+    that are independent and of one law are, with a chance of at most ``level`` too.
+
     >>> check(Logs(reward=[0, 1], propensity=[0.5, 1.2])).ok
     False
     """

@@ -1,10 +1,12 @@
 """Is the new policy better than production, or than any other, and how sure is that?"""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, overload
 
 from surelift.bounds import BoundChoice
 from surelift.logs.logs import Logs
+from surelift.logs.sources.remote import SqlTable
 from surelift.policies.resolve import PRODUCTION, one_policy
 from surelift.questions.improvement import ImprovementQuestion
 from surelift.questions.method import choose_method
@@ -12,6 +14,8 @@ from surelift.questions.options import check_segments
 from surelift.questions.question import Progress, require_logs
 from surelift.results.improvement import Improvement
 from surelift.results.segments import Segments
+
+BLOCKS_ADVICE = "For one look at independent rounds without drift, method='blocks' is narrower; name it before looking."
 
 
 @overload
@@ -64,4 +68,7 @@ def compare(
         method=chosen, by=check_segments(logs, by, segments, {name: candidate, baseline[0]: baseline[1]}),
     )  # fmt: skip
     answer: Improvement | Segments[Improvement] = question.ask(logs, progress=progress)
+    can_deal = not isinstance(logs.source, SqlTable) or logs.declaration.id is not None
+    if isinstance(answer, Improvement) and chosen.name == "mixture" and chosen.model is None and can_deal:
+        return answer if answer.doubts else replace(answer, advice=BLOCKS_ADVICE)
     return answer

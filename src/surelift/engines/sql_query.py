@@ -114,7 +114,7 @@ class AggregateQuery:
             return (ibis.random() * split.count).floor().cast("int64")
         if isinstance(split, Dealt):
             place = self._place_of_id()
-            block = sum((place >= edge).cast("int64") for edge in split.edges)
+            block = sum((place >= edge).ifelse(1, 0) for edge in split.edges)
             return ibis.cases(*((block == code, name) for code, name in enumerate(split.names)))
         if isinstance(split, Segment):
             return self._table[split.column]

@@ -1,33 +1,83 @@
-"""Does what a round earns change from day to day by more than chance?"""
+"""Does a number of each round change from day to day by more than chance?
+
+Where rounds are independent and of one law, then given all their numbers, those of some days are drawn from them without
+replacement. The mean and the variance of what is drawn from are known, not estimated, so the mean of those days has the tail
+of Bennett's inequality (Hoeffding 1963, Theorem 3 and Section 6), however few they are and however rare a reward is.
+"""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from itertools import accumulate, pairwise
+from operator import add
 
 from surelift.arrays import FloatArray
+
+# Above what rounding leaves of the variance of equal numbers.
+LEAST_VARIANCE = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """Some days and all others, each with the mean of its rounds."""
+
+    days: str
+    mean: float
+    others: str
+    other_mean: float
+    surprise: float
+    """The chance of as large a difference, in this direction, is at most exp(-surprise)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """Rounds, rewards and squared rewards by day."""
+    """Of numbers in [0, 1]: how many, their sum and that of their squares, by day."""
 
     days: Mapping[str, FloatArray]
 
-    @property
-    def surprise(self) -> float:
-        """By how many standard deviations the days differ more than chance would have them differ."""
-        counts = {day: float(moments[0]) for day, moments in self.days.items() if moments[0]}
-        total, rewards, squares = (sum(float(m[column]) for m in self.days.values()) for column in range(3))
-        if len(counts) < 2:
-            return 0.0
-        mean = rewards / total
-        variance = squares / total - mean * mean
-        if variance <= 0.0:
-            return 0.0
-        means = self.means()
-        spread = sum(count * (means[day] - mean) ** 2 for day, count in counts.items()) / variance
-        freedom = len(counts) - 1
-        return (spread - freedom) / math.sqrt(2.0 * freedom)
+    def contrast(self, *, level: float) -> Contrast | None:
+        """The most surprising contrast; None where rounds of one law show one as surprising with a chance above level.
 
-    def means(self) -> dict[str, float]:
-        return {day: float(moments[1] / moments[0]) for day, moments in self.days.items() if moments[0]}
+        Every day is held against all others, and the first days against the later ones.
+        """
+        contrasts = list(self.contrasts())
+        worst = max(contrasts, key=lambda contrast: contrast.surprise, default=None)
+        return None if worst is None or worst.surprise < math.log(2 * len(contrasts) / level) else worst
+
+    def contrasts(self) -> Iterator[Contrast]:
+        days = dict(sorted(self.days.items()))
+        if len(days) < 2:
+            return
+        whole = reduce(add, days.values())
+        for day, moments in days.items():
+            yield _contrast(f"on {day}", moments, "on the other days", whole)
+        until = zip(pairwise(days), accumulate(days.values()), strict=False)
+        # The first day alone and the last alone are above.
+        for (last, following), moments in list(until)[1:-1]:
+            yield _contrast(f"until {last}", moments, f"from {following} on", whole)
+
+
+def _contrast(days: str, moments: FloatArray, others: str, whole: FloatArray) -> Contrast:
+    rest = whole - moments
+    mean, other_mean = float(moments[1] / moments[0]), float(rest[1] / rest[0])
+    # Either side is a draw; the bound for the smaller one is sharper.
+    drawn = moments if moments[0] <= rest[0] else rest
+    return Contrast(days, mean, others, other_mean, _surprise(drawn, whole))
+
+
+def _surprise(drawn: FloatArray, whole: FloatArray) -> float:
+    """Of numbers at most ``reach`` from their mean, on the side of the difference, none surprises less than two values."""
+    mean = float(whole[1] / whole[0])
+    variance = max(float(whole[2] / whole[0]) - mean * mean, LEAST_VARIANCE)
+    difference = float(drawn[1] / drawn[0]) - mean
+    reach = 1.0 - mean if difference > 0.0 else mean
+    spread = variance + reach * reach
+    expected, found = variance / spread, min((variance + reach * abs(difference)) / spread, 1.0)
+    return float(drawn[0]) * _divergence(found, expected)
+
+
+def _divergence(found: float, expected: float) -> float:
+    """Of one chance from another, by Kullback and Leibler."""
+    missed = (1.0 - found) * math.log((1.0 - found) / (1.0 - expected)) if found < 1.0 else 0.0
+    return found * math.log(found / expected) + missed

@@ -58,7 +58,7 @@ class Rounds:
         self.size: int = batch.table.num_rows
         self.faults = FaultCounter(self.size, start=batch.start, place=batch.place, place_start=batch.place_start)
         self.hashes = RoundHashes(self.size)
-        self._as_text = batch.as_text
+        self.as_text = batch.as_text
         self.reward = self.read_outcome(declared.outcome, declared.scale)
         self.action_counts = self._read_action_counts()
         self.logging: Vectors | None = None
@@ -100,12 +100,12 @@ class Rounds:
         return values, tolerance
 
     def _checked_numbers(self, name: str, subject: str) -> tuple[FloatArray, float]:
-        plain = None if name in self._as_text else plain_numbers(self.table[name])
+        plain = None if name in self.as_text else plain_numbers(self.table[name])
         if plain is not None:
             values, infinite = read_numbers(plain)
             if not infinite:
                 return values, tolerance_of(plain)
-        numbers = to_numbers(self.table[name], as_text=name in self._as_text)
+        numbers = to_numbers(self.table[name], as_text=name in self.as_text)
         self.refuse(subject, faults.NOT_NUMERIC, numbers.not_numeric, numbers.shown)
         self.refuse(subject, faults.NULL, numbers.null, None)
         self.check_finite(numbers.values, subject, besides=numbers.null | numbers.not_numeric)
@@ -172,7 +172,7 @@ class Rounds:
     def positions(self, name: str, subject: str) -> IntArray:
         """A column of actions, as positions counted from 0."""
         labels = self.declaration.actions
-        positions, null, column = find_positions(self.table[name], labels, as_text=name in self._as_text)
+        positions, null, column = find_positions(self.table[name], labels, as_text=name in self.as_text)
         self.refuse(subject, faults.NULL, null, None)
         large = inexact(column)
         self.refuse(subject, faults.INEXACT, large, column)
@@ -191,7 +191,7 @@ class Rounds:
 
     def plain_numbers(self, name: str) -> Numbers:
         """A column as numbers, neither validated nor hashed: for reward models, which a bound does not have to trust."""
-        return to_numbers(self.table[name], as_text=name in self._as_text)
+        return to_numbers(self.table[name], as_text=name in self.as_text)
 
     def times(self) -> npt.NDArray[Any]:
         """The decision times, in a sortable form."""
@@ -223,7 +223,7 @@ class Rounds:
         """Columns for the user's own code; text becomes numbers if every entry is one, but not that of ``texts``."""
         table = self.table.select(list(columns))
         for index, name in enumerate(columns):
-            if name in self._as_text and name not in texts:
+            if name in self.as_text and name not in texts:
                 numbers = to_numbers(table[name], as_text=True)
                 values = pa.array(numbers.values, mask=numbers.null)
                 if not numbers.not_numeric.any() and not inexact(values).any():

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from surelift.evidence.drift import Drift
 from surelift.evidence.propensities import BY_ACTION, OVERALL, TESTED, Evidence, Family
 from surelift.logs.declaration import Declaration, Scale
 from surelift.logs.faults import describe_faults
@@ -132,17 +131,6 @@ def about_ends(ends: EndCounts, action: str, rounds: int) -> Iterator[Finding]:
                 "wrong there. Draw from a law truncated to its limits, or log the limits, and bins between them, with "
                 "probabilities.",
             )  # fmt: skip
-
-
-def about_drift(drift: Drift) -> Iterator[Finding]:
-    if drift.surprise > STANDARD_ERRORS:
-        means = drift.means()
-        low, high = min(means, key=lambda day: means[day]), max(means, key=lambda day: means[day])
-        yield Finding(
-            "warn", "rounds", f"the reward of a round differs from day to day by more than chance: {means[low]:.4g} on "
-            f"{low}, {means[high]:.4g} on {high} (scaled to [0, 1])",
-            "The bounds hold, for the average over these rounds; tomorrow may look like the last of them instead.",
-        )  # fmt: skip
 
 
 def weight_health(name: str, sums: WeightSums, rounds: int, tails: TailSums, scale: Scale) -> WeightHealth:

@@ -38,7 +38,7 @@ class GateQuestion(ImprovementQuestion):
 
     @property
     def health(self) -> HealthQuestion:
-        return HealthQuestion(declaration=self.declaration, policies=self.everyone)
+        return HealthQuestion(declaration=self.declaration, policies=self.everyone, method=self.method)
 
     @property
     def rails(self) -> Mapping[str, ImprovementQuestion]:

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from surelift.errors import UsageError, is_number, printed
-from surelift.evidence.drift import Drift
 from surelift.evidence.propensities import BY_DAY, OVERALL, Evidence, Family, evidence_of, refuted
+from surelift.questions.drift import DAY, REWARDS, about_drift, drift_requests
 from surelift.questions.findings import (
-    about_drift,
     about_duplicates,
     about_ends,
     about_propensities,
@@ -27,12 +26,11 @@ from surelift.statistics.digits import Digits
 from surelift.statistics.duplicates import Duplicates
 from surelift.statistics.ends import Ends
 from surelift.statistics.plan import Request
-from surelift.statistics.production import RewardMoments
-from surelift.statistics.splits import Day, Key, Segment
+from surelift.statistics.splits import Key, Segment
 from surelift.statistics.sums import Sums, requests_of
 from surelift.statistics.tails import Tails
 
-DAY, REWARDS, DIGITS, DUPLICATES, ENDS = Day(), RewardMoments(), Digits(), Duplicates(), Ends()
+DIGITS, DUPLICATES, ENDS = Digits(), Duplicates(), Ends()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +40,7 @@ class HealthQuestion(Question):
     kind: ClassVar[str] = "check"
     tells_faults: ClassVar[bool] = True
     level: float = 0.001
-    """The chance that right propensities are refused, over the whole family of tests."""
+    """The chance that right propensities are refused, over the whole family of tests; that of drift, likewise."""
     columns: tuple[str, ...] = ()
     """Columns of segments in which the propensities are tested."""
 
@@ -82,8 +80,7 @@ class HealthQuestion(Question):
             yield Request(DIGITS)
         if self.declaration.time is not None:
             yield Request(DUPLICATES)
-            if self.declaration.cluster is None:
-                yield Request(REWARDS, (DAY,))
+        yield from drift_requests(self.declaration)
         if self.declaration.density and self.declaration.action is not None:
             yield Request(ENDS)
         for name in self.policies:
@@ -111,8 +108,7 @@ class HealthQuestion(Question):
             findings += about_ends(sums.get(ENDS), declared.action, sums.rows)
         if declared.time is not None:
             findings += about_duplicates(sums.get(DUPLICATES))
-            if declared.cluster is None:
-                findings += about_drift(Drift({day: moments for (day,), moments in sums.by(REWARDS, DAY).items()}))
+        findings += about_drift(declared, sums, self.method, level=self.level)
         findings += about_weights(weights, sums, declared.counted)
         findings += about_tests(evidence, sampled=declared.is_sampled)
         rounds, rewards, _ = sums.get(REWARDS)

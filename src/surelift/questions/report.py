@@ -45,7 +45,7 @@ class ReportQuestion(ImprovementsQuestion):
 
     @property
     def health(self) -> HealthQuestion:
-        return HealthQuestion(declaration=self.declaration, policies=super().everyone)
+        return HealthQuestion(declaration=self.declaration, policies=super().everyone, method=self.method)
 
     @property
     def values(self) -> ValueQuestion:

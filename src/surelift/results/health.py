@@ -101,7 +101,10 @@ class Health(Result):
         return all(finding.severity != "refuse" for finding in self.findings)
 
     def sentence(self) -> str:
-        if not self.ok:
+        refused = {finding.subject for finding in self.findings if finding.severity == "refuse"}
+        if len(refused) == 1 and min(refused).startswith("method "):
+            return f"Not fit for {min(refused)}, which certifies nothing from these logs."
+        if refused:
             return "Not fit for a guarantee: nothing can be certified from these logs."
         return "Fit for a guarantee; see the warnings." if self.findings else "Fit for a guarantee."
 

@@ -46,6 +46,8 @@ class Improvement(Result):
     provenance: Provenance = field(compare=False)
     terms_mean: float = field(metadata=OMITTED)
     """The estimate before it was moved into the bounds."""
+    advice: str = field(metadata=OMITTED, compare=False, default="")
+    """What could make the next answer narrower."""
 
     title: ClassVar = "Is it better?"
     columns: ClassVar = (
@@ -111,6 +113,7 @@ class Improvement(Result):
             f"  {outside}" if outside else "",
             doubt_lines(self.doubts),
             self.sentence(),
+            self.advice,
         )
 
     def interval(self, name: str) -> Interval:

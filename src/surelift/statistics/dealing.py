@@ -11,10 +11,11 @@ from itertools import accumulate
 from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
 
-from surelift.arrays import ArrowColumn, IntArray
+from surelift.arrays import ArrowColumn, IntArray, pc
 from surelift.kernels.columns import scramble
-from surelift.logs.columns import decode, is_text
+from surelift.logs.columns import as_array, decode, is_text
 from surelift.logs.ids import id_words
 from surelift.logs.rounds import Rounds
 from surelift.statistics.splits import Split, row_numbers
@@ -25,6 +26,7 @@ HEX_DIGITS = 5
 MODULUS = (1 << 31) - 1
 STEPS = ((48271, 11), (None, 12345), (69621, 7), (None, 4391), (16807, 3))
 """A hash of whole numbers that every database can work out: x becomes a x + b, or x x + b, modulo a prime."""
+WHOLE_NUMBER = r"^(0|-?[1-9]\d{0,17})$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +55,21 @@ def places_of(rounds: Rounds) -> IntArray:
     if clusters is not None:
         assert declared.cluster is not None
         firsts = rounds.table[declared.cluster].take(clusters.starts[:-1])
-        return np.repeat(key_places(firsts), clusters.sizes)
+        return np.repeat(key_places(firsts, as_text=declared.cluster in rounds.as_text), clusters.sizes)
     if declared.id is not None:
-        return key_places(rounds.table[declared.id])
+        return key_places(rounds.table[declared.id], as_text=declared.id in rounds.as_text)
     return (scramble(row_numbers(rounds)) >> np.uint64(44)).astype(np.int64)
 
 
-def key_places(column: ArrowColumn) -> IntArray:
-    """Those of ids, the same in a database."""
+def key_places(column: ArrowColumn, *, as_text: bool = False) -> IntArray:
+    """Those of ids, the same in a database; also of whole numbers that arrive as text, from a format without types."""
     column = decode(column)
+    if is_text(column) and as_text:
+        whole = pc.fill_null(pc.match_substring_regex(column, WHOLE_NUMBER), False)
+        places = np.empty(len(column), dtype=np.int64)
+        places[as_array(whole)] = key_places(column.filter(whole).cast(pa.int64()))
+        places[~as_array(whole)] = key_places(column.filter(pc.invert(whole)))
+        return places
     if is_text(column):
         texts = (str(text).encode() for text in column.to_pylist())
         digests = (hashlib.md5(text, usedforsecurity=False).hexdigest() for text in texts)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -63,12 +63,14 @@ class ProductionTotals(Statistic):
 
 
 @dataclass(frozen=True, slots=True)
-class RewardMoments(Statistic):
-    """The state is an array: rounds, sum of rewards on [0, 1], sum of their squares. Clusters are not averaged."""
+class RoundMoments(Statistic):
+    """The state is an array: rounds, the sum of a number in [0, 1], the sum of its squares. Clusters are not averaged."""
 
-    label: ClassVar[str] = "the squares of the rewards"
+    label: ClassVar[str] = "the squares of rewards and propensities"
+    number: Literal["reward", "propensity"]
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[FloatArray]:
-        reward = reading.rounds.reward
-        by_group = groups.sorted(len(reward))
-        return list(np.column_stack([np.diff(by_group.edges), group_sums(reward, by_group)]))
+        rounds = reading.rounds
+        values = rounds.reward if self.number == "reward" else rounds.propensity
+        by_group = groups.sorted(len(values))
+        return list(np.column_stack([np.diff(by_group.edges), group_sums(values, by_group)]))

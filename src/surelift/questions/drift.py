@@ -1,0 +1,74 @@
+"""Do rewards and propensities differ from day to day by more than chance? Bets in blocks need rounds that do not."""
+
+from collections.abc import Iterator
+
+from surelift.evidence.drift import Drift
+from surelift.logs.declaration import Declaration
+from surelift.questions.method import Method
+from surelift.results.health import Finding
+from surelift.statistics.plan import Request
+from surelift.statistics.production import RoundMoments
+from surelift.statistics.splits import Day
+from surelift.statistics.sums import Sums
+
+DAY, REWARDS, PROPENSITIES = Day(), RoundMoments("reward"), RoundMoments("propensity")
+SUBJECTS = {REWARDS: "rounds", PROPENSITIES: "propensity"}
+CHANGES = {REWARDS: "the reward of a round differs", PROPENSITIES: "production's propensities differ"}
+STAYS_VALID = (
+    "The default bounds hold, for the average over these rounds; tomorrow may look like the last of them instead."
+)
+CAUSES = {REWARDS: "", PROPENSITIES: "Production adapted or was changed, or it met other contexts. "}
+
+
+def drift_requests(declared: Declaration) -> Iterator[Request]:
+    return (Request(moments, (DAY,)) for moments in _tested(declared))
+
+
+def about_drift(declared: Declaration, sums: Sums, method: Method, *, level: float) -> Iterator[Finding]:
+    """Rounds that do not drift are said to with a chance of at most ``level`` in all."""
+    tested = _tested(declared)
+    by_day = {moments: {day: state for (day,), state in sums.by(moments, DAY).items()} for moments in tested}
+    if method.bound.in_blocks:
+        yield from _about_untested(declared, method, days=min(map(len, by_day.values()), default=0))
+    for moments, days in by_day.items():
+        contrast = Drift(days).contrast(level=level / len(tested))
+        if contrast is None:
+            continue
+        says = (
+            f"{CHANGES[moments]} from day to day by more than chance: {contrast.mean:.4g} {contrast.days}, "
+            f"{contrast.other_mean:.4g} {contrast.others}{' (scaled to [0, 1])' if moments == REWARDS else ''}"
+        )
+        if method.bound.in_blocks:
+            yield Finding(
+                "refuse", f"method {method.name!r}", says, f"{CAUSES[moments]}It needs independent rounds that do not "
+                "drift: leave the default, method='mixture', which holds for the average over these rounds.",
+            )  # fmt: skip
+        else:
+            remedy = f"{CAUSES[moments]}{STAYS_VALID} method='blocks' does not hold for such a log."
+            yield Finding("warn", SUBJECTS[moments], says, remedy)
+
+
+def _tested(declared: Declaration) -> list[RoundMoments]:
+    """Rounds of a cluster depend on each other, and how many were kept may differ from day to day."""
+    if declared.time is None or declared.cluster is not None or declared.is_sampled:
+        return []
+    return [REWARDS] if declared.density else [REWARDS, PROPENSITIES]
+
+
+def _about_untested(declared: Declaration, method: Method, *, days: int) -> Iterator[Finding]:
+    """Silence about drift must not pass for praise either."""
+    what = "drift, and whether production adapted, were not tested"
+    if declared.time is None:
+        why = "no time is declared"
+    elif declared.cluster is not None or declared.is_sampled:
+        why = "the rounds come in clusters" if declared.cluster is not None else "the log was sampled"
+    elif days < 2:
+        why = "the times show no two days"
+    elif declared.density:
+        what, why = "whether production adapted was not tested", "its propensities are densities"
+    else:
+        return
+    yield Finding(
+        "warn", f"method {method.name!r}", f"{what}: {why}", "It needs independent rounds that do not drift: use it where "
+        "you know that they do not, or leave the default, method='mixture'.",
+    )  # fmt: skip
