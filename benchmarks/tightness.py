@@ -55,9 +55,12 @@ class Problem:
     def bound(self, **options: Any) -> float:
         at = (np.arange(len(self.action)), self.action)
         logs = sl.Logs(reward=self.reward, propensity=self.logging[at], action=self.action, logging=self.logging)
-        lower: float | None = sl.evaluate(logs, {"new": self.policy}, delta=DELTA, sides="lower", **options)[
-            "new"
-        ].lower
+        try:
+            answer = sl.evaluate(logs, {"new": self.policy}, delta=DELTA, sides="lower", **options)["new"]
+        except sl.LogsError:
+            # The two bounds contradict each other, so one of them missed: counted against this one.
+            return 1.0
+        lower: float | None = answer.lower
         assert lower is not None
         return lower
 
