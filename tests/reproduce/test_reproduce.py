@@ -138,13 +138,13 @@ def test_bets_in_blocks_are_a_column_of_every_table_and_a_curve(tmp_path: Path) 
     assert (tmp_path / name).exists()
 
 
-def test_a_refused_log_counts_as_the_largest_value() -> None:
+def test_a_refused_log_has_no_bound() -> None:
     """All rewards are 1 and the mean weight is 9, so the lower bound lies above every possible value."""
     logs = sl.Logs(reward=np.ones(200), propensity=np.full(200, 0.1))
     policy = np.full(200, 0.9)
     with pytest.raises(sl.LogsError, match="contradict"):
         sl.evaluate(logs, {"new": policy})
-    assert ope.lower_bound(logs, policy, 0.05, {}) == 1.0
+    assert ope.lower_bound(logs, policy, 0.05, {}) == 0.0
 
 
 def test_the_open_bandit_page(data_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,11 +43,11 @@ def radii(feedback: BanditFeedback, policy: FloatArray) -> list[float]:
 
 
 def lower_bound(logs: Logs, policy: FloatArray, delta: float, options: dict[str, Any]) -> float:
-    """Of an unlucky log whose two bounds contradict each other, and which is refused, it is 1: one of them missed."""
+    """0 for an unlucky log, which is refused since its two bounds contradict each other: there is no answer."""
     try:
         lower: float | None = evaluate(logs, {"new": policy}, delta=delta, sides="lower", **options)["new"].lower
     except LogsError:
-        return 1.0
+        return 0.0
     assert lower is not None
     return lower
 
@@ -143,7 +143,7 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
     intro = [
         f"{'A quick run' if quick else 'The full run'}: {len(sets)} data sets, 45 scenarios each, {repetitions} logs of "
         f"every scenario, delta {DELTA}. The relative radius is |1 - bound/value|: 0 is exact, 1 is vacuous. Where the "
-        "two bounds of an unlucky log contradict each other, it is refused, and the bound counts as 1.",
+        "two bounds of an unlucky log contradict each other, it is refused, and counts as 1.",
         *(f"Not available: {reason}" for reason in missing),
     ]
     return folder.write("Evaluation: the tightness of the bounds", intro, tables, drawn)
