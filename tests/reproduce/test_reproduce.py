@@ -9,7 +9,7 @@ import pytest
 
 import surelift as sl
 from surelift.cli.app import main
-from surelift.reproduce import data, obd, ope, ops, published
+from surelift.reproduce import data, figures, obd, ope, ops, published
 from surelift.reproduce.folder import Folder, ReproducedTable
 
 
@@ -117,6 +117,34 @@ def test_a_radius_by_hand(data_folder: Path) -> None:
     total = np.log1p(rate * policy[at] / logging[at] * feedback.reward).sum()
     bound = max(0.0, np.expm1((total - np.log(20.0)) / len(codes)) / rate)
     assert row[names.index("LS")] == pytest.approx(1.0 - bound / feedback.true_value(policy), abs=1e-9)
+
+
+def test_bets_in_blocks_are_a_column_of_every_table_and_a_curve(tmp_path: Path) -> None:
+    labels = ["a", "b", "c"] * 60
+    codes, classes = sl.datasets.encode_labels(labels)
+    logging = sl.datasets.faulty_policy(codes, len(classes), temperature=1.0)
+    rng, policy = np.random.default_rng(0), sl.datasets.ideal_policy(codes, len(classes), temperature=0.5)
+    feedback = sl.datasets.supervised_to_bandit(np.zeros((len(codes), 1)), labels, logging, rng=rng)
+    radius = ope.radii(feedback, policy)
+    lower = sl.evaluate(feedback.logs(), {"new": policy}, delta=ope.DELTA, method="blocks", sides="lower")["new"].lower
+    assert lower is not None
+    assert list(ope.METHODS)[-1] == "blocks"
+    assert radius[-1] == abs(1.0 - lower / feedback.true_value(policy))
+    runs = np.tile(radius, (1, 2, 45, 1))
+    for table in (ope.by_dataset(["yeast"], runs), ope.by_target(["yeast"], runs), ope.by_size([256], runs[:, :, 0])):
+        assert table.columns[-1] == "blocks"
+        assert table.rows[0][-1] == pytest.approx(radius[-1])
+    name, _ = figures.distribution(tmp_path, runs.reshape(-1, len(ope.METHODS)), tuple(ope.METHODS))
+    assert (tmp_path / name).exists()
+
+
+def test_a_refused_log_has_no_bound() -> None:
+    """All rewards are 1 and the mean weight is 9, so the lower bound lies above every possible value."""
+    logs = sl.Logs(reward=np.ones(200), propensity=np.full(200, 0.1))
+    policy = np.full(200, 0.9)
+    with pytest.raises(sl.LogsError, match="contradict"):
+        sl.evaluate(logs, {"new": policy})
+    assert ope.lower_bound(logs, policy, 0.05, {}) == 0.0
 
 
 def test_the_open_bandit_page(data_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

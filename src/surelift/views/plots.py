@@ -9,7 +9,9 @@ from surelift.views.names import short, visible
 from surelift.views.tables import weight_range
 
 # Distinct for colour-blind readers (Okabe and Ito).
-COLOURS = ("#999999", "#e69f00", "#56b4e9", "#009e73", "#0072b2", "#d55e00", "#cc79a7", "#000000", "#f0e442")
+COLOURS = (
+    "#999999", "#e69f00", "#56b4e9", "#009e73", "#0072b2", "#d55e00", "#cc79a7", "#000000", "#f0e442", "#882255",
+)  # fmt: skip
 CERTIFIED, UNCERTAIN, WORSE = "#0072b2", "#767676", "#d55e00"
 LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
