@@ -29,7 +29,10 @@ class BlockWealth(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BlockBets:
-    """The sums of every block, (blocks, components), and the components."""
+    """The sums of every block, (blocks, components), and the components.
+
+    Of several logs at once they are (blocks, logs, components), and each is bet on against a mean of its own.
+    """
 
     rounds: FloatArray
     logs: FloatArray
@@ -55,7 +58,7 @@ class BlockBets:
 
     def against(self, means: FloatArray) -> BlockWealth:
         """Bets against "the mean is at most this", for each of these means, with the shares it suggests."""
-        blocks, components = self.logs.shape
+        blocks, components = self.logs.shape[0], self.logs.shape[-1]
         shifted = 1.0 + self.smoothing * (means[:, None] + self.offset)
         rate, grown = self.smoothing / shifted, np.log(shifted)
         log_shares = np.empty((len(means), blocks, components))
