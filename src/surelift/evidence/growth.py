@@ -118,6 +118,8 @@ class BlockGrowth:
     assumed: float
     margin: float
     target: float
+    planned: tuple[int, IntArray] | None
+    """The number of rounds that smoothings were planned for, and the components in their order, (controls, smoothings)."""
 
     def power_at(self, rounds: float) -> float:
         return self._power(rounds, self._varied())
@@ -142,24 +144,53 @@ class BlockGrowth:
                 (low, below, middle, reached) if reached >= power else (middle, reached, high, above)
             )
         part = (power - below) / (above - below) if above > max(power, below) else 1.0
-        return math.ceil(low * (high / low) ** max(part, 0.0))
+        return float(math.ceil(low * (high / low) ** max(part, 0.0)))
 
     def _power(self, rounds: float, varied: FloatArray) -> float:
         totals, components, sizes = self.totals, len(self.totals.offset), rounds * np.array(self.shares)[:, None, None]
         mean = np.hstack([totals.log_means(self.assumed), self.assumed + totals.offset])
         drawn = np.maximum(sizes * mean + np.sqrt(sizes) * varied, 0.0)  # the sums of what is never negative
-        bets = replace(self.bets, rounds=sizes[:, 0, 0], logs=drawn[..., :components], sums=drawn[..., components:])
+        kept, prior = self._replanned(rounds)
+        bets = replace(
+            self.bets, rounds=sizes[:, 0, 0], logs=drawn[..., kept], sums=drawn[..., components + kept],
+            smoothing=totals.smoothing[kept], offset=totals.offset[kept], log_prior=self.bets.log_prior[prior],
+        )  # fmt: skip
         wealth = bets.against(np.full(SIMULATED, self.margin))
         return float((wealth.logarithm >= self.target).mean())
+
+    def _replanned(self, rounds: float) -> tuple[IntArray, IntArray]:
+        """Components like those planned for so many rounds, and those whose prior they then have: smoothings that go with
+        1/sqrt(rounds) move by some places, and the few for which there are no sums are left out.
+        """
+        if self.planned is None:
+            every = np.arange(len(self.totals.offset))
+            return every, every
+        count, table = self.planned
+        first, second = self.totals.smoothing[table[0, :2]]
+        most = table.shape[1] - 1
+        places = min(max(round(0.5 * math.log(rounds / count) / math.log(second / first)), -most), most)
+        low, high = max(-places, 0), max(places, 0)
+        kept, prior = table[:, low : most + 1 - high], table[:, high : most + 1 - low]
+        return kept.ravel(), prior.ravel()
 
     def _varied(self) -> FloatArray:
         """What the sums of each block of each log differ from their means by, a round, (blocks, logs, components)."""
         residuals = self.totals.residuals(np.hstack([self.totals.logs, self.totals.sums]))
-        return np.asarray(_draws(len(self.shares), len(residuals)) @ residuals)
+        lengths = np.sqrt((residuals**2).sum(axis=0))
+        directions, *_ = np.linalg.svd(residuals / np.where(lengths > 0.0, lengths, 1.0))
+        drawn = _draws(self.shares, len(residuals))
+        return np.asarray(drawn @ (directions.T @ residuals))
 
 
 @lru_cache(maxsize=2)
-def _draws(blocks: int, totals: int) -> FloatArray:
-    """The same at every number of rounds, so that power grows with it; half of them mirror the others."""
-    half = np.random.default_rng(SEED).standard_normal((blocks, SIMULATED // 2, totals))
-    return np.concatenate([half, -half], axis=1)
+def _draws(shares: tuple[float, ...], directions: int) -> FloatArray:
+    """The same at every number of rounds, so that power grows with it. In the direction that the sums vary in most, the
+    totals of the logs are evenly spread quantiles and not drawn, which leaves less to chance.
+    """
+    from scipy.special import ndtri
+
+    drawn = np.random.default_rng(SEED).standard_normal((len(shares), SIMULATED, directions))
+    parts = np.sqrt(shares)[:, None]
+    even = ndtri((np.arange(SIMULATED) + 0.5) / SIMULATED)
+    drawn[..., 0] += parts * (even - (parts * drawn[..., 0]).sum(axis=0))
+    return drawn

@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surelift.arrays import FloatArray
+from surelift.arrays import FloatArray, IntArray
 from surelift.bounds.betting import BlockBets
 from surelift.bounds.mixture import central_weights
+from surelift.controls import WeightControl
 from surelift.errors import LogsError, UsageError, is_number
 from surelift.evidence.growth import BlockGrowth, BlockTotals, Growth, PowerCurve
 from surelift.questions.improvement import ImprovementQuestion
@@ -17,7 +18,7 @@ from surelift.questions.method import slack_of
 from surelift.questions.question import Place, RoundCount
 from surelift.results.forecast import RANGE, Forecast, Range
 from surelift.results.improvement import Improvement
-from surelift.statistics.plan import Request, Term
+from surelift.statistics.plan import Component, Request, Term
 from surelift.statistics.splits import Key, RandomBlocks
 from surelift.statistics.sums import COUNT, Sums, in_one_block, requests_of
 
@@ -66,7 +67,7 @@ class ForecastQuestion(ImprovementQuestion):
             raise LogsError("these logs have fewer than 2 rounds, which is too few for a forecast.")
         term = self.terms(answer.policy, lambda: sums.units)[0]
         return forecast_of(sums, term, answer, width=self.declaration.scale.width, assumed=self.improvement_to_find,
-                           power=float(self.power))  # fmt: skip
+                           power=float(self.power), planned=self.method.counts_rounds)  # fmt: skip
 
 
 def block_requests(terms: Sequence[Term], key: Key = ()) -> Iterator[Request]:
@@ -75,10 +76,10 @@ def block_requests(terms: Sequence[Term], key: Key = ()) -> Iterator[Request]:
 
 
 def forecast_of(
-    sums: Sums, term: Term, answer: Improvement, *, width: float, assumed: float | None, power: float
+    sums: Sums, term: Term, answer: Improvement, *, width: float, assumed: float | None, power: float, planned: bool
 ) -> Forecast:
-    """``answer`` is what the whole log says of the term."""
-    prospect = Prospect.of(sums, term, answer, width=width, assumed=assumed)
+    """``answer`` is what the whole log says of the term, ``planned`` whether that depends on the number of rounds."""
+    prospect = Prospect.of(sums, term, answer, width=width, assumed=assumed, planned=planned)
     hope = bool(term.needed.components) and not answer.doubts and (assumed is None or assumed > answer.margin)
     needed = prospect.rounds_needed(power) if hope else NO_NUMBER
     more = NO_NUMBER
@@ -109,9 +110,12 @@ class Prospect:
     bets: BlockBets | None
     shares: tuple[float, ...]
     """Of the rounds in each block, where bets are made in blocks."""
+    planned: tuple[int, IntArray] | None
 
     @classmethod
-    def of(cls, sums: Sums, term: Term, answer: Improvement, *, width: float, assumed: float | None) -> "Prospect":
+    def of(
+        cls, sums: Sums, term: Term, answer: Improvement, *, width: float, assumed: float | None, planned: bool
+    ) -> "Prospect":
         whole, parts, blocks = sums.of(term), term.needed.components, term.needed.blocks
         totals = _totals(sums, term).resampled(RESAMPLES)
         margin = answer.margin / width + slack_of(sums, term)
@@ -122,9 +126,11 @@ class Prospect:
         against, log_prior = totals.log_factor(margin), np.log([part.prior for part in parts])
         deviation = np.sqrt((totals.residuals(totals.logs) ** 2).sum(axis=-2))
         growth = Growth(log_prior, totals.log_means(improvements) - against, deviation, math.log(1.0 / answer.delta))
+        table = _smoothings(parts) if planned else None
         return cls(
             totals, growth, improvements, margin, whole.log_sums - whole.rounds * against,
             BlockBets.of(whole, delta=answer.delta) if whole.blocks else None, () if blocks is None else blocks.shares,
+            None if table is None else (whole.rounds, table),
         )  # fmt: skip
 
     @property
@@ -155,7 +161,9 @@ class Prospect:
         if self.bets is None:
             return None
         improvement = float(self.improvements[case])
-        return BlockGrowth(self.bets, self.totals[case], self.shares, improvement, self.margin, self.growth.target)
+        return BlockGrowth(
+            self.bets, self.totals[case], self.shares, improvement, self.margin, self.growth.target, self.planned
+        )
 
 
 def _totals(sums: Sums, term: Term) -> BlockTotals:
@@ -166,6 +174,17 @@ def _totals(sums: Sums, term: Term) -> BlockTotals:
         np.array([block.sums for block in found]), np.array([part.smoothing for part in parts]),
         np.array([part.offset for part in parts]),
     )  # fmt: skip
+
+
+def _smoothings(parts: Sequence[Component]) -> IntArray | None:
+    """The places of components, (controls, smoothings), each row in the order of a grid; None where they are no grid."""
+    rows: dict[Any, list[int]] = {}
+    for place in sorted(range(len(parts)), key=lambda place: parts[place].smoothing):
+        control = parts[place].control
+        alike = (control.share, control.by_model) if isinstance(control, WeightControl) else control
+        rows.setdefault(alike, []).append(place)
+    lengths = {len(row) for row in rows.values()}
+    return np.array(list(rows.values())) if len(lengths) == 1 and min(lengths) > 1 else None
 
 
 def _ends(needed: FloatArray) -> tuple[int, int]:

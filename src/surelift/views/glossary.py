@@ -54,6 +54,8 @@ reward range: The smallest and the largest possible reward, declared in advance 
   range than needed is safe, but makes bounds wider.
 looks: How often the growing log may be analysed. The default grid is valid at any number of looks (a confidence
   sequence); a planned grid, or a smoothing of 1/sqrt(rounds), at one look at a number of rounds fixed in advance.
+power: The probability that a log of so many rounds certifies the candidate, if it is as good as assumed. A forecast
+  has an 80% range, from a bootstrap of the log: how far these rounds can tell what would be needed.
 certificate: An answer together with the question, the options, the declared range and a fingerprint of the rounds, as
   JSON. Anyone who has the rounds can recompute it: surelift verify CERTIFICATE SOURCE.
 """
