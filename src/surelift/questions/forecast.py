@@ -1,7 +1,7 @@
 """How many more rounds like these would certify an improvement?"""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -139,20 +139,26 @@ class Prospect:
         return self._in_blocks(0) or replace(growth, mean=growth.mean[0], deviation=growth.deviation[0])
 
     def rounds_needed(self, power: float) -> tuple[int | None, Range]:
-        """Of a new log. Bets in blocks are simulated like the log, and like the cases at the ends of the range."""
+        """Of a new log. Bets in blocks are simulated like the log, and like the cases at the ends of the range; since these
+        were chosen by what the mixture needs, the range is at least as wide as the mixture's.
+        """
         needed = self._needed(self.growth, power)
-        ends, ratio = _ends(needed), 1.0
-        for case in dict.fromkeys((0, *ends)):
-            in_blocks = self._in_blocks(case)
-            if in_blocks is not None and math.isfinite(needed[case]):
-                found = in_blocks.rounds_needed(power, start=ratio * needed[case])
-                ratio, needed[case] = found / needed[case], found
-        return _with_range(needed, ends)
+        first, ends = float(needed[0]), list(_ends(needed))
+        if self.bets is None:
+            return _with_range(first, needed[ends])
+        simulated = self._simulated(0, power, first)
+        alike = needed[ends] * (simulated / first if math.isfinite(first) else 1.0)
+        own = [self._simulated(case, power, float(start)) for case, start in zip(ends, alike, strict=True)]
+        return _with_range(simulated, [*own, *alike] if math.isfinite(first) else own)
+
+    def _simulated(self, case: int, power: float, start: float) -> float:
+        growth = self._in_blocks(case)
+        return math.inf if growth is None or math.isinf(start) else growth.rounds_needed(power, start)
 
     def more_rounds(self, power: float) -> tuple[int | None, Range]:
         """Beside the rounds so far."""
         needed = self._needed(replace(self.growth, log_start=self.growth.log_start + self.gained), power)
-        return _with_range(needed, _ends(needed))
+        return _with_range(float(needed[0]), needed[list(_ends(needed))])
 
     def _needed(self, growth: Growth, power: float) -> FloatArray:
         return np.where(self.improvements > self.margin, growth.rounds_needed(power), np.inf)
@@ -194,8 +200,10 @@ def _ends(needed: FloatArray) -> tuple[int, int]:
     return int(order[low]), int(order[high])
 
 
-def _with_range(needed: FloatArray, ends: Sequence[int]) -> tuple[int | None, Range]:
+def _with_range(needed: float, ends: Iterable[float]) -> tuple[int | None, Range]:
     """As a forecast holds them; the range includes what it is the range of."""
-    low, high = (float(end([needed[0], *needed[list(ends)]])) for end in (min, max))
-    first, low_count, high_count = (int(count) if math.isfinite(count) else None for count in (needed[0], low, high))
-    return first, (low_count, high_count)
+    found = [needed, *ends]
+    first, low, high = (
+        math.ceil(count) if math.isfinite(count) else None for count in (needed, min(found), max(found))
+    )
+    return first, (low, high)
