@@ -20,6 +20,7 @@ MOST_LINES, MEDIAN_LINES, TOTAL_LINES, MOST_PARAMETERS = 350, 100, 28_000, 10
 # Declarations of many columns and options, and the flags of commands.
 MANY_PARAMETERS = {
     "decisions/select.py:select",
+    "decisions/power.py:power",
     "logs/logs.py:Logs.__init__",
     "learning/learner.py:PolicyLearner.__init__",
     "learning/learner.py:PolicyLearner.fit",

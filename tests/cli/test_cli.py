@@ -440,7 +440,11 @@ def test_power_and_simulate(folder: Path) -> None:
     done = run("power", "shop.parquet", *COLUMNS, "--policy", "p_slight", "--json", folder=folder)
     assert done.returncode == 0
     assert json.loads(done.stdout)["more_rounds"] > 0
-    assert "more rounds like these would certify an improvement of" in flat(done.stderr)
+    assert "more rounds like these (80% range: " in flat(done.stderr)
+    done = run("power", "shop.parquet", *COLUMNS, "--policy", "p_slight", "--method", "blocks", folder=folder)
+    assert "allows one look" in flat(done.stderr)
+    done = run("power", "shop.parquet", *COLUMNS, "--policy", "p_slight", "--method", "normal", folder=folder)
+    assert done.returncode == 2
     assert (
         "no more rounds are needed"
         in run("power", "shop.parquet", *COLUMNS, "--policy", "p_better", folder=folder).stderr

@@ -1,9 +1,12 @@
 """The forecast of rounds, held against what simulation needs; and simulate, held against what it knows."""
 
+from dataclasses import replace
 from typing import Any
+from unittest.mock import ANY
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import surelift as sl
 from surelift.arrays import FloatArray
@@ -83,7 +86,8 @@ def test_what_it_says() -> None:
     arrays, candidate = draw(law, 150, np.random.default_rng(1))
     logs = sl.Logs(**arrays)
     forecast = sl.power(logs, {"new": candidate}, improvement=0.04)
-    assert "more rounds like these would certify an improvement of 0.04 with power 0.8" in flat(str(forecast))
+    assert ") would certify an improvement of 0.04 with power 0.8. This is a forecast" in flat(str(forecast))
+    assert "more rounds like these (80% range: between " in flat(str(forecast))
     assert forecast.more_rounds is not None
     assert forecast.rounds_needed is not None
     assert 0 < forecast.more_rounds < 2 * forecast.rounds_needed
@@ -91,6 +95,7 @@ def test_what_it_says() -> None:
     hopeless = sl.power(logs, {"new": candidate}, improvement=0.04, margin=0.05)
     assert hopeless.rounds_needed is None
     assert hopeless.more_rounds is None
+    assert hopeless.rounds_needed_range == hopeless.more_rounds_range == (None, None)
     same = sl.compare(logs, {"new": candidate})
     assert forecast.lower == pytest.approx(same.lower)
     assert forecast.estimate == pytest.approx(same.estimate)
@@ -99,10 +104,97 @@ def test_what_it_says() -> None:
     assert in_cents.rounds_needed == pytest.approx(forecast.rounds_needed, rel=1e-6)
 
 
+def test_what_a_log_too_short_says() -> None:
+    """The more rounds there are, the more they can tell; an estimate that is no improvement may be one by chance."""
+    law, _ = LAWS["graded"]
+    says: dict[str, sl.results.Forecast] = {}
+    for seed in range(12):
+        arrays, candidate = draw(law, 60, np.random.default_rng(seed))
+        forecast = sl.power(sl.Logs(**arrays), {"new": candidate})
+        least, most = forecast.more_rounds_range
+        number = forecast.more_rounds
+        says["none" if least is None else "least" if number is None else "open" if most is None else "both"] = forecast
+        assert sl.power(sl.Logs(**arrays), {"new": candidate}) == replace(forecast, growth=ANY)
+    assert "too few to tell how many more would be needed" in flat(str(says["least"]))
+    assert "to no number at all) would certify" in flat(str(says["open"]))
+    assert "These rounds are too few to tell. This is a forecast" in flat(str(says["open"]))
+    arrays, candidate = draw(law, 2_000, np.random.default_rng(0))
+    worse = sl.power(sl.Logs(**arrays), {"new": 1.5 * arrays["propensity"] - 0.5 * candidate})
+    assert worse.rounds_needed_range == (None, None)
+    assert "no number of rounds like these" in flat(str(worse))
+    record = says["open"].records()[0]
+    assert record["more_rounds_lower"] == says["open"].more_rounds_range[0] < record["more_rounds"]
+    assert record["more_rounds_upper"] is None
+
+
+def test_the_range_holds_as_often_as_it_says() -> None:
+    """What is needed is known from long logs and the true improvement; the range is that of short logs without it."""
+    law, alpha = LAWS["cautious"]
+    truth, runs = alpha * (law.value(law.candidate) - law.value(law.logging)), 80
+
+    def forecast(rounds: int, seed: int, improvement: float | None) -> sl.results.Forecast:
+        arrays, candidate = draw(law, rounds, np.random.default_rng(seed))
+        found = sl.power(sl.Logs(**arrays), {"new": sl.blend(candidate, alpha)}, improvement=improvement)
+        assert isinstance(found, sl.results.Forecast)
+        return found
+
+    needed = np.mean([forecast(50_000, 1_000 + seed, truth).rounds_needed or np.inf for seed in range(12)])
+    inside = {False: 0, True: 0}
+    for known in inside:
+        for seed in range(runs):
+            low, high = forecast(300, seed, truth if known else None).rounds_needed_range
+            inside[known] += bool((low or np.inf) <= needed <= (high or np.inf))
+    # With a chance of 0.8 each, 4 sides are outside this with a probability below 1 in 1,000.
+    least, most = stats.binom.ppf([1 / 8_000, 1 - 1 / 8_000], runs, 0.8)
+    for count in inside.values():
+        assert least <= count <= most
+
+
+def test_bets_in_blocks_are_certified_as_often_as_the_forecast_says() -> None:
+    law, alpha = LAWS["cautious"]
+    rng, runs = np.random.default_rng(0), 100
+    arrays, candidate = draw(law, 20_000, rng)
+    truth = alpha * (law.value(law.candidate) - law.value(law.logging))
+    forecast = sl.power(
+        sl.Logs(**arrays), {"new": sl.blend(candidate, alpha)}, improvement=truth, method="blocks", margin=0.0
+    )
+    assert forecast.rounds_needed is not None
+    certified = 0
+    for _ in range(runs):
+        drawn, probability = draw(law, forecast.rounds_needed, rng)
+        certified += sl.compare(sl.Logs(**drawn), {"new": sl.blend(probability, alpha)}, method="blocks").certified
+    assert certified / runs == pytest.approx(0.8, abs=3 * np.sqrt(0.8 * 0.2 / runs))
+    assert forecast.power_at(forecast.rounds_needed) == pytest.approx(0.8, abs=0.03)
+    assert forecast.power_at(forecast.rounds_needed // 4) < 0.5 < forecast.power_at(4 * forecast.rounds_needed)
+    mixture = sl.power(sl.Logs(**arrays), {"new": sl.blend(candidate, alpha)}, improvement=truth)
+    assert forecast.rounds_needed < mixture.rounds_needed
+
+
+def test_what_allows_one_look_promises_nothing_of_a_log_that_grows() -> None:
+    law, _ = LAWS["even"]
+    arrays, candidate = draw(law, 150, np.random.default_rng(1))
+    logs = sl.Logs(**arrays)
+    cases: list[dict[str, Any]] = [{"method": "blocks"}, {"grid": "planned"}]
+    for options in cases:
+        forecast = sl.power(logs, {"new": candidate}, improvement=0.04, **options)
+        assert forecast.more_rounds is None
+        low, high = forecast.rounds_needed_range
+        assert low <= forecast.rounds_needed <= high
+        assert "a new log of about" in flat(str(forecast))
+        assert "allows one look, so the rounds so far do not count towards it" in flat(str(forecast))
+        blocks = options == {"method": "blocks"}
+        assert ("It assumes that rounds are independent" in flat(str(forecast))) == blocks
+        assert any("independent" in assumption for assumption in forecast.assumptions) == blocks
+    report = sl.report(logs, {"new": candidate, "half": sl.blend(candidate, 0.5)}, method="blocks")
+    assert report.forecasts["new"].more_rounds is None
+    assert "a new log of about" in (report.to_html() or "")
+
+
 def test_what_is_refused() -> None:
     logs = sl.Logs(reward=[0.0, 1.0], propensity=[0.5, 0.5])
     for options, says in (
         ({"power": 1.0}, "power, the chance"), ({"improvement": "big"}, "finite number"), ({"delta": 0}, "delta"),
+        ({"method": "normal"}, "mixture and blocks, not 'normal'"),
     ):  # fmt: skip
         with pytest.raises(sl.UsageError, match=says):
             sl.power(logs, {"new": [0.4, 0.6]}, **options)

@@ -53,8 +53,8 @@ SPARK_REFUSES = {
 }  # fmt: skip
 # Random dealing into blocks differs from engine to engine, and so does where a row lies.
 CHANCE = {
-    "power": ("rounds_needed", "more_rounds"), "report": ("forecasts", "row"), "report, blocks": ("forecasts", "row"),
-    "check": ("row",), "gate": ("row",),
+    "power": ("rounds_needed", "rounds_needed_range", "more_rounds", "more_rounds_range"),
+    "report": ("forecasts", "row"), "report, blocks": ("forecasts", "row"), "check": ("row",), "gate": ("row",),
     "evaluate, bootstrap": ("lower", "upper"), "compare, bootstrap": ("lower", "upper", "certified"),
 }  # fmt: skip
 

@@ -35,7 +35,10 @@ class BlockWealth(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BlockBets:
-    """The sums of every block, (blocks, components), and the components."""
+    """The sums of every block, (blocks, components), and the components.
+
+    Of several logs at once they are (blocks, logs, components), and each is bet on against a mean of its own.
+    """
 
     rounds: FloatArray
     logs: FloatArray
@@ -68,15 +71,15 @@ class BlockBets:
         Nothing is bet on the first block, nor once enough is won.
         """
         grown = np.log1p(self.smoothing * (means[:, None] + self.offset))
-        shares = np.zeros((len(means), *self.logs.shape))
+        shares = np.zeros((len(means), len(self.logs), len(self.smoothing)))
         wealth, rounds = np.zeros(len(means)), np.cumsum(self.rounds)
         logs, sums = np.cumsum(self.logs, axis=0), np.cumsum(self.sums, axis=0)
         for block in range(1, len(rounds)):
             betting = wealth < self.target
             if not betting.any():
                 break
-            learned = self._shares(means[betting], wealth[betting], rounds, logs[block - 1], sums[block - 1], block)
-            shares[betting, block] = learned
+            seen = [found[betting] if found.ndim == 2 else found for found in (logs[block - 1], sums[block - 1])]
+            shares[betting, block] = self._shares(means[betting], wealth[betting], rounds, seen[0], seen[1], block)
             wealth = wealth + _log_factor(shares[:, block], self.logs[block] - self.rounds[block] * grown)
         return BlockWealth(shares, self._with_static(wealth, grown))
 
@@ -119,8 +122,8 @@ class BlockBets:
             own, scale = drag[:, group], rate[:, group] ** 2 / 2.0
             same = np.median(own, axis=1, keepdims=True) <= NOTHING_VARIED
             if same.any():
-                less = np.maximum(tested[:, group], seen * found[group] / (seen + 1.0))
-                down = _lost(less, np.maximum(to_tested[:, group], 0.0), logs[group], seen)
+                less = np.maximum(tested[:, group], seen * found[..., group] / (seen + 1.0))
+                down = _lost(less, np.maximum(to_tested[:, group], 0.0), logs[..., group], seen)
                 own = np.where(same, down, own)
             pooled = scale * np.median(own / scale, axis=1, keepdims=True)
             drag[:, group] = (seen * own + PSEUDO_ROUNDS * pooled) / (seen + PSEUDO_ROUNDS)

@@ -90,11 +90,17 @@ def centre(sums: TermSums, mean: float) -> float:
     """
     if all(part.control is None for part in sums.needed.components):
         return sums.mean(MEAN)
+    _, offset, _ = _unzip(sums.needed.components)
+    return float(central_weights(sums, mean) @ (sums.sums / sums.rounds - offset))
+
+
+def central_weights(sums: TermSums, mean: float) -> FloatArray:
+    """How much each component counts in the slope of the wealth at ``mean``."""
     smoothing, offset, log_prior = _unzip(sums.needed.components)
     shifted = 1.0 + smoothing * (mean + offset)
     exponents = log_prior + sums.log_sums - sums.rounds * np.log(shifted)
     weights = np.exp(exponents - exponents.max()) * smoothing / shifted
-    return float(weights @ (sums.sums / sums.rounds - offset) / weights.sum())
+    return np.asarray(weights / weights.sum())
 
 
 def root(

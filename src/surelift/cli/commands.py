@@ -39,7 +39,7 @@ COMMANDS = {
 
     Exit code 0 if it is certified (with an objective about the value: if that is bounded), 3 if not; the policy is written
     either way.""",
-    "power": "How many more rounds like these would certify the candidate? A forecast, not a guarantee.",
+    "power": "How many more rounds like these would certify the candidate? A forecast with a range, not a guarantee.",
     "simulate": "How often does each method hold, and how wide is it, on these weights, with rewards of a known truth?",
     "verify": """Does a certificate follow from these logs? Everything is recomputed and compared.
 

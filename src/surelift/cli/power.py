@@ -21,6 +21,9 @@ def power(
     ] = None,
     power: Annotated[float, Parameter(help="The probability of certifying it.", group=QUESTION)] = 0.8,
     delta: Annotated[float, Parameter(help="The probability of error.", group=QUESTION)] = 0.05,
+    method: Annotated[
+        str, Parameter(help="The bound: mixture, or blocks, which allow one look at a new log.", group=QUESTION)
+    ] = "mixture",
     narrowed_by: Annotated[
         str, Parameter(name="--control", help="What narrows the bound: auto, none, weights or model.", group=QUESTION)
     ] = "auto",
@@ -28,6 +31,7 @@ def power(
 ) -> int:
     from surelift.decisions.power import power as ask
 
-    arguments = {"improvement": improvement, "power": power, "delta": delta, "control": control(narrowed_by)}
-    show(asked(ask, sources, log, policies, alone=True, **question.arguments(), **arguments), json=json)
+    forecast = {"improvement": improvement, "power": power, "delta": delta}
+    arguments = {**question.arguments(), **forecast, "method": method, "control": control(narrowed_by)}
+    show(asked(ask, sources, log, policies, alone=True, **arguments), json=json)
     return 0

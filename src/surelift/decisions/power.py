@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from surelift.bounds import BoundChoice
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import PRODUCTION, one_policy
 from surelift.questions.forecast import ForecastQuestion
@@ -19,6 +20,7 @@ def power(
     margin: float = 0.0,
     improvement: float | None = None,
     power: float = 0.8,
+    method: str | BoundChoice = "mixture",
     control: Any = "auto",
     by: str | None = None,
     progress: Progress | None = None,
@@ -26,8 +28,9 @@ def power(
 ) -> Any:
     """Forecast how many rounds like these certify an improvement over the margin, with probability ``power``.
 
-    ``improvement`` is the true one to assume; without it the estimate, which is uncertain where rounds are few. With
-    ``by``, a column of segments, there is a forecast for each.
+    ``improvement`` is the true one to assume; without it the estimate, which is uncertain where rounds are few: the range
+    of the forecast says how uncertain. With ``method="blocks"``, which allows one look, the number is that of a new log.
+    With ``by``, a column of segments, there is a forecast for each.
 
     >>> logs = Logs(reward=[0, 1, 1, 0] * 20, propensity=[0.5] * 80)
     >>> forecast = power(logs, {"new": [0.4, 0.6, 0.45, 0.55] * 20})
@@ -38,7 +41,7 @@ def power(
     name, candidate = one_policy(policy, logs)
     question = ForecastQuestion(
         declaration=logs.declaration, policies={name: candidate}, over=one_policy(over), delta=delta, margin=margin,
-        improvement_to_find=improvement, power=power, method=choose_method("mixture", control, **options),
+        improvement_to_find=improvement, power=power, method=choose_method(method, control, **options),
         by=check_segments(logs, by, None, {name: candidate}),
     )  # fmt: skip
     return question.ask(logs, progress=progress)

@@ -1,24 +1,31 @@
 """How many more rounds like these would certify an improvement?"""
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from surelift.arrays import FloatArray
+from surelift.arrays import FloatArray, IntArray
+from surelift.bounds.betting import BlockBets
+from surelift.bounds.mixture import central_weights
+from surelift.controls import WeightControl
 from surelift.errors import LogsError, UsageError, is_number
+from surelift.evidence.growth import BlockGrowth, BlockTotals, Growth, PowerCurve
 from surelift.questions.improvement import ImprovementQuestion
+from surelift.questions.method import slack_of
 from surelift.questions.question import Place, RoundCount
-from surelift.results.forecast import Forecast, Growth
+from surelift.results.forecast import RANGE, Forecast, Range
 from surelift.results.improvement import Improvement
 from surelift.statistics.plan import Component, Request, Term
 from surelift.statistics.splits import Key, RandomBlocks
 from surelift.statistics.sums import COUNT, Sums, in_one_block, requests_of
 
+FORECAST = ("mixture", "blocks")
 BLOCKS = RandomBlocks(64)
-MOST_ROUNDS = 10**15
+RESAMPLES = 200
+NO_NUMBER: tuple[int | None, Range] = (None, (None, None))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +47,10 @@ class ForecastQuestion(ImprovementQuestion):
         width = self.declaration.scale.width
         if assumed is not None and not abs(assumed) <= width:
             raise UsageError(f"an improvement of {assumed:g} is impossible where rewards lie within {width:g}.")
+        if self.method.name not in FORECAST:
+            raise UsageError(
+                f"power forecasts the methods {' and '.join(FORECAST)}, not {self.method.name!r}; use one of them."
+            )
         if self.declaration.is_sampled:
             raise UsageError("power forecasts rounds like these, but the log was sampled; ask of a log that was not.")
 
@@ -56,7 +67,7 @@ class ForecastQuestion(ImprovementQuestion):
             raise LogsError("these logs have fewer than 2 rounds, which is too few for a forecast.")
         term = self.terms(answer.policy, lambda: sums.units)[0]
         return forecast_of(sums, term, answer, width=self.declaration.scale.width, assumed=self.improvement_to_find,
-                           power=float(self.power))  # fmt: skip
+                           power=float(self.power), planned=self.method.counts_rounds)  # fmt: skip
 
 
 def block_requests(terms: Sequence[Term], key: Key = ()) -> Iterator[Request]:
@@ -65,72 +76,134 @@ def block_requests(terms: Sequence[Term], key: Key = ()) -> Iterator[Request]:
 
 
 def forecast_of(
-    sums: Sums, term: Term, answer: Improvement, *, width: float, assumed: float | None, power: float
+    sums: Sums, term: Term, answer: Improvement, *, width: float, assumed: float | None, power: float, planned: bool
 ) -> Forecast:
-    """``answer`` is what the whole log says of the term."""
-    improvement = answer.estimate if assumed is None else float(assumed)
-    growth = _growth(sums, term, improvement / width, answer.margin / width)
-    hope = improvement > answer.margin and not answer.doubts
-    needed = _rounds_needed(growth, delta=answer.delta, power=power, from_now=False) if hope else None
-    more = None
+    """``answer`` is what the whole log says of the term, ``planned`` whether that depends on the number of rounds."""
+    prospect = Prospect.of(sums, term, answer, width=width, assumed=assumed, planned=planned)
+    hope = bool(term.needed.components) and not answer.doubts and (assumed is None or assumed > answer.margin)
+    needed = prospect.rounds_needed(power) if hope else NO_NUMBER
+    more = NO_NUMBER
     if answer.certified:
-        more = 0
-    elif hope:
-        more = _rounds_needed(growth, delta=answer.delta, power=power, from_now=True)
+        more = (0, (0, 0))
+    elif hope and term.needed.any_looks:
+        more = prospect.more_rounds(power)
     return Forecast(
         policy=answer.policy, over=answer.over, estimate=answer.estimate, lower=answer.lower,
-        certified=answer.certified, improvement=improvement, margin=answer.margin, delta=answer.delta, power=power,
-        rounds=answer.rounds, rounds_needed=needed, more_rounds=more, counted=answer.counted, method=answer.method,
-        control=answer.control, doubts=answer.doubts, growth=growth,
+        certified=answer.certified, improvement=answer.estimate if assumed is None else float(assumed),
+        margin=answer.margin, delta=answer.delta, power=power, rounds=answer.rounds, rounds_needed=needed[0],
+        rounds_needed_range=needed[1], more_rounds=more[0], more_rounds_range=more[1], counted=answer.counted,
+        method=answer.method, control=answer.control, any_looks=term.needed.any_looks,
+        assumptions=answer.assumptions, doubts=answer.doubts, growth=prospect.growing,
     )  # fmt: skip
 
 
-def _growth(sums: Sums, term: Term, assumed: float, margin: float) -> Growth:
-    """From the log sums of many blocks: their mean per round, and how much they vary from block to block."""
-    counts = sums.by(COUNT, BLOCKS)
-    rounds = np.array(list(counts.values()), dtype=np.float64)
-    totals = np.stack([sums.of(in_one_block(term), (BLOCKS,), value).log_sums for value in counts])
-    mean = totals.sum(axis=0) / rounds.sum()
-    variance = ((totals - rounds[:, None] * mean) ** 2 / rounds[:, None]).sum(axis=0) / max(len(counts) - 1, 1)
-    parts = term.needed.components
-    smoothing, offset = np.array([part.smoothing for part in parts]), np.array([part.offset for part in parts])
-    estimate = _means(mean, parts)
-    # As if every factor were larger, or smaller, by what the assumed improvement makes of its mean.
-    shifted = (
-        mean
-        + np.log1p(smoothing * np.maximum(assumed + offset, 0.0))
-        - np.log1p(smoothing * np.maximum(estimate + offset, 0.0))
-    )
-    against = np.log1p(smoothing * np.maximum(margin + offset, 0.0))
-    prior, gained = np.array([part.prior for part in parts]), totals.sum(axis=0) - rounds.sum() * against
-    return Growth(prior, shifted - against, np.sqrt(variance), gained)
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """Rounds to come in many cases: like those of the log (the first), and like those of blocks drawn from it again."""
 
+    totals: BlockTotals
+    growth: Growth
+    improvements: FloatArray
+    margin: float
+    gained: FloatArray
+    """The log evidence that the rounds so far have brought."""
+    bets: BlockBets | None
+    shares: tuple[float, ...]
+    """Of the rounds in each block, where bets are made in blocks."""
+    planned: tuple[int, IntArray] | None
 
-def _means(mean: FloatArray, parts: Sequence[Component]) -> FloatArray:
-    """The mean of the terms of each component, which a control moves: a logarithm with hardly any smoothing is the mean."""
-    kinds = [
-        None if part.control is None else (type(part.control), getattr(part.control, "share", part.control))
-        for part in parts
-    ]
-    means = np.empty(len(parts))
-    for kind in set(kinds):
-        own = [column for column, other in enumerate(kinds) if other == kind]
-        least = min(own, key=lambda column: parts[column].smoothing)
-        means[own] = np.expm1(mean[least]) / parts[least].smoothing - parts[least].offset
-    return means
+    @classmethod
+    def of(
+        cls, sums: Sums, term: Term, answer: Improvement, *, width: float, assumed: float | None, planned: bool
+    ) -> "Prospect":
+        whole, parts, blocks = sums.of(term), term.needed.components, term.needed.blocks
+        totals = _totals(sums, term).resampled(RESAMPLES)
+        margin = answer.margin / width + slack_of(sums, term)
+        improvements = np.full(1 + RESAMPLES, (answer.estimate if assumed is None else assumed) / width)
+        if assumed is None and parts:
+            means, lower = totals.means, max(answer.lower / width, -term.needed.offset)
+            improvements += (means - means[0]) @ central_weights(whole, lower)
+        against, log_prior = totals.log_factor(margin), np.log([part.prior for part in parts])
+        deviation = np.sqrt((totals.residuals(totals.logs) ** 2).sum(axis=-2))
+        growth = Growth(log_prior, totals.log_means(improvements) - against, deviation, math.log(1.0 / answer.delta))
+        table = _smoothings(parts) if planned else None
+        return cls(
+            totals, growth, improvements, margin, whole.log_sums - whole.rounds * against,
+            BlockBets.of(whole, delta=answer.delta) if whole.blocks else None, () if blocks is None else blocks.shares,
+            None if table is None else (whole.rounds, table),
+        )  # fmt: skip
 
+    @property
+    def growing(self) -> PowerCurve:
+        growth = self.growth
+        return self._in_blocks(0) or replace(growth, mean=growth.mean[0], deviation=growth.deviation[0])
 
-def _rounds_needed(growth: Growth, *, delta: float, power: float, from_now: bool) -> int | None:
-    from scipy.special import ndtri
+    def rounds_needed(self, power: float) -> tuple[int | None, Range]:
+        """Of a new log. Bets in blocks are simulated like the log, and like the cases at the ends of the range; since these
+        were chosen by what the mixture needs, the range is at least as wide as the mixture's.
+        """
+        needed = self._needed(self.growth, power)
+        first, ends = float(needed[0]), list(_ends(needed))
+        if self.bets is None:
+            return _with_range(first, needed[ends])
+        simulated = self._simulated(0, power, first)
+        alike = needed[ends] * (simulated / first if math.isfinite(first) else 1.0)
+        own = [self._simulated(case, power, float(start)) for case, start in zip(ends, alike, strict=True)]
+        return _with_range(simulated, [*own, *alike] if math.isfinite(first) else own)
 
-    quantile, target = -float(ndtri(power)), math.log(1.0 / delta)
-    low, high = 0.0, 1.0
-    while growth.log_wealth(high, quantile, from_now=from_now) < target:
-        low, high = high, 2.0 * high
-        if high > MOST_ROUNDS:
+    def _simulated(self, case: int, power: float, start: float) -> float:
+        growth = self._in_blocks(case)
+        return math.inf if growth is None or math.isinf(start) else growth.rounds_needed(power, start)
+
+    def more_rounds(self, power: float) -> tuple[int | None, Range]:
+        """Beside the rounds so far."""
+        needed = self._needed(replace(self.growth, log_start=self.growth.log_start + self.gained), power)
+        return _with_range(float(needed[0]), needed[list(_ends(needed))])
+
+    def _needed(self, growth: Growth, power: float) -> FloatArray:
+        return np.where(self.improvements > self.margin, growth.rounds_needed(power), np.inf)
+
+    def _in_blocks(self, case: int) -> BlockGrowth | None:
+        if self.bets is None:
             return None
-    for _ in range(60):
-        middle = (low + high) / 2.0
-        enough = growth.log_wealth(middle, quantile, from_now=from_now) >= target
-        low, high = (low, middle) if enough else (middle, high)
-    return math.ceil(high)
+        improvement = float(self.improvements[case])
+        return BlockGrowth(
+            self.bets, self.totals[case], self.shares, improvement, self.margin, self.growth.target, self.planned
+        )
+
+
+def _totals(sums: Sums, term: Term) -> BlockTotals:
+    found = [sums.of(in_one_block(term), (BLOCKS,), value) for value in sums.by(COUNT, BLOCKS)]
+    parts = term.needed.components
+    return BlockTotals(
+        np.array([block.rounds for block in found], dtype=np.float64), np.array([block.log_sums for block in found]),
+        np.array([block.sums for block in found]), np.array([part.smoothing for part in parts]),
+        np.array([part.offset for part in parts]),
+    )  # fmt: skip
+
+
+def _smoothings(parts: Sequence[Component]) -> IntArray | None:
+    """The places of components, (controls, smoothings), each row in the order of a grid; None where they are no grid."""
+    rows: dict[Any, list[int]] = {}
+    for place in sorted(range(len(parts)), key=lambda place: parts[place].smoothing):
+        control = parts[place].control
+        alike = (control.share, control.by_model) if isinstance(control, WeightControl) else control
+        rows.setdefault(alike, []).append(place)
+    lengths = {len(row) for row in rows.values()}
+    return np.array(list(rows.values())) if len(lengths) == 1 and min(lengths) > 1 else None
+
+
+def _ends(needed: FloatArray) -> tuple[int, int]:
+    """The cases at the ends of the range of those drawn again."""
+    order = 1 + np.argsort(needed[1:], kind="stable")
+    low, high = (round((len(order) - 1) * share) for share in ((1.0 - RANGE) / 2.0, (1.0 + RANGE) / 2.0))
+    return int(order[low]), int(order[high])
+
+
+def _with_range(needed: float, ends: Iterable[float]) -> tuple[int | None, Range]:
+    """As a forecast holds them; the range includes what it is the range of."""
+    found = [needed, *ends]
+    first, low, high = (
+        math.ceil(count) if math.isfinite(count) else None for count in (needed, min(found), max(found))
+    )
+    return first, (low, high)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from surelift.errors import LogsError
 from surelift.policies import Policy
@@ -136,10 +136,10 @@ class ReportQuestion(ImprovementsQuestion):
     def _forecasts(self, sums: Sums, improvements: Mapping[str, Improvement]) -> dict[str, Forecast]:
         if self.declaration.is_sampled or sums.units < 2 or not self.few:
             return {}
-        width = self.declaration.scale.width
+        settings: dict[str, Any] = {"width": self.declaration.scale.width, "planned": self.method.counts_rounds}
         return {
             name: forecast_of(
-                sums, self.terms(name, lambda: sums.units)[0], answer, width=width, assumed=None, power=0.8
+                sums, self.terms(name, lambda: sums.units)[0], answer, assumed=None, power=0.8, **settings
             )
             for name, answer in improvements.items()
             if not answer.certified

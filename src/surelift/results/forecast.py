@@ -1,32 +1,20 @@
 """How many more rounds would certify an improvement?"""
 
-import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from surelift.arrays import FloatArray
+from surelift.bounds import BOUNDS
+from surelift.evidence.growth import PowerCurve
 from surelift.results.result import OMITTED, Result
 from surelift.views.figures import Curve
 from surelift.views.names import baseline_name, quoted
 from surelift.views.numbers import approximate, decimals_for, plain, rounded
 
-
-@dataclass(frozen=True, slots=True)
-class Growth:
-    """How the evidence of each mixture component grows: its prior, and the mean and deviation of its log per round."""
-
-    prior: FloatArray
-    mean: FloatArray
-    deviation: FloatArray
-    gained: FloatArray
-    """The log evidence that the rounds so far have brought."""
-
-    def log_wealth(self, rounds: float, quantile: float, *, from_now: bool) -> float:
-        """The log evidence after so many rounds, or so many more, at a quantile of its normal approximation."""
-        grown = rounds * self.mean + quantile * math.sqrt(rounds) * self.deviation
-        return float(np.logaddexp.reduce(np.log(self.prior) + grown + (self.gained if from_now else 0.0)))
+Range = tuple[int | None, int | None]
+RANGE = 0.8
+"""How often the number that is needed lies in the range of a forecast."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -47,30 +35,34 @@ class Forecast(Result):
     rounds: int
     rounds_needed: int | None
     """In a new log, to certify with probability ``power``; None where no number would."""
+    rounds_needed_range: Range
+    """From a bootstrap of the log: what is needed lies there in about 80% of forecasts; None where no number would do."""
     more_rounds: int | None
-    """In addition to the rounds so far, with the evidence they have brought."""
+    """In addition to the rounds so far, with the evidence they have brought; None also where only one look is allowed."""
+    more_rounds_range: Range
     counted: str = field(metadata=OMITTED)
     method: str
     control: str
+    any_looks: bool
+    """Whether the log may grow and be looked at again; otherwise a new one is needed."""
+    assumptions: tuple[str, ...]
     doubts: tuple[str, ...]
     """Why no number of rounds would certify it."""
-    growth: Growth = field(metadata=OMITTED)
+    growth: PowerCurve = field(metadata=OMITTED)
 
     title: ClassVar = "How much more data is needed?"
-    columns: ClassVar = (
-        "policy", "over", "estimate", "lower", "certified", "improvement", "margin", "delta", "power", "rounds",
-        "rounds_needed", "more_rounds", "method", "control",
-    )  # fmt: skip
+    columns: ClassVar = {
+        **{name: name for name in (
+            "policy", "over", "estimate", "lower", "certified", "improvement", "margin", "delta", "power", "rounds",
+            "rounds_needed", "more_rounds", "method", "control",
+        )},
+        "rounds_needed_lower": "rounds_needed_range.0", "rounds_needed_upper": "rounds_needed_range.1",
+        "more_rounds_lower": "more_rounds_range.0", "more_rounds_upper": "more_rounds_range.1",
+    }  # fmt: skip
 
     def power_at(self, rounds: int) -> float:
         """The probability that so many rounds of a new log certify it."""
-        target = math.log(1.0 / self.delta)
-        low, high = -8.0, 8.0
-        for _ in range(60):
-            middle = (low + high) / 2.0
-            enough = self.growth.log_wealth(rounds, middle, from_now=False) >= target
-            low, high = (low, middle) if enough else (middle, high)
-        return 0.5 * math.erfc(low / math.sqrt(2.0))
+        return self.growth.power_at(rounds)
 
     def sentence(self) -> str:
         by = f" by more than {plain(self.margin)}" if self.margin else ""
@@ -79,13 +71,45 @@ class Forecast(Result):
             return f"Certified: {name} is better than {over}{by}; no more rounds are needed."
         if self.doubts:
             return f"Not certified, and no number of rounds would change that: {'; '.join(self.doubts)}."
-        if self.more_rounds is None:
-            short = f"an improvement of {self.improvement:.4g} does not exceed {plain(self.margin)}"
-            return f"Not certified, and no number of rounds like these would change that: {short}."
-        return (
-            f"Not certified: about {approximate(self.more_rounds)} more {self.counted} like these would certify an "
-            f"improvement of {self.improvement:.4g}{by} with power {self.power:g}. This is a forecast, not a guarantee."
-        )
+        number, (least, most) = self._asked
+        more = "more " if self.any_looks else ""
+        if least is None:
+            return f"Not certified, and no number of {self.counted} like these would change that: {self._too_small}."
+        if number is None:
+            few = f"these {self.counted} are too few to tell how many {more}would be needed"
+            return f"Not certified, and {few}: {self._too_small}, but that is uncertain ({self._range})."
+        claim = f"an improvement of {self.improvement:.4g}{by} with power {self.power:g}"
+        told = [
+            f"Not certified: {'' if self.any_looks else 'a new log of '}about {approximate(number)} {more}{self.counted} "
+            f"like these ({self._range}) would certify {claim}."
+        ]
+        if most is None:
+            told.append(f"These {self.counted} are too few to tell.")
+        if not self.any_looks:
+            told.append(
+                f"Fix their number in advance: method {self.method!r} allows one look, so the {self.counted} so far do "
+                "not count towards it."
+            )
+            told += [f"It assumes that {assumed}." for assumed in BOUNDS[self.method].assumes]
+        return " ".join([*told, "This is a forecast, not a guarantee."])
+
+    @property
+    def _asked(self) -> tuple[int | None, Range]:
+        if self.any_looks:
+            return self.more_rounds, self.more_rounds_range
+        return self.rounds_needed, self.rounds_needed_range
+
+    @property
+    def _range(self) -> str:
+        least, most = (None if end is None else approximate(end) for end in self._asked[1])
+        ends = f"from {least} to no number at all" if most is None else f"between {least} and {most}"
+        return f"{RANGE:.0%} range: {ends}"
+
+    @property
+    def _too_small(self) -> str:
+        if self.improvement > self.margin:
+            return f"an improvement of {self.improvement:.4g} would take too many"
+        return f"an improvement of {self.improvement:.4g} does not exceed {plain(self.margin)}"
 
     def text(self) -> str:
         lower = rounded(self.lower, decimals_for(self.estimate - self.lower), towards="down", sign=True)

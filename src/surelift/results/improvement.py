@@ -132,7 +132,7 @@ class JointImprovement(Improvement):
     Where it is certified, ``lower`` is the margin, unless all of them are: then it may lie above.
     """
 
-    e_value_needed: float
+    e_value_needed: float = field(kw_only=True)
     """The e-value that certifies it beside the others: from 1/delta to their number over delta."""
 
     @property

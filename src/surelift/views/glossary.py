@@ -63,6 +63,8 @@ looks: How often the growing log may be analysed. The default grid is valid at a
 drift: The value changes over the rounds. The default method then bounds the average over the rounds of the log. Bets in
   blocks (method blocks) learn from some rounds how to judge the others, and promise nothing if the value drifts, if
   production adapts to the log, or if the ids by which rounds are dealt into blocks tell of the rewards.
+power: The probability that a log of so many rounds certifies the candidate, if it is as good as assumed. A forecast
+  has an 80% range, from a bootstrap of the log: how far these rounds can tell what would be needed.
 certificate: An answer together with the question, the options, the declared range and a fingerprint of the rounds, as
   JSON. Anyone who has the rounds can recompute it: surelift verify CERTIFICATE SOURCE.
 """
