@@ -168,14 +168,15 @@ class BlockGrowth:
         if self.planned is None:
             every = np.arange(len(self.totals.offset))
             return every, every, self.bets.alike
-        count, table = self.planned
+        planned, table = self.planned
         logs = np.log2(self.totals.smoothing[table[0]])
-        distance = np.abs(logs[:, None] - (logs - 0.5 * math.log2(rounds / count)))
+        distance = np.abs(logs[:, None] - (logs - 0.5 * math.log2(rounds / planned)))
         nearest, near = distance.argmin(axis=0), distance.min(axis=0) <= 0.5
         if not near.any():
             near = distance.min(axis=0) == distance.min()
         kept, prior = table[:, nearest[near]], table[:, near]
-        return kept.ravel(), prior.ravel(), np.arange(kept.size).reshape(kept.shape).tolist()
+        controls, count = kept.shape
+        return kept.ravel(), prior.ravel(), [range(first * count, (first + 1) * count) for first in range(controls)]
 
     def _varied(self) -> FloatArray:
         """What the sums of each block of each log differ from their means by, a round, (blocks, logs, components)."""
