@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from surelift.bounds.betting import BlockBets
-from surelift.evidence.growth import BlockTotals, Growth
+from surelift.evidence.growth import BlockGrowth, BlockTotals, Growth
 
 # Two blocks with one and three rounds, and one component with smoothing 1 and offset 1.
 TOTALS = BlockTotals(
@@ -68,3 +68,14 @@ def test_several_logs_are_bet_on_as_each_alone() -> None:
         alone = replace(together, logs=logarithms[:, log], sums=sums[:, log]).against(means[log : log + 1])
         assert wealth.logarithm[log] == alone.logarithm[0]
         assert wealth.stops[log] == alone.stops[0]
+
+
+def test_smoothings_planned_for_another_number_of_rounds_by_hand() -> None:
+    # Smoothings 1, 2 and 4 at 100 rounds are 1/2, 1 and 2 at 400: two are there, with the prior of the two larger.
+    three = BlockTotals(np.ones(2), np.ones((2, 3)), np.ones((2, 3)), np.array([1.0, 2.0, 4.0]), np.ones(3))
+    bets = BlockBets(np.ones(2), three.logs, three.sums, three.smoothing, three.offset, np.zeros(3), 3.0)
+    growth = BlockGrowth(bets, three, (0.5, 0.5), 0.1, 0.0, 3.0, (100, np.array([[0, 1, 2]])))
+    for rounds, kept, prior in ((100, [0, 1, 2], [0, 1, 2]), (400, [0, 1], [1, 2]), (25, [1, 2], [0, 1])):
+        assert [places.tolist() for places in growth._replanned(rounds)] == [kept, prior]
+    assert growth._replanned(1e12)[0].tolist() == [0]
+    assert replace(growth, planned=None)._replanned(400)[0].tolist() == [0, 1, 2]
