@@ -30,6 +30,8 @@ FIRST, EQUAL, LAST, SHRINK, LAST_SHARE = (0.02, 0.03, 0.05), 19, 10, 0.9, 0.25
 # The means that shares are made for lie a tenth of a standard error apart, that of a coin with this mean.
 STEP, NEAR_ZERO = 0.1, 0.05
 AT_ONCE = 32
+# Rewards lie in [0, 1] here: logs that show more are refused, and by how much more is not looked for.
+MOST = 1.0
 _BISECTIONS = 50
 
 
@@ -73,7 +75,7 @@ def lower_bound(sums: TermSums, *, delta: float) -> float:
         bets.log_prior + sums.log_sums, bets.smoothing, bets.offset, rounds=sums.rounds,
         target=target - math.log(STATIC), floor=floor,
     )  # fmt: skip
-    for means in _means_from(low, sums):
+    for means in _means_from(low, sums) if low <= MOST else ():
         wealth = bets.against(means)
         # What is not a number is not rejected.
         kept = np.flatnonzero(~(wealth.logarithm >= target))
@@ -83,6 +85,8 @@ def lower_bound(sums: TermSums, *, delta: float) -> float:
             low = _last_rejected(partial(bets.within, shares=wealth.shares[first]), target, low, float(means[first]))
             break
         low = float(means[-1])
+        if low > MOST:
+            break
     return max(floor, low - ROUNDING * (abs(low) + abs(floor)))
 
 
@@ -91,7 +95,7 @@ def log_wealth(mean: float, sums: TermSums, *, delta: float) -> float:
 
     Less than what the bound needs where a smaller mean was not rejected: the bound is below ``mean`` then.
     """
-    if not sums.blocks:
+    if not sums.blocks or mean > MOST:
         return 0.0
     bets = BlockBets.of(sums, delta=delta)
     above = next(means for means in _means_from(mean, sums) if len(means))[:1]
