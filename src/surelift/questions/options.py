@@ -90,7 +90,8 @@ def consistent(
     """The first lower and upper bound that contradict neither each other nor the range; logs without any are refused.
 
     With right logs a contradiction takes a bound that fails: they are refused with at most the chances of the last pair,
-    added up. A later pair only moves the bounds apart: the first alone decides how often one fails. ``possible`` is on the scale of the bounds, and ``in_units`` gives them in the units of the column.
+    added up. A later pair only moves the bounds apart: the first alone decides how often one fails. ``possible`` is on the
+    scale of the bounds, and ``in_units`` gives them in the units of the column.
     """
     least, most = possible
     rounding, lower, upper = 1e-9 * (most - least), math.inf, -math.inf
