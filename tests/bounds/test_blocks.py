@@ -235,6 +235,19 @@ def test_a_bound_at_half_of_delta_never_narrows_the_answer() -> None:
     assert found == (0.6, 0.7)
 
 
+@pytest.mark.parametrize("key", [{}, {"id": "number"}])
+def test_a_certificate_of_rows_in_another_order(key: dict[str, str]) -> None:
+    rng, rounds = np.random.default_rng(4), 500
+    table = pa.table(
+        {"r": rng.random(rounds), "p": np.full(rounds, 0.5), "new": rng.random(rounds), "number": range(rounds)}
+    )
+    answer = sl.compare(sl.Logs(table, reward="r", propensity="p", **key), {"new": "new"}, method="blocks")
+    assert any("sorted or grouped" in assumed for assumed in answer.assumptions)
+    again = sl.verify(sl.Certificate.of(answer), table.take(pa.array(rng.permutation(rounds))))
+    assert again.same == bool(key)
+    assert again.same or "dealt by row number" in again.differences[-1]
+
+
 def test_no_rounds_and_one_round() -> None:
     logs = sl.Logs(reward=[1.0], propensity=[0.5])
     found = sl.evaluate(logs, {"new": [0.6]}, method="blocks")["new"]

@@ -25,6 +25,10 @@ from surelift.statistics.narrowing import Narrowing
 from surelift.statistics.plan import Needed
 from surelift.statistics.sums import TermSums
 
+BLIND_KEYS = (
+    "what deals rounds into blocks (the cluster, the id, or else the row number) tells nothing of their actions and "
+    "rewards: without an id, the rows are not sorted or grouped by them"
+)
 # Small blocks to learn from, then equal ones, and smaller ones at the end, to bet on what is still missing.
 FIRST, EQUAL, LAST, SHRINK, LAST_SHARE = (0.02, 0.03, 0.05), 19, 10, 0.9, 0.25
 # The means that shares are made for lie a tenth of a standard error apart, that of a coin with this mean.
@@ -160,6 +164,6 @@ BLOCKS_BOUND = Bound(
     "blocks have shown: a fifth to a third narrower than the mixture. It holds at one look, at a number of rounds fixed in "
     "advance, if the rounds are independent and nothing drifts.",
     proved="Theorem B: a nonnegative supermartingale over blocks, and Ville's inequality",
-    needs=THREE_COLUMNS, options=("grid",), assumes=(INDEPENDENT,), controls=("weights",), in_blocks=True,
+    needs=THREE_COLUMNS, options=("grid",), assumes=(INDEPENDENT, BLIND_KEYS), controls=("weights",), in_blocks=True,
     paired=True, any_units=True, plan=plan, lower_bound=lower_bound,
 )  # fmt: skip
