@@ -1,11 +1,14 @@
 """Bets in blocks: exact means on small laws, the scan, coverage, what breaks it, and what the sums of a block are."""
 
+import hashlib
 import math
+import warnings
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +21,9 @@ from surelift.bounds.blocks import BLOCKS, _means_from, log_wealth, lower_bound
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Gain, Quantity, Value
 from surelift.questions.method import choose_method
+from surelift.questions.options import consistent
 from surelift.statistics import Component, Needed, Term, TermSums, WeightSums, plan_of
+from surelift.statistics.dealing import PLACES, key_places
 from tests.controls.exact import cases, factors_of, log_of
 from tests.laws import LAWS, SIMULATORS, Law
 
@@ -194,6 +199,78 @@ def test_dealt_by_what_they_hold_or_by_a_time_that_drifts_it_fails() -> None:
             missed[place] += lower_bound(on_terms(values, 0.0, places), delta=DELTA) > 0.5
     assert (missed[:2] >= 10).all()
     assert missed[2] <= stats.binom.isf(1e-6, 20, DELTA)
+
+
+def test_blocks_do_not_show_who_was_assigned_by_the_md5_of_an_id() -> None:
+    """Half of the users, by its first digits: dealt by the same digits, their actions would fill half of the blocks."""
+    ids = [f"user-{number}" for number in range(2_000)]
+    assigned = np.array([int(hashlib.md5(one.encode()).hexdigest()[:5], 16) < PLACES // 2 for one in ids])
+    early = key_places(pa.array(ids)) < PLACES // 2
+    assert stats.binomtest(int((early == assigned).sum()), len(ids)).pvalue > 1e-6
+
+
+def test_a_margin_beyond_the_range_and_evidence_beyond_all_floats() -> None:
+    rewards = np.tile([1.0, 0.0], 20_000)
+    logs = sl.Logs(reward=rewards, propensity=np.full(40_000, 0.5))
+    assert sl.compare(logs, {"new": rewards}, method="blocks", margin=1e300).e_value <= 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sl.compare(logs, {"new": rewards}, method="blocks").e_value > 1e300
+
+
+def test_impossible_logs_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights of a thousand: what is above all possible values is not looked through."""
+    rounds, against = 2_000, BlockBets.against
+    asked: list[float] = []
+
+    def counted(bets: BlockBets, means: FloatArray) -> Any:
+        asked.extend(means)
+        return against(bets, means)
+
+    monkeypatch.setattr(BlockBets, "against", counted)
+    logs = sl.Logs(reward=np.tile([1.0, 0.0], rounds // 2), propensity=np.full(rounds, 0.001))
+    with pytest.raises(sl.LogsError, match="contradict each other"):
+        sl.evaluate(logs, {"new": np.ones(rounds)}, method="blocks")
+    assert len(asked) <= 1_000
+
+
+def test_a_bound_at_half_of_delta_never_narrows_the_answer() -> None:
+    """Bets that aim at another level are another test: where the first pair contradicts, the wider of both is the answer."""
+    found = consistent([(0.6, 0.5), (0.65, 0.7)], possible=(0.0, 1.0), subject="value", mean_weight=1.0)
+    assert found == (0.6, 0.7)
+
+
+@pytest.mark.parametrize("key", [None, "number"])
+def test_a_certificate_of_rows_in_another_order(key: str | None) -> None:
+    rng, rounds = np.random.default_rng(4), 500
+    table = pa.table(
+        {"r": rng.random(rounds), "p": np.full(rounds, 0.5), "new": rng.random(rounds), "number": range(rounds)}
+    )
+    answer = sl.compare(sl.Logs(table, reward="r", propensity="p", id=key), {"new": "new"}, method="blocks")
+    assert any("sorted or grouped" in assumed for assumed in answer.assumptions)
+    again = sl.verify(sl.Certificate.of(answer), table.take(pa.array(rng.permutation(rounds))))
+    assert again.same == bool(key)
+    assert again.same or "dealt by row number" in again.differences[-1]
+
+
+def test_parts_are_dealt_by_id_as_the_whole_log_is() -> None:
+    """Row numbers begin anew in every part: rows that each part sorts alike would share their blocks."""
+    rng, rounds = np.random.default_rng(2), 400
+    table = pa.table(
+        {"r": rng.random(rounds), "p": np.full(rounds, 0.5), "new": rng.random(rounds), "number": range(rounds)}
+    )
+    by_row, by_id = (
+        sl.Question.of(
+            "compare", {"reward": "r", "propensity": "p", **key}, {"new": "new"}, method="blocks", grid="anytime"
+        )
+        for key in ({}, {"id": "number"})
+    )
+    parts = [table.slice(0, 150), table.slice(150)]
+    with pytest.raises(sl.UsageError, match="needs id="):
+        sl.partial_sums(parts, by_row)
+    total = sl.partial_sums(parts[:1], by_id) + sl.partial_sums(parts[1:], by_id)
+    whole = by_id.ask(sl.Logs(table, reward="r", propensity="p", id="number"))
+    assert by_id.answer(total).lower == pytest.approx(whole.lower, abs=1e-12)
 
 
 def test_no_rounds_and_one_round() -> None:

@@ -91,6 +91,7 @@ def test_a_cost_is_chosen_by_its_upper_bound() -> None:
         assert value.upper == pytest.approx(60.0 - 30.0 * (reward[name].lower or 0.0))
     assert "a cost of at most 5" in cost.sentence()
     assert "smallest upper bound of 4 policies" in cost.sentence()
+    assert "its cost exceeds the best policy's by no more" in " ".join(str(cost).split())
 
 
 def test_every_method_selects_and_says_what_is_in_doubt() -> None:

@@ -157,6 +157,7 @@ def _missing(missing: FloatArray) -> FloatArray:
 
 def _log_factor(shares: FloatArray, exponents: FloatArray) -> FloatArray:
     """log(1 - sum of shares + sum of shares exp(exponents)), along the last axis."""
+    exponents = np.where(shares > 0.0, exponents, -np.inf)  # what is not bet on may have won beyond all floats
     top = np.maximum(exponents.max(axis=-1), 0.0)
     kept = np.maximum(1.0 - shares.sum(axis=-1), 0.0)
     return np.asarray(top + np.log(kept * np.exp(-top) + (shares * np.exp(exponents - top[..., None])).sum(axis=-1)))

@@ -25,11 +25,17 @@ from surelift.statistics.narrowing import Narrowing
 from surelift.statistics.plan import Needed
 from surelift.statistics.sums import TermSums
 
+BLIND_KEYS = (
+    "what deals rounds into blocks (the cluster, the id, or else the row number) tells nothing of their actions and "
+    "rewards: without an id, the rows are not sorted or grouped by them"
+)
 # Small blocks to learn from, then equal ones, and smaller ones at the end, to bet on what is still missing.
 FIRST, EQUAL, LAST, SHRINK, LAST_SHARE = (0.02, 0.03, 0.05), 19, 10, 0.9, 0.25
 # The means that shares are made for lie a tenth of a standard error apart, that of a coin with this mean.
 STEP, NEAR_ZERO = 0.1, 0.05
 AT_ONCE = 32
+# Rewards lie in [0, 1] here: logs that show more are refused, and by how much more is not looked for.
+MOST = 1.0
 _BISECTIONS = 50
 
 
@@ -73,7 +79,7 @@ def lower_bound(sums: TermSums, *, delta: float) -> float:
         bets.log_prior + sums.log_sums, bets.smoothing, bets.offset, rounds=sums.rounds,
         target=target - math.log(STATIC), floor=floor,
     )  # fmt: skip
-    for means in _means_from(low, sums):
+    for means in _means_from(low, sums) if low <= MOST else ():
         wealth = bets.against(means)
         # What is not a number is not rejected.
         kept = np.flatnonzero(~(wealth.logarithm >= target))
@@ -83,6 +89,8 @@ def lower_bound(sums: TermSums, *, delta: float) -> float:
             low = _last_rejected(partial(bets.within, shares=wealth.shares[first]), target, low, float(means[first]))
             break
         low = float(means[-1])
+        if low > MOST:
+            break
     return max(floor, low - ROUNDING * (abs(low) + abs(floor)))
 
 
@@ -91,7 +99,7 @@ def log_wealth(mean: float, sums: TermSums, *, delta: float) -> float:
 
     Less than what the bound needs where a smaller mean was not rejected: the bound is below ``mean`` then.
     """
-    if not sums.blocks:
+    if not sums.blocks or mean > MOST:
         return 0.0
     bets = BlockBets.of(sums, delta=delta)
     above = next(means for means in _means_from(mean, sums) if len(means))[:1]
@@ -156,6 +164,6 @@ BLOCKS_BOUND = Bound(
     "blocks have shown: a fifth to a third narrower than the mixture. It holds at one look, at a number of rounds fixed in "
     "advance, if the rounds are independent and nothing drifts.",
     proved="Theorem B: a nonnegative supermartingale over blocks, and Ville's inequality",
-    needs=THREE_COLUMNS, options=("grid",), assumes=(INDEPENDENT,), controls=("weights",), in_blocks=True,
+    needs=THREE_COLUMNS, options=("grid",), assumes=(INDEPENDENT, BLIND_KEYS), controls=("weights",), in_blocks=True,
     paired=True, any_units=True, plan=plan, lower_bound=lower_bound,
 )  # fmt: skip

@@ -27,6 +27,11 @@ def partial_sums(batches: Iterable[Any], question: Question) -> Sums:
         raise UsageError(
             f"parts have no order, so partial_sums cannot add up {plan.needs_order}; ask(logs) answers of the whole log."
         )
+    if question.method.bound.in_blocks and question.declaration.id is None and question.declaration.cluster is None:
+        raise UsageError(
+            "every part numbers its rows anew, so method 'blocks' needs id= here: a column that tells rounds apart. By row "
+            "number the first rows of all parts would lie in one block."
+        )
     for batch in batches:
         logs = Logs.of(batch, question.declaration)
         question.check(logs)

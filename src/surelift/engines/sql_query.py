@@ -13,7 +13,7 @@ from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32
 from surelift.logs.faults import Fault, Reason
 from surelift.logs.logs import Logs
 from surelift.logs.sources.remote import SqlTable
-from surelift.statistics.dealing import HEX_DIGITS, MODULUS, PLACES, STEPS, Dealt
+from surelift.statistics.dealing import HEX_DIGITS, MODULUS, PLACES, SALT, STEPS, Dealt
 from surelift.statistics.fused import COMPLEMENTS, SimplePlan, SimpleTerm
 from surelift.statistics.log_sums import LogSums
 from surelift.statistics.moments import MomentSums
@@ -147,7 +147,7 @@ class AggregateQuery:
         if not (column.type().is_string() or column.type().is_uuid()):
             raise UsageError(f"id {name!r} holds {column.type()}; a database deals by whole numbers or texts.")
 
-        digest, place = _md5()(column.cast("string")), 0
+        digest, place = _md5()(ibis.literal(SALT) + column.cast("string")), 0
         for digit in range(HEX_DIGITS):
             place = 16 * place + ibis.literal("0123456789abcdef").find(digest.substr(digit, 1))
         return place

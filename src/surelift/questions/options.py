@@ -1,5 +1,6 @@
 """What questions check: their options before anything is read, what was declared, and that bounds do not contradict."""
 
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -89,11 +90,13 @@ def consistent(
     """The first lower and upper bound that contradict neither each other nor the range; logs without any are refused.
 
     With right logs a contradiction takes a bound that fails: they are refused with at most the chances of the last pair,
-    added up. ``possible`` is on the scale of the bounds, and ``in_units`` gives them in the units of the column.
+    added up. A later pair only moves the bounds apart: the first alone decides how often one fails. ``possible`` is on the
+    scale of the bounds, and ``in_units`` gives them in the units of the column.
     """
     least, most = possible
-    rounding = 1e-9 * (most - least)
-    for lower, upper in pairs:
+    rounding, lower, upper = 1e-9 * (most - least), math.inf, -math.inf
+    for low, high in pairs:
+        lower, upper = min(lower, low), max(upper, high)
         if lower <= most + rounding and upper >= least - rounding and lower <= upper + rounding:
             return lower, upper
     (low, high), (bottom, top) = in_units(lower, upper), in_units(least, most)

@@ -18,7 +18,8 @@ class ValueSelection(Result):
     """The policy with the largest lower bound on its value (of a cost: the smallest upper bound), production included.
 
     With probability 1 - delta all these bounds hold at once: the chosen policy is worth at least its own, and its value
-    falls short of the best one's by at most as much as that exceeds its bound (the paper, Section 5.1 and Proposition 9).
+    falls short of the best policy's by at most as much as that policy's value exceeds that policy's own bound (the paper,
+    Section 5.1 and Proposition 9).
     That it is better than production is not certified.
     """
 
@@ -62,9 +63,8 @@ class ValueSelection(Result):
         return rounded(value.upper, decimals_for(value.upper - value.value_range[0]), towards="up")
 
     def text(self) -> str:
-        close = (
-            "With that probability, its value falls short of the best one's by no more than that exceeds its own bound."
-        )
+        worse = "value falls short of" if self.first.kind == "reward" else "cost exceeds"
+        close = f"With that probability, its {worse} the best policy's by no more than that differs from its own bound."
         return lines(
             self.first.heading(),
             figure_lines(self.figure()),

@@ -22,7 +22,9 @@ from surelift.statistics.splits import Split, row_numbers
 
 PLACES = 1 << 20
 HEX_DIGITS = 5
-"""Of a text's MD5, which databases know too: so many make up a place."""
+"""Of the MD5 of a salted text, which databases know too: so many make up a place."""
+SALT = "surelift/"
+"""Many assign users to actions, and sample logs, by the MD5 of an id alone: blocks must not show that."""
 MODULUS = (1 << 31) - 1
 STEPS = ((48271, 11), (None, 12345), (69621, 7), (None, 4391), (16807, 3))
 """A hash of whole numbers that every database can work out: x becomes a x + b, or x x + b, modulo a prime."""
@@ -71,7 +73,7 @@ def key_places(column: ArrowColumn, *, as_text: bool = False) -> IntArray:
         places[~as_array(whole)] = key_places(column.filter(pc.invert(whole)))
         return places
     if is_text(column):
-        texts = (str(text).encode() for text in column.to_pylist())
+        texts = (f"{SALT}{text}".encode() for text in column.to_pylist())
         digests = (hashlib.md5(text, usedforsecurity=False).hexdigest() for text in texts)
         return np.fromiter((int(digest[:HEX_DIGITS], 16) for digest in digests), dtype=np.int64, count=len(column))
     numbers = id_words(column) % MODULUS

@@ -13,8 +13,9 @@ lower bound: A number that the true value (or improvement) exceeds with probabil
 upper bound: A number that the true value (or improvement) stays below with probability at least 1 - delta. It is
   computed from the rewards that were missed; where rewards are rare and weights are large, it is far from the
   estimate.
-estimate: The mean of weight times reward (inverse propensity scoring), with no guarantee. It can be far off where a
-  few rounds carry most of the weight; the bounds take that into account.
+estimate: The mean of the terms that the lower bound is made of, moved into the bounds where it lies outside them, with
+  no guarantee. Without a control it is the mean of weight times reward (inverse propensity scoring). It can be far off
+  where a few rounds carry most of the weight; the bounds take that into account.
 delta: The probability you accept that a bound is wrong: 0.05 is one in twenty.
 improvement: The candidate's value minus production's value over the same rounds. It is bounded as one paired
   quantity, which is much sharper than comparing two separate intervals.
