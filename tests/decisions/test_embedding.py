@@ -44,7 +44,7 @@ def test_weights_are_those_of_clusters_by_hand() -> None:
         {**{name: list(values) for name, values in columns.items()}, "e": came}, reward="reward", propensity="propensity",
         action="action", logging="logging", embedding=embeddings.known(one_hot, column="e"),
     )  # fmt: skip
-    assert sl.compare(again, {"new": candidate}).lower == pytest.approx(ours.lower)
+    assert sl.compare(again, {"new": candidate}, control="weights").lower == pytest.approx(ours.lower)
     for form in (sl.blend(candidate, 0.2), sl.uniform(), "production"):
         assert np.isfinite(sl.evaluate(logs, {"a": form})["a"].estimate)
     mixed = sl.compare(logs, sl.blend(candidate, 0.1), control="none")

@@ -175,7 +175,7 @@ def test_a_growing_log_and_numpy_numbers() -> None:
     for part in range(2):
         watch.update({name: values[1_000 * part : 1_000 * (part + 1)] for name, values in table.items()})
     answer: Any = watch.answer()
-    whole = sl.select(logs_of(table), forms)
+    whole = sl.select(logs_of(table), forms, many="simultaneous")
     assert answer["new"].lower == pytest.approx(whole["new"].lower, abs=1e-12)
     assert not answer["smeared"].certified
     sl.Certificate.of(whole)

@@ -255,8 +255,10 @@ def test_vectors_of_different_lengths_as_lists() -> None:
     new = [[0.1, 0.9], [0.5, 0.25, 0.25], [1.0]]
     rows = np.arange(3)
     logs = sl.Logs(reward=[1, 0, 1], propensity=[0.5, 0.5, 1.0], action=[1, 2, 0], logging=logging, contexts=rows)
-    assert sl.evaluate(logs, {"new": new})["new"].estimate == pytest.approx((1.8 + 1.0) / 3)
-    by_row = sl.evaluate(logs, {"new": lambda table: [new[row] for row in table["x0"].to_pylist()]})
+    plain = sl.evaluate(logs, {"new": new}, control="none")["new"]
+    assert plain.estimate == pytest.approx((1.8 + 1.0) / 3)
+    of_rows = {"new": lambda table: [new[row] for row in table["x0"].to_pylist()]}
+    by_row = sl.evaluate(logs, of_rows, control="none")
     assert by_row["new"].estimate == pytest.approx((1.8 + 1.0) / 3)
     with pytest.raises(sl.LogsError, match="differ in length"):
         sl.evaluate(logs, {"new": [[0.1, 0.9], [0.5, 0.5], [1.0]]})

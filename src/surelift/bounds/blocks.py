@@ -42,7 +42,7 @@ _BISECTIONS = 50
 def _dealt() -> Dealt:
     sizes = [SHRINK**place for place in range(LAST)]
     equal = (1.0 - math.fsum(FIRST) - LAST_SHARE) / EQUAL
-    return Dealt((*FIRST, *[equal] * EQUAL, *(LAST_SHARE * size / math.fsum(sizes) for size in sizes)))
+    return Dealt.of((*FIRST, *[equal] * EQUAL, *(LAST_SHARE * size / math.fsum(sizes) for size in sizes)))
 
 
 BLOCKS = _dealt()

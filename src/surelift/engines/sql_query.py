@@ -1,5 +1,6 @@
 """A plan of simple terms as one aggregate query of Ibis."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, reduce
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from surelift.statistics.moments import MomentSums
 from surelift.statistics.reading import LARGEST_WEIGHT
 from surelift.statistics.splits import Day, Key, KeyValue, RandomBlocks, Segment
 
+# Of all rounds, whatever the blocks they are dealt into besides.
 BUCKETS = 1009
 # PostgreSQL ends a query where a number underflows; what is this small adds nothing.
 _TINY = 1e-150
@@ -53,7 +55,9 @@ class AggregateQuery:
 
     def value_of(self, row: Mapping[str, Any]) -> KeyValue | None:
         """The value of the key that a group of the answer belongs to; None for rounds that belong to none."""
-        texts = tuple(text for place in range(len(self.key)) if (text := text_of(row[f"key{place}"])) is not None)
+        found = [(split, row[f"key{place}"]) for place, split in enumerate(self.key)]
+        named = [_block_of(split, value) if isinstance(split, Dealt) else value for split, value in found]
+        texts = tuple(text for value in named if (text := text_of(value)) is not None)
         if len(texts) < len(self.key):
             return None
         wanted = [split.only if isinstance(split, Segment) else None for split in self.key]
@@ -86,7 +90,7 @@ class AggregateQuery:
         earned = fit.ifelse((self._number(declared.outcome) - zero) / divisor, 0.0)
         propensity = fit.ifelse(self._number(str(declared.propensity)), 1.0)
         columns: dict[str, Any] = {
-            "bucket": (ibis.random() * BUCKETS).floor().cast("int64"), "earned": earned, "propensity": propensity,
+            "bucket": (ibis.random() * self._buckets).floor().cast("int64"), "earned": earned, "propensity": propensity,
         }  # fmt: skip
         for place, split in enumerate(self.key):
             columns[f"key{place}"] = self._key_column(split)
@@ -107,15 +111,19 @@ class AggregateQuery:
         # PostgreSQL would write out every column again wherever it is used, were it not for a limit.
         return rows.limit(2**62) if self.backend.name == "postgres" else rows
 
+    @property
+    def _buckets(self) -> int:
+        counts = [split.count for split in self.key if isinstance(split, RandomBlocks)]
+        counts += [PLACES for split in self.key if isinstance(split, Dealt)]
+        return max(1, BUCKETS // math.prod(counts))
+
     def _key_column(self, split: Any) -> Any:
         import ibis
 
         if isinstance(split, RandomBlocks):
             return (ibis.random() * split.count).floor().cast("int64")
         if isinstance(split, Dealt):
-            place = self._place_of_id()
-            block = sum((place >= edge).ifelse(1, 0) for edge in split.edges)
-            return ibis.cases(*((block == code, name) for code, name in enumerate(split.names)))
+            return self._place_of_id()
         if isinstance(split, Segment):
             return self._table[split.column]
         assert isinstance(split, Day)
@@ -223,6 +231,10 @@ def _md5() -> Any:
         raise NotImplementedError
 
     return ibis.udf.scalar.builtin(md5)
+
+
+def _block_of(blocks: Dealt, place: int | None) -> int | None:
+    return None if place is None else int(blocks.blocks(np.array(place)))
 
 
 def text_of(value: Any) -> str | None:

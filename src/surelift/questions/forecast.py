@@ -129,7 +129,8 @@ class Prospect:
         table = _smoothings(parts) if planned else None
         return cls(
             totals, growth, improvements, margin, whole.log_sums - whole.rounds * against,
-            BlockBets.of(whole, delta=answer.delta) if whole.blocks else None, () if blocks is None else blocks.shares,
+            BlockBets.of(whole, delta=answer.delta) if whole.blocks else None,
+            () if blocks is None else tuple(blocks.shares),
             None if table is None else (whole.rounds, table),
         )  # fmt: skip
 

@@ -5,9 +5,9 @@ of its row. Never from what is in it: a block that shows the reward can be bet o
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -20,8 +20,8 @@ from surelift.logs.ids import id_words
 from surelift.logs.rounds import Rounds
 from surelift.statistics.splits import Split, row_numbers
 
-PLACES = 1 << 20
-HEX_DIGITS = 5
+PLACES = 1 << 12
+HEX_DIGITS = 3
 """Of the MD5 of a salted text, which databases know too: so many make up a place."""
 SALT = "surelift/"
 """Many assign users to actions, and sample logs, by the MD5 of an id alone: blocks must not show that."""
@@ -36,19 +36,29 @@ class Dealt(Split):
     """Blocks that hold these shares of the rounds, or of the clusters, on average."""
 
     label: ClassVar[str] = "blocks"
-    shares: tuple[float, ...]
+    sizes: tuple[int, ...]
+    """How many of the places each holds."""
+
+    @classmethod
+    def of(cls, shares: Iterable[float]) -> "Dealt":
+        """Blocks of about these shares."""
+        edges = [round(PLACES * total) for total in accumulate(shares, initial=0.0)]
+        return cls(tuple(last - first for first, last in pairwise(edges)))
 
     @property
-    def edges(self) -> list[int]:
-        """The first place of each block but the first."""
-        return [round(PLACES * total) for total in accumulate(self.shares[:-1])]
+    def shares(self) -> list[float]:
+        return [size / PLACES for size in self.sizes]
 
     @property
     def names(self) -> list[str]:
-        return [f"{block:03d}" for block in range(len(self.shares))]
+        return [str(block) for block in range(len(self.sizes))]
+
+    def blocks(self, places: IntArray) -> IntArray:
+        """The block of each place."""
+        return np.searchsorted(np.cumsum(self.sizes[:-1]), places, side="right")
 
     def codes(self, rounds: Rounds) -> tuple[IntArray, Sequence[str]]:
-        return np.searchsorted(self.edges, places_of(rounds), side="right"), self.names
+        return self.blocks(places_of(rounds)), self.names
 
 
 def places_of(rounds: Rounds) -> IntArray:
@@ -60,7 +70,7 @@ def places_of(rounds: Rounds) -> IntArray:
         return np.repeat(key_places(firsts, as_text=declared.cluster in rounds.as_text), clusters.sizes)
     if declared.id is not None:
         return key_places(rounds.table[declared.id], as_text=declared.id in rounds.as_text)
-    return (scramble(row_numbers(rounds)) >> np.uint64(44)).astype(np.int64)
+    return (scramble(row_numbers(rounds)) >> np.uint64(52)).astype(np.int64)
 
 
 def key_places(column: ArrowColumn, *, as_text: bool = False) -> IntArray:
