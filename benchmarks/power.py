@@ -70,10 +70,17 @@ def separately(logs: sl.Logs, new: object) -> bool:
     return bool(lower > upper)
 
 
+def in_blocks(logs: sl.Logs, new: object) -> bool:
+    try:
+        return sl.compare(logs, {"new": new}, delta=DELTA, method="blocks").certified
+    except sl.LogsError:  # the bounds contradict each other
+        return False
+
+
 METHODS: dict[str, Callable[[sl.Logs, object], bool]] = {
     "paired": lambda logs, new: sl.compare(logs, {"new": new}, delta=DELTA).certified,
     "separate": separately,
-    "blocks": lambda logs, new: sl.compare(logs, {"new": new}, delta=DELTA, method="blocks").certified,
+    "blocks": in_blocks,
     "normal (not valid)": lambda logs, new: sl.compare(logs, {"new": new}, delta=DELTA, method="normal").lower > 0.0,
 }
 HEADS = "".join(f"  {name}" for name in METHODS)
