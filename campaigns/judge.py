@@ -462,7 +462,7 @@ def _bounds(log: Log, parts: Mapping[str, list[list[int]]], kept: list[float], b
         bottom, top = lower_bound(value, rounds, each), 1.0 - lower_bound(short, rounds, each)
         if bottom > 1.0 + 1e-9 or top < -1e-9 or bottom > top + 1e-9:
             return Verdict(says="contradict")
-        mean, width = math.fsum(value) / rounds, high - low
+        mean, width = min(max(math.fsum(value) / rounds, bottom), top), high - low
         if "cost" in declared:
             answer = Answer(high - width * mean, high - width * top, high - width * bottom, slack)
         else:
