@@ -6,12 +6,13 @@ only how narrow the bound is.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from surelift.arrays import FloatArray
+from surelift.controls import WeightControl
 from surelift.statistics.plan import Component
 from surelift.statistics.sums import TermSums
 
@@ -134,8 +135,10 @@ def alike(parts: Sequence[Component]) -> list[list[int]]:
     """The places of the components of each control, which differ in their smoothing alone."""
     groups = dict[object, list[int]]()
     for place, part in enumerate(parts):
-        kind = None if part.control is None else (type(part.control), getattr(part.control, "share", part.control))
-        groups.setdefault(kind, []).append(place)
+        control = part.control
+        groups.setdefault(replace(control, cap=0.0) if isinstance(control, WeightControl) else control, []).append(
+            place
+        )
     return list(groups.values())
 
 

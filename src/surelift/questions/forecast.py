@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surelift.arrays import FloatArray, IntArray
-from surelift.bounds.betting import BlockBets
+from surelift.bounds.betting import BlockBets, alike
 from surelift.bounds.mixture import central_weights
-from surelift.controls import WeightControl
 from surelift.errors import LogsError, UsageError, is_number
 from surelift.evidence.growth import BlockGrowth, BlockTotals, Growth, PowerCurve
 from surelift.questions.improvement import ImprovementQuestion
@@ -148,9 +147,9 @@ class Prospect:
         if self.bets is None:
             return _with_range(first, needed[ends])
         simulated = self._simulated(0, power, first)
-        alike = needed[ends] * (simulated / first if math.isfinite(first) else 1.0)
-        own = [self._simulated(case, power, float(start)) for case, start in zip(ends, alike, strict=True)]
-        return _with_range(simulated, [*own, *alike] if math.isfinite(first) else own)
+        scaled = needed[ends] * (simulated / first if math.isfinite(first) else 1.0)
+        own = [self._simulated(case, power, float(start)) for case, start in zip(ends, scaled, strict=True)]
+        return _with_range(simulated, [*own, *scaled] if math.isfinite(first) else own)
 
     def _simulated(self, case: int, power: float, start: float) -> float:
         growth = self._in_blocks(case)
@@ -185,13 +184,9 @@ def _totals(sums: Sums, term: Term) -> BlockTotals:
 
 def _smoothings(parts: Sequence[Component]) -> IntArray | None:
     """The places of components, (controls, smoothings), each row in the order of a grid; None where they are no grid."""
-    rows: dict[Any, list[int]] = {}
-    for place in sorted(range(len(parts)), key=lambda place: parts[place].smoothing):
-        control = parts[place].control
-        alike = (control.share, control.by_model) if isinstance(control, WeightControl) else control
-        rows.setdefault(alike, []).append(place)
-    lengths = {len(row) for row in rows.values()}
-    return np.array(list(rows.values())) if len(lengths) == 1 and min(lengths) > 1 else None
+    rows = [sorted(group, key=lambda place: parts[place].smoothing) for group in alike(parts)]
+    lengths = {len(row) for row in rows}
+    return np.array(rows) if len(lengths) == 1 and min(lengths) > 1 else None
 
 
 def _ends(needed: FloatArray) -> tuple[int, int]:
