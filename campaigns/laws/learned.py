@@ -55,9 +55,9 @@ def gaussian(rng: Rng, delta: float) -> list[Claim]:
 
 @law("a softmax policy learned from noise", logs=2)
 def softmax_noise(rng: Rng, delta: float) -> list[Claim]:
-    return learn(rng, delta, noise(rng), policy="softmax")
+    return learn(rng, delta, noise(rng), policy="linear")
 
 
 @law("a softmax policy learned", logs=2)
 def softmax(rng: Rng, delta: float) -> list[Claim]:
-    return learn(rng, delta, rng.random((4, ACTIONS)), policy="softmax")
+    return learn(rng, delta, rng.random((4, ACTIONS)), policy="linear")

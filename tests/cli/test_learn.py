@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+import torch
 
 import surelift as sl
 from surelift.cli.app import main
@@ -30,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_demo_log_gives_a_policy_certified_better(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     policy = str(folder / "policy.safetensors")
     assert main(["verify", policy, str(folder / "shop.parquet")]) == 0
-    assert "Certified: sampling its actions, the learned policy is better than production." in capsys.readouterr().err
+    assert "Certified: 'learned' is better than production." in capsys.readouterr().err
     fresh = [str(folder / "fresh.parquet"), *FLAGS, "--learned", f"new={policy}"]
     assert main(["compare", *fresh, "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
@@ -46,10 +47,46 @@ def test_its_own_rounds_cannot_judge_it(folder: Path, capsys: pytest.CaptureFixt
     assert "learned from these very rounds" in capsys.readouterr().err
 
 
-def test_a_softmax_on_rounds_held_out(folder: Path, tmp_path: Path) -> None:
-    policy = str(tmp_path / "softmax")
-    assert main(["learn", str(folder / "shop.parquet"), *FLAGS, "--kind", "softmax", "-o", policy]) == 0
-    assert main(["verify", policy, str(folder / "shop.parquet")]) == 0
+@pytest.mark.parametrize(
+    "flags, says",
+    [
+        (
+            ["--policy", "gaussian", "--epochs", "5"],
+            "Certified: sampling its actions, the learned policy is better than production.",
+        ),
+        (["--policy", "network", "--epochs", "5"], "Certified"),
+        (["--progressive", "3", "--epochs", "5"], "Certified"),
+        (["--search", "--epochs", "3"], "12 learners tried"),
+        (["--policy", "tests.cli.test_learn:Scores", "--epochs", "5"], "Certified"),
+    ],
+)
+def test_other_ways_to_learn(
+    flags: list[str], says: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = str(tmp_path / "policy")
+    assert main(["learn", str(folder / "shop.parquet"), *FLAGS, *flags, "-o", policy]) == 0
+    assert says in capsys.readouterr().err
+    if "test_learn" not in flags[1]:
+        assert main(["verify", policy, str(folder / "shop.parquet")]) == 0
+
+
+class Scores(torch.nn.Linear):
+    def __init__(self) -> None:
+        super().__init__(11, 10)
+
+
+def test_with_too_few_rounds_production_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log, policy = tmp_path / "few.parquet", tmp_path / "policy"
+    pq.write_table(sl.datasets.shop(300).table, log)
+    assert main(["learn", str(log), *FLAGS, "-o", str(policy)]) == 3
+    said = capsys.readouterr().err
+    assert "Keep production" in said and "do not deploy" in said
+    assert policy.exists()
+    assert main(["learn", str(log), *FLAGS, "--search", "--epochs", "2", "-o", str(policy)]) == 3
+    assert "Keep production" in capsys.readouterr().err
+
+
+def test_a_file_of_another_kind_is_not_overwritten(folder: Path, tmp_path: Path) -> None:
     log = tmp_path / "log.csv"
     log.write_text("no policy")
     assert main(["learn", str(folder / "shop.parquet"), *FLAGS, "-o", str(log)]) == 2
@@ -64,6 +101,12 @@ def test_a_softmax_on_rounds_held_out(folder: Path, tmp_path: Path) -> None:
         (["--contexts", "visitor,mood"], 2, "no column 'mood'"),
         (["--reward-range", "0", "0.5"], 4, "outside the declared reward range"),
         (["--delta", "2"], 2, "delta"),
+        (["--policy", "forest"], 2, "policy must be 'linear', 'network', 'gaussian'"),
+        (["--policy", "no.such:module"], 2, "cannot be imported"),
+        (["--search", "--policy", "network"], 2, "--search tries policies"),
+        (["--prior", "zero"], 2, "--prior is for the gaussian policy"),
+        (["--policy", "gaussian", "--holdout", "0.5"], 2, "--holdout is for policies judged on held-out rounds"),
+        (["--progressive", "3", "--method", "blocks"], 2, "does not support --method blocks"),
     ],
 )
 def test_what_it_refuses(

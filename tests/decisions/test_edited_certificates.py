@@ -15,7 +15,7 @@ from tests.stored.make import answers, learned
 
 DATA = sl.datasets.shop(rounds=400)
 LOGS = DATA.logs()
-POLICIES = {kind: learned(LOGS, kind).policy_ for kind in ("gaussian", "softmax")}
+POLICIES = {kind: learned(LOGS, kind).policy_ for kind in ("gaussian", "linear")}
 CERTIFICATES: dict[str, Any] = {
     **{kind: dict(sl.Certificate.of(answer).content) for kind, answer in answers(LOGS).items()},
     "report": dict(sl.report(LOGS, DATA.policies()).selection.certificate_content()),  # type: ignore[union-attr,arg-type]

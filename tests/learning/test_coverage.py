@@ -45,7 +45,15 @@ def some_signal(rounds: int, seed: int) -> tuple[dict[str, Any], FloatArray]:
 
 def learner(**options: Any) -> PolicyLearner:
     return PolicyLearner(
-        **{"epochs": 6, "learning_rate": 0.1, "batch_size": 64, "delta": DELTA, "patience": None, **options}
+        **{
+            "policy": "gaussian",
+            "epochs": 6,
+            "learning_rate": 0.1,
+            "batch_size": 64,
+            "delta": DELTA,
+            "patience": None,
+            **options,
+        }
     )
 
 
@@ -95,7 +103,7 @@ def test_a_held_out_certificate_on_training_rounds_would_fail(monkeypatch: pytes
     cheated = honest = 0
     for seed in range(20):
         data = noise(300, seed)
-        fitted = learner(policy="softmax", epochs=60).fit(sl.Logs(**data))
+        fitted = learner(policy="linear", epochs=60).fit(sl.Logs(**data))
         honest += fitted.answer_.certified
         training = sl.Logs(**{name: column[:210] for name, column in data.items()})
         p = fitted.predict_proba(data["contexts"][:210])

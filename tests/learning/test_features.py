@@ -24,7 +24,7 @@ DECLARED: dict[str, Any] = {"reward": "r", "propensity": "p", "action": "a", "ac
 
 
 def test_digits_stay_text_in_a_csv(tmp_path: Path) -> None:
-    policy = sl.PolicyLearner(epochs=3).fit(sl.Logs(log(1), **DECLARED)).policy_
+    policy = sl.PolicyLearner("gaussian", epochs=3).fit(sl.Logs(log(1), **DECLARED)).policy_
     pd.DataFrame(log(2)).to_csv(tmp_path / "fresh.csv", index=False)
     from_csv = sl.compare(sl.Logs(tmp_path / "fresh.csv", **DECLARED), policy)
     from_frame = sl.compare(sl.Logs(pd.DataFrame(log(2)), **DECLARED), policy)
@@ -34,7 +34,7 @@ def test_digits_stay_text_in_a_csv(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("numbers", [[7, 8], [7.0, 8.0], [True, False]])
 def test_numbers_in_the_place_of_text_are_refused(numbers: list[Any]) -> None:
-    policy = sl.PolicyLearner(epochs=1).fit(sl.Logs(log(1), **DECLARED)).policy_
+    policy = sl.PolicyLearner("gaussian", epochs=1).fit(sl.Logs(log(1), **DECLARED)).policy_
     with pytest.raises(sl.LogsError, match=r"context 'zip' was text when the policy was learned, but holds .* here"):
         policy.sample({"zip": numbers})
     assert len(policy.sample({"zip": [None, "new"]})) == 2

@@ -193,7 +193,7 @@ def test_validation_rounds_choose_the_epoch() -> None:
         action_count=4,
     )  # fmt: skip
     scores: list[float] = []
-    learner = PolicyLearner("softmax", objective="ips", epochs=30, learning_rate=0.1, patience=None)
+    learner = PolicyLearner("linear", objective="ips", epochs=30, learning_rate=0.1, patience=None)
     learner.fit(logs, progress=lambda _, __, bound: scores.append(bound))
     assert max(scores) < 0.1
     assert scores[-1] < scores[0]

@@ -25,6 +25,7 @@ from surelift.learning.policies.rules import GaussianRule
 from surelift.learning.training import blocks
 
 FEW: dict[str, Any] = {"epochs": 3, "learning_rate": 0.05}
+GAUSSIAN: dict[str, Any] = {"policy": "gaussian", **FEW}
 
 
 def problem(rounds: int = 2_000, seed: int = 0) -> dict[str, Any]:
@@ -51,7 +52,7 @@ def means(learner: PolicyLearner) -> Any:
 
 
 def fit(data: dict[str, Any], **options: Any) -> PolicyLearner:
-    return PolicyLearner(**{**FEW, **options}).fit(logs_of(data))
+    return PolicyLearner(**{**GAUSSIAN, **options}).fit(logs_of(data))
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +83,7 @@ def test_every_input_format_gives_the_same_policy(kind: str, learned: PolicyLear
     data = problem()
     columns = {f"x{k}": data["contexts"][:, k] for k in range(3)}
     beside: dict[str, Any] = {name: data[name] for name in ("reward", "propensity", "logging")}
-    learner = PolicyLearner(**FEW)
+    learner = PolicyLearner(**GAUSSIAN)
     if kind == "arrays":
         learner.fit(data["contexts"], data["action"], **beside)
     elif kind in ("pandas", "polars"):
@@ -117,7 +118,7 @@ def test_rounds_that_do_not_fit_in_memory_are_read_again(
 def test_the_training_bound_is_the_certified_bound() -> None:
     """In single precision too, however large the offsets of a control are: it selects the best epoch."""
     scores: list[float] = []
-    learner = PolicyLearner(epochs=1, batch_size=2048, learning_rate=0.02, prior="zero")
+    learner = PolicyLearner("gaussian", epochs=1, batch_size=2048, learning_rate=0.02, prior="zero")
     learner.fit(logs_of(problem(40_000)), progress=lambda _, __, score: scores.append(score))
     answer: Any = learner.answer_
     assert answer.lower == pytest.approx(scores[0], abs=1e-6)
@@ -139,7 +140,7 @@ def test_a_killed_run_resumes_to_the_same_result(tmp_path: Path) -> None:
         if epoch == 2:
             raise KeyboardInterrupt
 
-    half = PolicyLearner(**{**FEW, "epochs": 4}, checkpoint=path)
+    half = PolicyLearner(**{**GAUSSIAN, "epochs": 4}, checkpoint=path)
     with pytest.raises(KeyboardInterrupt):
         half.fit(logs_of(problem()), progress=kill)
     passes: list[int] = []
@@ -182,7 +183,7 @@ def test_sample_and_predict(learned: PolicyLearner) -> None:
 
 def test_labels_and_categorical_contexts(tmp_path: Path) -> None:
     shop = sl.datasets.shop(4_000)
-    learner = PolicyLearner(**FEW).fit(shop.logs())
+    learner = PolicyLearner(**GAUSSIAN).fit(shop.logs())
     table = shop.table.select(["visitor", "device", "daypart"])
     assert set(learner.sample(table, seed=0)) <= set(sl.datasets.shop(10).columns()["actions"])
     unseen = pa.table({"visitor": ["unseen", None], "device": ["phone", "phone"], "daypart": ["day", "day"]})
@@ -222,7 +223,7 @@ def rewards(data: dict[str, Any]) -> FloatArray:
 
 def test_a_given_reward_model_certifies() -> None:
     data = problem()
-    with_model = PolicyLearner(**FEW, control=sl.models.given(_predicted(data))).fit(logs_of(data))
+    with_model = PolicyLearner(**GAUSSIAN, control=sl.models.given(_predicted(data))).fit(logs_of(data))
     assert with_model.answer_.certified
     certificate: Any = with_model.certificate_
     assert sl.verify(certificate, logs_of(data), with_model.policy_, control=sl.models.given(_predicted(data))).same
@@ -237,14 +238,14 @@ def test_a_refitted_reward_model_tightens_the_bound_and_verifies(prior: str) -> 
     data["reward"] = np.clip(0.5 + 0.2 * data["contexts"][np.arange(3_000), data["action"]], 0.0, 1.0)
     logs = sl.Logs(**data, time=np.arange(3_000))
     lower: dict[str, Any] = {
-        name: PolicyLearner(**FEW, prior=prior, control=control).fit(logs).answer_.lower
+        name: PolicyLearner(**GAUSSIAN, prior=prior, control=control).fit(logs).answer_.lower
         for name, control in {"weights": "weights", "linear": sl.models.refitted("linear")}.items()
     }
     assert lower["linear"] > lower["weights"] + 0.001
-    learner = PolicyLearner(**FEW, prior=prior, control=sl.models.refitted("linear")).fit(logs)
+    learner = PolicyLearner(**GAUSSIAN, prior=prior, control=sl.models.refitted("linear")).fit(logs)
     assert sl.verify(learner.certificate_, logs, learner.policy_).same
     with pytest.raises(sl.UsageError, match="name the column of decision times"):
-        PolicyLearner(**FEW, control="model").fit(logs_of(problem(300)))
+        PolicyLearner(**GAUSSIAN, control="model").fit(logs_of(problem(300)))
 
 
 def _predicted(data: dict[str, Any]) -> Any:
@@ -259,10 +260,10 @@ def test_costs_and_reward_ranges() -> None:
     plain = fit(data)
     cents = {**data, "cost": 100.0 * (1.0 - data["reward"])}
     del cents["reward"]
-    learner = PolicyLearner(**FEW).fit(sl.Logs(**cents, reward_range=(0, 100)))
+    learner = PolicyLearner(**GAUSSIAN).fit(sl.Logs(**cents, reward_range=(0, 100)))
     answers: list[Any] = [learner.answer_, plain.answer_]
     assert answers[0].lower == pytest.approx(100.0 * answers[1].lower, rel=1e-6)
-    value: Any = PolicyLearner(**FEW, objective="value").fit(sl.Logs(**cents, reward_range=(0, 100))).answer_
+    value: Any = PolicyLearner(**GAUSSIAN, objective="value").fit(sl.Logs(**cents, reward_range=(0, 100))).answer_
     assert value.lower is None
     assert value.upper > value.estimate
     assert "upper bound" in str(value)
@@ -270,7 +271,11 @@ def test_costs_and_reward_ranges() -> None:
 
 def test_other_policies_are_certified_on_held_out_rounds() -> None:
     data = problem(4_000)
-    for policy in ("softmax", torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))):
+    for policy in (
+        "linear",
+        "network",
+        torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3)),
+    ):
         learner = PolicyLearner(policy, **FEW).fit(logs_of(data))
         assert learner.answer_.certified
         assert learner.answer_.rounds == 1_200
@@ -279,8 +284,8 @@ def test_other_policies_are_certified_on_held_out_rounds() -> None:
         with pytest.raises(sl.UsageError, match="learned from these very rounds"):
             sl.compare(logs_of(data).part(0, 2_800), {"new": learner})
     for objective in ("ips", "snips"):
-        assert PolicyLearner("softmax", objective=objective, **FEW).fit(logs_of(data)).answer_.certified
-    robust = PolicyLearner("softmax", objective="doubly-robust", control=sl.models.given(_predicted(data)), **FEW)
+        assert PolicyLearner("linear", objective=objective, **FEW).fit(logs_of(data)).answer_.certified
+    robust = PolicyLearner("linear", objective="doubly-robust", control=sl.models.given(_predicted(data)), **FEW)
     assert robust.fit(logs_of(data)).answer_.certified
 
 
@@ -289,7 +294,7 @@ def test_held_out_rounds_do_not_affect_the_feature_layout() -> None:
     data = problem(1_000)
     table = {"x": data["contexts"][:, 0], "t": np.where(np.arange(1_000) < 700, "a", "late")}
     beside: dict[str, Any] = {name: data[name] for name in ("reward", "propensity", "logging")}
-    learner = PolicyLearner("softmax", **FEW).fit(table, data["action"], **beside)
+    learner = PolicyLearner("linear", **FEW).fit(table, data["action"], **beside)
     assert learner.policy_.features.texts == {"t": ("a",)}
     late, other = (learner.predict_proba({"x": [0.3], "t": [text]}) for text in ("late", "other"))
     np.testing.assert_array_equal(late, other)
@@ -372,7 +377,7 @@ def test_weights_of_unseen_texts_keep_the_prior() -> None:
     data = problem(1_000)
     table = {"x": data["contexts"][:, 0], "t": rng.choice(["a", "b"], 1_000)}
     beside: dict[str, Any] = {name: data[name] for name in ("reward", "propensity", "logging")}
-    learner = PolicyLearner(**FEW, prior="zero").fit(table, data["action"], **beside)
+    learner = PolicyLearner(**GAUSSIAN, prior="zero").fit(table, data["action"], **beside)
     rule = learner.policy_.rule
     assert isinstance(rule, GaussianRule)
     assert learner.policy_.features.size == 1 + 3 + 1
@@ -397,7 +402,7 @@ def test_clipping_learns_with_many_actions() -> None:
     reward = (action == contexts.argmax(axis=1)).astype(float)
     for objective in ("clipping", "clipping-with-baseline"):
         scores: list[float] = []
-        learner = PolicyLearner(objective=objective, prior="zero", **FEW)
+        learner = PolicyLearner("gaussian", objective=objective, prior="zero", **FEW)
         learner.fit(
             contexts, action, reward=reward, propensity=logging[:, 0], logging=logging,
             progress=lambda _, __, score, kept=scores: kept.append(score),  # type: ignore[misc]
@@ -452,7 +457,9 @@ def test_a_checkpoint_depends_on_the_reward_model(tmp_path: Path) -> None:
 
     def fit_with(other: sl.Logs, epochs: int) -> PolicyLearner:
         control = sl.models.fitted_on(other, "linear")
-        return PolicyLearner(epochs=epochs, control=control, prior="zero", checkpoint=path).fit(logs_of(data))
+        return PolicyLearner("gaussian", epochs=epochs, control=control, prior="zero", checkpoint=path).fit(
+            logs_of(data)
+        )
 
     fit_with(others[0], 1)
     fit_with(others[1], 2)

@@ -11,7 +11,7 @@ from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
 from tests.learning.test_learner import FEW, logs_of, problem
 
-KINDS: dict[str, dict[str, Any]] = {"set aside": {}, "held out": {"policy": "softmax"}}
+KINDS: dict[str, dict[str, Any]] = {"set aside": {"policy": "gaussian"}, "held out": {"policy": "linear"}}
 SORTED = {
     "reward": lambda data: np.argsort(data["reward"], kind="stable"),
     "reward in five parts": lambda data: np.lexsort([data["reward"], np.arange(4_000) // 800]),
@@ -47,7 +47,7 @@ def test_a_log_sorted_by_the_weights_of_a_good_policy_is_refused(sign: int) -> N
 def test_where_no_rounds_are_cut_off_the_order_does_not_matter() -> None:
     data = problem(4_000)
     logs = logs_of(in_order(data, SORTED["reward"](data)))
-    answer = PolicyLearner(**FEW, prior="zero").fit(logs).answer_
+    answer = PolicyLearner("gaussian", **FEW, prior="zero").fit(logs).answer_
     assert answer.certified
     assert not any("order" in line for line in answer.assumptions)
 

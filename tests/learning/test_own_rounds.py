@@ -13,7 +13,7 @@ import surelift as sl
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
 from surelift.logs.origins import Origins
-from tests.learning.test_learner import FEW, logs_of, problem
+from tests.learning.test_learner import FEW, GAUSSIAN, logs_of, problem
 
 OWN = "learned from these very rounds"
 
@@ -39,12 +39,12 @@ PARTS = {
 
 @pytest.fixture(scope="module")
 def gaussian() -> PolicyLearner:
-    return PolicyLearner(**FEW).fit(logs_of(DATA))
+    return PolicyLearner(**GAUSSIAN).fit(logs_of(DATA))
 
 
 @pytest.fixture(scope="module")
 def softmax() -> PolicyLearner:
-    return PolicyLearner("softmax", **FEW).fit(logs_of(DATA))
+    return PolicyLearner("linear", **FEW).fit(logs_of(DATA))
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -52,7 +52,7 @@ def test_a_policy_is_not_judged_by_its_own_rounds(part: str, gaussian: PolicyLea
     with pytest.raises(sl.UsageError, match=OWN):
         sl.compare(logs_of(PARTS[part]), {"new": gaussian})
     with pytest.raises(sl.UsageError, match="voids the certificate"):
-        PolicyLearner(**FEW, prior=gaussian).fit(logs_of(PARTS[part]))
+        PolicyLearner(**GAUSSIAN, prior=gaussian).fit(logs_of(PARTS[part]))
 
 
 @pytest.mark.parametrize("ask", [sl.evaluate, sl.select, sl.gate, sl.power, sl.report, sl.estimate])
@@ -105,7 +105,7 @@ def test_another_file_format_does_not_hide_them(tmp_path: Path) -> None:
     }  # fmt: skip
     pq.write_table(table, tmp_path / "log.parquet", row_group_size=1_000)
     pyarrow.csv.write_csv(table.slice(500, 2_000), tmp_path / "log.csv")
-    policy = PolicyLearner(**FEW).fit(sl.Logs(tmp_path / "log.parquet", **declared)).policy_
+    policy = PolicyLearner(**GAUSSIAN).fit(sl.Logs(tmp_path / "log.parquet", **declared)).policy_
     policy.save(tmp_path / "policy")
     for form in (policy, LearnedPolicy.load(tmp_path / "policy")):
         with pytest.raises(sl.UsageError, match=OWN):
@@ -125,24 +125,24 @@ def test_warm_starts_on_a_growing_log_are_refused() -> None:
     """Noise: no policy is better than another. With yesterday's policy as the prior, all of its rounds would certify it."""
     rng = np.random.default_rng(0)
     data = {**problem(2_000), "reward": rng.integers(0, 2, 2_000).astype(float)}
-    yesterday = PolicyLearner(**FEW, prior="zero").fit(logs_of(rows(data, slice(0, 1_000))))
+    yesterday = PolicyLearner(**GAUSSIAN, prior="zero").fit(logs_of(rows(data, slice(0, 1_000))))
     with pytest.raises(sl.UsageError, match="voids the certificate"):
-        PolicyLearner(**FEW, prior=yesterday).fit(logs_of(data))
-    today = PolicyLearner(**FEW, prior=yesterday).fit(logs_of(rows(data, slice(1_000, None))))
+        PolicyLearner(**GAUSSIAN, prior=yesterday).fit(logs_of(data))
+    today = PolicyLearner(**GAUSSIAN, prior=yesterday).fit(logs_of(rows(data, slice(1_000, None))))
     assert not today.answer_.certified
     # It remembers the rounds of its prior, at one remove too.
     with pytest.raises(sl.UsageError, match=OWN):
         sl.compare(logs_of(rows(data, slice(0, 1_000))), {"new": today})
-    later = PolicyLearner(**FEW, prior=today).fit(logs_of(FRESH))
+    later = PolicyLearner(**GAUSSIAN, prior=today).fit(logs_of(FRESH))
     with pytest.raises(sl.UsageError, match=OWN):
         sl.compare(logs_of(rows(data, slice(0, 500))), {"new": later})
 
 
 def test_verify_finds_rounds_of_the_prior_among_the_judges(tmp_path: Path) -> None:
     """A certificate made where the prior's rounds were not known, by a policy that knows them."""
-    yesterday = PolicyLearner(**FEW, prior="zero").fit(logs_of(rows(DATA, slice(0, 1_000)))).policy_
+    yesterday = PolicyLearner(**GAUSSIAN, prior="zero").fit(logs_of(rows(DATA, slice(0, 1_000)))).policy_
     unaware = LearnedPolicy(yesterday.rule, yesterday.features, None, 3, Origins(), Origins())
-    today = PolicyLearner(**FEW, prior=unaware).fit(logs_of(DATA))
+    today = PolicyLearner(**GAUSSIAN, prior=unaware).fit(logs_of(DATA))
     aware = LearnedPolicy(
         today.policy_.rule, today.policy_.features, None, 3, today.policy_.trained_on, yesterday.learned_from
     )
@@ -150,7 +150,7 @@ def test_verify_finds_rounds_of_the_prior_among_the_judges(tmp_path: Path) -> No
     for policy in (aware, LearnedPolicy.load(tmp_path / "policy")):
         with pytest.raises(sl.UsageError, match="voids the certificate"):
             sl.verify(today.certificate_, logs_of(DATA), policy)
-    right = PolicyLearner(**FEW, prior=yesterday).fit(logs_of(FRESH))
+    right = PolicyLearner(**GAUSSIAN, prior=yesterday).fit(logs_of(FRESH))
     right.save(str(tmp_path / "right"))
     assert sl.verify(right.certificate_, logs_of(FRESH), LearnedPolicy.load(tmp_path / "right")).same
 
@@ -162,7 +162,7 @@ def test_a_reward_model_does_not_predict_its_own_rounds(part: str) -> None:
     for ask in (sl.evaluate, sl.compare):
         with pytest.raises(sl.UsageError, match="fitted on the rounds it predicts"):
             ask(judged, {"new": sl.uniform()}, control=model)
-    for policy, objective in (("gaussian", "improvement"), ("softmax", "doubly-robust")):
+    for policy, objective in (("gaussian", "improvement"), ("linear", "doubly-robust")):
         with pytest.raises(sl.UsageError, match="fitted on the rounds it predicts"):
             PolicyLearner(policy, objective=objective, **FEW, control=model).fit(judged)
 
@@ -170,7 +170,7 @@ def test_a_reward_model_does_not_predict_its_own_rounds(part: str) -> None:
 def test_the_rounds_of_its_reward_model_do_not_judge_a_policy() -> None:
     fewer = sl.Logs(**{**FRESH, "contexts": FRESH["contexts"][:, :2]})
     for other in (logs_of(FRESH), fewer):
-        learner = PolicyLearner(**FEW, control=sl.models.fitted_on(other, "linear")).fit(logs_of(DATA))
+        learner = PolicyLearner(**GAUSSIAN, control=sl.models.fitted_on(other, "linear")).fit(logs_of(DATA))
         with pytest.raises(sl.UsageError, match=OWN):
             sl.compare(logs_of(rows(FRESH, slice(0, 1_000))), {"new": learner})
         assert sl.compare(logs_of(problem(seed=5)), {"new": learner}).rounds == 2_000
@@ -190,15 +190,15 @@ def small(seed: int, rounds: int = 600) -> sl.Logs:
 def test_fresh_rounds_of_the_same_law_are_never_refused() -> None:
     for draw, fits in ((small, 3), (lambda seed: logs_of(problem(600, seed)), 2)):
         for seed in range(fits):
-            policy = PolicyLearner("softmax", epochs=1).fit(draw(1_000 + seed)).policy_
+            policy = PolicyLearner("linear", epochs=1).fit(draw(1_000 + seed)).policy_
             for other in range(40):
                 assert sl.compare(draw(other), {"new": policy}).rounds == 600
     with pytest.raises(sl.UsageError, match=OWN):
-        sl.compare(small(1_002).part(50, 350), {"new": PolicyLearner("softmax", epochs=1).fit(small(1_002))})
+        sl.compare(small(1_002).part(50, 350), {"new": PolicyLearner("linear", epochs=1).fit(small(1_002))})
 
 
 def test_given_means_are_assumed_to_be_fixed_before() -> None:
-    given = PolicyLearner(**FEW, prior=np.zeros((3, 4))).fit(logs_of(DATA))
+    given = PolicyLearner(**GAUSSIAN, prior=np.zeros((3, 4))).fit(logs_of(DATA))
     assert any("assumed to be fixed before" in line for line in given.answer_.assumptions)
 
 

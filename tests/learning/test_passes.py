@@ -43,13 +43,13 @@ def logs(tmp_path: Path) -> sl.Logs:
 
 
 OPTIONS: dict[str, tuple[int, dict[str, Any]]] = {
-    "gaussian, fitted prior": (2, {}),
-    "gaussian, zero prior": (2, {"prior": "zero"}),
-    "gaussian, refitted model": (2, {"control": sl.models.refitted("linear")}),
-    "softmax": (3, {"policy": "softmax"}),
-    "softmax, doubly robust": (
+    "gaussian, fitted prior": (2, {"policy": "gaussian"}),
+    "gaussian, zero prior": (2, {"policy": "gaussian", "prior": "zero"}),
+    "gaussian, refitted model": (2, {"policy": "gaussian", "control": sl.models.refitted("linear")}),
+    "linear": (3, {"policy": "linear"}),
+    "linear, doubly robust": (
         3,
-        {"policy": "softmax", "objective": "doubly-robust", "control": sl.models.refitted("linear")},
+        {"policy": "linear", "objective": "doubly-robust", "control": sl.models.refitted("linear")},
     ),
 }
 

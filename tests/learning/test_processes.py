@@ -52,9 +52,9 @@ dist.barrier()  # the other process may still be working
 os._exit(0)  # without waiting for torch's threads, which abort the exit now and then
 """
 ASKED: dict[str, dict[str, Any]] = {
-    "improvement": {"epochs": 2, "learning_rate": 0.05},
-    "snips": {"epochs": 2, "policy": "softmax", "objective": "snips"},
-    "diagonal": {"epochs": 2, "objective": "ls-lin", "covariance": "diagonal", "prior": "zero"},
+    "improvement": {"policy": "gaussian", "epochs": 2, "learning_rate": 0.05},
+    "snips": {"epochs": 2, "policy": "linear", "objective": "snips"},
+    "diagonal": {"policy": "gaussian", "epochs": 2, "objective": "ls-lin", "covariance": "diagonal", "prior": "zero"},
 }
 ROOT = Path(__file__).parent.parent.parent
 

@@ -16,7 +16,7 @@ from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.policies.rules import GaussianRule
 from surelift.saving import sealed
-from tests.learning.test_learner import FEW, fit, logs_of, problem
+from tests.learning.test_learner import GAUSSIAN, fit, logs_of, problem
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_known_cheats_are_refused(learned: PolicyLearner) -> None:
         fit(data, prior=detour)
     with pytest.raises(sl.UsageError, match="learned from these very rounds"):
         sl.compare(logs_of(data), {"new": detour})
-    for options in ({}, {"prior": "zero"}, {"policy": "softmax", "objective": "doubly-robust"}):
+    for options in ({}, {"prior": "zero"}, {"policy": "linear", "objective": "doubly-robust"}):
         with pytest.raises(sl.UsageError, match="fitted on the rounds it predicts"):
             fit(data, control=sl.models.fitted_on(logs_of(data)), **options)
     with pytest.raises(sl.UsageError, match="voids the certificate"):
@@ -64,13 +64,13 @@ def test_known_cheats_are_refused(learned: PolicyLearner) -> None:
     [
         ({"objective": "best"}, "unknown objective 'best'"),
         ({"objective": "ips"}, "does not support this policy"),
-        ({"policy": "softmax", "objective": "improvement"}, "does not support this policy"),
-        ({"policy": np.ones(3)}, "must be 'gaussian', 'softmax', a torch module or ItemSoftmax"),
+        ({"policy": "linear", "objective": "improvement"}, "does not support this policy"),
+        ({"policy": np.ones(3)}, "must be 'linear', 'network', 'gaussian', a torch module or ItemSoftmax"),
         ({"objective": np.ones(3)}, "unknown objective"),
         ({"grid": np.ones(3)}, "unknown grid"),
         ({"device": None}, "is not available"),
         ({"device": "meta"}, "is not available"),
-        ({"policy": "forest"}, "must be 'gaussian', 'softmax', a torch module or ItemSoftmax"),
+        ({"policy": "forest"}, "must be 'linear', 'network', 'gaussian', a torch module or ItemSoftmax"),
         ({"objective": "ls-lin", "order": 2}, "does not use order="),
         ({"control": "magic"}, "unknown control 'magic'"),
         ({"prior": np.zeros((2, 2))}, "a finite mean for each of 3 actions and 4 features"),
@@ -84,7 +84,7 @@ def test_known_cheats_are_refused(learned: PolicyLearner) -> None:
         ({"policy": torch.nn.ReLU()}, "no parameters"),
         ({"prior": "best"}, "unknown prior 'best'"),
         ({"grid": "wide"}, "unknown grid 'wide'"),
-        ({"policy": "softmax", "holdout": 0.0}, "holdout must leave rounds"),
+        ({"policy": "linear", "holdout": 0.0}, "holdout must leave rounds"),
         ({"delta": 1.5}, "delta"),
         ({"epochs": 0}, "epochs must be a whole number of at least 1"),
         ({"batch_size": 2.5}, "batch_size must be a whole number of at least 1"),
@@ -125,7 +125,7 @@ def test_an_impossible_bound_is_refused() -> None:
     data["propensity"] = np.full(600, 1e-3)
     del data["logging"]
     with pytest.raises(sl.LogsError, match="suspect the propensities"):
-        PolicyLearner(**FEW).fit(sl.Logs(**data, action_count=3))
+        PolicyLearner(**GAUSSIAN).fit(sl.Logs(**data, action_count=3))
 
 
 def test_only_policies_are_overwritten(learned: PolicyLearner, tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_labels_that_occur_twice_are_matched_only_in_the_same_order() -> None:
 
 def test_learners_align_what_they_are_given() -> None:
     def learned(propensity: Any) -> Any:
-        learner = sl.PolicyLearner(epochs=1, seed=0)
+        learner = sl.PolicyLearner("gaussian", epochs=1, seed=0)
         return learner.fit(FRAME[["v0"]], FRAME.a, reward=FRAME.r, propensity=propensity, action_count=2).answer_.lower
 
     assert learned(FRAME.p) == learned(SORTED.p)

@@ -153,7 +153,9 @@ def test_other_entrances() -> None:
         with pytest.raises(sl.UsageError):
             learning.ItemSoftmax(embeddings=wrong)
         with pytest.raises(sl.UsageError):
-            sl.PolicyLearner(prior=wrong, epochs=1).fit(np.zeros((2, 1)), [0, 1], reward=[0, 1], propensity=[0.5, 0.5])
+            sl.PolicyLearner("gaussian", prior=wrong, epochs=1).fit(
+                np.zeros((2, 1)), [0, 1], reward=[0, 1], propensity=[0.5, 0.5]
+            )
     with pytest.raises(sl.UsageError):
         embeddings.kinds(np.ma.array([0, 1, 1], mask=[False, False, True]))
     with pytest.raises(sl.UsageError, match=COMPLEX):

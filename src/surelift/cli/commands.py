@@ -35,10 +35,10 @@ COMMANDS = {
     The first call asks the question; later calls need only the state and the sources. If it is killed, the next call
     resumes after the last file that was counted. Files with rounds that were counted before are refused. Exit code 0 if
     certified, 3 if not.""",
-    "learn": """Learn a new policy that carries a certificate of being better than production (PAC-Bayes).
+    "learn": """Learn a new policy, certified on held-out rounds to be better than production.
 
-    Exit code 0 if it is certified (with an objective about the value: if that is bounded), 3 if not; the policy is written
-    either way.""",
+    Exit code 0 if it is certified (with an objective about the value: if that is bounded), 3 if not: then keep production.
+    The policy is written either way.""",
     "power": "How many more rounds like these would certify the candidate? A forecast with a range, not a guarantee.",
     "simulate": "How often does each method hold, and how wide is it, on these weights, with rewards of a known truth?",
     "verify": """Does a certificate follow from these logs? Everything is recomputed and compared.

@@ -10,11 +10,13 @@ if TYPE_CHECKING:
     from surelift.learning.learner import PolicyLearner
     from surelift.learning.many import fit_many
     from surelift.learning.policies.items import ItemSoftmax
+    from surelift.learning.choosing import search
 
-__all__ = ["ItemSoftmax", "LearnedPolicy", "PolicyLearner", "fit_many"]
+__all__ = ["ItemSoftmax", "LearnedPolicy", "PolicyLearner", "fit_many", "search"]
 _MODULES = {
     "ItemSoftmax": "surelift.learning.policies.items", "LearnedPolicy": "surelift.learning.learned",
     "PolicyLearner": "surelift.learning.learner", "fit_many": "surelift.learning.many",
+    "search": "surelift.learning.choosing",
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Trainable policies as torch modules: Gaussian linear policies, and a softmax of scores.
+"""Trainable policies as torch modules: Gaussian linear policies, a softmax of linear scores, of a network, of a module.
 
 The training loop calls ``logged`` for the probability of the logged action, (rows,), ``every`` for that of every action,
 (rows, actions), and ``divergence`` for the KL divergence from the prior, 0 if there is none, (problems,). A module may hold
@@ -19,11 +19,12 @@ from surelift.kernels.quadrature import Quadrature
 from surelift.learning.policies import quadrature
 from surelift.learning.policies.items import ItemSoftmax, SampledSoftmax
 from surelift.learning.policies.quadrature import TRAINING
-from surelift.learning.policies.rules import ItemRule, ModuleRule, Rule, SoftmaxRule
+from surelift.learning.policies.rules import ItemRule, ModuleRule, NetworkRule, Rule, SoftmaxRule
 from surelift.learning.tensors import like
 
 Parameters = dict[str, Tensor]
 Covariance = Literal["shared", "diagonal"]
+UNITS = 256  # of the hidden layer of a network
 
 
 class LinearGaussian(nn.Module):
@@ -47,11 +48,11 @@ class LinearGaussian(nn.Module):
         width = 1 if covariance == "shared" else features
         self.log_deviation = nn.Parameter(torch.zeros(problems, width, dtype=prior.dtype))
 
-    @classmethod
-    def stacked(cls, several: Sequence["LinearGaussian"]) -> "LinearGaussian":
+    @staticmethod
+    def stacked(several: Sequence["LinearGaussian"]) -> "LinearGaussian":
         """Untrained policies of the same layout as one module."""
         covariance, unseen, _ = several[0].layout
-        return cls(torch.cat([policy.prior for policy in several]), covariance, unseen=unseen)
+        return LinearGaussian(torch.cat([policy.prior for policy in several]), covariance, unseen=unseen)
 
     def parameters_of(self, problem: int) -> dict[str, Tensor]:
         """The parameters of one problem, on the CPU."""
@@ -84,6 +85,70 @@ class LinearGaussian(nn.Module):
         return standardised.reshape(-1, actions)
 
 
+class StackedSoftmax(nn.Module):
+    """A softmax of scores, for several problems at once; it begins as the uniform policy."""
+
+    layout: tuple[int, int]  # features, actions
+
+    @staticmethod
+    def stacked(several: Sequence["StackedSoftmax"]) -> "StackedSoftmax":
+        together = copy.deepcopy(several[0])
+        for name, _ in several[0].named_parameters():
+            parts = [getattr(policy, name).detach() for policy in several]
+            setattr(together, name, nn.Parameter(torch.cat(parts)))
+        return together
+
+    def parameters_of(self, problem: int) -> dict[str, Tensor]:
+        return {name: tensor[problem].detach().cpu().clone() for name, tensor in self.named_parameters()}
+
+    def logged(self, features: Tensor, action: Tensor) -> Tensor:
+        return self.every(features).gather(1, action[:, None])[:, 0]
+
+    def every(self, features: Tensor) -> Tensor:
+        problems = len(next(self.parameters()))
+        width, actions = self.layout
+        return torch.softmax(self.scores(features.view(problems, -1, width)), dim=2).view(-1, actions)
+
+    def scores(self, rows: Tensor) -> Tensor:
+        """(problems, rows, actions), from the features, (problems, rows, features)."""
+        raise NotImplementedError
+
+    def divergence(self) -> Tensor:
+        first = next(self.parameters())
+        return torch.zeros(len(first), device=first.device)
+
+
+class LinearSoftmax(StackedSoftmax):
+    def __init__(self, features: int, actions: int) -> None:
+        super().__init__()
+        self.layout = (features, actions)
+        self.weights = nn.Parameter(torch.zeros(1, actions, features))
+
+    def scores(self, rows: Tensor) -> Tensor:
+        return rows @ self.weights.transpose(1, 2)
+
+
+class NetworkSoftmax(StackedSoftmax):
+    """One hidden layer of rectified units, drawn from a seed: a policy learns the same alone and among others."""
+
+    def __init__(self, features: int, actions: int, *, seed: int) -> None:
+        super().__init__()
+        self.layout = (features, actions)
+        drawn = 2.0 * torch.rand(1, UNITS, features, generator=torch.Generator().manual_seed(seed)) - 1.0
+        self.hidden = nn.Parameter(drawn / math.sqrt(features))
+        self.hidden_constants = nn.Parameter(torch.zeros(1, 1, UNITS))
+        self.weights = nn.Parameter(torch.zeros(1, actions, UNITS))
+        self.constants = nn.Parameter(torch.zeros(1, 1, actions))
+
+    def scores(self, rows: Tensor) -> Tensor:
+        units = torch.relu(torch.baddbmm(self.hidden_constants, rows, self.hidden.transpose(1, 2)))
+        return torch.baddbmm(self.constants, units, self.weights.transpose(1, 2))
+
+
+STACKABLE = (LinearGaussian, StackedSoftmax)
+"""Policies that hold several problems in the same tensors."""
+
+
 class SoftmaxOfScores(nn.Module):
     """Probabilities proportional to exp(score), for any module from features to one score per action."""
 
@@ -109,15 +174,18 @@ class SoftmaxOfScores(nn.Module):
         return torch.zeros(1)
 
 
-def build_policy(form: Any, features: int, actions: int) -> tuple[nn.Module, Callable[[Parameters], Rule]]:
-    """The module to train for "softmax", ``ItemSoftmax`` or a torch module; and the rule of its parameters."""
+def build_policy(
+    form: Any, features: int, actions: int, seed: int = 0
+) -> tuple[nn.Module, Callable[[Parameters], Rule]]:
+    """The module to train for "linear", "network", ``ItemSoftmax`` or a torch module; and the rule of its parameters."""
     if isinstance(form, ItemSoftmax):
         policy = SampledSoftmax(form, form.first_weights(features, actions))
         return policy, lambda parameters: ItemRule(parameters["weights"].numpy(), form.embeddings)
     if isinstance(form, str):
-        linear = nn.Linear(features, actions, bias=False)
-        nn.init.zeros_(linear.weight)
-        return SoftmaxOfScores(linear), lambda parameters: SoftmaxRule(parameters["weight"].numpy())
+        linear = form == "linear"
+        rule: Callable[..., Rule] = SoftmaxRule if linear else NetworkRule
+        named = LinearSoftmax(features, actions) if linear else NetworkSoftmax(features, actions, seed=seed)
+        return named, lambda parameters: rule(**{name: part.numpy() for name, part in parameters.items()})
     # A copy, so that a certified policy does not change when the user trains the module further.
     module = copy.deepcopy(form)
     _check_module(module, features, actions)

@@ -14,6 +14,7 @@ from surelift.errors import UsageError
 from surelift.learning.policies import quadrature
 
 Single = npt.NDArray[np.float32]
+_STAGES = {"softmax", "network"}
 _ROUNDING, _SCORES_AT_ONCE = 2.0**-52, 1 << 20
 
 
@@ -113,6 +114,46 @@ class SoftmaxRule:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class NetworkRule:
+    """Probabilities proportional to exp(score), with scores of a network of one hidden layer of rectified units."""
+
+    hidden: Single  # (units, features)
+    hidden_constants: Single  # (1, units)
+    weights: Single  # (actions, units)
+    constants: Single  # (1, actions)
+
+    def __post_init__(self) -> None:
+        units, actions = len(self.hidden), len(self.weights)
+        shapes = (self.hidden_constants.shape, self.weights.shape, self.constants.shape)
+        if self.hidden.ndim != 2 or shapes != ((1, units), (actions, units), (1, actions)):
+            raise ValueError("the layers of its network do not fit together")
+        if not all(np.isfinite(getattr(self, field.name)).all() for field in fields(self)):
+            raise ValueError("the weights of its network must be finite")
+
+    def probabilities(self, features: Single) -> FloatArray:
+        units = np.maximum(_scores(features, self.hidden) + self.hidden_constants, 0.0)
+        return _softmax(_scores(units, self.weights) + self.constants)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StagesRule:
+    """Draws one of several rules at every decision, each with a probability proportional to its number of rounds."""
+
+    stages: "tuple[SoftmaxRule | NetworkRule, ...]"
+    rounds: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.stages or len(self.stages) != len(self.rounds) or min(self.rounds) < 1:
+            raise ValueError("every stage needs a number of rounds")
+
+    def probabilities(self, features: Single) -> FloatArray:
+        shares = np.array(self.rounds) / sum(self.rounds)
+        several = np.stack([stage.probabilities(features) for stage in self.stages])
+        mixed: FloatArray = np.tensordot(shares, several, axes=1)
+        return mixed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ModuleRule:
     """Probabilities proportional to exp(score), with the scores of a torch module."""
 
@@ -140,16 +181,26 @@ def _softmax(scores: FloatArray) -> FloatArray:
     return scores
 
 
-Rule = GaussianRule | SoftmaxRule | ModuleRule | ItemRule
+Rule = GaussianRule | SoftmaxRule | NetworkRule | StagesRule | ModuleRule | ItemRule
+_KINDS: dict[type, str] = {
+    GaussianRule: "gaussian", SoftmaxRule: "softmax", NetworkRule: "network", StagesRule: "stages",
+    ModuleRule: "module", ItemRule: "items",
+}  # fmt: skip
 
 
 def kind_of(rule: Rule) -> str:
-    return {GaussianRule: "gaussian", SoftmaxRule: "softmax", ModuleRule: "module", ItemRule: "items"}[type(rule)]
+    return _KINDS[type(rule)]
 
 
 def arrays_of(rule: Rule) -> dict[str, Any]:
     if isinstance(rule, ModuleRule):
         return {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in rule.module.state_dict().items()}
+    if isinstance(rule, StagesRule):
+        stages = enumerate(rule.stages)
+        named = {
+            f"{k}.{kind_of(stage)}.{name}": array for k, stage in stages for name, array in arrays_of(stage).items()
+        }
+        return {"rounds": np.array(rule.rounds, dtype=np.int64), **named}
     return {field.name: getattr(rule, field.name) for field in fields(rule)}
 
 
@@ -162,6 +213,13 @@ def rule_from(kind: str, arrays: Mapping[str, Any], module: Any, shape: tuple[in
         if not shapes_match or not valid:
             raise ValueError("its weights and embeddings must be finite and match its actions and features")
         return ItemRule(weights, embeddings)
+    if kind == "stages":
+        return _stages_from(arrays, shape)
+    if kind == "network":
+        network = NetworkRule(**arrays)
+        if (len(network.weights), network.hidden.shape[1]) != shape:
+            raise ValueError(f"its network does not have {shape[0]} actions and {shape[1]} features")
+        return network
     if kind in ("gaussian", "softmax"):
         weights = arrays["means" if kind == "gaussian" else "weights"]
         if weights.shape != shape or not np.isfinite(weights).all():
@@ -178,3 +236,15 @@ def rule_from(kind: str, arrays: Mapping[str, Any], module: Any, shape: tuple[in
     except RuntimeError as error:
         raise UsageError(f"the module in module= does not match the one that was saved: {error}") from error
     return ModuleRule(module.eval())
+
+
+def _stages_from(arrays: Mapping[str, Any], shape: tuple[int, int]) -> StagesRule:
+    parts: dict[tuple[int, str], dict[str, Any]] = {}
+    for name, array in arrays.items():
+        if name != "rounds":
+            number, kind, part = name.split(".")
+            parts.setdefault((int(number), kind), {})[part] = array
+    if [number for number, _ in sorted(parts)] != list(range(len(parts))) or {kind for _, kind in parts} - _STAGES:
+        raise ValueError("its stages do not follow each other")
+    stages: Any = tuple(rule_from(kind, parts[number, kind], None, shape) for number, kind in sorted(parts))
+    return StagesRule(stages, tuple(arrays["rounds"].tolist()))

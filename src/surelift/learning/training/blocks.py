@@ -86,7 +86,7 @@ def _keep(datasets: Sequence[Dataset], room: float) -> list[Examples] | None:
     with ThreadPoolExecutor(at_once) as pool:
         for start in range(0, len(datasets), at_once):
             group = datasets[start : start + at_once]
-            list(pool.map(Dataset.keep, group))
+            list(pool.map(Dataset.keep, dict.fromkeys(group)))
             kept += [dataset.kept(distinct) for dataset in group]
             size = sum(features.nbytes for features in distinct)
             size += sum(array.nbytes for examples in kept for array in examples.arrays()[1:] if array is not None)

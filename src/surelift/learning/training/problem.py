@@ -13,7 +13,7 @@ from surelift.errors import UsageError, is_number, positive, whole
 from surelift.learning.data.dataset import Dataset, Examples
 from surelift.learning.objectives.logarithmic_smoothing import ImprovementObjective, plain_parts
 from surelift.learning.objectives.objective import Objective, PlainEstimate, sums_of
-from surelift.learning.policies.modules import LinearGaussian, SoftmaxOfScores
+from surelift.learning.policies.modules import STACKABLE, SoftmaxOfScores
 from surelift.learning.tensors import like, logged
 from surelift.learning.training.blocks import Blocks
 from surelift.learning.training.checkpoint import Checkpoint
@@ -65,15 +65,16 @@ class LearningProblem:
     @property
     def schedule(self) -> Any:
         """Problems with equal schedules take their steps together; a policy that samples while training stays alone."""
-        alone = None if isinstance(self.policy, LinearGaussian) else id(self)
+        alone = None if isinstance(self.policy, STACKABLE) else id(self)
         return self.dataset.rounds, replace(self.options, seed=0), alone
 
     @property
     def shape(self) -> Any:
         """Problems with equal shapes and schedules are stacked into the same tensors."""
-        if not isinstance(self.policy, LinearGaussian):
+        if not isinstance(self.policy, STACKABLE):
             return id(self)
-        return self.policy.layout, self.objective, self.delta
+        choosing = None if self.validation is None else self.validation.rounds
+        return type(self.policy), self.policy.layout, self.objective, self.delta, choosing
 
 
 class StackedProblems:
@@ -83,7 +84,7 @@ class StackedProblems:
         first = problems[0]
         self.problems, self.numbers = problems, numbers
         several = [problem.policy for problem in problems]
-        self.policy: Any = LinearGaussian.stacked(several) if len(several) > 1 else first.policy
+        self.policy: Any = first.policy.stacked(several) if len(several) > 1 else first.policy
         self._processes, self._device = processes, first.options.device
         self.policy.to(self._device)
         if processes.count > 1 and isinstance(self.policy, SoftmaxOfScores) and list(self.policy.buffers()):
@@ -93,9 +94,10 @@ class StackedProblems:
             )
         self._objective, self._delta, self._rounds = first.objective, first.delta, first.dataset.rounds
         self.blocks = Blocks([problem.dataset for problem in problems], self._device)
-        self._validation = None if first.validation is None else Blocks([first.validation], self._device)
+        choosing = [problem.validation for problem in problems if problem.validation is not None]
+        self._validation = Blocks(choosing, self._device) if choosing else None
         # A CUDA graph requires that every step runs the same operations on the same memory.
-        self.recordable = self.blocks.whole is not None and isinstance(self.policy, LinearGaussian)
+        self.recordable = self.blocks.whole is not None and isinstance(self.policy, STACKABLE)
 
     def batch_score(self, batch: Examples, size: int) -> Any:
         """The bound or estimate of each problem, as if all rounds were like this batch of ``size`` over all processes."""
@@ -132,13 +134,14 @@ class StackedProblems:
         return sums.double()
 
     def _validation_sums(self, batch: Examples) -> Any:
-        """(1, sums), for ``EARLY_STOPPING``."""
+        """(problems, sums), for ``EARLY_STOPPING``."""
         if not len(batch):
-            return torch.zeros(1, EARLY_STOPPING.sums, dtype=torch.float64, device=self._device)
+            return torch.zeros(len(self.problems), EARLY_STOPPING.sums, dtype=torch.float64, device=self._device)
         probabilities = self._probabilities(batch)
         own = probabilities if probabilities.ndim == 1 else logged(probabilities, batch.action)
         gain = (own / batch.propensity - 1.0) * batch.reward
-        return torch.log1p(gain[:, None] * like(gain, EARLY_STOPPING.rates)).double().sum(0)[None]
+        gains = torch.log1p(gain[:, None] * like(gain, EARLY_STOPPING.rates)).double()
+        return gains.view(len(self.problems), -1, EARLY_STOPPING.sums).sum(1)
 
     def _probabilities(self, batch: Examples) -> Any:
         """Of every action, or of the logged action where that is enough."""

@@ -1,0 +1,99 @@
+"""Certified search: many learners learn on one part of a log, one is chosen on a second, and certified on a third."""
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from surelift.errors import UsageError
+from surelift.learning.data.readings import Readings
+from surelift.learning.data.survey import LogSurvey
+from surelift.learning.fit import Fit
+from surelift.learning.gaussian import fit_gaussian
+from surelift.learning.held_out import certified, known_distribution, learn, parts_of, survey_parts
+from surelift.learning.learned import LearnedPolicy
+from surelift.learning.learner import PolicyLearner
+from surelift.learning.many import Progress, check_learners, reporter, train_together
+from surelift.learning.policies.modules import Parameters
+from surelift.learning.training.problem import LearningProblem
+from surelift.logs.logs import Logs
+from surelift.policies.resolve import as_policy
+from surelift.questions.method import choose_method
+from surelift.questions.question import require_logs
+from surelift.questions.selection import SelectionQuestion
+from surelift.results.policy_search import PolicySearch, TriedLearner
+
+_ALIKE = ("delta", "holdout", "method", "intercept")
+
+
+def search(
+    logs: Logs, learners: Sequence[PolicyLearner] | Mapping[str, PolicyLearner], *, progress: Progress | None = None
+) -> PolicySearch:
+    """The best of many learners, with a certificate that stays true however many were tried.
+
+    All learn from the first part of the log. On the second each chooses its pass, and one learner is chosen: the one with
+    the largest lower bound on its improvement, where all bounds hold at once. It alone is certified, on the third part,
+    whose size is ``holdout``. ``fit_many`` does the training, so learners of one schedule take their steps together.
+    """
+    require_logs(logs)
+    named = dict(learners) if isinstance(learners, Mapping) else _named(learners)
+    check_learners(list(named.values()))
+    params = _shared(named)
+    readings, report = Readings(), reporter(progress)
+    fits = {name: learner.prepared(logs, report(k), readings) for k, (name, learner) in enumerate(named.items())}
+    surveyed = survey_parts(next(iter(fits.values())), parts_of(logs, params["holdout"]))
+    policies = dict(zip(named, train_together([_candidate(fit, surveyed) for fit in fits.values()]), strict=True))
+    tried = _tried(logs, policies, surveyed, params)
+    best = max(tried, key=lambda learner: learner.lower)
+    learner = named[best.name]
+    learner.policy_, learner.answer_ = certified(logs, policies[best.name], surveyed, params)
+    return PolicySearch(chosen=best.name, learner=learner, tried=tuple(tried), answer=learner.answer_)
+
+
+def _candidate(fit: Fit, surveyed: LogSurvey) -> Generator[LearningProblem, Parameters, LearnedPolicy]:
+    choosing, held_out = surveyed.cuts
+    if not fit.options.certifies:
+        return (yield from learn(fit, survey_parts(fit, surveyed.cuts), choosing, held_out))
+    # A gaussian policy has no pass to choose, and its own guarantee is not asked for.
+    policy, _ = yield from fit_gaussian(replace(fit, logs=fit.readings.part(fit.logs, 0, choosing)))
+    return replace(policy, certificate=None)
+
+
+def _tried(
+    logs: Logs, policies: Mapping[str, LearnedPolicy], surveyed: LogSurvey, params: Mapping[str, Any]
+) -> list[TriedLearner]:
+    """Every policy on the rounds that choose, in one pass, at a level at which all bounds hold at once."""
+    known = [known_distribution(name, policy, logs.declaration) for name, policy in policies.items()]
+    question = SelectionQuestion(
+        declaration=logs.declaration, policies={name: as_policy(policy) for name, policy in policies.items()},
+        delta=params["delta"], method=choose_method(params["method"]), many="simultaneous",
+        known=frozenset().union(*known),
+    )  # fmt: skip
+    selection = question.ask(logs.part(*surveyed.cuts))
+    return [TriedLearner(name, found.estimate, found.lower) for name, found in selection.improvements.items()]
+
+
+def _named(learners: Sequence[PolicyLearner]) -> dict[str, PolicyLearner]:
+    """Learners by what is not the default in them; those that do not differ in that are numbered."""
+    names = [repr(learner).removeprefix("PolicyLearner(").removesuffix(")") or "linear" for learner in learners]
+    return {
+        f"{name} ({names[:k].count(name) + 1})" if names.count(name) > 1 else name: learner
+        for k, (name, learner) in enumerate(zip(names, learners, strict=True))
+    }
+
+
+def _shared(learners: Mapping[str, PolicyLearner]) -> Mapping[str, Any]:
+    if not learners:
+        raise UsageError("search needs at least one learner.")
+    for name in _ALIKE:
+        values = {repr(learner.get_params()[name]) for learner in learners.values()}
+        if len(values) > 1:
+            raise UsageError(
+                f"the learners differ in {name}= ({', '.join(sorted(values)[:3])}); one certificate is made, for the one "
+                "that is chosen, so it must be the same for all."
+            )
+    for name, learner in learners.items():
+        if learner.get_params()["progressive"] is not None:
+            raise UsageError(
+                f"learner {name!r} has progressive=, which certifies on every part; remove it for a search."
+            )
+    return next(iter(learners.values())).get_params()

@@ -1,0 +1,102 @@
+"""Learning a random linear rule, certified on the rounds it was learned from."""
+
+from collections.abc import Generator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from surelift.controls.model import SAME_ROUNDS
+from surelift.errors import UsageError, share
+from surelift.grids import Grid
+from surelift.learning.data.dataset import Dataset
+from surelift.learning.data.features import FeatureLayout
+from surelift.learning.fit import Fit
+from surelift.learning.guarantee import PRIOR_FROM, ZERO, guarantee_of
+from surelift.learning.learned import LearnedPolicy
+from surelift.learning.policies.modules import LinearGaussian, Parameters
+from surelift.learning.policies.rules import GaussianRule, Single, as_single
+from surelift.learning.training.problem import LearningProblem
+from surelift.logs.fingerprint import Fingerprint
+from surelift.policies.policy import origins_of
+from surelift.questions.certificate import Certificate
+from surelift.results.guarantee import Guarantee
+
+
+class Prior(NamedTuple):
+    means: Single  # (actions, features)
+    description: str  # where the prior comes from, for the certificate
+    layout: FeatureLayout
+
+
+def fit_gaussian(fit: Fit) -> Generator[LearningProblem, Parameters, tuple[LearnedPolicy, Guarantee]]:
+    """Certified on the rounds it was learned from, except those that fitted the prior."""
+    params, logs, options, rounds = fit.params, fit.logs, fit.options, fit.logs.count()
+    fitted = isinstance(params["prior"], str) and params["prior"] == "fitted"
+    aside = int(share("prior_share", params["prior_share"]) * rounds) if fitted else 0
+    if rounds and aside >= rounds:
+        raise UsageError("prior_share must leave rounds to certify the policy on.")
+    prior_from, model_from = (origins_of(learned) for learned in (params["prior"], options.model))
+    surveyed = fit.readings.survey(
+        logs, intercept=params["intercept"], cuts=(aside,) if aside else (), standardise=bool(aside),
+        others=prior_from + model_from,
+    )  # fmt: skip
+    layout, actions, contents = surveyed.layout, surveyed.actions, surveyed.all_contents
+    if surveyed.all_origins.overlaps(model_from):
+        raise UsageError(SAME_ROUNDS)
+    if aside:
+        prior_from, (aside,) = surveyed.origins[0], surveyed.cuts
+    if surveyed.origins[-1].overlaps(prior_from):
+        raise UsageError(PRIOR_FROM)
+    if aside:
+        before, dataset = fit.readings.datasets(logs, (aside, rounds), layout, actions, options.model)
+        # The prior is the same kind of policy, learned on the rounds set aside from a zero prior.
+        prior = user_prior(ZERO, layout, actions)
+        parameters = yield replace(_problem(fit, before, prior, contents), checkpoint=None, report=None)
+        before.release()
+        description = f"fitted on the first {aside:,} rounds, which certify nothing"
+        prior = Prior(parameters["means"].numpy(), description, layout)
+    else:
+        prior = user_prior(params["prior"], layout, actions)
+        (dataset,) = fit.readings.datasets(logs, (rounds,), prior.layout, actions, options.model)
+    parameters = yield _problem(fit, dataset, prior, contents)
+    rule = GaussianRule(parameters["means"].numpy(), parameters["deviation"].numpy(), prior.means)
+    policy = LearnedPolicy(
+        rule, prior.layout, logs.declaration.actions, actions, surveyed.origins[-1], prior_from + model_from
+    )
+    asked = {
+        "objective": options.objective, "delta": params["delta"], "set_aside": aside, "prior": prior.description,
+        "control": options.control,
+        **{name: value.describe() if isinstance(value, Grid) else value for name, value in options.numbers.items()},
+    }  # fmt: skip
+    device = None if params["device"] == "cpu" else fit.training.device
+    answer = guarantee_of(policy, logs, asked, read=(dataset, surveyed.contents[-1]), device=device)
+    return replace(policy, certificate=Certificate.of(answer)), answer
+
+
+def _problem(fit: Fit, dataset: Dataset, prior: Prior, rounds: Fingerprint) -> LearningProblem:
+    covariance = fit.params["covariance"]
+    policy = LinearGaussian(torch.from_numpy(prior.means), covariance, unseen=prior.layout.unseen())
+    return fit.problem(policy, fit.options.build(dataset), dataset, rounds)
+
+
+def user_prior(form: Any, layout: FeatureLayout, actions: int) -> Prior:
+    """The ``prior`` argument of a learner."""
+    if isinstance(form, str):
+        if form in ("zero", "fitted"):
+            return Prior(np.zeros((actions, layout.size), dtype=np.float32), ZERO, layout)
+        raise UsageError(f"unknown prior {form!r}; use 'fitted', 'zero', an array of means, or a learned policy.")
+    description = "means given by the user, assumed to be fixed before these rounds"
+    if isinstance(form, LearnedPolicy):
+        if not isinstance(form.rule, GaussianRule) or form.features.names != layout.names:
+            raise UsageError("the prior must be a gaussian policy with the same contexts, in the same order.")
+        description = "a policy learned from other rounds"
+        layout, form = form.features, form.rule.means
+    means = as_single("the prior", form)
+    if means.shape != (actions, layout.size) or not np.isfinite(means).all():
+        raise UsageError(
+            f"the prior must have a finite mean for each of {actions} actions and {layout.size} features (one more per text "
+            f"context for unseen texts; the intercept comes last), but has shape {means.shape}."
+        )
+    return Prior(means, description, layout)

@@ -1,0 +1,106 @@
+"""Learning any differentiable policy: on the first rounds, choosing the pass on the next, certified on the last."""
+
+from collections.abc import Generator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from surelift.controls.model import SAME_ROUNDS
+from surelift.errors import UsageError, share
+from surelift.learning.data.survey import LogSurvey
+from surelift.learning.fit import Fit
+from surelift.learning.guarantee import NAME
+from surelift.learning.learned import LearnedPolicy
+from surelift.learning.policies.items import SampledSoftmax
+from surelift.learning.policies.modules import Parameters, build_policy
+from surelift.learning.policies.rules import ItemRule
+from surelift.learning.training.problem import LearningProblem
+from surelift.logs.declaration import Declaration
+from surelift.logs.logs import Logs
+from surelift.policies.policy import origins_of
+from surelift.policies.resolve import as_policy
+from surelift.questions.assumptions import judged_last
+from surelift.questions.certificate import Certificate
+from surelift.questions.improvement import ImprovementQuestion
+from surelift.questions.method import choose_method
+from surelift.questions.question import LEARNED_FROM
+from surelift.results.improvement import Improvement
+
+CHOOSING_SHARE = 0.15  # of the rounds before the held-out ones, those that choose the pass, and among learners
+KEEP_PRODUCTION = "Keep production: nothing is certified about the learned policy. Learn again when the log has grown."
+
+
+def parts_of(logs: Logs, holdout: float) -> tuple[int, int]:
+    """Where the rounds that choose begin, and those that certify."""
+    rounds = logs.count()
+    held_out = rounds - int(share("holdout", holdout) * rounds)
+    if rounds and not 0 < held_out < rounds:
+        raise UsageError("holdout must leave rounds to learn from and rounds to certify the policy on.")
+    choosing = choosing_from(held_out)
+    if rounds and not choosing:
+        raise UsageError(f"only {held_out} rounds are left to learn from, which is too few.")
+    return choosing, held_out
+
+
+def choosing_from(rounds: int) -> int:
+    """Of the first rounds of a log, where those that choose begin."""
+    return rounds - max(1, int(CHOOSING_SHARE * rounds))
+
+
+def survey_parts(fit: Fit, cuts: tuple[int, ...]) -> LogSurvey:
+    """The layout comes from the training rounds alone: even the set of categories must not depend on later ones."""
+    model_from = origins_of(fit.options.model)
+    surveyed = fit.readings.survey(
+        fit.logs,
+        intercept=fit.params["intercept"],
+        cuts=cuts,
+        first_part_only=True,
+        standardise=True,
+        others=model_from,
+    )
+    if surveyed.all_origins.overlaps(model_from):
+        raise UsageError(SAME_ROUNDS)
+    return surveyed
+
+
+def learn(
+    fit: Fit, surveyed: LogSurvey, choosing: int, end: int
+) -> Generator[LearningProblem, Parameters, LearnedPolicy]:
+    """Trained on the rounds before ``choosing``; the pass is chosen on those from there to ``end``."""
+    logs, options, layout, actions = fit.logs, fit.options, surveyed.layout, surveyed.actions
+    training, chooser = fit.readings.datasets(logs, (choosing, end), layout, actions, options.model)
+    policy, rule_of = build_policy(fit.params["policy"], layout.size, actions, fit.params["seed"])
+    estimate = options.estimate(rounds=training.rounds, linear=isinstance(policy, SampledSoftmax))
+    parameters = yield fit.problem(policy, estimate, training, surveyed.all_contents, choosing=chooser)
+    return LearnedPolicy(
+        rule_of(parameters), layout, logs.declaration.actions, actions, surveyed.origins[0], origins_of(options.model)
+    )
+
+
+def fit_held_out(fit: Fit) -> Generator[LearningProblem, Parameters, tuple[LearnedPolicy, Improvement]]:
+    surveyed = survey_parts(fit, parts_of(fit.logs, fit.params["holdout"]))
+    learned = yield from learn(fit, surveyed, *surveyed.cuts)
+    return certified(fit.logs, learned, surveyed, fit.params)
+
+
+def certified(
+    logs: Logs, learned: LearnedPolicy, surveyed: LogSurvey, params: Mapping[str, Any]
+) -> tuple[LearnedPolicy, Improvement]:
+    """The policy with its certificate by the last part, which neither trained it nor chose anything."""
+    learned = replace(learned, trained_on=surveyed.origins[0] + surveyed.origins[1])
+    if surveyed.origins[2].overlaps(learned.trained_on):
+        raise UsageError(f"the policy {LEARNED_FROM}")
+    first, last = surveyed.cuts[1], logs.count()
+    question = ImprovementQuestion(
+        declaration=logs.declaration, policies={NAME: as_policy(learned)}, delta=params["delta"],
+        method=choose_method(params["method"]), known=known_distribution(NAME, learned, logs.declaration),
+    )  # fmt: skip
+    answer = judged_last(question.ask(logs.part(first, last)), logs.declaration)
+    answer = replace(answer, provenance=replace(answer.provenance, rows=(first, last)))
+    advised = answer if answer.certified else replace(answer, advice=KEEP_PRODUCTION)
+    return replace(learned, certificate=Certificate.of(answer)), advised
+
+
+def known_distribution(name: str, learned: LearnedPolicy, declared: Declaration) -> frozenset[str]:
+    """Said here, it need not be looked up in a pass of its own: whether the policy gives whole distributions."""
+    whole = declared.logging is not None and not isinstance(learned.rule, ItemRule)
+    return frozenset({name} if whole else ())

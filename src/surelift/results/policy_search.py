@@ -1,0 +1,74 @@
+"""Which of many learners found the best policy, and what is certified about it?"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from surelift.results.improvement import Improvement
+from surelift.results.result import OMITTED, Result
+from surelift.views.figures import Intervals
+from surelift.views.numbers import decimals_for, rounded
+from surelift.views.text import lines
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class TriedLearner:
+    name: str
+    estimate: float
+    """Of the improvement of its policy, on the rounds that choose; optimistic for the one that was chosen."""
+    lower: float
+    """All of these hold at once."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PolicySearch(Result):
+    """The learner that was chosen among many, and its policy's certificate from rounds that chose nothing."""
+
+    chosen: str
+    tried: tuple[TriedLearner, ...]
+    answer: Improvement
+    """About the policy of the chosen learner: the only certificate that was made."""
+    learner: Any = field(metadata=OMITTED, compare=False)
+    """The chosen learner; ``learner.policy_`` is the policy."""
+
+    title: ClassVar = "Which learner found the best policy?"
+    rows: ClassVar = "tried"
+
+    @property
+    def certified(self) -> bool:
+        return self.answer.certified
+
+    @property
+    def policy(self) -> Any:
+        return self.learner.policy_
+
+    def sentence(self) -> str:
+        chosen = f"Of {len(self.tried):,} learners {self.chosen!r} was chosen, on rounds that certify nothing."
+        return f"{chosen} {self.answer.sentence()}"
+
+    def text(self) -> str:
+        best = sorted(self.tried, key=lambda learner: -learner.lower)[:_SHOWN]
+        decimals = decimals_for(best[0].estimate - best[0].lower)
+        width = max(len(learner.name) for learner in best)
+        return lines(
+            f"{len(self.tried):,} learners tried; improvement on the rounds that chose, estimate and lower bound",
+            *(
+                f"  {learner.name:{width}}  {rounded(learner.estimate, decimals, sign=True)}  "
+                f"{rounded(learner.lower, decimals, towards='down', sign=True)}"
+                for learner in best
+            ),
+            f"  and {len(self.tried) - _SHOWN:,} more" if len(self.tried) > _SHOWN else "",
+            f"Chosen: {self.chosen}. Certified once, on the rounds after:",
+            self.answer.text(),
+        )
+
+    def figure(self) -> Intervals:
+        return self.answer.figure()
+
+    def parts(self) -> Iterable[Result]:
+        return (self.answer,)
+
+    def lead(self) -> tuple[str, ...]:
+        return self.answer.lead()
