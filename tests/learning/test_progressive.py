@@ -32,7 +32,9 @@ def test_stages_are_learned_from_the_past_and_judged_on_what_follows(
     rule: Any = learned.policy_.rule
     assert rule.rounds == (500, 500, 500)
     answer: Any = learned.answer_
-    assert answer.certified and answer.rounds == 1_500 and ASSUMED in answer.assumptions
+    assert answer.certified
+    assert answer.rounds == 1_500
+    assert ASSUMED in answer.assumptions
     played = np.concatenate(
         [
             rule.stages[stage].probabilities(

@@ -32,7 +32,9 @@ def test_the_winner_is_certified_once(logs: sl.Logs) -> None:
     found = search(logs, learners())
     assert [tried.name for tried in found.tried] == ["slow", "linear", "network", "gaussian", "snips"]
     assert found.chosen == max(found.tried, key=lambda tried: tried.lower).name != "slow"
-    assert found.certified and "5 learners tried" in str(found) and "Of 5 learners" in found.sentence()
+    assert found.certified
+    assert "5 learners tried" in str(found)
+    assert "Of 5 learners" in found.sentence()
     assert found.answer.rounds == 600
     assert sl.verify(found.policy.certificate, logs, found.policy).same
     assert found.to_dict()["answer"]["lower"] == found.answer.lower
@@ -52,7 +54,8 @@ def test_the_rounds_that_certify_change_nothing_but_the_certificate() -> None:
     other = {name: values.copy() for name, values in data.items()}
     other["reward"][held_out:] = 1.0 - other["reward"][held_out:]
     one, two = (search(logs_of(each), learners()) for each in (data, other))
-    assert one.chosen == two.chosen and one.tried == two.tried
+    assert one.chosen == two.chosen
+    assert one.tried == two.tried
     assert one.policy.describe() == two.policy.describe()
     assert one.answer.lower > 0.0 > two.answer.lower
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 from surelift.errors import UsageError
 
 if TYPE_CHECKING:
+    from surelift.learning.choosing import search
     from surelift.learning.learned import LearnedPolicy
     from surelift.learning.learner import PolicyLearner
     from surelift.learning.many import fit_many
     from surelift.learning.policies.items import ItemSoftmax
-    from surelift.learning.choosing import search
 
 __all__ = ["ItemSoftmax", "LearnedPolicy", "PolicyLearner", "fit_many", "search"]
 _MODULES = {
