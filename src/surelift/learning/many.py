@@ -1,8 +1,6 @@
 """Fit many learners with one call: similar problems are trained together, with the results of separate fits."""
 
-import os
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
@@ -11,6 +9,7 @@ from surelift.errors import UsageError
 from surelift.learning.data.readings import Readings
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.policies.modules import Parameters
+from surelift.learning.threads import in_threads
 from surelift.learning.training.loop import train
 from surelift.learning.training.problem import LearningProblem
 from surelift.logs.logs import Logs
@@ -75,11 +74,10 @@ def train_together(running: Sequence[Running]) -> list[Any]:
             return None
 
     # Reading and certifying are separate for each problem, and mostly release the GIL.
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        problems = dict(enumerate(pool.map(advance, range(len(running)))))
-        while waiting := {number: problem for number, problem in problems.items() if problem is not None}:
-            learned = _train_all(waiting)
-            problems = dict(zip(learned, pool.map(advance, learned, learned.values()), strict=True))
+    problems = dict(enumerate(in_threads(advance, range(len(running)))))
+    while waiting := {number: problem for number, problem in problems.items() if problem is not None}:
+        learned = _train_all(waiting)
+        problems = dict(zip(learned, in_threads(lambda one: advance(*one), learned.items()), strict=True))
     return [returned[number] for number in range(len(running))]
 
 

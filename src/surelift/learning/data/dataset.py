@@ -31,6 +31,7 @@ class Examples:
     logging: Any = None  # (rounds, actions), summing to 1
     predicted: Any = None  # (rounds, actions), the reward model's predictions
     overstated: Any = None  # (rounds,), relative excess of the propensity over its entry in the logging vector
+    coefficients: Any = None  # of these rounds in the sums of an objective, where they were computed before
 
     def __len__(self) -> int:
         return len(self.action)
@@ -46,8 +47,10 @@ class Examples:
         import torch
 
         def tensor(array: Any) -> Any:
-            kept = array if array.dtype.kind == "i" else array.astype(np.float64 if double else np.float32, copy=False)
-            return torch.from_numpy(np.require(kept, requirements=["C", "W"])).to(device)
+            whole = array.dtype.kind == "i"
+            kept = array if whole or double else array.astype(np.float32, copy=False)
+            moved = torch.from_numpy(np.require(kept, requirements=["C", "W"])).to(device)
+            return moved if whole or not double else moved.double()
 
         return Examples(*(None if array is None else tensor(array) for array in self.arrays()))
 

@@ -74,7 +74,7 @@ class SmoothedObjective:
         return len(self.parts)
 
 
-def newton_root(ahead: Any, rate: Any, *, rounds: int, floor: float, steps: int = 8) -> Any:
+def newton_root(ahead: Any, rate: Any, *, rounds: int, floor: float, steps: int = 5) -> Any:
     """``root`` for tensors of several problems: Newton steps from the best single component.
 
     Every iterate stays below the root, and the last step carries the gradient. The number of steps is fixed, so that a

@@ -21,6 +21,27 @@ class Coefficients:
     every: Any = None  # (rounds, actions, sums)
     fixed: Any = None  # (rounds,), added whatever the policy
 
+    def __getitem__(self, rounds: Any) -> "Coefficients":
+        return Coefficients(*(None if part is None else part[rounds] for part in self._parts()))
+
+    def fill(self, rounds: slice, part: "Coefficients") -> None:
+        """Write these of some rounds into those of all."""
+        for whole, written in zip(self._parts(), part._parts(), strict=True):
+            if whole is not None:
+                whole[rounds] = written
+
+    def empty_like(self, rounds: int) -> "Coefficients":
+        """Room for as many rounds."""
+        parts = (None if part is None else part.new_empty(rounds, *part.shape[1:]) for part in self._parts())
+        return Coefficients(*parts)
+
+    def bytes_per_round(self) -> int:
+        parts = (part for part in self._parts() if part is not None)
+        return sum(part[:1].numel() * part.element_size() for part in parts)
+
+    def _parts(self) -> tuple[Any, ...]:
+        return self.own, self.others, self.every, self.fixed
+
 
 class Objective(Protocol):
     signs: ClassVar[tuple[float, ...]]

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import torch
@@ -10,9 +9,12 @@ from torch import Tensor
 
 from surelift.arrays import FloatArray
 from surelift.learning.data.dataset import Dataset, Examples, index_among
+from surelift.learning.objectives.objective import Objective
+from surelift.learning.threads import in_threads
 from surelift.logs.batch import ROWS_PER_BATCH
 
 Share = Callable[[int], slice]
+_NUMBERS_AT_ONCE = 1 << 26
 
 _KNOWN = hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names
 MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8 if _KNOWN else 2 << 30
@@ -40,6 +42,18 @@ class Block:
             index = torch.arange(begin, min(begin + width, self.rounds), device=self.start.device)
             yield self.at(index[share(len(index))].expand(len(self.start), -1))
 
+    def with_coefficients(self, objective: Objective, room: float) -> "Block":
+        """The same with the coefficients of every round, which do not change with the policy, if they fit in ``room``."""
+        total = len(self.rest)
+        first = objective.coefficients(self.rest.at(slice(0, 1)))
+        if total * first.bytes_per_round() > room:
+            return self
+        table, rows = first.empty_like(total), max(1, _NUMBERS_AT_ONCE * 4 // first.bytes_per_round())
+        for start in range(0, total, rows):
+            piece = slice(start, min(start + rows, total))
+            table.fill(piece, objective.coefficients(self.rest.at(piece)))
+        return replace(self, rest=Examples(None, self.rest.action, None, None, coefficients=table))
+
     @classmethod
     def of(cls, several: Sequence[Examples], device: str) -> "Block":
         """Examples of several problems, with the same number of rounds each."""
@@ -53,11 +67,12 @@ class Block:
 
 
 class Blocks:
-    def __init__(self, datasets: Sequence[Dataset], device: str) -> None:
+    def __init__(self, datasets: Sequence[Dataset], device: str, objective: Objective | None = None) -> None:
         self._datasets, self._device = datasets, device
-        on_gpu = torch.device(device).type == "cuda"
-        kept = _keep(datasets, 0.6 * torch.cuda.mem_get_info(device)[0] if on_gpu else MEMORY)
+        kept = _keep(datasets, _room(device))
         self.whole = None if kept is None else Block.of(kept, device)
+        if self.whole is not None and objective is not None:
+            self.whole = self.whole.with_coefficients(objective, 0.5 * _room(device))
 
     def __iter__(self) -> Iterator[tuple[Block, range]]:
         """Consecutive rounds of each problem, from which batches are drawn."""
@@ -75,6 +90,12 @@ class Blocks:
             yield from block.pieces(rows, share)
 
 
+def _room(device: str) -> float:
+    """Bytes to fill at most."""
+    on_gpu = torch.device(device).type == "cuda"
+    return 0.6 * torch.cuda.mem_get_info(device)[0] if on_gpu else MEMORY
+
+
 def _keep(datasets: Sequence[Dataset], room: float) -> list[Examples] | None:
     """All rounds in memory, contexts shared; None if they need more than ``room`` bytes."""
     if max(dataset.max_bytes for dataset in datasets) > room:
@@ -83,15 +104,14 @@ def _keep(datasets: Sequence[Dataset], room: float) -> list[Examples] | None:
         # With many problems, the other parts of their logs are left for later: equal contexts are not shared yet.
         datasets[0].keep(room=room)
     kept, distinct, at_once = list[Examples](), list[FloatArray](), os.cpu_count() or 1
-    with ThreadPoolExecutor(at_once) as pool:
-        for start in range(0, len(datasets), at_once):
-            group = datasets[start : start + at_once]
-            list(pool.map(Dataset.keep, dict.fromkeys(group)))
-            kept += [dataset.kept(distinct) for dataset in group]
-            size = sum(features.nbytes for features in distinct)
-            size += sum(array.nbytes for examples in kept for array in examples.arrays()[1:] if array is not None)
-            if size > room:
-                for dataset in datasets:
-                    dataset.release()
-                return None
+    for start in range(0, len(datasets), at_once):
+        group = datasets[start : start + at_once]
+        in_threads(Dataset.keep, dict.fromkeys(group))
+        kept += [dataset.kept(distinct) for dataset in group]
+        size = sum(features.nbytes for features in distinct)
+        size += sum(array.nbytes for examples in kept for array in examples.arrays()[1:] if array is not None)
+        if size > room:
+            for dataset in datasets:
+                dataset.release()
+            return None
     return kept

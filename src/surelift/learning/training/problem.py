@@ -93,7 +93,9 @@ class StackedProblems:
                 "processes; train it in one process, or remove them."
             )
         self._objective, self._delta, self._rounds = first.objective, first.delta, first.dataset.rounds
-        self.blocks = Blocks([problem.dataset for problem in problems], self._device)
+        # An estimate is not linear in the policy, so it has no coefficients.
+        linear = None if isinstance(first.objective, PlainEstimate) else first.objective
+        self.blocks = Blocks([problem.dataset for problem in problems], self._device, linear)
         choosing = [problem.validation for problem in problems if problem.validation is not None]
         self._validation = Blocks(choosing, self._device) if choosing else None
         # A CUDA graph requires that every step runs the same operations on the same memory.
@@ -130,7 +132,9 @@ class StackedProblems:
             terms = objective.terms(batch, probabilities)
             sums: Tensor = terms.reshape(len(self.problems), -1, terms.shape[-1]).sum(1)
         else:
-            sums = sums_of(objective.coefficients(batch), probabilities, problems=len(self.problems))
+            known = batch.coefficients
+            coefficients = objective.coefficients(batch) if known is None else known
+            sums = sums_of(coefficients, probabilities, problems=len(self.problems))
         return sums.double()
 
     def _validation_sums(self, batch: Examples) -> Any:
