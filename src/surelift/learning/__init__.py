@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any
 from surelift.errors import UsageError
 
 if TYPE_CHECKING:
-    from surelift.learning.learned import LearnedPolicy
+    from surelift.learning.learned import Decision, LearnedPolicy
     from surelift.learning.learner import PolicyLearner
     from surelift.learning.many import fit_many
     from surelift.learning.policies.items import ItemSoftmax
 
-__all__ = ["ItemSoftmax", "LearnedPolicy", "PolicyLearner", "fit_many"]
+__all__ = ["Decision", "ItemSoftmax", "LearnedPolicy", "PolicyLearner", "fit_many"]
 _MODULES = {
-    "ItemSoftmax": "surelift.learning.policies.items", "LearnedPolicy": "surelift.learning.learned",
-    "PolicyLearner": "surelift.learning.learner", "fit_many": "surelift.learning.many",
+    "Decision": "surelift.learning.learned", "ItemSoftmax": "surelift.learning.policies.items",
+    "LearnedPolicy": "surelift.learning.learned", "PolicyLearner": "surelift.learning.learner",
+    "fit_many": "surelift.learning.many",
 }  # fmt: skip
 
 

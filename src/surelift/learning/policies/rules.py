@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from os import cpu_count
 from typing import Any
 
@@ -151,6 +151,13 @@ def arrays_of(rule: Rule) -> dict[str, Any]:
     if isinstance(rule, ModuleRule):
         return {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in rule.module.state_dict().items()}
     return {field.name: getattr(rule, field.name) for field in fields(rule)}
+
+
+def in_double(rule: Rule) -> Rule:
+    """The same rule, with the linear weights in double precision that every decision would otherwise convert again."""
+    if not isinstance(rule, GaussianRule | SoftmaxRule | ItemRule):
+        return rule
+    return replace(rule, **{name: array.astype(np.float64) for name, array in arrays_of(rule).items()})
 
 
 def rule_from(kind: str, arrays: Mapping[str, Any], module: Any, shape: tuple[int, int]) -> Rule:
