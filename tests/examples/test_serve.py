@@ -137,7 +137,7 @@ def test_the_log_judges_a_challenger(served: Served, capsys: pytest.CaptureFixtu
     source = folder / "today" / "log.parquet"
     challenger = policy_of([[0, 0, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 2]])
     logs = sl.Logs(source, **DECLARED)
-    assert sl.check(logs, {"challenger": challenger}).ok
+    assert sl.check(logs, {"challenger": challenger}, level=1e-9).ok
     assert sl.compare(logs, {"challenger": challenger}).certified
     same = sl.compare(logs, {"itself": policy})
     assert same.estimate == pytest.approx(0.0, abs=1e-9)

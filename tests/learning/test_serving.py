@@ -65,7 +65,9 @@ def layouts_with_contexts(draw: st.DrawFn) -> tuple[FeatureLayout, dict[str, Any
         st.floats(-1e30, 1e30), st.integers(-(2**63), 2**63 - 1), st.booleans(),
         st.floats(-10, 10, width=32).map(np.float32), st.integers(-5, 5).map(np.int16),
     )  # fmt: skip
-    texts, widths, context = {}, {}, {}
+    texts: dict[str, tuple[str, ...]] = {}
+    widths: dict[str, int] = {}
+    context: dict[str, Any] = {}
     names = tuple(f"c{k}" for k in range(draw(st.integers(1, 6))))
     for name in names:
         kind = draw(st.sampled_from(["number", "text", "list"]))
