@@ -251,6 +251,14 @@ def test_a_bad_context_gets_a_sentence(layout: FeatureLayout, context: Any, says
         policy_of(layout=layout).decide(context)
 
 
+def test_scores_that_overflow_are_refused() -> None:
+    module = torch.nn.Linear(3, 5)
+    torch.nn.init.constant_(module.weight, 10.0)
+    policy = LearnedPolicy(ModuleRule(module), NUMBERS, None, 5)
+    with pytest.raises(sl.UsageError, match="scores for this context are not finite; rescale its numbers"):
+        policy.decide([1e38, -1e38])
+
+
 def test_unseen_and_missing_texts_are_served_as_they_were_learned() -> None:
     policy = policy_of()
     for text in ("tablet", "", None):

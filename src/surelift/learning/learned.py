@@ -83,6 +83,8 @@ class LearnedPolicy:
         position = int((edges[:-1] / edges[-1]).searchsorted(generator.random(), side="right"))
         # The quadrature of a gaussian policy may pass 1 by its rounding, and a logged propensity may not.
         propensity = min(float(shares[position]), 1.0)
+        if not propensity > 0.0:
+            raise UsageError("the policy's scores for this context are not finite; rescale its numbers.")
         return Decision(position if self.actions is None else self.actions[position], propensity)
 
     def predict_proba(self, contexts: Any) -> FloatArray:
