@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -292,5 +293,19 @@ def test_printing_takes_a_few_lines() -> None:
     wide = LearnedPolicy(rule_of("items", 90, 201), FeatureLayout(tuple(f"x{k}" for k in range(200))), None, 90)
     assert "actions      0 to 89\n" in str(wide)
     assert "x7 (number), ... (200 in all)" in str(wide)
+    for answer, says in [
+        ({"about": "value", "lower": 0.12345, "certified": False}, "value per round of at least 0.1234 ("),
+        (
+            {"about": "value", "lower": None, "upper": 0.12341, "certified": False},
+            "value per round of at most 0.1235 (",
+        ),
+        (
+            {"lower": 0.1, "upper": 0.3, "certified": True},
+            "certified: improvement over production of at least +0.1000 (",
+        ),
+        ({"improvements": {}}, "certificate  see 'surelift explain' (select) (delta 0.1, 7 rounds)"),
+    ]:
+        content = {"answer": answer, "question": {"kind": "select", "delta": 0.1}, "rounds": 7}
+        assert says in str(replace(policy_of(), certificate=sl.Certificate(content)))
     stated = "certificate  not certified: improvement over production of at least -0.0963 (delta 0.05, 540 rounds)"
     assert stated in str(LearnedPolicy.load(STORED / "gaussian.safetensors"))
