@@ -19,7 +19,7 @@ from surelift.learning.policies import modules
 from surelift.reproduce import opl
 
 OBJECTIVES: dict[str, dict[str, Any]] = {
-    **opl.OBJECTIVES,
+    **opl.LEARNERS,
     "LS-LIN, mixture": {"objective": "value", "control": "none"},
     "LS-LIN, weight control": {"objective": "value"},
     "moments, L=1": {"objective": "moments"},
@@ -40,7 +40,7 @@ def learn_all(name: str, asked: list[str], seed: int, results: dict[str, list[tu
     for problem in opl.problems(opl.load(name), [seed]):
         for objective in asked:
             start = time.perf_counter()
-            (learner,) = opl.learned([problem], OBJECTIVES[objective], passes=10, device="cpu")
+            ((learner,),) = opl.learned([problem], [OBJECTIVES[objective]], passes=10, device="cpu")
             guaranteed, true = problem.improvements(learner)
             results[objective].append((guaranteed, true))
             print(

@@ -44,7 +44,7 @@ COMMANDS = {
     "verify": """Does a certificate follow from these logs? Everything is recomputed and compared.
 
     Exit code 0 if it is the same, 3 if it differs.""",
-    "explain": "What a method promises, what a word means, or what a certificate says.",
+    "explain": "What a method promises, what a word means, what a certificate says, or what a learned policy is.",
     "reproduce": """Recompute the paper's tables and figures, next to surelift's own methods.
 
     Data sets are read from the folder named by SURELIFT_DATA; missing tables of ope and ops are fetched from OpenML. A

@@ -1,4 +1,4 @@
-"""surelift explain: what a method promises, what a word means, what a certificate says."""
+"""surelift explain: what a method promises, what a word means, what a certificate says, what a policy is."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -11,13 +11,18 @@ from cyclopts import Parameter
 from surelift.bounds import BOUNDS
 from surelift.errors import UsageError
 from surelift.estimates import ESTIMATES
+from surelift.learning import files
+from surelift.learning.data.layout import FeatureLayout
+from surelift.learning.summary import summary
 from surelift.questions.certificate import Certificate, damage_told
 from surelift.views.glossary import WORDS
 from surelift.views.numbers import rounded
 
 
 def explain(
-    *words: Annotated[str, Parameter(name="TOPIC", help="A method, an estimator, a word, or a certificate file.")],
+    *words: Annotated[
+        str, Parameter(name="TOPIC", help="A method, an estimator, a word, a certificate file or a policy file.")
+    ],
 ) -> int:
     topic = " ".join(words)
     if topic.lower() in (*BOUNDS, *ESTIMATES, *WORDS) and not os.path.isfile(topic):
@@ -27,7 +32,7 @@ def explain(
         for kind, topics in (("methods", BOUNDS), ("estimates", ESTIMATES), ("words", WORDS)):
             listed = f"  {kind}: {', '.join(topics)}"
             print(fill(listed, subsequent_indent="    ", break_on_hyphens=False))
-        print("  or a certificate file")
+        print("  or a certificate file, or a policy file")
     elif topic in BOUNDS:
         bound = BOUNDS[topic]
         print(f"{topic}\n\n{fill(bound.says)}\n")
@@ -43,7 +48,8 @@ def explain(
         print(f"{topic}\n\n{fill(word)}")
     elif os.path.isfile(topic):
         with damage_told():
-            print(explain_certificate(Certificate.load(topic)))
+            policy = topic.lower().endswith(".safetensors") or files.is_policy(topic)
+            print(explain_policy(topic) if policy else explain_certificate(Certificate.load(topic)))
     else:
         near = get_close_matches(topic.lower(), [*BOUNDS, *ESTIMATES, *WORDS], n=3, cutoff=0.4)
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
@@ -51,7 +57,20 @@ def explain(
     return 0
 
 
-def explain_certificate(certificate: Certificate) -> str:
+def explain_policy(path: str) -> str:
+    """Read without torch and without safetensors."""
+    content = files.description(path)
+    files.sealed_bytes(path)
+    layout = FeatureLayout.from_description(content["features"])
+    first, *more = summary(content["kind"], layout, content["actions"], content["action_count"])
+    head = [f"A policy learned by surelift {content['surelift']}: {first}", *more, ""]
+    if content["certificate"] is None:
+        return "\n".join([*head, "It has no certificate: nothing is promised about it."])
+    certificate = Certificate.from_content(content["certificate"], place=path)
+    return "\n".join([*head, explain_certificate(certificate, path)])
+
+
+def explain_certificate(certificate: Certificate, path: str = "CERTIFICATE") -> str:
     content = certificate.content
     answer, question = content["answer"], content["question"]
     candidates = [repr(name) for name in question["policies"]]
@@ -83,7 +102,7 @@ def explain_certificate(certificate: Certificate) -> str:
         lines.append(f"  {'can' if answer['certified'] else 'cannot'} be launched")
     assumptions = next(result["assumptions"] for _, result in _results_in(answer))
     lines += ["", "It holds if:", *(f"- {assumption}" for assumption in assumptions)]
-    lines += ["", f"Verify it with: surelift verify CERTIFICATE SOURCE (fingerprint {content['fingerprint']})"]
+    lines += ["", f"Verify it with: surelift verify {path} SOURCE (fingerprint {content['fingerprint']})"]
     return "\n".join(lines)
 
 

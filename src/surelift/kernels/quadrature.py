@@ -11,7 +11,6 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from surelift.arrays import FloatArray, IntArray
 from surelift.kernels.library import compiled
@@ -50,6 +49,8 @@ class _Rule(ctypes.Structure):
 @cache
 def _table(rule: Quadrature) -> FloatArray:
     """(phases, 5, entries): log Phi and the coefficients of its Taylor step, at every phase between the nodes."""
+    from scipy.special import log_ndtr  # only here, since a policy that is served may do without
+
     entries = rule.nodes + math.ceil(rule.farthest / rule.step) + 2
     z = rule.first + (np.arange(entries)[None, :] + np.arange(rule.phases)[:, None] / rule.phases) * rule.step
     f = log_ndtr(z)

@@ -7,16 +7,16 @@ from surelift.errors import UsageError
 
 if TYPE_CHECKING:
     from surelift.learning.choosing import search
-    from surelift.learning.learned import LearnedPolicy
+    from surelift.learning.learned import Decision, LearnedPolicy
     from surelift.learning.learner import PolicyLearner
     from surelift.learning.many import fit_many
     from surelift.learning.policies.items import ItemSoftmax
 
-__all__ = ["ItemSoftmax", "LearnedPolicy", "PolicyLearner", "fit_many", "search"]
+__all__ = ["Decision", "ItemSoftmax", "LearnedPolicy", "PolicyLearner", "fit_many", "search"]
 _MODULES = {
-    "ItemSoftmax": "surelift.learning.policies.items", "LearnedPolicy": "surelift.learning.learned",
-    "PolicyLearner": "surelift.learning.learner", "fit_many": "surelift.learning.many",
-    "search": "surelift.learning.choosing",
+    "Decision": "surelift.learning.learned", "ItemSoftmax": "surelift.learning.policies.items",
+    "LearnedPolicy": "surelift.learning.learned", "PolicyLearner": "surelift.learning.learner",
+    "fit_many": "surelift.learning.many", "search": "surelift.learning.choosing",
 }  # fmt: skip
 
 

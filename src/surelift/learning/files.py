@@ -24,13 +24,19 @@ def write(path: str | Path, tensors: Mapping[str, Any], content: Mapping[str, An
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The arrays, and the JSON that describes them."""
+    content = description(path)
+    return dict(library().load(sealed_bytes(path))), content
+
+
+def description(path: str | Path) -> dict[str, Any]:
+    """The JSON that describes the arrays, read without the safetensors package."""
     text = metadata_of(path).get("surelift")
     try:
-        content = parse_json(text) if isinstance(text, str) else {}
+        content: dict[str, Any] = parse_json(text) if isinstance(text, str) else {}
     except (TypeError, ValueError, RecursionError) as error:
         raise LogsError(f"{path} is damaged: its header is not valid JSON ({error}).") from error
     check_format(content, place=str(path), what="a policy", name=FORMAT, version=VERSION)
-    return dict(library().load(sealed_bytes(path))), content
+    return content
 
 
 def sealed(file: bytes) -> bytes:
@@ -89,7 +95,7 @@ def library() -> Any:
         from safetensors import numpy
     except ModuleNotFoundError as error:
         raise UsageError(
-            "reading a policy needs safetensors, which is not installed. Run: pip install safetensors"
+            "reading a policy needs safetensors, which is not installed. Run: pip install 'surelift[serve]'"
         ) from error
     return numpy
 

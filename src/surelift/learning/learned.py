@@ -1,34 +1,45 @@
-"""A learned policy: probabilities, sampling, a file format, and the certificate it carries."""
+"""A learned policy: probabilities, decisions, a file format, and the certificate it carries.
 
+A process that only serves decisions loads NumPy and safetensors and little else, so the rest is imported where it is used.
+"""
+
+import os
 import warnings
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from surelift.arrays import FloatArray
 from surelift.errors import LogsError, UsageError
 from surelift.learning import files
-from surelift.learning.data.features import FeatureLayout, as_table
-from surelift.learning.guarantee import GuaranteeQuestion  # noqa: F401  (how its certificate is read back)
-from surelift.learning.policies.rules import ItemRule, Rule, arrays_of, kind_of, rule_from
-from surelift.logs import faults
-from surelift.logs.batch import Needs
-from surelift.logs.logs import Logs
+from surelift.learning.data.layout import FeatureLayout
+from surelift.learning.data.row import RowEncoder
+from surelift.learning.policies.rules import ItemRule, Rule, arrays_of, in_double, kind_of, rule_from
+from surelift.learning.summary import certificate_line, summary
 from surelift.logs.origins import Origins
-from surelift.logs.rounds import Rounds
-from surelift.logs.vectors import Vectors
-from surelift.policies.policy import action_counts, require_action, require_action_count
-from surelift.policies.readers import Singles, kept
 from surelift.questions.certificate import Certificate
+
+if TYPE_CHECKING:
+    from surelift.logs.batch import Needs
+    from surelift.logs.logs import Logs
+    from surelift.logs.rounds import Rounds
+    from surelift.logs.vectors import Vectors
+    from surelift.policies.readers import Singles
 
 _ENTRIES_AT_ONCE = 1 << 24
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class Decision(NamedTuple):
+    action: Any  # its label, or its position from 0 where actions have none
+    propensity: float  # the probability with which it was drawn: log it beside the action
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LearnedPolicy:
     """The result of ``PolicyLearner.fit``, accepted by ``evaluate``, ``compare`` and ``select`` like any policy."""
 
@@ -39,6 +50,13 @@ class LearnedPolicy:
     trained_on: Origins = Origins()  # its own training rounds
     prior_from: Origins = Origins()  # what its prior and its reward model were learned from
     certificate: Certificate | None = None
+    _serving: tuple[RowEncoder, Rule] | None = field(default=None, init=False)  # made at the first decision
+
+    def __repr__(self) -> str:
+        """A few lines, and no arrays."""
+        first, *more = summary(kind_of(self.rule), self.features, self.actions, self.action_count)
+        stated = None if self.certificate is None else self.certificate.content
+        return "\n".join([f"LearnedPolicy: {first}", *more, certificate_line(stated)])
 
     @property
     def classes_(self) -> Sequence[Any]:
@@ -48,13 +66,34 @@ class LearnedPolicy:
     def feature_names_in_(self) -> tuple[str, ...]:
         return self.features.names
 
+    def decide(self, context: Any, rng: int | np.random.Generator | None = None) -> Decision:
+        """Draw the action for one context, from the distribution that was certified, with its probability.
+
+        ``context`` is a dict from the contexts to their values, of which others are ignored, or an array of numbers in the
+        order of ``feature_names_in_``. Threads may share a policy. Draws are random, and others in every process, unless
+        ``rng`` is a generator; a number is the seed of one, and so always gives the same draw.
+        """
+        if self._serving is None:
+            object.__setattr__(self, "_serving", (RowEncoder(self.features), in_double(self.rule)))
+        assert self._serving is not None
+        encode, rule = self._serving
+        shares = rule.probabilities(encode(context))[0]
+        generator = _own_generator() if rng is None else np.random.default_rng(rng)
+        edges = shares.cumsum()
+        position = int((edges[:-1] / edges[-1]).searchsorted(generator.random(), side="right"))
+        # The quadrature of a gaussian policy may pass 1 by its rounding, and a logged propensity may not.
+        propensity = min(float(shares[position]), 1.0)
+        if not propensity > 0.0:
+            raise UsageError("the policy's scores for this context are not finite; rescale its numbers.")
+        return Decision(position if self.actions is None else self.actions[position], propensity)
+
     def predict_proba(self, contexts: Any) -> FloatArray:
         """The probability of every action, (rows, actions), for contexts in a frame or a matrix."""
-        return self.rule.probabilities(self.features.encode(as_table(contexts, self.features.names)))
+        return self.rule.probabilities(self._encoded(contexts))
 
     def sample(self, contexts: Any, seed: int | np.random.Generator | None = None) -> Any:
         """Sample an action for every context: this is the policy that was certified."""
-        features = self.features.encode(as_table(contexts, self.features.names))
+        features = self._encoded(contexts)
         draws = np.random.default_rng(seed).random(len(features))
         size = max(1, _ENTRIES_AT_ONCE // self.action_count)
         chosen = [np.zeros(0, dtype=np.int64)]
@@ -71,6 +110,11 @@ class LearnedPolicy:
         warnings.warn(message + "actions at random. Use sample.", stacklevel=2)
         return self._labels(self.predict_proba(contexts).argmax(axis=1))
 
+    def _encoded(self, contexts: Any) -> Any:
+        from surelift.learning.data.features import as_table
+
+        return self.features.encode(as_table(contexts, self.features.names))
+
     def _labels(self, positions: Any) -> Any:
         return positions if self.actions is None else np.array(self.actions, dtype=object)[positions]
 
@@ -80,9 +124,14 @@ class LearnedPolicy:
         return self.trained_on + self.prior_from
 
     def as_reader(self) -> "LearnedPolicy":
+        from surelift.learning import guarantee  # noqa: F401  (how its certificate is read back)
+
         return self
 
-    def needs(self, logs: Logs) -> Needs:
+    def needs(self, logs: "Logs") -> "Needs":
+        from surelift.logs.batch import Needs
+        from surelift.policies.policy import require_action, require_action_count
+
         require_action(logs, "a learned policy")
         if isinstance(self.rule, ItemRule):
             require_action_count(logs, "a policy over items")
@@ -93,7 +142,11 @@ class LearnedPolicy:
             raise UsageError(f"the policy was learned for the actions {list(labels)[:10]}; declare them in this order.")
         return Needs(read=tuple(self.features.texts), handed_on=self.features.names)
 
-    def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
+    def read(self, rounds: "Rounds", subject: str) -> "Singles | Vectors":
+        from surelift.logs import faults
+        from surelift.policies.policy import action_counts
+        from surelift.policies.readers import kept
+
         table = rounds.handed_on(self.features.names, texts=self.features.texts)
         encoded = self.features.encode(table)
         if not isinstance(self.rule, ItemRule):
@@ -137,3 +190,14 @@ class LearnedPolicy:
             if isinstance(error, LogsError | UsageError):
                 raise
             raise LogsError(f"{path} is damaged and cannot be read as a policy ({error}).") from error
+
+
+@cache
+def _own_generator() -> np.random.Generator:
+    """One for all policies of a process; NumPy lets one thread at a time draw from it."""
+    return np.random.default_rng()
+
+
+if hasattr(os, "register_at_fork"):
+    # Two workers that were forked from one process would otherwise draw the same numbers.
+    os.register_at_fork(after_in_child=_own_generator.cache_clear)

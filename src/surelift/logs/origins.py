@@ -6,20 +6,14 @@ others resemble, or 100 consecutive ones; of logs that are longer than ``MOST``,
 Other rounds are taken for the same with the small probabilities of ``logs/seen.py``.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
-
-from surelift.arrays import ArrowColumn
-from surelift.kernels.columns import Words, scramble
-from surelift.logs.columns import as_array, decode, is_list, list_to_vectors
-from surelift.logs.fingerprint import RoundHashes
-from surelift.logs.ids import id_words
-from surelift.logs.rounds import Rounds
 from surelift.logs.seen import SeenRounds
+
+if TYPE_CHECKING:
+    from surelift.logs.rounds import Rounds
 
 MOST = 1 << 12
 Contexts = tuple[str, ...]
@@ -31,8 +25,12 @@ class Origins:
     """By the contexts that were hashed."""
 
     @classmethod
-    def of(cls, rounds: Rounds, several: Iterable[Contexts]) -> "Origins":
+    def of(cls, rounds: "Rounds", several: Iterable[Contexts]) -> "Origins":
         """The rounds of a batch, remembered by each of several lists of contexts."""
+        from surelift.logs.context_words import (
+            words_of_contexts,
+        )  # reads columns, which a policy that is served does not
+
         return cls({contexts: SeenRounds.of(words_of_contexts(rounds, contexts), MOST) for contexts in several})
 
     def __add__(self, other: "Origins") -> "Origins":
@@ -53,26 +51,3 @@ class Origins:
     @classmethod
     def decode(cls, content: list[Any]) -> "Origins":
         return cls({tuple(map(str, contexts)): SeenRounds.decode(seen) for contexts, seen in content})
-
-
-def words_of_contexts(rounds: Rounds, contexts: Sequence[str]) -> Words:
-    """Of what was known and decided, whatever is declared of rewards and propensities."""
-    assert rounds.action is not None
-    hashes, table = RoundHashes(rounds.size), rounds.handed_on(contexts)
-    hashes.mix(rounds.action.astype(np.float64))
-    for name in contexts:
-        column = decode(table[name])
-        if is_list(column):
-            hashes.mix_vectors(list_to_vectors(column)[0])
-        else:
-            hashes.mix_words(scramble(id_words(_in_single_precision(column)).view(np.uint64)))
-    return hashes.words()
-
-
-def _in_single_precision(column: ArrowColumn) -> ArrowColumn:
-    """Fractions, which other formats may hold with more or fewer digits; whole numbers as they are."""
-    if not pa.types.is_floating(column.type):
-        return column
-    values = as_array(column.cast(pa.float64()).fill_null(0.0))
-    with np.errstate(over="ignore"):
-        return pa.array(np.where(values == np.floor(values), values, values.astype(np.float32)))

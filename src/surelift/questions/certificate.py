@@ -6,12 +6,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from surelift.errors import LogsError, SureliftError
 from surelift.results.provenance import FORMAT, VERSION, certificate_content
-from surelift.results.result import Result
 from surelift.saving import check_format, check_seal, has_format, read_json, refuse_overwriting, write_beside
+
+if TYPE_CHECKING:
+    from surelift.results.result import Result
 
 _FIELDS: dict[str, type] = {
     "surelift": str, "question": Mapping, "rounds": int, "fingerprint": str, "answer": Mapping,
@@ -25,7 +27,7 @@ class Certificate:
     content: Mapping[str, Any]
 
     @classmethod
-    def of(cls, answer: Result) -> "Certificate":
+    def of(cls, answer: "Result") -> "Certificate":
         return cls(certificate_content(getattr(answer, "provenance", None), answer.to_dict()))
 
     def save(self, path: str | Path) -> None:

@@ -3,12 +3,14 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from surelift.errors import LogsError, UsageError
-from surelift.logs.fingerprint import Fingerprint
 from surelift.saving import as_json, sealed
 from surelift.version import __version__
+
+if TYPE_CHECKING:
+    from surelift.logs.fingerprint import Fingerprint
 
 FORMAT = "surelift certificate"
 VERSION = 3
@@ -21,7 +23,7 @@ class Provenance:
     question: Mapping[str, Any]
     """As JSON: ``Question.from_dict`` reads it back."""
     rounds: int
-    fingerprint: Fingerprint
+    fingerprint: "Fingerprint"
     segment: str | None = None
     """The segment, where the answer is about one of several."""
     rows: tuple[int, int] | None = None

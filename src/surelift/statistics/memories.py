@@ -8,9 +8,9 @@ import numpy as np
 
 from surelift.errors import LogsError
 from surelift.kernels.columns import Words, scramble
+from surelift.logs.context_words import words_of_contexts
 from surelift.logs.hash_sample import HashSample
 from surelift.logs.ids import id_words
-from surelift.logs.origins import words_of_contexts
 from surelift.logs.rounds import Rounds
 from surelift.logs.seen import SeenRounds
 from surelift.statistics.groups import Groups

@@ -1,12 +1,6 @@
-"""From contexts to the features of a linear policy: numbers (optionally standardised), one-hot categories, an intercept.
-
-The set of categories may be found while the rounds are read: that is the same policy as one with a feature for every
-possible text, since the weights of a text that never occurs stay at the prior. One extra feature stands for all unseen
-texts. A standardisation must not be found this way: it is fixed in advance, or computed on rounds that certify nothing.
-"""
+"""The features of many contexts: a table, a frame or a matrix, encoded by a layout."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,94 +9,70 @@ import pyarrow as pa
 
 from surelift.arrays import ArrowColumn, FloatArray, as_numpy
 from surelift.errors import LogsError, UsageError
+from surelift.learning.data.layout import FeatureLayout
 from surelift.logs.alignment import aligned
 from surelift.logs.columns import decode, is_list, is_text, list_to_vectors, to_numbers
 from surelift.logs.logs import Logs
 
+__all__ = ["FeatureLayout", "as_logs", "as_table", "encode"]
 
-@dataclass(frozen=True, slots=True)
-class FeatureLayout:
-    """Which features a row has, and in what order."""
 
-    names: tuple[str, ...]
-    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # the categories of each text context
-    widths: Mapping[str, int] = field(default_factory=dict)  # for each list context, its length
-    intercept: bool = True
-    centre: tuple[float, ...] | None = None  # subtracted from the numeric features, in order
-    scale: tuple[float, ...] | None = None  # divides the numeric features, in order
-
-    @property
-    def size(self) -> int:
-        return sum(self.width(name) for name in self.names) + self.intercept
-
-    def width(self, name: str) -> int:
-        return len(self.texts[name]) + 1 if name in self.texts else self.widths.get(name, 1)
-
-    def unseen(self) -> list[int]:
-        """The features for unseen texts: their weights keep the prior."""
-        ends = np.cumsum([self.width(name) for name in self.names])
-        return [int(end) - 1 for name, end in zip(self.names, ends, strict=True) if name in self.texts]
-
-    def encode(self, table: Any) -> npt.NDArray[np.float32]:
-        """The features, (rows, features), of a pyarrow table with these columns; missing numbers are refused."""
-        absent = [name for name in self.names if name not in table.column_names]
-        if absent:
-            raise UsageError(
-                f"the contexts have no column {absent[0]!r}; the columns are {', '.join(table.column_names[:20])}."
-            )
-        out = np.zeros((table.num_rows, self.size), dtype=np.float32)
-        start = numeric = 0
-        for name in self.names:
-            width = self.width(name)
-            if name in self.texts:
-                kind = decode(table[name]).type
-                if not (is_text(decode(table[name])) or pa.types.is_null(kind)):
-                    raise LogsError(
-                        f"context {name!r} was text when the policy was learned, but holds {kind} here; give it as text."
-                    )
-                _encode_text(table[name], self.texts[name], out[:, start : start + width])
-            else:
-                values = self._numbers(table[name], name)
-                if self.centre is not None and self.scale is not None:
-                    columns = slice(numeric, numeric + width)
-                    values = (values - np.array(self.centre[columns])) / np.array(self.scale[columns])
-                if not _to_single(values, out[:, start : start + width]):
-                    raise LogsError(f"context {name!r} has numbers beyond 1e38; rescale it.")
-                numeric += width
-            start += width
-        if self.intercept:
-            out[:, start] = 1.0
-        return out
-
-    def _numbers(self, column: ArrowColumn, name: str) -> FloatArray:
-        if is_list(column):
-            vectors, missing = list_to_vectors(column)
-            lengths = vectors.lengths
-            expected = self.widths.get(name, int(lengths[0]) if len(lengths) else 0)
-            if missing.any() or (lengths != expected).any() or not np.isfinite(vectors.values).all():
+def encode(layout: FeatureLayout, table: Any) -> npt.NDArray[np.float32]:
+    """The features, (rows, features), of a pyarrow table with these columns; missing numbers are refused."""
+    absent = [name for name in layout.names if name not in table.column_names]
+    if absent:
+        raise UsageError(
+            f"the contexts have no column {absent[0]!r}; the columns are {', '.join(table.column_names[:20])}."
+        )
+    out = np.zeros((table.num_rows, layout.size), dtype=np.float32)
+    start = numeric = 0
+    for name in layout.names:
+        width = layout.width(name)
+        if name in layout.texts:
+            kind = decode(table[name]).type
+            if not (is_text(decode(table[name])) or pa.types.is_null(kind)):
                 raise LogsError(
-                    f"context {name!r}: every round needs {expected} finite numbers, but some do not have them."
+                    f"context {name!r} was text when the policy was learned, but holds {kind} here; give it as text."
                 )
-            return vectors.values.reshape(len(lengths), expected)
-        numbers = to_numbers(column, as_text=is_text(decode(column)))
-        bad = numbers.null | numbers.not_numeric | ~np.isfinite(numbers.values)
-        if bad.any():
-            first = int(np.argmax(bad))
+            _encode_text(table[name], layout.texts[name], out[:, start : start + width])
+        else:
+            values = _numbers(layout, table[name], name)
+            if layout.centre is not None and layout.scale is not None:
+                columns = slice(numeric, numeric + width)
+                values = (values - np.array(layout.centre[columns])) / np.array(layout.scale[columns])
+            if not _to_single(values, out[:, start : start + width]):
+                raise LogsError(f"context {name!r} has numbers beyond 1e38; rescale it.")
+            numeric += width
+        start += width
+    if layout.intercept:
+        out[:, start] = 1.0
+    return out
+
+
+def _numbers(layout: FeatureLayout, column: ArrowColumn, name: str) -> FloatArray:
+    expected = layout.width(name)
+    if is_list(column):
+        vectors, missing = list_to_vectors(column)
+        lengths = vectors.lengths
+        if missing.any() or (lengths != expected).any() or not np.isfinite(vectors.values).all():
             raise LogsError(
-                f"context {name!r}: {np.count_nonzero(bad):,} of {len(bad):,} values are missing or not finite; the first "
-                f"is {column[first].as_py()!r} in row {first} of its batch.\nFill in a value that means 'unknown', or drop "
-                "this context."
+                f"context {name!r}: every round needs {expected} finite numbers, but some do not have them."
             )
-        return numbers.values[:, None]
-
-    def describe(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_description(cls, form: Mapping[str, Any]) -> "FeatureLayout":
-        centre, scale = (None if form[name] is None else tuple(form[name]) for name in ("centre", "scale"))
-        texts = {name: tuple(texts) for name, texts in form["texts"].items()}
-        return cls(tuple(form["names"]), texts, dict(form["widths"]), bool(form["intercept"]), centre, scale)
+        return vectors.values.reshape(len(lengths), expected)
+    if expected != 1:
+        raise LogsError(
+            f"context {name!r} was a list of {expected} numbers when the policy was learned; give it as one."
+        )
+    numbers = to_numbers(column, as_text=is_text(decode(column)))
+    bad = numbers.null | numbers.not_numeric | ~np.isfinite(numbers.values)
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise LogsError(
+            f"context {name!r}: {np.count_nonzero(bad):,} of {len(bad):,} values are missing or not finite; the first "
+            f"is {column[first].as_py()!r} in row {first} of its batch.\nFill in a value that means 'unknown', or drop "
+            "this context."
+        )
+    return numbers.values[:, None]
 
 
 def _encode_text(column: ArrowColumn, texts: Sequence[str], out: npt.NDArray[np.float32]) -> None:

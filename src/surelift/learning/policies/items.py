@@ -40,7 +40,7 @@ class ItemIndex:
             import faiss
         except ModuleNotFoundError as error:
             raise UsageError(
-                "a softmax over many items needs faiss, which is not installed. Run: pip install 'surelift[learn]'"
+                "a softmax over many items needs faiss, which is not installed. Run: pip install 'surelift[items]'"
             ) from error
         self._index: Any = faiss.IndexHNSWFlat(embeddings.shape[1], _LINKS, faiss.METRIC_INNER_PRODUCT)
         self._index.add(embeddings)

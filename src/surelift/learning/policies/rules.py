@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from os import cpu_count
 from typing import Any
 
@@ -202,6 +202,16 @@ def arrays_of(rule: Rule) -> dict[str, Any]:
         }
         return {"rounds": np.array(rule.rounds, dtype=np.int64), **named}
     return {field.name: getattr(rule, field.name) for field in fields(rule)}
+
+
+def in_double(rule: Rule) -> Rule:
+    """The same rule, with the linear weights in double precision that every decision would otherwise convert again."""
+    if isinstance(rule, StagesRule):
+        stages: Any = tuple(map(in_double, rule.stages))
+        return replace(rule, stages=stages)
+    if isinstance(rule, ModuleRule):
+        return rule
+    return replace(rule, **{name: array.astype(np.float64) for name, array in arrays_of(rule).items()})
 
 
 def rule_from(kind: str, arrays: Mapping[str, Any], module: Any, shape: tuple[int, int]) -> Rule:
