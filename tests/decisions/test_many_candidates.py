@@ -13,7 +13,7 @@ import pytest
 
 import surelift as sl
 from surelift.bounds import mixture
-from surelift.logs.batch import LEAST_ROWS, NUMBERS_PER_BATCH, Needs, rows_per_batch
+from surelift.logs.batch import LEAST_ROWS, NUMBERS_PER_BATCH, VECTOR_NUMBERS_PER_BATCH, Needs, rows_per_batch
 from surelift.logs.sources.files import Files
 from surelift.logs.sources.frames import Arrays
 from surelift.logs.sources.recognise import open_source
@@ -111,7 +111,7 @@ def test_batches_of_many_columns_are_short(tmp_path: Path) -> None:
         assert few.table.num_rows == rows
     # Of very many columns not too short, or twice the candidates would need twice the batches; of long vectors they are.
     assert rows_per_batch(1_000_000) == LEAST_ROWS
-    assert rows_per_batch(3, widest=1_000_000) == NUMBERS_PER_BATCH // 1_000_000
+    assert rows_per_batch(3, widest=1_000_000) == VECTOR_NUMBERS_PER_BATCH // 1_000_000
 
 
 def test_of_many_candidates_the_best_are_shown() -> None:

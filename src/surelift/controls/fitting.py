@@ -42,13 +42,31 @@ class TrainingRounds:
     def only(self, chosen: Any) -> "TrainingRounds":
         return replace(self, features=self.features[chosen], action=self.action[chosen], reward=self.reward[chosen])
 
-    @staticmethod
-    def joined(parts: list["TrainingRounds"]) -> "TrainingRounds":
-        if len(parts) == 1:
-            return parts[0]
-        names = ("features", "action", "reward")
-        joined: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-        return replace(parts[-1], **joined)
+
+class GrowingRounds:
+    """Rounds appended one batch after the other, in arrays that double when they are full."""
+
+    def __init__(self) -> None:
+        self._rounds = 0
+        self._arrays: dict[str, Any] = {}
+        self._last: TrainingRounds | None = None
+
+    def append(self, part: TrainingRounds) -> None:
+        count, needed = self._rounds, self._rounds + len(part.reward)
+        for name in ("features", "action", "reward"):
+            new = getattr(part, name)
+            array = self._arrays.get(name, new[:0])
+            if len(array) < needed:
+                grown = np.empty((max(needed, 2 * len(array)), *new.shape[1:]), new.dtype)
+                grown[:count] = array[:count]
+                array = grown
+            array[count:needed] = new
+            self._arrays[name] = array
+        self._rounds, self._last = needed, part
+
+    def first(self, count: int) -> TrainingRounds:
+        assert self._last is not None
+        return replace(self._last, **{name: array[:count] for name, array in self._arrays.items()})
 
 
 class Fitted:

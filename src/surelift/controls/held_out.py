@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from surelift.controls.features import ModelFeatures
-from surelift.controls.fitting import Fitted, TrainingRounds, actions_of, name_of, training_needs, training_of
+from surelift.controls.fitting import (
+    Fitted,
+    GrowingRounds,
+    TrainingRounds,
+    actions_of,
+    name_of,
+    training_needs,
+    training_of,
+)
 from surelift.controls.model import SAME_ROUNDS, Predictor, RewardModel
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import Needs, Slice, Source
@@ -125,14 +133,14 @@ def _share_files(first: Source, second: Source) -> bool:
 
 def whole_training(logs: Logs, features: ModelFeatures) -> tuple[TrainingRounds, int, Origins]:
     """All rounds of a log in memory, to train on, the number of actions, and what tells these rounds again."""
-    parts, rows, actions, origins, invalid = [], 0, set(), Origins(), dict[Fault, Tally]()
+    kept, rows, actions, origins, invalid = GrowingRounds(), 0, set(), Origins(), dict[Fault, Tally]()
     for batch in logs.batches(training_needs(logs)):
         rounds = Rounds(logs, batch)
         training = training_of(rounds, features)
         rows += rounds.size
         invalid = merge_tallies(invalid, rounds.faults.tallies)
         if rounds.size and not invalid:
-            parts.append(training)
+            kept.append(training)
             actions.add(actions_of(rounds))
             origins += Origins.of(rounds, [logs.declaration.contexts or ()])
     refuse_faults(invalid, rows=rows)
@@ -140,4 +148,4 @@ def whole_training(logs: Logs, features: ModelFeatures) -> tuple[TrainingRounds,
         raise LogsError("the log to fit the reward model on is empty.")
     if len(actions) > 1:
         raise LogsError(f"a reward model needs the same actions in every round, but the action counts vary: {actions}.")
-    return TrainingRounds.joined(parts), actions.pop(), origins
+    return kept.first(rows), actions.pop(), origins

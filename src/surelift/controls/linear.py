@@ -23,8 +23,6 @@ class Linear:
 
     @classmethod
     def fitted(cls, contexts: FloatArray, action: IntArray, reward: FloatArray, actions: int) -> "Linear":
-        from scipy.linalg import solve
-
         width = contexts.shape[1]
         centre, scale = _moments(contexts)
         model = cls(centre, scale, np.zeros((actions, width)), np.full(actions, float(reward.mean())))
@@ -41,9 +39,11 @@ class Linear:
         for a in np.unique(action):
             count, mean = np.count_nonzero(action == a), reward[action == a].mean()
             middle = sums[a] / count
-            covariance = products[a] - count * np.outer(middle, middle)
-            with_centred = with_reward[a] - count * mean * middle
-            model.weights[a] = solve(covariance + penalty * np.eye(width), with_centred, assume_a="pos")
+            covariance = products[a]
+            covariance -= count * np.outer(middle, middle)
+            covariance.flat[:: width + 1] += penalty
+            # NumPy's solve lets other threads run meanwhile, SciPy's does not.
+            model.weights[a] = np.linalg.solve(covariance, with_reward[a] - count * mean * middle)
             model.constants[a] = mean - middle @ model.weights[a]
         return model
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from surelift.controls.features import ModelFeatures
-from surelift.controls.fitting import Fitted, TrainingRounds, actions_of, name_of, training_needs, training_of
+from surelift.controls.fitting import Fitted, GrowingRounds, actions_of, name_of, training_needs, training_of
 from surelift.controls.model import Predictor, RewardModel
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import Needs
@@ -54,7 +54,7 @@ class _Refitting(Predictor):
     def __init__(self, estimator: Any, features: ModelFeatures) -> None:
         self._estimator, self._features = estimator, features
         self._seen, self._due, self._actions = 0, FIRST, 0
-        self._kept: list[TrainingRounds] = []
+        self._kept = GrowingRounds()
         self._order = TimeOrder()
         self._fitted: Fitted | None = None
 
@@ -76,13 +76,12 @@ class _Refitting(Predictor):
         parts, begin = [], 0
         for end in self._refits(times, latest):
             parts.append(self._fitted.predict(training.features[begin:end]))
-            earlier = TrainingRounds.joined(self._kept).only(slice(self._seen + end))
-            self._fitted = Fitted(self._estimator, earlier, self._actions)
+            self._fitted = Fitted(self._estimator, self._kept.first(self._seen + end), self._actions)
             begin = end
         parts.append(self._fitted.predict(training.features[begin:]))
         self._seen += rounds.size
         if self._due > LAST:
-            self._kept = []
+            self._kept = GrowingRounds()
         return Vectors.from_matrix(np.concatenate(parts), tolerance=0.0)
 
     def _refits(self, times: Any, latest: Any) -> Iterator[int]:

@@ -12,8 +12,10 @@ from surelift.arrays import ArrowTable, BoolArray, IntArray
 from surelift.errors import LogsError
 
 ROWS_PER_BATCH = 1 << 16
-# Of plain columns, or of the widest column of vectors: 64 MB as float64.
+# Of plain columns: 64 MB as float64.
 NUMBERS_PER_BATCH = 1 << 23
+# Of the widest column of vectors: 16 MB, few enough that their memory is used again instead of asked for anew.
+VECTOR_NUMBERS_PER_BATCH = 1 << 21
 # With fewer rows, what a batch costs each candidate would outweigh its rows: 8 kB a column, from 8,192 columns on.
 LEAST_ROWS = 1 << 10
 
@@ -21,7 +23,7 @@ LEAST_ROWS = 1 << 10
 def rows_per_batch(columns: int, widest: int = 1, most: int = ROWS_PER_BATCH) -> int:
     """How many rows make a batch, where there are so many columns, and the widest has vectors of so many numbers."""
     of_columns = max(LEAST_ROWS, NUMBERS_PER_BATCH // max(columns, 1))
-    return max(1, min(most, of_columns, NUMBERS_PER_BATCH // max(widest, 1)))
+    return max(1, min(most, of_columns, VECTOR_NUMBERS_PER_BATCH // max(widest, 1)))
 
 
 @dataclass(frozen=True, slots=True)
