@@ -70,7 +70,7 @@ def learn(
         learner.fit(logs, progress=tell)
     from surelift.learning.training.processes import process_group  # imports torch, which no other command needs
 
-    if not process_group(device).first:
+    if not process_group().first:
         return 0
     learner.save(policy)
     show(learner.answer_, json=json)

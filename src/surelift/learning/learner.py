@@ -22,6 +22,7 @@ from surelift.learning.objectives.options import ObjectiveOptions
 from surelift.learning.policies.items import ItemSoftmax, SampledSoftmax
 from surelift.learning.policies.modules import LinearGaussian, Parameters, build_policy
 from surelift.learning.policies.rules import GaussianRule, ItemRule, Single, as_single
+from surelift.learning.shared_answers import ask_together
 from surelift.learning.training.checkpoint import Checkpoint, identity_of
 from surelift.learning.training.loop import train
 from surelift.learning.training.problem import LearningProblem, TrainingOptions
@@ -204,7 +205,7 @@ class PolicyLearner:
             prior = Prior(parameters["means"].numpy(), description, layout)
         else:
             prior = user_prior(form, layout, actions)
-            dataset = Dataset(logs, prior.layout, actions, options.model)
+            (dataset,) = Dataset.of_parts(logs, (rounds,), prior.layout, actions, options.model)
         problem = self._gaussian_problem(dataset, options, prior, contents, progress)
         parameters = yield problem
         rule = GaussianRule(parameters["means"].numpy(), parameters["deviation"].numpy(), prior.means)
@@ -277,7 +278,7 @@ class PolicyLearner:
             declaration=logs.declaration, policies={NAME: as_policy(learned)}, delta=params["delta"],
             known=frozenset({NAME} if whole else ()),
         )  # fmt: skip
-        answer = judged_last(question.ask(logs.part(held_out, rounds)), logs.declaration)
+        answer = judged_last(ask_together(question, logs.part(held_out, rounds)), logs.declaration)
         answer = replace(answer, provenance=replace(answer.provenance, rows=(held_out, rounds)))
         return replace(learned, certificate=Certificate.of(answer)), answer
 

@@ -12,6 +12,7 @@ from surelift.learning.learner import PolicyLearner, next_problem
 from surelift.learning.policies.modules import Parameters
 from surelift.learning.training.loop import train
 from surelift.learning.training.problem import LearningProblem
+from surelift.learning.training.processes import process_group
 from surelift.logs.logs import Logs
 
 Progress = Callable[[int, int, int, float], None]
@@ -45,8 +46,9 @@ def fit_many(
         return None if progress is None else lambda *epoch: progress(number, *epoch)
 
     running = [learner.steps(log, report(k)) for k, (learner, log) in enumerate(zip(learners, each, strict=True))]
-    # Reading and certifying are separate for each problem, and mostly release the GIL.
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    # Reading and certifying are separate for each problem, and mostly release the GIL. Several processes exchange what they
+    # find, which must be in the same order in all of them.
+    with ThreadPoolExecutor(os.cpu_count() if process_group().count == 1 else 1) as pool:
         problems = dict(enumerate(pool.map(lambda steps: next(steps, None), running)))
         while waiting := {number: problem for number, problem in problems.items() if problem is not None}:
             learned = _train_all(waiting)

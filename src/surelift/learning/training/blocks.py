@@ -1,7 +1,7 @@
 """The rounds of several problems side by side on the device: all of them if they fit, else a range at a time."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -11,8 +11,6 @@ from torch import Tensor
 from surelift.arrays import FloatArray
 from surelift.learning.data.dataset import Dataset, Examples, index_among
 from surelift.logs.batch import ROWS_PER_BATCH
-
-Share = Callable[[int], slice]
 
 _KNOWN = hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names
 MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8 if _KNOWN else 2 << 30
@@ -34,11 +32,11 @@ class Block:
         features = self.pool[(self.origin + index).reshape(-1)]
         return replace(self.rest.at((self.start + index).reshape(-1)), features=features)
 
-    def pieces(self, rows: int, share: Share) -> Iterator[Examples]:
+    def pieces(self, rows: int) -> Iterator[Examples]:
         width = max(1, rows // len(self.start))
-        for begin in range(0, self.rounds, width):
+        for begin in range(0, max(self.rounds, 1), width):
             index = torch.arange(begin, min(begin + width, self.rounds), device=self.start.device)
-            yield self.at(index[share(len(index))].expand(len(self.start), -1))
+            yield self.at(index.expand(len(self.start), -1))
 
     @classmethod
     def of(cls, several: Sequence[Examples], device: str) -> "Block":
@@ -59,20 +57,25 @@ class Blocks:
         kept = _keep(datasets, 0.6 * torch.cuda.mem_get_info(device)[0] if on_gpu else MEMORY)
         self.whole = None if kept is None else Block.of(kept, device)
 
-    def __iter__(self) -> Iterator[tuple[Block, range]]:
-        """Consecutive rounds of each problem, from which batches are drawn."""
-        if self.whole is not None:
-            for first in range(0, self.whole.rounds, ROWS_PER_BATCH):
-                yield self.whole, range(first, min(first + ROWS_PER_BATCH, self.whole.rounds))
-            return
-        for chunks in zip(*self._datasets, strict=True):
-            block = Block.of(chunks, self._device)
-            yield block, range(block.rounds)
+    def __iter__(self) -> Iterator[tuple[Block, range, range]]:
+        """Consecutive rounds of each problem, from which batches are drawn; and those that the block holds, its share."""
+        rounds, share = self._datasets[0].rounds, self._datasets[0].share
+        chunks = None if self.whole is not None else zip(*self._datasets, strict=True)
+        for first in range(0, rounds, ROWS_PER_BATCH):
+            drawn = range(first, min(first + ROWS_PER_BATCH, rounds))
+            if self.whole is not None:
+                yield self.whole, drawn, share
+            elif chunks is not None:
+                begin = min(max(share.start, drawn.start), drawn.stop)
+                block = Block.of(next(chunks), self._device)
+                yield block, drawn, range(begin, begin + block.rounds)
+        for _ in chunks or ():  # to its end, which tells of invalid rounds
+            pass
 
-    def pieces(self, rows: int, share: Share) -> Iterator[Examples]:
-        """This process's share of all rounds in order, in pieces of ``rows`` rows."""
-        for block in [self.whole] if self.whole is not None else (block for block, _ in self):
-            yield from block.pieces(rows, share)
+    def pieces(self, rows: int) -> Iterator[Examples]:
+        """All rounds of this process's share in order, in pieces of ``rows`` rows."""
+        for block in [self.whole] if self.whole is not None else (block for block, _, _ in self):
+            yield from block.pieces(rows)
 
 
 def _keep(datasets: Sequence[Dataset], room: float) -> list[Examples] | None:

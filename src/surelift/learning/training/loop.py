@@ -44,7 +44,7 @@ def train(problems: Sequence[LearningProblem]) -> list[dict[str, Tensor]]:
         # Steps on few rows are too short to split: threads would mostly wait for each other.
         torch.set_num_threads(1)
     try:
-        return _train(problems, options, process_group(options.device))
+        return _train(problems, options, process_group())
     finally:
         torch.set_num_threads(before)
 
@@ -52,7 +52,7 @@ def train(problems: Sequence[LearningProblem]) -> list[dict[str, Tensor]]:
 def _train(
     problems: Sequence[LearningProblem], options: TrainingOptions, processes: ProcessGroup
 ) -> list[dict[str, Tensor]]:
-    stacks, checkpoint = stack(problems, processes), problems[0].checkpoint
+    stacks, checkpoint = processes.together(lambda: stack(problems, processes)), problems[0].checkpoint
     policy, on_gpu = stacks[0].policy, torch.device(options.device).type == "cuda"
     parameters = [parameter for stacked in stacks for parameter in stacked.policy.parameters()]
     optimizer = torch.optim.Adam(
@@ -76,8 +76,8 @@ def _train(
         for stacked in stacks:
             stacked.policy.train()
         torch.manual_seed(1_000_003 * options.seed + epoch)
-        for blocks, indices in _batches(stacks, options, epoch):
-            steps.take(blocks, indices)
+        for blocks, indices, rows in _batches(stacks, options, epoch, processes):
+            steps.take(blocks, indices, rows)
         scores = _evaluate(stacks, best, epoch, options.patience)
         if processes.first and checkpoint is not None:
             state = {"epoch": epoch, "best_epoch": best[0].epoch, "best_score": best[0].score}
@@ -102,14 +102,33 @@ def _evaluate(
 
 
 def _batches(
-    stacks: Sequence[StackedProblems], options: TrainingOptions, epoch: int
-) -> Iterator[tuple[Sequence[Block], Sequence[Tensor]]]:
-    """Shuffled within each range of rounds, so that it makes no difference whether they are kept in memory."""
-    for number, ranges in enumerate(zip(*(stacked.blocks for stacked in stacks), strict=True)):
-        blocks, rounds = [block for block, _ in ranges], ranges[0][1]
-        orders = [_shuffled(stacked, epoch, number, rounds).to(options.device) for stacked in stacks]
-        for start in range(0, len(rounds), options.batch_size):
-            yield blocks, [order[:, start : start + options.batch_size] for order in orders]
+    stacks: Sequence[StackedProblems], options: TrainingOptions, epoch: int, processes: ProcessGroup
+) -> Iterator[tuple[Sequence[Block], Sequence[Tensor], int]]:
+    """Blocks, the rounds in them that make a batch, and how many it has over all processes.
+
+    Shuffled within each range of rounds, so that it makes no difference whether they are kept in memory.
+    """
+    following, number, size = zip(*(stacked.blocks for stacked in stacks), strict=True), 0, options.batch_size
+    while (ranges := processes.together(lambda: next(following, None))) is not None:
+        blocks, drawn, held = [block for block, _, _ in ranges], ranges[0][1], ranges[0][2]
+        orders = [_shuffled(stacked, epoch, number, drawn) for stacked in stacks]
+        if processes.count == 1:
+            orders = [(order - held.start).to(options.device) for order in orders]
+        for start in range(0, len(drawn), size):
+            batch = [order[:, start : start + size] for order in orders]
+            rows = batch[0].shape[1]
+            yield (
+                blocks,
+                batch if processes.count == 1 else [_held(index, held, options.device) for index in batch],
+                rows,
+            )
+        number += 1
+
+
+def _held(index: Tensor, held: range, device: str) -> Tensor:
+    """The rounds that lie in this process's share, the same of each problem, by their place in its block."""
+    inside = (index[0] >= held.start) & (index[0] < held.stop)
+    return (index[:, inside] - held.start).to(device)
 
 
 def _shuffled(stacked: StackedProblems, epoch: int, number: int, rounds: range) -> Tensor:
@@ -131,22 +150,20 @@ class OptimizerSteps:
         recordable = all(stacked.recordable for stacked in stacks) and processes.count == 1
         self._recorded: dict[int, Replay] | None = {} if on_gpu and recordable else None
 
-    def take(self, blocks: Sequence[Block], indices: Sequence[Tensor]) -> None:
-        """Take one step on these rounds of each stack's problems, (problems, rows)."""
+    def take(self, blocks: Sequence[Block], indices: Sequence[Tensor], rows: int) -> None:
+        """Take one step on these rounds of each stack's problems, of ``rows`` over all processes."""
         if self._recorded is None:
-            self._step(blocks, indices)
+            self._step(blocks, indices, rows)
             return
-        rows = indices[0].shape[1]
         if rows not in self._recorded:
             self._recorded[rows] = self._record(blocks, indices)
         self._recorded[rows](indices)
 
-    def _step(self, blocks: Sequence[Block], indices: Sequence[Tensor]) -> None:
+    def _step(self, blocks: Sequence[Block], indices: Sequence[Tensor], rows: int) -> None:
         loss: Any = 0.0
         for stacked, block, index in zip(self._stacks, blocks, indices, strict=True):
-            rows = index.shape[1]
             # Problems share no parameters, so the gradient of the sum holds the gradient of each.
-            loss = loss - stacked.batch_score(block.at(index[:, self._processes.share(rows)]), rows).sum()
+            loss = loss - stacked.batch_score(block.at(index), rows).sum()
         self._optimizer.zero_grad(set_to_none=True)
         loss.backward()
         self._processes.sum_gradients(self._parameters)
@@ -154,6 +171,7 @@ class OptimizerSteps:
 
     def _record(self, blocks: Sequence[Block], indices: Sequence[Tensor]) -> Replay:
         """Record a step as a CUDA graph that reads the rounds to use from fixed tensors."""
+        rows = indices[0].shape[1]
         inputs = [index.clone() for index in indices]
         before = [parameter.detach().clone() for parameter in self._parameters]
         saved = {
@@ -164,7 +182,7 @@ class OptimizerSteps:
         warm_up.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(warm_up):
             for _ in range(3):
-                self._step(blocks, inputs)
+                self._step(blocks, inputs, rows)
         torch.cuda.current_stream().wait_stream(warm_up)
         # Undo the warm-up steps.
         with torch.no_grad():
@@ -175,7 +193,7 @@ class OptimizerSteps:
         graph = torch.cuda.CUDAGraph()
         self._optimizer.zero_grad(set_to_none=True)
         with torch.cuda.graph(graph):
-            self._step(blocks, inputs)
+            self._step(blocks, inputs, rows)
 
         def replay(indices: Sequence[Tensor]) -> None:
             for fixed, index in zip(inputs, indices, strict=True):
