@@ -3,14 +3,16 @@
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import torch
 
-from surelift.errors import UsageError
+from surelift.errors import FitManyError, SureliftError, UsageError
 from surelift.learning.learner import PolicyLearner, next_problem
 from surelift.learning.policies.modules import Parameters
-from surelift.learning.training.loop import train
+from surelift.learning.training.loop import train_each
 from surelift.learning.training.problem import LearningProblem
 from surelift.learning.training.processes import process_group
 from surelift.logs.logs import Logs
@@ -26,7 +28,8 @@ def fit_many(
 
     Problems with the same number of rounds, epochs, batch size, learning rate and device take their steps together, on a GPU
     as one CUDA graph; seeds, priors and objectives may differ. The results are those of separate calls of ``fit``, up to
-    rounding.
+    rounding. A problem that fails, because its logs cannot be used or its bound is not finite, does not touch the others:
+    they are finished, then ``FitManyError`` names those that failed, by number and reason.
     """
     learners = [learners] if isinstance(learners, PolicyLearner) else list(learners)
     each = [logs] * len(learners) if isinstance(logs, Logs) else list(logs)
@@ -45,24 +48,57 @@ def fit_many(
     def report(number: int) -> Any:
         return None if progress is None else lambda *epoch: progress(number, *epoch)
 
+    failed: dict[int, Exception] = {}
+
+    def advance(number: int, parameters: Parameters | None = None) -> LearningProblem | None:
+        try:
+            return next(running[number], None) if parameters is None else next_problem(running[number], parameters)
+        except Exception as error:
+            failed[number] = error
+            return None
+
     running = [learner.steps(log, report(k)) for k, (learner, log) in enumerate(zip(learners, each, strict=True))]
     # Reading and certifying are separate for each problem, and mostly release the GIL. Several processes exchange what they
     # find, which must be in the same order in all of them.
     with ThreadPoolExecutor(os.cpu_count() if process_group().count == 1 else 1) as pool:
-        problems = dict(enumerate(pool.map(lambda steps: next(steps, None), running)))
+        problems = dict(enumerate(pool.map(advance, range(len(running)))))
         while waiting := {number: problem for number, problem in problems.items() if problem is not None}:
-            learned = _train_all(waiting)
-            steps = [running[number] for number in learned]
-            problems = dict(zip(learned, pool.map(next_problem, steps, learned.values()), strict=True))
+            learned = _train_all(waiting, failed)
+            problems = dict(zip(learned, pool.map(advance, learned, learned.values()), strict=True))
+    if failed:
+        raise FitManyError(failed, len(running))
     return list(learners)
 
 
-def _train_all(problems: dict[int, LearningProblem]) -> dict[int, Parameters]:
-    schedules: dict[Any, list[int]] = {}
+def _train_all(problems: dict[int, LearningProblem], failed: dict[int, Exception]) -> dict[int, Parameters]:
+    """The parameters of each problem, unless it fails."""
+    schedules: dict[Any, dict[int, LearningProblem]] = {}
     for number, problem in problems.items():
-        schedules.setdefault(problem.schedule, []).append(number)
+        schedules.setdefault(problem.schedule, {})[number] = problem
     learned: dict[int, Parameters] = {}
     with torch.random.fork_rng():
-        for numbers in schedules.values():
-            learned |= dict(zip(numbers, train([problems[number] for number in numbers]), strict=True))
+        for group in schedules.values():
+            learned |= _train_together(group, failed)
+    return learned
+
+
+def _train_together(group: dict[int, LearningProblem], failed: dict[int, Exception]) -> dict[int, Parameters]:
+    learned: dict[int, Parameters] = {}
+    # Copies, since the rounds of one problem may turn out to be unreadable: the others then begin again.
+    problems = [replace(each, policy=deepcopy(each.policy)) if len(group) > 1 else each for each in group.values()]
+    try:
+        outcomes = train_each(problems)
+    except SureliftError as error:
+        if len(group) == 1:
+            failed |= dict.fromkeys(group, error)
+            return learned
+        numbers, half = list(group), len(group) // 2
+        for part in (numbers[:half], numbers[half:]):
+            learned |= _train_together({number: group[number] for number in part}, failed)
+        return learned
+    for number, outcome in zip(group, outcomes, strict=True):
+        if isinstance(outcome, UsageError):
+            failed[number] = outcome
+        else:
+            learned[number] = outcome
     return learned

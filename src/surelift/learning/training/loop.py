@@ -24,14 +24,19 @@ class BestEpoch:
     score: float
     epoch: int = 0
     stopped: bool = False
+    failed: UsageError | None = None
 
     def update(self, policy: Any, problem: int, epoch: int, score: float, patience: int | None) -> None:
         if self.stopped:
             return
         if not np.isfinite(score):
-            raise UsageError(
-                f"the bound is not finite after epoch {epoch}; lower learning_rate, or rescale very large contexts."
+            self.stopped, self.failed = (
+                True,
+                UsageError(
+                    f"the bound is not finite after epoch {epoch}; lower learning_rate, or rescale very large contexts."
+                ),
             )
+            return
         if score > self.score:
             self.parameters, self.score, self.epoch = policy.parameters_of(problem), score, epoch
         self.stopped = patience is not None and epoch - self.epoch >= patience
@@ -39,6 +44,15 @@ class BestEpoch:
 
 def train(problems: Sequence[LearningProblem]) -> list[dict[str, Tensor]]:
     """Train problems of the same schedule together, step by step: the parameters of each at its best epoch."""
+    outcomes = train_each(problems)
+    for outcome in outcomes:
+        if isinstance(outcome, UsageError):
+            raise outcome
+    return [outcome for outcome in outcomes if not isinstance(outcome, UsageError)]
+
+
+def train_each(problems: Sequence[LearningProblem]) -> list[dict[str, Tensor] | UsageError]:
+    """The same, where a problem may fail while the others go on: they share no parameters, so it does not touch them."""
     options, before = problems[0].options, torch.get_num_threads()
     if options.device == "cpu" and len(problems) * options.batch_size <= 1024:
         # Steps on few rows are too short to split: threads would mostly wait for each other.
@@ -51,7 +65,7 @@ def train(problems: Sequence[LearningProblem]) -> list[dict[str, Tensor]]:
 
 def _train(
     problems: Sequence[LearningProblem], options: TrainingOptions, processes: ProcessGroup
-) -> list[dict[str, Tensor]]:
+) -> list[dict[str, Tensor] | UsageError]:
     stacks, checkpoint = processes.together(lambda: stack(problems, processes)), problems[0].checkpoint
     policy, on_gpu = stacks[0].policy, torch.device(options.device).type == "cuda"
     parameters = [parameter for stacked in stacks for parameter in stacked.policy.parameters()]
@@ -83,9 +97,9 @@ def _train(
             state = {"epoch": epoch, "best_epoch": best[0].epoch, "best_score": best[0].score}
             checkpoint.save(policy, optimizer, best[0].parameters, state)
         for number, problem in enumerate(problems):
-            if processes.first and problem.report is not None:
+            if processes.first and problem.report is not None and best[number].failed is None:
                 problem.report(epoch, scores[number])
-    return [each.parameters for each in best]
+    return [each.parameters if each.failed is None else each.failed for each in best]
 
 
 def _evaluate(
