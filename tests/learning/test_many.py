@@ -119,7 +119,7 @@ def test_wrong_arguments_are_refused() -> None:
     logs, learner = logs_of(problem(100)), PolicyLearner()
     with pytest.raises(sl.UsageError, match="2 learners but 3 logs"):
         fit_many([learner, PolicyLearner()], [logs] * 3)
-    with pytest.raises(sl.UsageError, match="does not support checkpoints"):
+    with pytest.raises(sl.UsageError, match="name a folder in checkpoint= of fit_many"):
         fit_many([PolicyLearner(checkpoint="x")], logs)
     with pytest.raises(sl.UsageError, match="the same learner appears twice"):
         fit_many([learner, learner], logs)
@@ -205,6 +205,75 @@ def test_reasons_are_named_up_to_a_few(tmp_path: Path) -> None:
     assert learners[0].answer_.rounds == 180
     copied = pickle.loads(pickle.dumps(told.value))
     assert str(copied) == text
+
+
+def some_problems() -> tuple[list[PolicyLearner], list[sl.Logs]]:
+    """Three groups after the priors: two stacks of two shapes, one of them with a problem that fails; folds; a softmax."""
+    first, second, short = (logs_of(problem(rounds, seed)) for rounds, seed in ((500, 0), (500, 1), (350, 2)))
+    asked: list[tuple[dict[str, Any], sl.Logs]] = [
+        ({"seed": 0}, first), ({"seed": 1, "prior": "zero"}, first), ({"seed": 2, "prior": "zero"}, second),
+        ({"objective": "ls-lin", "prior": "zero"}, first), ({"prior": "zero"}, huge(500)), ({}, short),
+        ({"policy": "softmax"}, first), ({"prior": "zero", "patience": 1, "learning_rate": 5.0}, second),
+    ]  # fmt: skip
+    return [PolicyLearner(**{**FEW, **options}) for options, _ in asked], [logs for _, logs in asked]
+
+
+def outcome(learners: list[PolicyLearner]) -> list[Any]:
+    fitted = [learner for learner in learners if hasattr(learner, "policy_")]
+    return [(learner.answer_.lower, learner.policy_.describe()) for learner in fitted]
+
+
+def fit_and_tell(checkpoint: Path | None, progress: Any = None) -> tuple[list[Any], str]:
+    learners, logs = some_problems()
+    with pytest.raises(FitManyError) as told:
+        fit_many(learners, logs, checkpoint=checkpoint, progress=progress)
+    return outcome(learners), str(told.value)
+
+
+def test_a_killed_run_of_many_resumes_to_the_same_bits(tmp_path: Path) -> None:
+    reports = list[tuple[int, int]]()
+    whole = fit_and_tell(None, lambda number, epoch, *_: reports.append((number, epoch)))
+    assert len(whole[0]) == 7
+    # Killed once in every report: with luck in every state of every group.
+    for death in range(0, len(reports), 3):
+        folder, seen = tmp_path / str(death), list[tuple[int, int]]()
+
+        def killed(number: int, epoch: int, *_: Any, seen: Any = seen, death: int = death) -> None:
+            seen.append((number, epoch))
+            if len(seen) == death + 1:
+                raise KeyboardInterrupt
+
+        learners, logs = some_problems()
+        with pytest.raises(KeyboardInterrupt):
+            fit_many(learners, logs, checkpoint=folder, progress=killed)
+        again = list[tuple[int, int]]()
+        assert fit_and_tell(folder, lambda number, epoch, *_, again=again: again.append((number, epoch))) == whole
+        assert len(again) < len(reports) - death + 8
+        # Once more: nothing is left to train.
+        again.clear()
+        assert fit_and_tell(folder, lambda number, epoch, *_, again=again: again.append((number, epoch))) == whole
+        assert again == []
+
+
+def test_checkpoints_of_another_run_are_refused(tmp_path: Path) -> None:
+    logs, folder = [logs_of(problem(300, seed)) for seed in range(2)], tmp_path / "kept"
+
+    def asked(**options: Any) -> list[PolicyLearner]:
+        return [PolicyLearner(**{**FEW, "prior": "zero", "seed": seed, **options}) for seed in range(2)]
+
+    expected = outcome(fit_many(asked(epochs=4), logs))
+    fit_many(asked(epochs=2), logs, checkpoint=folder)
+    with pytest.raises(sl.UsageError, match=r"0000\.safetensors is the checkpoint of another training run"):
+        fit_many(asked(delta=0.1), logs, checkpoint=folder)
+    with pytest.raises(sl.UsageError, match="checkpoint of another training run"):
+        fit_many(asked(), logs[::-1], checkpoint=folder)
+    assert outcome(fit_many(asked(epochs=4), logs, checkpoint=str(folder))) == expected
+    file = folder / "0000.safetensors"
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(sl.UsageError, match="cannot be read as safetensors"):
+        fit_many(asked(epochs=4), logs, checkpoint=folder)
+    with pytest.raises(sl.UsageError, match="checkpoint= must name a folder"):
+        fit_many(asked(), logs, checkpoint=file)
 
 
 def test_an_interruption_ends_all() -> None:

@@ -20,7 +20,7 @@ SCRIPT = """
 import json, os, sys
 import torch.distributed as dist
 sys.path.insert(0, sys.argv[1])
-from surelift.errors import UsageError
+from surelift.errors import FitManyError, UsageError
 from surelift.learning import fit_many, PolicyLearner
 from surelift.learning.training import checkpoint
 from tests.learning.test_processes import ASKED, means
@@ -42,6 +42,13 @@ for name, options in ASKED.items():
         results[name]["means"] = means(learner).tolist()
 several = fit_many([PolicyLearner(**ASKED["improvement"], seed=seed) for seed in (1, 2)], logs)
 results["several"] = [learner.answer_.lower for learner in several]
+many = [PolicyLearner(**ASKED["improvement"], seed=seed) for seed in (1, 2, 1)]
+given = [logs, logs_of({**problem(1003), "propensity": problem(1003)["propensity"] * 3.0}), logs]
+for _ in range(2):
+    try:
+        fit_many(many, given, checkpoint=f"{folder}/many")
+    except FitManyError as error:
+        results.setdefault("many", []).append([list(error.failed), many[0].answer_.lower, many[2].answer_.lower])
 try:
     PolicyLearner(epochs=1).fit(logs_of(problem(500, seed=rank)))
 except UsageError as error:
@@ -96,6 +103,14 @@ def test_many_problems_in_two_processes(results: list[dict[str, Any]]) -> None:
     for lower, seed in zip(results[0]["several"], (1, 2), strict=True):
         alone: Any = Learner(**ASKED["improvement"], seed=seed).fit(logs)
         assert lower == pytest.approx(alone.answer_.lower, abs=1e-6)
+
+
+def test_a_problem_that_fails_and_a_run_that_resumes_in_two_processes(results: list[dict[str, Any]]) -> None:
+    for result in results:
+        first, again = result["many"]
+        assert first == again
+        assert first == [[1], *[pytest.approx(result["several"][0], abs=1e-6)] * 2]
+    assert results[0]["many"] == results[1]["many"]
 
 
 def test_processes_with_different_rounds_are_refused(results: list[dict[str, Any]]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from surelift.errors import UsageError
 from surelift.learning.training.blocks import Block
+from surelift.learning.training.checkpoint import Checkpoint, best_of, restore
 from surelift.learning.training.problem import LearningProblem, StackedProblems, TrainingOptions, stack
 from surelift.learning.training.processes import ProcessGroup, process_group
 
@@ -25,6 +27,22 @@ class BestEpoch:
     epoch: int = 0
     stopped: bool = False
     failed: UsageError | None = None
+
+    def state(self) -> dict[str, Any]:
+        """Everything but the parameters, as JSON keeps it."""
+        failed = None if self.failed is None else str(self.failed)
+        return {"score": self.score, "epoch": self.epoch, "stopped": self.stopped, "failed": failed}
+
+    @classmethod
+    def resumed(cls, tensors: dict[str, Tensor], state: Any) -> "list[BestEpoch]":
+        """Of each problem in a checkpoint."""
+        return [
+            cls(
+                best_of(tensors, number), each["score"], each["epoch"], each["stopped"],
+                None if each["failed"] is None else UsageError(each["failed"]),
+            )
+            for number, each in enumerate(state["best"])
+        ]  # fmt: skip
 
     def update(self, policy: Any, problem: int, epoch: int, score: float, patience: int | None) -> None:
         if self.stopped:
@@ -44,62 +62,68 @@ class BestEpoch:
 
 def train(problems: Sequence[LearningProblem]) -> list[dict[str, Tensor]]:
     """Train problems of the same schedule together, step by step: the parameters of each at its best epoch."""
-    outcomes = train_each(problems)
+    outcomes = train_each(problems, problems[0].checkpoint)
     for outcome in outcomes:
         if isinstance(outcome, UsageError):
             raise outcome
     return [outcome for outcome in outcomes if not isinstance(outcome, UsageError)]
 
 
-def train_each(problems: Sequence[LearningProblem]) -> list[dict[str, Tensor] | UsageError]:
+def train_each(
+    problems: Sequence[LearningProblem], checkpoint: Checkpoint | None = None
+) -> list[dict[str, Tensor] | UsageError]:
     """The same, where a problem may fail while the others go on: they share no parameters, so it does not touch them."""
     options, before = problems[0].options, torch.get_num_threads()
     if options.device == "cpu" and len(problems) * options.batch_size <= 1024:
         # Steps on few rows are too short to split: threads would mostly wait for each other.
         torch.set_num_threads(1)
     try:
-        return _train(problems, options, process_group())
+        best = _train(problems, checkpoint, process_group())
     finally:
         torch.set_num_threads(before)
+    return [each.parameters if each.failed is None else each.failed for each in best]
 
 
 def _train(
-    problems: Sequence[LearningProblem], options: TrainingOptions, processes: ProcessGroup
-) -> list[dict[str, Tensor] | UsageError]:
-    stacks, checkpoint = processes.together(lambda: stack(problems, processes)), problems[0].checkpoint
-    policy, on_gpu = stacks[0].policy, torch.device(options.device).type == "cuda"
-    parameters = [parameter for stacked in stacks for parameter in stacked.policy.parameters()]
+    problems: Sequence[LearningProblem], checkpoint: Checkpoint | None, processes: ProcessGroup
+) -> list[BestEpoch]:
+    options, resumed = problems[0].options, None if checkpoint is None else processes.together(checkpoint.read)
+    processes.require_equal("rounds and options", str([problem.identity for problem in problems]))
+    best, done = [BestEpoch({}, -np.inf) for _ in problems], 0
+    if resumed is not None:
+        best, done = BestEpoch.resumed(*resumed), resumed[1]["epoch"]
+        if done >= options.epochs or all(each.stopped for each in best):
+            return best
+    stacks = processes.together(lambda: stack(problems, processes))
+    policies, on_gpu = [stacked.policy for stacked in stacks], torch.device(options.device).type == "cuda"
+    parameters = [parameter for policy in policies for parameter in policy.parameters()]
     optimizer = torch.optim.Adam(
         parameters, lr=options.learning_rate, weight_decay=options.weight_decay, capturable=on_gpu, fused=on_gpu
     )
-    resumed = None if checkpoint is None else checkpoint.load(policy, optimizer)
-    processes.require_equal("rounds and options", str([problem.identity for problem in problems]))
     if resumed is None:
         # The initial policy counts too, and may be the best.
-        best, first = [BestEpoch({}, -np.inf) for _ in problems], 1
         torch.manual_seed(1_000_003 * options.seed)
         _evaluate(stacks, best, 0, None)
     else:
-        kept, state = resumed
-        first, stopped = state["epoch"] + 1, state["epoch"] - state["best_epoch"] >= (options.patience or np.inf)
-        best = [BestEpoch(kept, state["best_score"], state["best_epoch"], stopped)]
+        restore(resumed[0], policies, optimizer)
     steps = OptimizerSteps(stacks, optimizer, processes)
-    for epoch in range(first, options.epochs + 1):
+    for epoch in range(done + 1, options.epochs + 1):
         if all(each.stopped for each in best):
             break
-        for stacked in stacks:
-            stacked.policy.train()
+        for policy in policies:
+            policy.train()
         torch.manual_seed(1_000_003 * options.seed + epoch)
         for blocks, indices, rows in _batches(stacks, options, epoch, processes):
             steps.take(blocks, indices, rows)
         scores = _evaluate(stacks, best, epoch, options.patience)
-        if processes.first and checkpoint is not None:
-            state = {"epoch": epoch, "best_epoch": best[0].epoch, "best_score": best[0].score}
-            checkpoint.save(policy, optimizer, best[0].parameters, state)
+        if checkpoint is not None:
+            state = {"epoch": epoch, "best": [each.state() for each in best]}
+            write = partial(checkpoint.save, policies, optimizer, [each.parameters for each in best], state)
+            processes.together(write if processes.first else lambda: None)
         for number, problem in enumerate(problems):
             if processes.first and problem.report is not None and best[number].failed is None:
                 problem.report(epoch, scores[number])
-    return [each.parameters if each.failed is None else each.failed for each in best]
+    return best
 
 
 def _evaluate(
