@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from surelift.errors import UsageError
 from surelift.learning import PolicyLearner
 from surelift.learning.learner import PolicyLearner as Learner
-from surelift.learning.training.processes import ProcessGroup
+from surelift.learning.training.processes import ProcessGroup, _sendable
 from tests.learning.test_learner import logs_of, means, problem
 
 SCRIPT = """
@@ -137,3 +138,14 @@ def test_shares_cover_every_batch() -> None:
     for size in range(20):
         taken = [place for rank in range(3) for place in ProcessGroup(rank, 3).share(size)]
         assert taken == list(range(size))
+
+
+def test_an_error_that_cannot_be_sent_is_told_in_words() -> None:
+    class StrangeError(Exception):
+        def __init__(self, reason: str) -> None:
+            super().__init__(reason, lambda: None)
+
+    assert "StrangeError: ('odd'" in str(_sendable(StrangeError("odd")))
+    known = UsageError("known")
+    assert _sendable(known) is known
+    assert _sendable(None) is None

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -238,3 +239,10 @@ def test_surveys_of_parts_add_up() -> None:
     second.update(pa.table({"t": list("xy")}))
     with pytest.raises(sl.UsageError, match="more than 3 different texts"):
         first + second
+
+
+def test_one_process_learns_from_rows_without_an_order() -> None:
+    query = pl.from_arrow(table()).lazy()  # type: ignore[union-attr]
+    names = {"reward": "reward", "propensity": "propensity", "action": "action", "logging": ["p0", "p1", "p2"]}
+    logs = sl.Logs(query, contexts=["x0", "x1", "x2", "text"], **names)  # type: ignore[arg-type]
+    assert PolicyLearner(prior="zero", **FEW).fit(logs).answer_.rounds == ROUNDS

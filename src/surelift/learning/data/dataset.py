@@ -96,12 +96,16 @@ class Dataset:
 
         Processes that learn together share each of them out.
         """
-        from surelift.learning.training.processes import (
-            process_group,
-        )  # imports torch, which reading alone does not need
+        # It imports torch, which reading alone does not need.
+        from surelift.learning.training.processes import process_group
 
         processes = process_group()
-        parts = [logs.part(first, last) for first, last in zip((0, *cuts), cuts, strict=False)]
+        # All rounds need not have an order.
+        parts = (
+            [logs]
+            if cuts[0] == logs.count()
+            else [logs.part(first, last) for first, last in zip((0, *cuts), cuts, strict=False)]
+        )
         datasets = [cls(part, layout, actions, model) for part in parts]
         for dataset in datasets:
             dataset._read_together = logs, datasets

@@ -48,11 +48,9 @@ class BestEpoch:
         if self.stopped:
             return
         if not np.isfinite(score):
-            self.stopped, self.failed = (
-                True,
-                UsageError(
-                    f"the bound is not finite after epoch {epoch}; lower learning_rate, or rescale very large contexts."
-                ),
+            self.stopped = True
+            self.failed = UsageError(
+                f"the bound is not finite after epoch {epoch}; lower learning_rate, or rescale very large contexts."
             )
             return
         if score > self.score:
