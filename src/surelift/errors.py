@@ -2,10 +2,12 @@
 
 SureliftError
 ├── UsageError   an invalid call: an option, a file, a column                  (exit code 2)
+│   └── FitManyError   some of many problems could not be learned, the others are
 └── LogsError    logs that cannot support a guarantee: unreadable, invalid     (exit code 4)
 """
 
 import sys
+from collections.abc import Mapping
 from numbers import Integral, Real
 
 # Beyond it float64 skips whole numbers.
@@ -22,6 +24,21 @@ class UsageError(SureliftError, ValueError):
     """An invalid call; the message says what to change."""
 
     exit_code = 2
+
+
+class FitManyError(UsageError):
+    """Some problems of ``fit_many`` failed, by their numbers in ``failed``; the learners of all others are fitted."""
+
+    def __init__(self, failed: Mapping[int, Exception], problems: int) -> None:
+        self.failed, self.problems = dict(sorted(failed.items())), problems
+        lines = [f"- problem {number}: {error}" for number, error in list(self.failed.items())[:5]]
+        more = [f"- and {len(failed) - 5:,} more, in .failed"] if len(failed) > 5 else []
+        self.exit_code = max(getattr(error, "exit_code", 1) for error in failed.values())
+        whole = f"{len(failed):,} of {problems:,} problems failed, counting from 0; the others are fitted."
+        super().__init__("\n".join([whole, *lines, *more]))
+
+    def __reduce__(self) -> tuple[type, tuple[dict[int, Exception], int]]:
+        return FitManyError, (self.failed, self.problems)
 
 
 class LogsError(SureliftError, ValueError):

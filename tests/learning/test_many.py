@@ -1,5 +1,7 @@
 """Many problems at once: each has the result of a separate fit."""
 
+import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,6 +10,7 @@ import torch
 
 import surelift as sl
 from surelift import grids
+from surelift.errors import FitManyError
 from surelift.learning import fit_many
 from surelift.learning.data.dataset import Examples
 from surelift.learning.guarantee import guarantee_of
@@ -117,7 +120,7 @@ def test_wrong_arguments_are_refused() -> None:
     logs, learner = logs_of(problem(100)), PolicyLearner()
     with pytest.raises(sl.UsageError, match="2 learners but 3 logs"):
         fit_many([learner, PolicyLearner()], [logs] * 3)
-    with pytest.raises(sl.UsageError, match="does not support checkpoints"):
+    with pytest.raises(sl.UsageError, match="name a folder in checkpoint= of fit_many"):
         fit_many([PolicyLearner(checkpoint="x")], logs)
     with pytest.raises(sl.UsageError, match="the same learner appears twice"):
         fit_many([learner, learner], logs)
@@ -134,5 +137,149 @@ def test_a_stopped_problem_ignores_a_bound_that_is_not_finite() -> None:
     policy: Any = None
     best.update(policy, 0, 5, float("nan"), 1)
     assert best.score == 1.0
-    with pytest.raises(sl.UsageError, match="the bound is not finite"):
-        BestEpoch({}, 1.0).update(policy, 0, 5, float("nan"), 1)
+    best = BestEpoch({}, 1.0)
+    best.update(policy, 0, 5, float("nan"), 1)
+    assert best.stopped
+    assert "the bound is not finite after epoch 5" in str(best.failed)
+
+
+def huge(rounds: int, seed: int = 0) -> sl.Logs:
+    """Contexts that single precision holds, but not their squares."""
+    data = problem(rounds, seed)
+    data["contexts"] = data["contexts"] * 1e30
+    return logs_of(data)
+
+
+def ragged(rounds: int) -> sl.Logs:
+    """A vector as context that is longer in the last round: found as the rounds are read to be learned from."""
+    data = problem(rounds)
+    vectors = [*data["contexts"][:-1].tolist(), [1.0, 2.0]]
+    columns = {name: data[name] for name in ("reward", "propensity", "action")} | {"v": vectors}
+    columns["logging"] = data["logging"]
+    names: Any = {name: name for name in ("reward", "propensity", "action", "logging")}
+    return sl.Logs(columns, contexts=["v"], **names)
+
+
+@pytest.mark.parametrize("bad", [huge, ragged])
+def test_a_problem_that_fails_does_not_touch_the_others(bad: Any) -> None:
+    """Not a bit of them; whether it is stacked with them, trained beside them, or found unreadable."""
+    good = [logs_of(problem(600, seed)) for seed in range(3)]
+    reports = list[int]()
+    for objective in (None, "ls-lin"):
+        without = [PolicyLearner(prior="zero", seed=seed, **GAUSSIAN) for seed in range(3)]
+        fit_many(without, good)
+        learners = [PolicyLearner(prior="zero", seed=seed, **GAUSSIAN) for seed in range(3)]
+        failing = PolicyLearner(prior="zero", objective=objective, **GAUSSIAN)
+        with pytest.raises(
+            FitManyError, match="1 of 4 problems failed, counting from 0; the others are fitted"
+        ) as told:
+            fit_many(
+                [learners[0], failing, *learners[1:]], [good[0], bad(600), *good[1:]],
+                progress=lambda number, *_: reports.append(number),
+            )  # fmt: skip
+        assert list(told.value.failed) == [1]
+        assert "- problem 1: " in str(told.value)
+        assert not hasattr(failing, "policy_")
+        assert set(reports) == {0, 2, 3}
+        for learner, expected in zip(learners, without, strict=True):
+            np.testing.assert_array_equal(means(learner), means(expected))
+            assert learner.answer_.lower == expected.answer_.lower
+            assert learner.policy_.describe() == expected.policy_.describe()
+
+
+def test_reasons_are_named_up_to_a_few(tmp_path: Path) -> None:
+    unfit = {**problem(200), "propensity": np.full(200, 1.5)}
+    logs = [logs_of(problem(200)), *[logs_of(unfit)] * 6, logs_of(problem(200))]
+    learners = [PolicyLearner(**FEW) for _ in logs]
+    learners[-1].set_params(delta=2.0)
+    with pytest.raises(FitManyError) as told:
+        fit_many(learners, logs)
+    assert list(told.value.failed) == [1, 2, 3, 4, 5, 6, 7]
+    assert isinstance(told.value.failed[1], sl.LogsError)
+    assert isinstance(told.value.failed[7], sl.UsageError)
+    text = str(told.value)
+    assert "propensity" in text
+    assert "- problem 5:" in text
+    assert "- problem 6:" not in text
+    assert "and 2 more, in .failed" in text
+    assert told.value.exit_code == 4
+    assert learners[0].answer_.rounds == 60
+    copied = pickle.loads(pickle.dumps(told.value))
+    assert str(copied) == text
+
+
+def some_problems() -> tuple[list[PolicyLearner], list[sl.Logs]]:
+    """Three groups after the priors: two stacks of two shapes, one of them with a problem that fails; folds; a softmax."""
+    first, second, short = (logs_of(problem(rounds, seed)) for rounds, seed in ((500, 0), (500, 1), (350, 2)))
+    asked: list[tuple[dict[str, Any], sl.Logs]] = [
+        ({"seed": 0}, first), ({"seed": 1, "prior": "zero"}, first), ({"seed": 2, "prior": "zero"}, second),
+        ({"objective": "ls-lin", "prior": "zero"}, first), ({"prior": "zero"}, huge(500)), ({}, short),
+        ({"policy": "linear"}, first), ({"prior": "zero", "patience": 1, "learning_rate": 5.0}, second),
+    ]  # fmt: skip
+    return [PolicyLearner(**{**GAUSSIAN, **options}) for options, _ in asked], [logs for _, logs in asked]
+
+
+def outcome(learners: list[PolicyLearner]) -> list[Any]:
+    fitted = [learner for learner in learners if hasattr(learner, "policy_")]
+    return [(learner.answer_.lower, learner.policy_.describe()) for learner in fitted]
+
+
+def fit_and_tell(checkpoint: Path | None, progress: Any = None) -> tuple[list[Any], str]:
+    learners, logs = some_problems()
+    with pytest.raises(FitManyError) as told:
+        fit_many(learners, logs, checkpoint=checkpoint, progress=progress)
+    return outcome(learners), str(told.value)
+
+
+def test_a_killed_run_of_many_resumes_to_the_same_bits(tmp_path: Path) -> None:
+    reports = list[tuple[int, int]]()
+    whole = fit_and_tell(None, lambda number, epoch, *_: reports.append((number, epoch)))
+    assert len(whole[0]) == 7
+    # Killed once in every report: with luck in every state of every group.
+    for death in range(0, len(reports), 3):
+        folder, seen = tmp_path / str(death), list[tuple[int, int]]()
+
+        def killed(number: int, epoch: int, *_: Any, seen: Any = seen, death: int = death) -> None:
+            seen.append((number, epoch))
+            if len(seen) == death + 1:
+                raise KeyboardInterrupt
+
+        learners, logs = some_problems()
+        with pytest.raises(KeyboardInterrupt):
+            fit_many(learners, logs, checkpoint=folder, progress=killed)
+        again = list[tuple[int, int]]()
+        assert fit_and_tell(folder, lambda number, epoch, *_, again=again: again.append((number, epoch))) == whole
+        assert len(again) < len(reports) - death + 8
+        # Once more: nothing is left to train.
+        again.clear()
+        assert fit_and_tell(folder, lambda number, epoch, *_, again=again: again.append((number, epoch))) == whole
+        assert again == []
+
+
+def test_checkpoints_of_another_run_are_refused(tmp_path: Path) -> None:
+    logs, folder = [logs_of(problem(300, seed)) for seed in range(2)], tmp_path / "kept"
+
+    def asked(**options: Any) -> list[PolicyLearner]:
+        return [PolicyLearner(**{**GAUSSIAN, "prior": "zero", "seed": seed, **options}) for seed in range(2)]
+
+    expected = outcome(fit_many(asked(epochs=4), logs))
+    fit_many(asked(epochs=2), logs, checkpoint=folder)
+    with pytest.raises(sl.UsageError, match=r"0000\.safetensors is the checkpoint of another training run"):
+        fit_many(asked(delta=0.1), logs, checkpoint=folder)
+    with pytest.raises(sl.UsageError, match="checkpoint of another training run"):
+        fit_many(asked(), logs[::-1], checkpoint=folder)
+    assert outcome(fit_many(asked(epochs=4), logs, checkpoint=str(folder))) == expected
+    file = folder / "0000.safetensors"
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(sl.UsageError, match="cannot be read as safetensors"):
+        fit_many(asked(epochs=4), logs, checkpoint=folder)
+    with pytest.raises(sl.UsageError, match="checkpoint= must name a folder"):
+        fit_many(asked(), logs, checkpoint=file)
+
+
+def test_an_interruption_ends_all() -> None:
+    def interrupted(*_: Any) -> None:
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        fit_many([PolicyLearner(**FEW) for _ in range(2)], logs_of(problem(200)), progress=interrupted)

@@ -19,13 +19,13 @@ from tests.learning.test_learner import problem
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Filled with the columns of every pass over a file."""
     calls: list[Any] = []
-    batches = Files.batches
+    batches = Files.batches_between
 
-    def counted(self: Files, needs: Any) -> Any:
+    def counted(self: Files, needs: Any, first: int, last: int) -> Any:
         calls.append(needs.columns())
-        return batches(self, needs)
+        return batches(self, needs, first, last)
 
-    monkeypatch.setattr(Files, "batches", counted)
+    monkeypatch.setattr(Files, "batches_between", counted)
     return calls
 
 

@@ -11,16 +11,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from surelift.errors import UsageError
 from surelift.learning import PolicyLearner
 from surelift.learning.learner import PolicyLearner as Learner
-from surelift.learning.training.processes import ProcessGroup
+from surelift.learning.training.processes import ProcessGroup, _sendable
 from tests.learning.test_learner import logs_of, means, problem
 
 SCRIPT = """
 import json, os, sys
 import torch.distributed as dist
 sys.path.insert(0, sys.argv[1])
-from surelift.errors import UsageError
+from surelift.errors import FitManyError, UsageError
 from surelift.learning import fit_many, PolicyLearner
 from surelift.learning.training import checkpoint
 from tests.learning.test_processes import ASKED, means
@@ -42,6 +43,13 @@ for name, options in ASKED.items():
         results[name]["means"] = means(learner).tolist()
 several = fit_many([PolicyLearner(**ASKED["improvement"], seed=seed) for seed in (1, 2)], logs)
 results["several"] = [learner.answer_.lower for learner in several]
+many = [PolicyLearner(**ASKED["improvement"], seed=seed) for seed in (1, 2, 1)]
+given = [logs, logs_of({**problem(1003), "propensity": problem(1003)["propensity"] * 3.0}), logs]
+for _ in range(2):
+    try:
+        fit_many(many, given, checkpoint=f"{folder}/many")
+    except FitManyError as error:
+        results.setdefault("many", []).append([list(error.failed), many[0].answer_.lower, many[2].answer_.lower])
 try:
     PolicyLearner(epochs=1).fit(logs_of(problem(500, seed=rank)))
 except UsageError as error:
@@ -98,6 +106,14 @@ def test_many_problems_in_two_processes(results: list[dict[str, Any]]) -> None:
         assert lower == pytest.approx(alone.answer_.lower, abs=1e-6)
 
 
+def test_a_problem_that_fails_and_a_run_that_resumes_in_two_processes(results: list[dict[str, Any]]) -> None:
+    for result in results:
+        first, again = result["many"]
+        assert first == again
+        assert first == [[1], *[pytest.approx(result["several"][0], abs=1e-6)] * 2]
+    assert results[0]["many"] == results[1]["many"]
+
+
 def test_processes_with_different_rounds_are_refused(results: list[dict[str, Any]]) -> None:
     for result in results:
         assert "do not have the same rounds and options" in result["refused"]
@@ -120,5 +136,16 @@ def test_the_command_writes_and_prints_once(tmp_path: Path) -> None:
 
 def test_shares_cover_every_batch() -> None:
     for size in range(20):
-        taken = [place for rank in range(3) for place in list(range(size))[ProcessGroup(rank, 3).share(size)]]
+        taken = [place for rank in range(3) for place in ProcessGroup(rank, 3).share(size)]
         assert taken == list(range(size))
+
+
+def test_an_error_that_cannot_be_sent_is_told_in_words() -> None:
+    class StrangeError(Exception):
+        def __init__(self, reason: str) -> None:
+            super().__init__(reason, lambda: None)
+
+    assert "StrangeError: ('odd'" in str(_sendable(StrangeError("odd")))
+    known = UsageError("known")
+    assert _sendable(known) is known
+    assert _sendable(None) is None

@@ -10,7 +10,7 @@ import pytest
 import surelift as sl
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.policies.rules import SoftmaxRule, StagesRule
-from surelift.learning.progressive import ASSUMED, PlayedStages
+from surelift.learning.stages import ASSUMED, PlayedStages
 from tests.learning.test_learner import logs_of, problem
 
 FEW: dict[str, Any] = {"epochs": 3, "learning_rate": 0.05}

@@ -127,3 +127,25 @@ def test_batches_do_not_matter() -> None:
     for row in range(3_000):
         parts.add(*(column[row : row + 1] for column in (*log, count)))
     assert parts.evidence() == pytest.approx(whole.evidence())
+
+
+@pytest.mark.parametrize("by", ["nothing", "action", "reward"])
+def test_parts_add_up_to_no_more_evidence_and_little_less(by: str) -> None:
+    """What follows is known by its first row before; of its peaks, a factor of 6 may be missed."""
+    reward, action, propensity = drifting(np.random.default_rng(6), 3_000)
+    order = {"nothing": np.arange(3_000), "action": np.argsort(action, kind="stable"), "reward": np.argsort(reward)}[by]
+    log = tuple(column[order] for column in (reward, action, propensity, np.full(3_000, 3.0)))
+    whole = RowOrder()
+    whole.add(*log)
+    for cuts in ([1_000, 2_000], [1, 2_999], [500, 500]):
+        total, parts = RowOrder(), np.split(np.arange(3_000), cuts)
+        for rows in parts:
+            part = RowOrder()
+            if len(rows) and rows[0]:
+                part.follow(*(column[: rows[0]] for column in log))
+            part.add(*(column[rows] for column in log))
+            total = total + part
+        assert (total.rows, total.same) == (whole.rows, whole.same)
+        by_action, by_reward = total.evidence()
+        assert by_reward == pytest.approx(whole.evidence()[1])
+        assert whole.evidence()[0] - np.log(6.0) - 1e-9 <= by_action <= whole.evidence()[0] + 1e-9

@@ -137,6 +137,33 @@ def test_a_file_that_goes_away_while_it_is_read_is_told(
         list(batches)
 
 
+@pytest.mark.parametrize("small_file", [0, 1 << 24])
+@pytest.mark.parametrize("files", [1, 3])
+def test_a_part_reads_only_the_row_groups_it_lies_in(
+    files: int, small_file: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surelift.logs.sources.parquet.SMALL_FILE", small_file)
+    read, batches = list[int](), ParquetFile.batches
+
+    def counted(self: ParquetFile, *arguments: Any) -> Any:
+        for batch in batches(self, *arguments):
+            read.append(batch.num_rows)
+            yield batch
+
+    monkeypatch.setattr(ParquetFile, "batches", counted)
+    numbers = pa.table({"r": np.arange(600) / 600, "p": np.full(600, 0.5)})
+    for number in range(files):
+        part = numbers.slice(number * 600 // files, 600 // files)
+        pq.write_table(part, tmp_path / f"{number}.parquet", row_group_size=50)
+    logs = sl.Logs(tmp_path, reward="r", propensity="p")
+    for first, last in [(0, 600), (0, 50), (50, 51), (199, 201), (320, 480), (549, 600), (300, 300), (599, 900)]:
+        read.clear()
+        found = [(batch.start, batch.table["r"].to_pylist()) for batch in logs.part(first, last).batches()]
+        assert [value for _, values in found for value in values] == numbers["r"][first:last].to_pylist()
+        assert all(values[0] == start / 600 for start, values in found)
+        assert sum(read) <= (-(-last // 50) - first // 50) * 50
+
+
 @pytest.mark.parametrize("nulls", [False, True])
 def test_segments_of_unsigned_codes(nulls: bool) -> None:
     codes = pa.array([0, 1, None if nulls else 1] * 100, pa.uint32())

@@ -99,7 +99,7 @@ def learn(
             shown = learner.answer_
     from surelift.learning.training.processes import process_group  # imports torch, which no other command needs
 
-    if not process_group(device).first:
+    if not process_group().first:
         return 0
     learner.save(output)
     show(shown, json=json)

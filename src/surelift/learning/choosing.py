@@ -4,7 +4,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from surelift.errors import UsageError
+from surelift.errors import FitManyError, UsageError
 from surelift.learning.data.readings import Readings
 from surelift.learning.data.survey import LogSurvey
 from surelift.learning.fit import Fit
@@ -14,6 +14,7 @@ from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.many import Progress, check_learners, reporter, train_together
 from surelift.learning.policies.modules import Parameters
+from surelift.learning.shared_answers import ask_together
 from surelift.learning.training.problem import LearningProblem
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import as_policy
@@ -32,7 +33,8 @@ def search(
 
     All learn from the first part of the log. On the second each chooses its pass, and one learner is chosen: the one with
     the largest lower bound on its improvement, where all bounds hold at once. It alone is certified, on the third part,
-    whose size is ``holdout``. ``fit_many`` does the training, so learners of one schedule take their steps together.
+    whose size is ``holdout``. They are trained as by ``fit_many``: learners of one schedule take their steps together, and
+    one that fails is named in the answer, while the others go on.
     """
     require_logs(logs)
     named = dict(learners) if isinstance(learners, Mapping) else _named(learners)
@@ -41,12 +43,17 @@ def search(
     readings, report = Readings(), reporter(progress)
     fits = {name: learner.prepared(logs, report(k), readings) for k, (name, learner) in enumerate(named.items())}
     surveyed = survey_parts(next(iter(fits.values())), parts_of(logs, params["holdout"]))
-    policies = dict(zip(named, train_together([_candidate(fit, surveyed) for fit in fits.values()]), strict=True))
+    learned, failures = train_together([_candidate(fit, surveyed) for fit in fits.values()])
+    if not learned:
+        raise FitManyError(failures, len(fits))
+    names = list(named)
+    policies = {names[number]: learned[number] for number in sorted(learned)}
     tried = _tried(logs, policies, surveyed, params)
     best = max(tried, key=lambda learner: learner.lower)
     learner = named[best.name]
     learner.policy_, learner.answer_ = certified(logs, policies[best.name], surveyed, params)
-    return PolicySearch(chosen=best.name, learner=learner, tried=tuple(tried), answer=learner.answer_)
+    failed = {names[number]: str(error) for number, error in sorted(failures.items())}
+    return PolicySearch(best.name, tuple(tried), failed, learner.answer_, learner)
 
 
 def _candidate(fit: Fit, surveyed: LogSurvey) -> Generator[LearningProblem, Parameters, LearnedPolicy]:
@@ -68,7 +75,7 @@ def _tried(
         delta=params["delta"], method=choose_method(params["method"]), many="simultaneous",
         known=frozenset().union(*known),
     )  # fmt: skip
-    selection = question.ask(logs.part(*surveyed.cuts))
+    selection = ask_together(question, logs.part(*surveyed.cuts))
     return [TriedLearner(name, found.estimate, found.lower) for name, found in selection.improvements.items()]
 
 

@@ -49,8 +49,26 @@ def certified_bound(
     progress: Progress | None,
 ) -> tuple[float, float, float]:
     """The bound in [0, 1], or in [-1, 1] for an improvement, beside the IPS estimate and the mean importance weight."""
-    total: Any = 0.0
-    sizes: Any = 0.0
+
+    def work() -> tuple[Any, Any, float, float, int]:
+        return _sums_over(rule, objective, dataset, device, progress)
+
+    shares = [work()] if dataset.processes is None else dataset.processes.gather(work)
+    total, sizes, estimate, weights, rounds = (sum(parts[1:], parts[0]) for parts in zip(*shares, strict=True))
+    # Lowered by the possible error of the quadrature and of rounding, so that the bound is never overstated.
+    slack, signs = rule.tolerance + ROUNDING, np.array(objective.signs)
+    low = total - signs * slack * sizes - signs * ROUNDING * np.abs(total)
+    bound = float(objective.bound(low, np.float64(rule.divergence), rounds=rounds, delta=delta))
+    lower = max(-1.0 if objective.paired else 0.0, bound - ROUNDING * (1.0 + abs(bound)))
+    return lower, estimate / rounds, weights / rounds
+
+
+def _sums_over(
+    rule: GaussianRule, objective: Objective, dataset: Dataset, device: str | None, progress: Progress | None
+) -> tuple[Any, Any, float, float, int]:
+    """What the bound adds up, with the sizes of its terms; the sums of the IPS terms and of the weights; the rounds."""
+    total: Any = np.zeros(objective.sums)
+    sizes: Any = np.zeros(objective.sums)
     estimate, weights, rounds = 0.0, 0.0, 0
     width = max(1, (_ON_DEVICE if device else _ENTRIES_AT_ONCE) // (max(objective.sums, EXACT.nodes) * len(rule.means)))
     for chunk in dataset:
@@ -60,22 +78,17 @@ def certified_bound(
             probabilities = (rule.probabilities_on_device if device else rule.probabilities)(part.features)
             own = logged(probabilities, part.action)
             coefficients = objective.coefficients(part)
-            total = total + sums_of(coefficients, probabilities if objective.every_action else own)
-            sizes = sizes + sizes_of(coefficients)
+            sums, size = sums_of(coefficients, probabilities if objective.every_action else own), sizes_of(coefficients)
+            if device:
+                sums, size = sums.cpu().numpy(), size.cpu().numpy()
+            total, sizes = total + sums, sizes + size
             weight = own / part.propensity
             weights += float(weight.sum())
             estimate += float(((weight - float(objective.paired)) * part.reward).sum())
         rounds += len(chunk)
         if progress is not None:
             progress(rounds)
-    if device:
-        total, sizes = total.cpu().numpy(), sizes.cpu().numpy()
-    # Lowered by the possible error of the quadrature and of rounding, so that the bound is never overstated.
-    slack, signs = rule.tolerance + ROUNDING, np.array(objective.signs)
-    low = total - signs * slack * sizes - signs * ROUNDING * np.abs(total)
-    bound = float(objective.bound(low, np.float64(rule.divergence), rounds=rounds, delta=delta))
-    lower = max(-1.0 if objective.paired else 0.0, bound - ROUNDING * (1.0 + abs(bound)))
-    return lower, estimate / rounds, weights / rounds
+    return total, sizes, estimate, weights, rounds
 
 
 @dataclass(frozen=True, kw_only=True)

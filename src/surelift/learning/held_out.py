@@ -13,6 +13,7 @@ from surelift.learning.learned import LearnedPolicy
 from surelift.learning.policies.items import SampledSoftmax
 from surelift.learning.policies.modules import Parameters, build_policy
 from surelift.learning.policies.rules import ItemRule
+from surelift.learning.shared_answers import ask_together
 from surelift.learning.training.problem import LearningProblem
 from surelift.logs.declaration import Declaration
 from surelift.logs.logs import Logs
@@ -94,7 +95,7 @@ def certified(
         declaration=logs.declaration, policies={NAME: as_policy(learned)}, delta=params["delta"],
         method=choose_method(params["method"]), known=known_distribution(NAME, learned, logs.declaration),
     )  # fmt: skip
-    answer = judged_last(question.ask(logs.part(first, last)), logs.declaration)
+    answer = judged_last(ask_together(question, logs.part(first, last)), logs.declaration)
     answer = replace(answer, provenance=replace(answer.provenance, rows=(first, last)))
     advised = answer if answer.certified else replace(answer, advice=KEEP_PRODUCTION)
     return replace(learned, certificate=Certificate.of(answer)), advised

@@ -124,7 +124,7 @@ class LearnedPolicy:
         return self.trained_on + self.prior_from
 
     def as_reader(self) -> "LearnedPolicy":
-        from surelift.learning import guarantee  # noqa: F401  (how its certificate is read back)
+        from surelift.learning import guarantee, stages  # noqa: F401  (how its certificate is read back)
 
         return self
 

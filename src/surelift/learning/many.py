@@ -1,18 +1,27 @@
 """Fit many learners with one call: similar problems are trained together, with the results of separate fits."""
 
-from collections.abc import Callable, Generator, Sequence
+import json
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import torch
 
-from surelift.errors import UsageError
+from surelift.errors import FitManyError, SureliftError, UsageError
 from surelift.learning.data.readings import Readings
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.policies.modules import Parameters
 from surelift.learning.threads import in_threads
-from surelift.learning.training.loop import train
+from surelift.learning.training.checkpoint import Checkpoint, CheckpointError
+from surelift.learning.training.loop import train_each
 from surelift.learning.training.problem import LearningProblem
+from surelift.learning.training.processes import process_group
 from surelift.logs.logs import Logs
+from surelift.saving import reason
 
 Progress = Callable[[int, int, int, float], None]
 """Called after every epoch with the number of the problem, of the epoch, the maximum number of epochs, and the bound."""
@@ -20,13 +29,19 @@ Running = Generator[LearningProblem, Parameters, Any]
 
 
 def fit_many(
-    learners: Sequence[PolicyLearner], logs: Logs | Sequence[Logs], *, progress: Progress | None = None
-) -> list[PolicyLearner]:
+    learners: Sequence[PolicyLearner], logs: Logs | Sequence[Logs], *, progress: Progress | None = None,
+    checkpoint: str | Path | None = None,
+) -> list[PolicyLearner]:  # fmt: skip
     """Fit each learner to its logs, or all of them to the same logs.
 
     Problems with the same number of rounds, epochs, batch size, learning rate and device take their steps together, on a GPU
     as one CUDA graph; seeds, priors and objectives may differ. Learners of the same logs read them once. The results are
-    those of separate calls of ``fit``, up to rounding.
+    those of separate calls of ``fit``, up to rounding. A problem that fails, because its logs cannot be used or its bound is
+    not finite, does not touch the others: they are finished, then ``FitManyError`` names those that failed, by number and
+    reason.
+
+    ``checkpoint`` names a folder, with a file for every group of problems that are trained together, written after each of
+    its epochs. The same call resumes a killed run there, to the very same result.
 
     Each certificate holds for its own policy with probability 1 - delta. The largest of many does not: it was chosen by
     looking at them, and of a hundred policies that are no better than production some five may be certified. To choose
@@ -44,7 +59,10 @@ def fit_many(
         )
     readings, report = Readings(), reporter(progress)
     pairs = zip(learners, each, strict=True)
-    train_together([learner.steps(log, report(number), readings) for number, (learner, log) in enumerate(pairs)])
+    running = [learner.steps(log, report(number), readings) for number, (learner, log) in enumerate(pairs)]
+    _, failed = train_together(running, checkpoint)
+    if failed:
+        raise FitManyError(failed, len(running))
     return list(learners)
 
 
@@ -53,7 +71,7 @@ def check_learners(learners: Sequence[PolicyLearner]) -> None:
         if not isinstance(learner, PolicyLearner):
             raise UsageError(f"fit_many takes PolicyLearners and Logs, not {type(learner).__name__}.")
     if any(learner.get_params()["checkpoint"] is not None for learner in learners):
-        raise UsageError("fit_many does not support checkpoints; remove checkpoint=.")
+        raise UsageError("name a folder in checkpoint= of fit_many, for all problems, not a file in that of a learner.")
     if len({id(learner) for learner in learners}) < len(learners):
         raise UsageError("the same learner appears twice; create one for each problem.")
 
@@ -62,31 +80,83 @@ def reporter(progress: Progress | None) -> Callable[[int], Any]:
     return lambda number: None if progress is None else lambda *epoch: progress(number, *epoch)
 
 
-def train_together(running: Sequence[Running]) -> list[Any]:
-    """What each returns, once the problems it yields are trained."""
+def train_together(
+    running: Sequence[Running], checkpoint: str | Path | None = None
+) -> tuple[dict[int, Any], dict[int, Exception]]:
+    """What each returns, by number, once the problems it yields are trained; or why it failed."""
     returned: dict[int, Any] = {}
+    failed: dict[int, Exception] = {}
+    checkpoints = None if checkpoint is None else _numbered(checkpoint)
 
     def advance(number: int, parameters: Parameters | None = None) -> LearningProblem | None:
         try:
             return next(running[number]) if parameters is None else running[number].send(parameters)
         except StopIteration as end:
             returned[number] = end.value
-            return None
+        except Exception as error:
+            failed[number] = error
+        return None
 
-    # Reading and certifying are separate for each problem, and mostly release the GIL.
-    problems = dict(enumerate(in_threads(advance, range(len(running)))))
+    # Reading and certifying are separate for each problem, and mostly release the GIL. Several processes exchange what they
+    # find, which must be in the same order in all of them.
+    threads = os.cpu_count() if process_group().count == 1 else 1
+    problems = dict(enumerate(in_threads(advance, range(len(running)), threads=threads)))
     while waiting := {number: problem for number, problem in problems.items() if problem is not None}:
-        learned = _train_all(waiting)
-        problems = dict(zip(learned, in_threads(lambda one: advance(*one), learned.items()), strict=True))
-    return [returned[number] for number in range(len(running))]
+        learned = _train_all(waiting, failed, checkpoints)
+        steps = in_threads(lambda one: advance(*one), learned.items(), threads=threads)
+        problems = dict(zip(learned, steps, strict=True))
+    return returned, failed
 
 
-def _train_all(problems: dict[int, LearningProblem]) -> dict[int, Parameters]:
-    schedules: dict[Any, list[int]] = {}
+def _numbered(folder: str | Path) -> Iterator[Path]:
+    """A file for each group, in the order in which they are trained."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"checkpoint= must name a folder, but {folder} cannot be one: {reason(error)}.") from error
+    return (Path(folder) / f"{number:04d}.safetensors" for number in count())
+
+
+def _train_all(
+    problems: dict[int, LearningProblem], failed: dict[int, Exception], checkpoints: Iterator[Path] | None
+) -> dict[int, Parameters]:
+    """The parameters of each problem, unless it fails."""
+    schedules: dict[Any, dict[int, LearningProblem]] = {}
     for number, problem in problems.items():
-        schedules.setdefault(problem.schedule, []).append(number)
+        schedules.setdefault(problem.schedule, {})[number] = problem
     learned: dict[int, Parameters] = {}
     with torch.random.fork_rng():
-        for numbers in schedules.values():
-            learned |= dict(zip(numbers, train([problems[number] for number in numbers]), strict=True))
+        for group in schedules.values():
+            learned |= _train_group(group, failed, checkpoints)
+    return learned
+
+
+def _train_group(
+    group: dict[int, LearningProblem], failed: dict[int, Exception], checkpoints: Iterator[Path] | None
+) -> dict[int, Parameters]:
+    learned: dict[int, Parameters] = {}
+    checkpoint = None
+    if checkpoints is not None:
+        path = next(checkpoints)
+        identity = json.dumps([path.name, {number: problem.identity for number, problem in group.items()}])
+        checkpoint = Checkpoint(str(path), identity)
+    # Copies, since the rounds of one problem may turn out to be unreadable: the others then begin again.
+    problems = [replace(each, policy=deepcopy(each.policy)) if len(group) > 1 else each for each in group.values()]
+    try:
+        outcomes = train_each(problems, checkpoint)
+    except CheckpointError:
+        raise
+    except SureliftError as error:
+        if len(group) == 1:
+            failed |= dict.fromkeys(group, error)
+            return learned
+        numbers, half = list(group), len(group) // 2
+        for part in (numbers[:half], numbers[half:]):
+            learned |= _train_group({number: group[number] for number in part}, failed, checkpoints)
+        return learned
+    for number, outcome in zip(group, outcomes, strict=True):
+        if isinstance(outcome, UsageError):
+            failed[number] = outcome
+        else:
+            learned[number] = outcome
     return learned

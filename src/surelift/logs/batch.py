@@ -109,7 +109,8 @@ class Slice:
         return max(0, min(self.last, self.source.count()) - self.first)
 
     def batches(self, needs: Needs) -> Iterator[Batch]:
-        for batch in self.source.batches(needs):
+        between = getattr(self.source, "batches_between", None)  # of a source that can leave rows out
+        for batch in self.source.batches(needs) if between is None else between(needs, self.first, self.last):
             begin = max(self.first - batch.start, 0)
             end = min(self.last - batch.start, batch.table.num_rows)
             if batch.start >= self.last:

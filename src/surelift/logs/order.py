@@ -70,6 +70,24 @@ class RowOrder:
         self._last: tuple[float, int, float] | None = None
         self._rewards, self._squares, self._steps = 0.0, 0.0, 0.0
         self._logs, self._largest = np.zeros(2 * len(STAKES)), math.log(2 * len(STAKES))
+        self._peaks = np.zeros(2 * len(STAKES))
+
+    def follow(self, reward: FloatArray, action: IntArray, propensity: FloatArray, actions: FloatArray) -> None:
+        """The rows to add come after these, which are counted elsewhere."""
+        self._last = float(reward[-1]), int(action[-1]), float(1.0 / (actions[-1] * propensity[-1]) - 1.0)
+
+    def __add__(self, later: "RowOrder") -> "RowOrder":
+        """With the rows that follow. Of the evidence within those the largest product of one bet and stake is known, so that
+        up to a factor of 6, the number of bets and stakes, may be missed, and nothing is found that is not there.
+        """
+        both = RowOrder()
+        both.rows, both.same, both._last = self.rows + later.rows, self.same + later.same, later._last or self._last
+        both._rewards, both._squares = self._rewards + later._rewards, self._squares + later._squares
+        both._steps, both._logs = self._steps + later._steps, self._logs + later._logs
+        both._peaks = np.maximum(self._peaks, self._logs + later._peaks)
+        at_end = float(np.logaddexp.reduce(both._logs))
+        both._largest = max(self._largest, float(np.max(self._logs + later._peaks)), at_end)
+        return both
 
     def add(self, reward: FloatArray, action: IntArray, propensity: FloatArray, actions: FloatArray) -> None:
         """The next rows; ``actions`` counts those that could be taken."""
@@ -89,6 +107,7 @@ class RowOrder:
         factors = np.log1p((bets[:, :, None] * STAKES).reshape(len(bets), 2 * len(STAKES)))
         logs = self._logs + np.cumsum(factors, axis=0)
         self._largest = max(self._largest, float(np.logaddexp.reduce(logs, axis=1).max(initial=-np.inf)))
+        self._peaks = np.maximum(self._peaks, logs.max(axis=0, initial=-np.inf))
         self._logs = logs[-1] if len(logs) else self._logs
         self.rows, self.same = self.rows + len(reward), self.same + int(np.count_nonzero(same))
         self._last = float(reward[-1]), int(action[-1]), float(spread[-1])

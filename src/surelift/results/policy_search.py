@@ -1,6 +1,6 @@
 """Which of many learners found the best policy, and what is certified about it?"""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -28,6 +28,8 @@ class PolicySearch(Result):
 
     chosen: str
     tried: tuple[TriedLearner, ...]
+    failed: Mapping[str, str]
+    """Learners that could not be trained, by name, with the reason."""
     answer: Improvement
     """About the policy of the chosen learner: the only certificate that was made."""
     learner: Any = field(metadata=OMITTED, compare=False)
@@ -60,6 +62,7 @@ class PolicySearch(Result):
                 for learner in best
             ),
             f"  and {len(self.tried) - _SHOWN:,} more" if len(self.tried) > _SHOWN else "",
+            *(f"  {name} failed: {why}" for name, why in self.failed.items()),
             f"Chosen: {self.chosen}. Certified once, on the rounds after:",
             self.answer.text(),
         )

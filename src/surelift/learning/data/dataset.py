@@ -1,10 +1,10 @@
 """The rounds of a log, or of a part of it, as examples to learn from: features, logged action, reward, propensity."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import accumulate, groupby
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,9 +15,12 @@ from surelift.errors import LogsError
 from surelift.learning.data.features import FeatureLayout
 from surelift.learning.data.survey import SUBJECT, checked_rounds, split_batches
 from surelift.learning.tensors import namespace
-from surelift.logs.batch import ROWS_PER_BATCH, Needs
+from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
 from surelift.logs.logs import Logs
 from surelift.policies.policy import action_counts
+
+if TYPE_CHECKING:
+    from surelift.learning.training.processes import ProcessGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +78,16 @@ def index_among(features: FloatArray, distinct: list[FloatArray]) -> int:
 
 
 class Dataset:
-    """All rounds in order, ``ROWS_PER_BATCH`` at a time: from memory once they are kept, else read again each time."""
+    """All rounds in order, ``ROWS_PER_BATCH`` at a time: from memory once they are kept, else read again each time.
+
+    Where several processes learn together, each reads and keeps its ``share`` of them, which may be empty in a chunk.
+    """
 
     def __init__(self, logs: Logs, layout: FeatureLayout, actions: int, model: RewardModel | None = None) -> None:
         self.logs, self.layout, self.actions, self.model = logs, layout, actions, model
         self.rounds = logs.count()
+        self.share = range(self.rounds)
+        self.processes: ProcessGroup | None = None
         self._kept: Examples | None = None
         self._read_together: tuple[Logs, Sequence[Dataset]] = logs, (self,)
 
@@ -87,17 +95,59 @@ class Dataset:
     def of_parts(
         cls, logs: Logs, cuts: Sequence[int], layout: FeatureLayout, actions: int, model: RewardModel | None = None
     ) -> "list[Dataset]":
-        """One data set up to each round in ``cuts``, the first from round 0; one pass reads them all into memory."""
-        parts = [logs.part(first, last) for first, last in zip((0, *cuts), cuts, strict=False)]
+        """One data set up to each round in ``cuts``, the first from round 0; one pass reads them all into memory.
+
+        Processes that learn together share each of them out.
+        """
+        # It imports torch, which reading alone does not need.
+        from surelift.learning.training.processes import process_group
+
+        processes = process_group()
+        # All rounds need not have an order.
+        parts = (
+            [logs]
+            if cuts[0] == logs.count()
+            else [logs.part(first, last) for first, last in zip((0, *cuts), cuts, strict=False)]
+        )
         datasets = [cls(part, layout, actions, model) for part in parts]
         for dataset in datasets:
             dataset._read_together = logs, datasets
+            if processes.count > 1:
+                dataset.share, dataset.processes = processes.share(dataset.rounds), processes
         return datasets
 
     def __iter__(self) -> Iterator[Examples]:
-        if self._kept is not None:
-            return self._kept.pieces(ROWS_PER_BATCH)
-        return _regrouped((examples for _, examples in _read(self.logs, [self])), ROWS_PER_BATCH)
+        read = iter([self._kept]) if self._kept is not None else (part for _, part in _read(self.logs, [self]))
+        return self._chunks(read, ROWS_PER_BATCH)
+
+    def _chunks(self, parts: Iterator[Examples], size: int) -> Iterator[Examples]:
+        """Chunks of this many rounds, however they arrive: learning must not depend on the row groups of a file."""
+        waiting, count = list[Examples](), 0
+        for begin in range(0, self.rounds, size):
+            end = min(begin + size, self.rounds)
+            wanted = max(0, min(end, self.share.stop) - max(begin, self.share.start))
+            while count < wanted and (part := next(parts, None)) is not None:
+                waiting.append(part)
+                count += len(part)
+            joined = Examples.concatenate(waiting or [self._nothing()])
+            yield joined.at(slice(0, wanted))
+            waiting, count = [joined.at(slice(wanted, count))] if count > wanted else [], max(0, count - wanted)
+        for _ in parts:  # whose end tells of invalid rounds
+            pass
+
+    def _nothing(self) -> Examples:
+        """No rounds, as arrays of the right shapes."""
+        vectors = np.zeros((0, self.actions))
+        logging = self.logs.declaration.logging is not None
+        return Examples(
+            np.zeros((0, self.layout.size), dtype=np.float32), np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0),
+            vectors if logging else None, vectors if self.model is not None else None, np.zeros(0) if logging else None,
+        )  # fmt: skip
+
+    @property
+    def reads(self) -> range:
+        """The rounds to read: its share, and those before it where a reward model learns from them."""
+        return range(0 if self.model is not None and self.model.in_order else self.share.start, self.share.stop)
 
     def keep(self, *, room: float = 0.0) -> None:
         """Read all rounds into memory, along with the other parts of the log if all fit in ``room`` bytes."""
@@ -110,7 +160,7 @@ class Dataset:
         for number, part in _read(logs, datasets):
             examples[number].append(part)
         for dataset, parts in zip(datasets, examples, strict=True):
-            dataset._kept = Examples.concatenate(parts)
+            dataset._kept = Examples.concatenate(parts) if parts else dataset._nothing()
 
     def release(self) -> None:
         self._kept = None
@@ -123,9 +173,9 @@ class Dataset:
 
     @property
     def max_bytes(self) -> int:
-        """The size of all rounds as tensors."""
+        """The size of all rounds of its share as tensors."""
         vectors = (self.logs.declaration.logging is not None) + (self.model is not None)
-        return self.rounds * (4 * (self.layout.size + vectors * self.actions + 3) + 8)
+        return len(self.share) * (4 * (self.layout.size + vectors * self.actions + 3) + 8)
 
 
 def _read(logs: Logs, datasets: Sequence[Dataset]) -> Iterator[tuple[int, Examples]]:
@@ -134,33 +184,26 @@ def _read(logs: Logs, datasets: Sequence[Dataset]) -> Iterator[tuple[int, Exampl
     needs, cuts = Needs(handed_on=layout.names), list(accumulate(dataset.rounds for dataset in datasets))
     for dataset in datasets:
         needs = needs if model is None else needs + model.needs(dataset.logs)
-    for number, batches in groupby(split_batches(logs.batches(needs), cuts), itemgetter(0)):
+    parts: Iterable[tuple[int, Iterable[tuple[int, Batch]]]]
+    if datasets[0].processes is None:
+        parts = groupby(split_batches(logs.batches(needs), cuts), itemgetter(0))
+    else:
+        shares = (dataset.logs.part(dataset.reads.start, dataset.reads.stop).batches(needs) for dataset in datasets)
+        parts = ((number, ((number, batch) for batch in share)) for number, share in enumerate(shares))
+    for number, batches in parts:
         if number == len(datasets):
             break
-        part = datasets[number].logs
+        part, seen = datasets[number].logs, datasets[number].reads.start
         predictor = None if model is None else model.start(part)
         for rounds in checked_rounds(part, (batch for _, batch in batches)):
             if (action_counts(rounds) != actions).any():
                 raise LogsError(f"{SUBJECT} needs the same {actions} actions in every round, but their number varies.")
             logging, features = rounds.logging_shares, layout.encode(rounds.handed_on(layout.names))
-            yield number, Examples(
+            examples = Examples(
                 features, rounds.action, rounds.reward, rounds.propensity,
                 None if logging is None else logging.values.reshape(-1, actions),
                 None if predictor is None else predictor.predictions(rounds).values.reshape(-1, actions),
                 None if logging is None else overstated(rounds),
             )  # fmt: skip
-
-
-def _regrouped(parts: Iterator[Examples], size: int) -> Iterator[Examples]:
-    """Chunks of this many rounds, however they arrive: learning must not depend on the row groups of a file."""
-    waiting, count = list[Examples](), 0
-    for part in parts:
-        waiting.append(part)
-        count += len(part)
-        if count >= size:
-            joined = Examples.concatenate(waiting)
-            whole = count // size * size
-            yield from joined.at(slice(0, whole)).pieces(size)
-            waiting, count = [joined.at(slice(whole, count))], count - whole
-    if count:
-        yield Examples.concatenate(waiting)
+            yield number, examples.at(slice(max(datasets[number].share.start - seen, 0), None))
+            seen += rounds.size

@@ -31,13 +31,7 @@ class Readings:
     ) -> list[Dataset]:
         """One data set up to each round in ``cuts``; a single one holds the whole log."""
         key = ("datasets", id(logs), tuple(cuts), str(layout.describe()), actions, id(model))
-
-        def read() -> list[Dataset]:
-            if len(cuts) == 1:
-                return [Dataset(logs, layout, actions, model)]
-            return Dataset.of_parts(logs, cuts, layout, actions, model)
-
-        found: list[Dataset] = self._once(logs, key, read)
+        found: list[Dataset] = self._once(logs, key, lambda: Dataset.of_parts(logs, cuts, layout, actions, model))
         return found
 
     def part(self, logs: Logs, first: int, last: int) -> Logs:

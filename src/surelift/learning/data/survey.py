@@ -3,15 +3,18 @@
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import pairwise
-from typing import Any, NamedTuple
+from operator import add
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow.compute as pc
 
 from surelift.arrays import ArrowColumn
 from surelift.errors import LogsError, UsageError
+from surelift.learning.data.feature_survey import FeatureSurvey
 from surelift.learning.data.features import FeatureLayout
 from surelift.logs import faults
 from surelift.logs.batch import Batch, Needs
@@ -25,64 +28,6 @@ from surelift.logs.rounds import Rounds
 from surelift.policies.policy import action_counts, require_action, require_action_count
 
 SUBJECT = "a policy to learn"
-
-
-class FeatureSurvey:
-    """Finds which contexts are text, and their categories; and the mean and deviation of numeric features, on request."""
-
-    def __init__(self, names: Sequence[str], *, intercept: bool, most: int = 10_000) -> None:
-        self._names, self._intercept, self._most = tuple(names), intercept, most
-        self._texts: dict[str, dict[str, None]] = {}
-        self._widths: dict[str, int] = {}
-        self._numeric = FeatureLayout((), intercept=False)
-        self._count, self._mean, self._squares = 0, np.zeros(0), np.zeros(0)
-
-    def update(self, table: Any) -> None:
-        for name in self._names:
-            column = table[name]
-            if is_list(column):
-                self._widths.setdefault(name, len(column[0].as_py() or ()) if len(column) else 0)
-            elif is_text(decode(column)):
-                known = self._texts.setdefault(name, {})
-                known.update(dict.fromkeys(text for text in decode(column).unique().to_pylist() if text is not None))
-                if len(known) > self._most:
-                    raise UsageError(
-                        f"context {name!r} has more than {self._most:,} different texts, so it looks like an identifier; "
-                        "drop it, or group its values."
-                    )
-
-    def standardise(self, table: Any) -> None:
-        """Standardise by these rounds too, after ``update``."""
-        self._keep_numeric()
-        if not self._numeric.size:
-            return
-        values = self._numeric.encode(table).astype(np.float64)
-        # Chan et al. (1983): merges the sums of two parts without cancellation.
-        count, mean = len(values), values.mean(axis=0)
-        gap = mean - self._mean
-        self._squares += ((values - mean) ** 2).sum(axis=0) + gap * gap * (self._count * count / (self._count + count))
-        self._mean += gap * (count / (self._count + count))
-        self._count += count
-
-    def _keep_numeric(self) -> None:
-        """Drop the sums of a context that turned out to be text."""
-        old, names = self._numeric, tuple(name for name in self._names if name not in self._texts)
-        self._numeric = FeatureLayout(names, {}, dict(self._widths), intercept=False)
-        if not self._count:
-            self._mean, self._squares = np.zeros(self._numeric.size), np.zeros(self._numeric.size)
-        elif names != old.names:
-            keep = np.concatenate([np.full(old.width(name), name in names) for name in old.names])
-            self._mean, self._squares = self._mean[keep], self._squares[keep]
-
-    def layout(self) -> FeatureLayout:
-        texts = {name: tuple(sorted(texts)) for name, texts in self._texts.items()}
-        layout = FeatureLayout(self._names, texts, dict(self._widths), self._intercept)
-        self._keep_numeric()
-        if not self._count or not self._numeric.size:
-            return layout
-        deviation = np.sqrt(self._squares / self._count)
-        scale = np.where(deviation > 0.0, deviation, 1.0)
-        return replace(layout, centre=tuple(self._mean.tolist()), scale=tuple(scale.tolist()))
 
 
 class LogSurvey(NamedTuple):
@@ -111,58 +56,152 @@ def survey(
     are remembered such that they can be compared with ``others``. Parts must follow each other: times must ascend, and a cut
     moves to the next time; without times, rows must not be sorted.
     """
+    from surelift.learning.training.processes import process_group  # imports torch, which reading alone does not need
+
+    processes, rows = process_group(), logs.count()
+    asked = _Asked(intercept, tuple(cuts), first_part_only, standardise, tuple(others.memories))
+    if processes.count == 1:
+        found = _survey_share(logs, asked, None)
+    else:
+        processes.require_equal("rounds and options", repr((logs.declaration.describe(), rows, asked)))
+        asked = processes.together(lambda: asked._replace(cuts=tuple(_moved_cuts(logs, asked.cuts, rows))))
+        shares = processes.gather(lambda: _survey_share(logs, asked, processes.share(rows)))
+        found = reduce(add, shares)
+    return found.checked(logs, cuts)
+
+
+class _Asked(NamedTuple):
+    intercept: bool
+    cuts: tuple[int, ...]
+    first_part_only: bool
+    standardise: bool
+    others: tuple[Contexts, ...]
+
+
+@dataclass(slots=True)
+class SurveyedShare:
+    """What a pass over consecutive rounds leaves; the shares of several processes are added in their order."""
+
+    features: FeatureSurvey
+    origins: list[Origins]
+    contents: list[Fingerprint]
+    cuts: list[int]
+    counts: set[int] = field(default_factory=set)
+    rows: int = 0
+    invalid: Mapping[Fault, Tally] = field(default_factory=dict)
+    order: RowOrder = field(default_factory=RowOrder)
+    before: str | None = None  # the row before the first
+    last: str | None = None  # the last row
+
+    def __add__(self, later: "SurveyedShare") -> "SurveyedShare":
+        if later.before is not None and later.before != self.last:
+            raise UsageError("the processes do not have the same rounds and options; start all of them with the same.")
+        return SurveyedShare(
+            self.features + later.features,
+            [mine + theirs for mine, theirs in zip(self.origins, later.origins, strict=True)],
+            [mine + theirs for mine, theirs in zip(self.contents, later.contents, strict=True)],
+            self.cuts, self.counts | later.counts, self.rows + later.rows, merge_tallies(self.invalid, later.invalid),
+            self.order + later.order, self.before, later.last or self.last,
+        )  # fmt: skip
+
+    def checked(self, logs: Logs, cuts: Sequence[int]) -> LogSurvey:
+        counts, declared = set(self.counts), logs.declaration
+        refuse_faults(self.invalid, rows=self.rows)
+        if not counts:
+            raise LogsError("these logs are empty: there are no rounds to learn from.")
+        if len(counts) > 1:
+            raise LogsError(
+                f"{SUBJECT} needs the same actions in every round, but their number varies: {sorted(counts)[:5]}."
+            )
+        if cuts and declared.time is None:
+            self.order.refuse_sorted(
+                action=str(declared.action), reward=declared.outcome, tests_action=not declared.propensity_is_estimated
+            )
+        if any(first >= last for first, last in pairwise((*self.cuts, self.rows))):
+            raise UsageError(
+                f"no rounds would be left to certify the policy on, or to learn from: rounds of one time {declared.time!r} "
+                "stay together, and too many share one. Name a column of finer times, or change holdout= or prior_share=."
+            )
+        origins, contents = tuple(self.origins), tuple(self.contents)
+        return LogSurvey(self.features.layout(), counts.pop(), origins, contents, tuple(self.cuts))
+
+
+def _survey_share(logs: Logs, asked: _Asked, share: range | None) -> SurveyedShare:
+    """Survey all rounds, or a share of them, whose cuts were moved already; the round before it shows how rows follow."""
     require_learnable(logs)
-    contexts = logs.declaration.contexts or ()
-    remembered = dict.fromkeys((contexts, *others.memories))
-    features = FeatureSurvey(contexts, intercept=intercept)
-    origins, contents = [Origins()] * (len(cuts) + 1), [Fingerprint()] * (len(cuts) + 1)
-    counts, rows = set[int](), 0
-    declared, moved = logs.declaration, list(cuts)
-    times, order = TimeOrder() if cuts and declared.time is not None else None, RowOrder()
-    batches = logs.batches(needs_of(logs, remembered))
-    invalid: Mapping[Fault, Tally] = {}
-    for part, batch in split_batches(
-        batches if times is None else _between_times(batches, moved, declared.time), moved
-    ):
+    contexts, declared = logs.declaration.contexts or (), logs.declaration
+    remembered = dict.fromkeys((contexts, *asked.others))
+    parts = len(asked.cuts) + 1
+    found = SurveyedShare(
+        FeatureSurvey(contexts, intercept=asked.intercept),
+        [Origins()] * parts,
+        [Fingerprint()] * parts,
+        list(asked.cuts),
+    )
+    times = TimeOrder() if asked.cuts and declared.time is not None else None
+    needs = needs_of(logs, remembered)
+    for part, batch in _parts_of(logs, needs, found.cuts, share):
         rounds = Rounds(logs, batch)
         if times is not None:
             times.check(rounds)
+        if part < 0:
+            found.before = str(batch.table.to_pylist())
+            if not rounds.faults.tallies and rounds.action is not None:
+                found.order.follow(rounds.reward, rounds.action, rounds.propensity, action_counts(rounds))
+            continue
+        if share is not None:
+            found.last = str(batch.table.slice(rounds.size - 1).to_pylist())
         table = rounds.handed_on(contexts)
         for name in table.column_names:
             if not is_list(table[name]) and not is_text(decode(table[name])):
                 numbers = rounds.plain_numbers(name)
                 rounds.refuse(f"context {name!r}", faults.NULL, numbers.null, None)
                 rounds.check_finite(numbers.values, f"context {name!r}", besides=numbers.null)
-        rows += rounds.size
-        invalid = merge_tallies(invalid, rounds.faults.tallies)
+        found.rows += rounds.size
+        found.invalid = merge_tallies(found.invalid, rounds.faults.tallies)
         if rounds.faults.tallies:
             continue
-        if part == 0 or not first_part_only:
-            features.update(table)
-        if part == 0 and standardise:
-            features.standardise(table)
-        counts |= set(np.unique(action_counts(rounds)).astype(int).tolist())
+        if part == 0 or not asked.first_part_only:
+            found.features.update(table)
+        if part == 0 and asked.standardise:
+            found.features.standardise(table)
+        found.counts |= set(np.unique(action_counts(rounds)).astype(int).tolist())
         assert rounds.action is not None
-        order.add(rounds.reward, rounds.action, rounds.propensity, action_counts(rounds))
-        origins[part] += Origins.of(rounds, remembered)
-        contents[part] += fingerprint_of_all(rounds, contexts)
-    refuse_faults(invalid, rows=rows)
-    if not counts:
-        raise LogsError("these logs are empty: there are no rounds to learn from.")
-    if len(counts) > 1:
-        raise LogsError(
-            f"{SUBJECT} needs the same actions in every round, but their number varies: {sorted(counts)[:5]}."
+        found.order.add(rounds.reward, rounds.action, rounds.propensity, action_counts(rounds))
+        found.origins[part] += Origins.of(rounds, remembered)
+        found.contents[part] += fingerprint_of_all(rounds, contexts)
+    return found
+
+
+def _parts_of(logs: Logs, needs: Needs, cuts: list[int], share: range | None) -> Iterator[tuple[int, Batch]]:
+    """The batches with the number of their part; the round before a share is of part -1."""
+    declared = logs.declaration
+    if share is None:
+        batches = logs.batches(needs)
+        yield from split_batches(
+            _between_times(batches, cuts, declared.time) if cuts and declared.time is not None else batches, cuts
         )
-    if cuts and times is None:
-        order.refuse_sorted(
-            action=str(declared.action), reward=declared.outcome, tests_action=not declared.propensity_is_estimated
-        )
-    if any(first >= last for first, last in pairwise((*moved, rows))):
-        raise UsageError(
-            f"no rounds would be left to certify the policy on, or to learn from: rounds of one time {declared.time!r} stay "
-            "together, and too many share one. Name a column of finer times, or change holdout= or prior_share=."
-        )
-    return LogSurvey(features.layout(), counts.pop(), tuple(origins), tuple(contents), tuple(moved))
+    elif len(share):
+        lead = int(share.start > 0)
+        begins = [max(cut - share.start, 0) + lead for cut in cuts]
+        for part, batch in split_batches(logs.part(share.start - lead, share.stop).batches(needs), (lead, *begins)):
+            yield part - 1, batch
+
+
+def _moved_cuts(logs: Logs, cuts: Sequence[int], rounds: int) -> Sequence[int]:
+    """What ``_between_times`` makes of cuts, from a few rounds behind each, or more where they are of one time."""
+    return [_next_time(logs, cut, rounds) for cut in cuts] if rounds and logs.declaration.time is not None else cuts
+
+
+def _next_time(logs: Logs, cut: int, rounds: int) -> int:
+    few = 64
+    while True:
+        end, place = min(cut + few, rounds), [1]
+        for _ in _between_times(logs.part(cut - 1, end).batches(), place, logs.declaration.time):
+            pass
+        if cut - 1 + place[0] < end or end == rounds:
+            return cut - 1 + place[0]
+        few *= 8
 
 
 def require_learnable(logs: Logs) -> None:

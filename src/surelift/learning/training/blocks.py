@@ -1,7 +1,7 @@
 """The rounds of several problems side by side on the device: all of them if they fit, else a range at a time."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -13,9 +13,7 @@ from surelift.learning.objectives.objective import Objective
 from surelift.learning.threads import in_threads
 from surelift.logs.batch import ROWS_PER_BATCH
 
-Share = Callable[[int], slice]
 _NUMBERS_AT_ONCE = 1 << 26
-
 _KNOWN = hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names
 MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8 if _KNOWN else 2 << 30
 """Bytes of examples to keep on the CPU: an eighth of its memory."""
@@ -36,11 +34,11 @@ class Block:
         features = self.pool[(self.origin + index).reshape(-1)]
         return replace(self.rest.at((self.start + index).reshape(-1)), features=features)
 
-    def pieces(self, rows: int, share: Share) -> Iterator[Examples]:
+    def pieces(self, rows: int) -> Iterator[Examples]:
         width = max(1, rows // len(self.start))
-        for begin in range(0, self.rounds, width):
+        for begin in range(0, max(self.rounds, 1), width):
             index = torch.arange(begin, min(begin + width, self.rounds), device=self.start.device)
-            yield self.at(index[share(len(index))].expand(len(self.start), -1))
+            yield self.at(index.expand(len(self.start), -1))
 
     def with_coefficients(self, objective: Objective, room: float) -> "Block":
         """The same with the coefficients of every round, which do not change with the policy, if they fit in ``room``."""
@@ -71,23 +69,28 @@ class Blocks:
         self._datasets, self._device = datasets, device
         kept = _keep(datasets, _room(device))
         self.whole = None if kept is None else Block.of(kept, device)
-        if self.whole is not None and objective is not None:
+        if self.whole is not None and self.whole.rounds and objective is not None:
             self.whole = self.whole.with_coefficients(objective, 0.5 * _room(device))
 
-    def __iter__(self) -> Iterator[tuple[Block, range]]:
-        """Consecutive rounds of each problem, from which batches are drawn."""
-        if self.whole is not None:
-            for first in range(0, self.whole.rounds, ROWS_PER_BATCH):
-                yield self.whole, range(first, min(first + ROWS_PER_BATCH, self.whole.rounds))
-            return
-        for chunks in zip(*self._datasets, strict=True):
-            block = Block.of(chunks, self._device)
-            yield block, range(block.rounds)
+    def __iter__(self) -> Iterator[tuple[Block, range, range]]:
+        """Consecutive rounds of each problem, from which batches are drawn; and those that the block holds, its share."""
+        rounds, share = self._datasets[0].rounds, self._datasets[0].share
+        chunks = None if self.whole is not None else zip(*self._datasets, strict=True)
+        for first in range(0, rounds, ROWS_PER_BATCH):
+            drawn = range(first, min(first + ROWS_PER_BATCH, rounds))
+            if self.whole is not None:
+                yield self.whole, drawn, share
+            elif chunks is not None:
+                begin = min(max(share.start, drawn.start), drawn.stop)
+                block = Block.of(next(chunks), self._device)
+                yield block, drawn, range(begin, begin + block.rounds)
+        for _ in chunks or ():  # to its end, which tells of invalid rounds
+            pass
 
-    def pieces(self, rows: int, share: Share) -> Iterator[Examples]:
-        """This process's share of all rounds in order, in pieces of ``rows`` rows."""
-        for block in [self.whole] if self.whole is not None else (block for block, _ in self):
-            yield from block.pieces(rows, share)
+    def pieces(self, rows: int) -> Iterator[Examples]:
+        """All rounds of this process's share in order, in pieces of ``rows`` rows."""
+        for block in [self.whole] if self.whole is not None else (block for block, _, _ in self):
+            yield from block.pieces(rows)
 
 
 def _room(device: str) -> float:

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import pickle
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +13,7 @@ import torch
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from surelift.errors import UsageError
+from surelift.errors import SureliftError, UsageError
 from surelift.learning import files
 from surelift.learning.data.survey import full_fingerprint
 from surelift.learning.learned import LearnedPolicy
@@ -19,43 +21,78 @@ from surelift.learning.policies.items import ItemSoftmax
 from surelift.logs.logs import Logs
 from surelift.saving import exists, write_beside
 
+_VERSION = 2
+
+
+class CheckpointError(UsageError):
+    """A checkpoint cannot be used or written, which ends the run."""
+
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
+    """Of problems that are trained together: their policies, the optimizer, and the best epoch of each."""
+
     path: str
     identity: str  # everything the result depends on: the learner's parameters and a fingerprint of the rounds
 
-    def save(self, policy: nn.Module, optimizer: torch.optim.Optimizer, best: dict[str, Tensor], state: Any) -> None:
-        tensors = {f"policy.{name}": tensor for name, tensor in policy.state_dict().items()}
-        tensors |= {f"best.{name}": tensor for name, tensor in best.items()}
-        for number, buffers in optimizer.state_dict()["state"].items():
-            tensors |= {f"optimizer.{number}.{name}": tensor for name, tensor in buffers.items()}
-        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    def save(
+        self,
+        policies: Iterable[nn.Module],
+        optimizer: torch.optim.Optimizer,
+        best: Iterable[dict[str, Tensor]],
+        state: Any,
+    ) -> None:
+        """``state`` is kept as JSON."""
+        named = {f"policy.{number}": policy.state_dict() for number, policy in enumerate(policies)}
+        named |= {f"best.{number}": tensors for number, tensors in enumerate(best)}
+        named |= {f"optimizer.{number}": buffers for number, buffers in optimizer.state_dict()["state"].items()}
+        tensors = {
+            f"{place}.{name}": tensor.detach().cpu().contiguous()
+            for place, tensors in named.items()
+            for name, tensor in tensors.items()
+        }
         header = {"stand": json.dumps({**state, "setting": self._digest()}), **files.UNSEALED}
-        write_beside(self.path, files.sealed(save(tensors, header)), what="the checkpoint")
+        with _as_checkpoint_error():
+            write_beside(self.path, files.sealed(save(tensors, header)), what="the checkpoint")
 
-    def load(self, policy: nn.Module, optimizer: torch.optim.Optimizer) -> tuple[dict[str, Tensor], Any] | None:
-        """Restore policy and optimizer, and return the best parameters and the state; None where there is no file yet."""
-        if not exists(self.path):
-            return None
-        content = files.sealed_bytes(self.path)
-        state = json.loads(files.metadata_of(self.path).get("stand", "{}"))
+    def read(self) -> "tuple[dict[str, Tensor], Any] | None":
+        """All tensors and the state; None where there is no file yet."""
+        with _as_checkpoint_error():
+            if not exists(self.path):
+                return None
+            content = files.sealed_bytes(self.path)
+            state = json.loads(files.metadata_of(self.path).get("stand", "{}"))
         if state.get("setting") != self._digest():
-            raise UsageError(
+            raise CheckpointError(
                 f"{self.path} is the checkpoint of another training run: its options or rounds differ. Choose another file, "
                 "or delete it to start over."
             )
-        tensors = load(content)
-        policy.load_state_dict(_under(tensors, "policy."))
-        buffers: dict[int, dict[str, Tensor]] = {}
-        for key, tensor in _under(tensors, "optimizer.").items():
-            number, _, name = key.partition(".")
-            buffers.setdefault(int(number), {})[name] = tensor
-        optimizer.load_state_dict({**optimizer.state_dict(), "state": buffers})
-        return _under(tensors, "best."), state
+        return load(content), state
 
     def _digest(self) -> str:
-        return hashlib.sha256(self.identity.encode()).hexdigest()
+        return hashlib.sha256(f"{_VERSION} {self.identity}".encode()).hexdigest()
+
+
+def restore(tensors: dict[str, Tensor], policies: Sequence[nn.Module], optimizer: torch.optim.Optimizer) -> None:
+    for number, policy in enumerate(policies):
+        policy.load_state_dict(_under(tensors, f"policy.{number}."))
+    buffers: dict[int, dict[str, Tensor]] = {}
+    for key, tensor in _under(tensors, "optimizer.").items():
+        parameter, _, name = key.partition(".")
+        buffers.setdefault(int(parameter), {})[name] = tensor
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": buffers})
+
+
+def best_of(tensors: dict[str, Tensor], problem: int) -> dict[str, Tensor]:
+    return _under(tensors, f"best.{problem}.")
+
+
+@contextmanager
+def _as_checkpoint_error() -> Iterator[None]:
+    try:
+        yield
+    except SureliftError as error:
+        raise CheckpointError(str(error)) from error
 
 
 def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

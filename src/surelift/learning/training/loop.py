@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from surelift.errors import UsageError
 from surelift.learning.training.blocks import Block
+from surelift.learning.training.checkpoint import Checkpoint, best_of, restore
 from surelift.learning.training.problem import LearningProblem, StackedProblems, TrainingOptions, stack
 from surelift.learning.training.processes import ProcessGroup, process_group
 
@@ -24,14 +26,33 @@ class BestEpoch:
     score: float
     epoch: int = 0
     stopped: bool = False
+    failed: UsageError | None = None
+
+    def state(self) -> dict[str, Any]:
+        """Everything but the parameters, as JSON keeps it."""
+        failed = None if self.failed is None else str(self.failed)
+        return {"score": self.score, "epoch": self.epoch, "stopped": self.stopped, "failed": failed}
+
+    @classmethod
+    def resumed(cls, tensors: dict[str, Tensor], state: Any) -> "list[BestEpoch]":
+        """Of each problem in a checkpoint."""
+        return [
+            cls(
+                best_of(tensors, number), each["score"], each["epoch"], each["stopped"],
+                None if each["failed"] is None else UsageError(each["failed"]),
+            )
+            for number, each in enumerate(state["best"])
+        ]  # fmt: skip
 
     def update(self, policy: Any, problem: int, epoch: int, score: float, patience: int | None) -> None:
         if self.stopped:
             return
         if not np.isfinite(score):
-            raise UsageError(
+            self.stopped = True
+            self.failed = UsageError(
                 f"the bound is not finite after epoch {epoch}; lower learning_rate, or rescale very large contexts."
             )
+            return
         if score > self.score:
             self.parameters, self.score, self.epoch = policy.parameters_of(problem), score, epoch
         self.stopped = patience is not None and epoch - self.epoch >= patience
@@ -39,53 +60,68 @@ class BestEpoch:
 
 def train(problems: Sequence[LearningProblem]) -> list[dict[str, Tensor]]:
     """Train problems of the same schedule together, step by step: the parameters of each at its best epoch."""
+    outcomes = train_each(problems, problems[0].checkpoint)
+    for outcome in outcomes:
+        if isinstance(outcome, UsageError):
+            raise outcome
+    return [outcome for outcome in outcomes if not isinstance(outcome, UsageError)]
+
+
+def train_each(
+    problems: Sequence[LearningProblem], checkpoint: Checkpoint | None = None
+) -> list[dict[str, Tensor] | UsageError]:
+    """The same, where a problem may fail while the others go on: they share no parameters, so it does not touch them."""
     options, before = problems[0].options, torch.get_num_threads()
     if options.device == "cpu" and len(problems) * options.batch_size <= 1024:
         # Steps on few rows are too short to split: threads would mostly wait for each other.
         torch.set_num_threads(1)
     try:
-        return _train(problems, options, process_group(options.device))
+        best = _train(problems, checkpoint, process_group())
     finally:
         torch.set_num_threads(before)
+    return [each.parameters if each.failed is None else each.failed for each in best]
 
 
 def _train(
-    problems: Sequence[LearningProblem], options: TrainingOptions, processes: ProcessGroup
-) -> list[dict[str, Tensor]]:
-    stacks, checkpoint = stack(problems, processes), problems[0].checkpoint
-    policy, on_gpu = stacks[0].policy, torch.device(options.device).type == "cuda"
-    parameters = [parameter for stacked in stacks for parameter in stacked.policy.parameters()]
+    problems: Sequence[LearningProblem], checkpoint: Checkpoint | None, processes: ProcessGroup
+) -> list[BestEpoch]:
+    options, resumed = problems[0].options, None if checkpoint is None else processes.together(checkpoint.read)
+    processes.require_equal("rounds and options", str([problem.identity for problem in problems]))
+    best, done = [BestEpoch({}, -np.inf) for _ in problems], 0
+    if resumed is not None:
+        best, done = BestEpoch.resumed(*resumed), resumed[1]["epoch"]
+        if done >= options.epochs or all(each.stopped for each in best):
+            return best
+    stacks = processes.together(lambda: stack(problems, processes))
+    policies, on_gpu = [stacked.policy for stacked in stacks], torch.device(options.device).type == "cuda"
+    parameters = [parameter for policy in policies for parameter in policy.parameters()]
     optimizer = torch.optim.Adam(
         parameters, lr=options.learning_rate, weight_decay=options.weight_decay, capturable=on_gpu, fused=on_gpu
     )
-    resumed = None if checkpoint is None else checkpoint.load(policy, optimizer)
-    processes.require_equal("rounds and options", str([problem.identity for problem in problems]))
     if resumed is None:
         # The initial policy counts too, and may be the best.
-        best, first = [BestEpoch({}, -np.inf) for _ in problems], 1
         torch.manual_seed(1_000_003 * options.seed)
         _evaluate(stacks, best, 0, None)
     else:
-        kept, state = resumed
-        first, stopped = state["epoch"] + 1, state["epoch"] - state["best_epoch"] >= (options.patience or np.inf)
-        best = [BestEpoch(kept, state["best_score"], state["best_epoch"], stopped)]
+        restore(resumed[0], policies, optimizer)
     steps = OptimizerSteps(stacks, optimizer, processes)
-    for epoch in range(first, options.epochs + 1):
+    for epoch in range(done + 1, options.epochs + 1):
         if all(each.stopped for each in best):
             break
-        for stacked in stacks:
-            stacked.policy.train()
+        for policy in policies:
+            policy.train()
         torch.manual_seed(1_000_003 * options.seed + epoch)
-        for blocks, indices in _batches(stacks, options, epoch):
-            steps.take(blocks, indices)
+        for blocks, indices, rows in _batches(stacks, options, epoch, processes):
+            steps.take(blocks, indices, rows)
         scores = _evaluate(stacks, best, epoch, options.patience)
-        if processes.first and checkpoint is not None:
-            state = {"epoch": epoch, "best_epoch": best[0].epoch, "best_score": best[0].score}
-            checkpoint.save(policy, optimizer, best[0].parameters, state)
+        if checkpoint is not None:
+            state = {"epoch": epoch, "best": [each.state() for each in best]}
+            write = partial(checkpoint.save, policies, optimizer, [each.parameters for each in best], state)
+            processes.together(write if processes.first else lambda: None)
         for number, problem in enumerate(problems):
-            if processes.first and problem.report is not None:
+            if processes.first and problem.report is not None and best[number].failed is None:
                 problem.report(epoch, scores[number])
-    return [each.parameters for each in best]
+    return best
 
 
 def _evaluate(
@@ -102,14 +138,33 @@ def _evaluate(
 
 
 def _batches(
-    stacks: Sequence[StackedProblems], options: TrainingOptions, epoch: int
-) -> Iterator[tuple[Sequence[Block], Sequence[Tensor]]]:
-    """Shuffled within each range of rounds, so that it makes no difference whether they are kept in memory."""
-    for number, ranges in enumerate(zip(*(stacked.blocks for stacked in stacks), strict=True)):
-        blocks, rounds = [block for block, _ in ranges], ranges[0][1]
-        orders = [_shuffled(stacked, epoch, number, rounds).to(options.device) for stacked in stacks]
-        for start in range(0, len(rounds), options.batch_size):
-            yield blocks, [order[:, start : start + options.batch_size] for order in orders]
+    stacks: Sequence[StackedProblems], options: TrainingOptions, epoch: int, processes: ProcessGroup
+) -> Iterator[tuple[Sequence[Block], Sequence[Tensor], int]]:
+    """Blocks, the rounds in them that make a batch, and how many it has over all processes.
+
+    Shuffled within each range of rounds, so that it makes no difference whether they are kept in memory.
+    """
+    following, number, size = zip(*(stacked.blocks for stacked in stacks), strict=True), 0, options.batch_size
+    while (ranges := processes.together(lambda: next(following, None))) is not None:
+        blocks, drawn, held = [block for block, _, _ in ranges], ranges[0][1], ranges[0][2]
+        orders = [_shuffled(stacked, epoch, number, drawn) for stacked in stacks]
+        if processes.count == 1:
+            orders = [(order - held.start).to(options.device) for order in orders]
+        for start in range(0, len(drawn), size):
+            batch = [order[:, start : start + size] for order in orders]
+            rows = batch[0].shape[1]
+            yield (
+                blocks,
+                batch if processes.count == 1 else [_held(index, held, options.device) for index in batch],
+                rows,
+            )
+        number += 1
+
+
+def _held(index: Tensor, held: range, device: str) -> Tensor:
+    """The rounds that lie in this process's share, the same of each problem, by their place in its block."""
+    inside = (index[0] >= held.start) & (index[0] < held.stop)
+    return (index[:, inside] - held.start).to(device)
 
 
 def _shuffled(stacked: StackedProblems, epoch: int, number: int, rounds: range) -> Tensor:
@@ -131,22 +186,20 @@ class OptimizerSteps:
         recordable = all(stacked.recordable for stacked in stacks) and processes.count == 1
         self._recorded: dict[int, Replay] | None = {} if on_gpu and recordable else None
 
-    def take(self, blocks: Sequence[Block], indices: Sequence[Tensor]) -> None:
-        """Take one step on these rounds of each stack's problems, (problems, rows)."""
+    def take(self, blocks: Sequence[Block], indices: Sequence[Tensor], rows: int) -> None:
+        """Take one step on these rounds of each stack's problems, of ``rows`` over all processes."""
         if self._recorded is None:
-            self._step(blocks, indices)
+            self._step(blocks, indices, rows)
             return
-        rows = indices[0].shape[1]
         if rows not in self._recorded:
             self._recorded[rows] = self._record(blocks, indices)
         self._recorded[rows](indices)
 
-    def _step(self, blocks: Sequence[Block], indices: Sequence[Tensor]) -> None:
+    def _step(self, blocks: Sequence[Block], indices: Sequence[Tensor], rows: int) -> None:
         loss: Any = 0.0
         for stacked, block, index in zip(self._stacks, blocks, indices, strict=True):
-            rows = index.shape[1]
             # Problems share no parameters, so the gradient of the sum holds the gradient of each.
-            loss = loss - stacked.batch_score(block.at(index[:, self._processes.share(rows)]), rows).sum()
+            loss = loss - stacked.batch_score(block.at(index), rows).sum()
         self._optimizer.zero_grad(set_to_none=True)
         loss.backward()
         self._processes.sum_gradients(self._parameters)
@@ -154,6 +207,7 @@ class OptimizerSteps:
 
     def _record(self, blocks: Sequence[Block], indices: Sequence[Tensor]) -> Replay:
         """Record a step as a CUDA graph that reads the rounds to use from fixed tensors."""
+        rows = indices[0].shape[1]
         inputs = [index.clone() for index in indices]
         before = [parameter.detach().clone() for parameter in self._parameters]
         saved = {
@@ -164,7 +218,7 @@ class OptimizerSteps:
         warm_up.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(warm_up):
             for _ in range(3):
-                self._step(blocks, inputs)
+                self._step(blocks, inputs, rows)
         torch.cuda.current_stream().wait_stream(warm_up)
         # Undo the warm-up steps.
         with torch.no_grad():
@@ -175,7 +229,7 @@ class OptimizerSteps:
         graph = torch.cuda.CUDAGraph()
         self._optimizer.zero_grad(set_to_none=True)
         with torch.cuda.graph(graph):
-            self._step(blocks, inputs)
+            self._step(blocks, inputs, rows)
 
         def replay(indices: Sequence[Tensor]) -> None:
             for fixed, index in zip(inputs, indices, strict=True):

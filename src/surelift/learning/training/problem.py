@@ -109,8 +109,12 @@ class StackedProblems:
     def epoch_scores(self) -> list[float]:
         """The bound over all rounds, in training precision; for an estimate, a bound over the validation rounds."""
         validation, rows = self.problems[0].validation, _ROWS_AT_ONCE[torch.device(self._device).type]
-        pieces = (self._validation or self.blocks).pieces(rows, self._processes.share)
-        total: Any = sum(self._sums(piece) if validation is None else self._validation_sums(piece) for piece in pieces)
+        sums_of_piece = self._sums if validation is None else self._validation_sums
+
+        def sums() -> Any:
+            return sum(sums_of_piece(piece) for piece in (self._validation or self.blocks).pieces(rows))
+
+        total = self._processes.together(sums)
         if validation is None:
             score: Any = self._score(total)
         else:
@@ -165,7 +169,9 @@ def stack(problems: Sequence[LearningProblem], processes: ProcessGroup) -> list[
     """Problems grouped by shape; ``numbers`` holds their positions in ``problems``."""
     shapes: dict[Any, list[int]] = {}
     for number, problem in enumerate(problems):
-        shapes.setdefault(problem.shape, []).append(number)
+        # Of a batch of one process a share lies in another: with the same seed, as many rounds of every problem.
+        seed = problem.options.seed if processes.count > 1 else None
+        shapes.setdefault((problem.shape, seed), []).append(number)
     return [
         StackedProblems([problems[number] for number in numbers], numbers, processes) for numbers in shapes.values()
     ]

@@ -1,20 +1,23 @@
-"""Distributed training under torchrun: every process takes a share of each batch.
+"""Distributed training under torchrun: every process reads and keeps its own share of the log.
 
-All processes read the same log. Sums and gradients are added over the processes, so that every process holds the
-parameters a single one would have found, up to rounding.
+The batches are those of a single process; of each, a process takes the rounds that lie in its share. Sums and gradients are
+added over the processes, so that every process holds the parameters a single one would have found, up to rounding.
 """
 
 import atexit
 import gc
 import os
-from collections.abc import Iterable
-from typing import Any
+import pickle
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
 
 from surelift.errors import UsageError
+
+T = TypeVar("T")
 
 
 class ProcessGroup:
@@ -28,9 +31,32 @@ class ProcessGroup:
         """Whether this is the process that writes files and reports progress."""
         return self.rank == 0
 
-    def share(self, size: int) -> slice:
+    def share(self, size: int) -> range:
         """This process's share of ``size`` rounds."""
-        return slice(size * self.rank // self.count, size * (self.rank + 1) // self.count)
+        return range(size * self.rank // self.count, size * (self.rank + 1) // self.count)
+
+    def gather(self, work: Callable[[], T]) -> list[T]:
+        """What each process finds, in order; an error in one of them is raised in all, so that none waits for another."""
+        if self.count == 1:
+            return [work()]
+        found: Any = None
+        error: Exception | None = None
+        try:
+            found = work()
+        except Exception as raised:
+            error = raised
+        outcomes: list[Any] = [None] * self.count
+        dist.all_gather_object(outcomes, (found, _sendable(error)))
+        for rank, (_, told) in enumerate(outcomes):
+            if told is not None:
+                raise error if rank == self.rank and error is not None else told
+        return [each for each, _ in outcomes]
+
+    def together(self, work: Callable[[], T]) -> T:
+        """What this process finds, which stays here; an error in one process is raised in all."""
+        found = list[T]()
+        self.gather(lambda: found.append(work()))
+        return found[0]
 
     def sum(self, part: Tensor) -> Tensor:
         """The sum over all processes, with the gradient of this process's part."""
@@ -55,19 +81,25 @@ class ProcessGroup:
         """Raise in every process unless all have the same value."""
         if self.count == 1:
             return
-        values: list[Any] = [None] * self.count
-        dist.all_gather_object(values, value)
-        if len(set(values)) > 1:
+        if len(set(self.gather(lambda: value))) > 1:
             raise UsageError(f"the processes do not have the same {what}; start all of them with the same.")
 
 
-def process_group(device: str = "cpu") -> ProcessGroup:
+def _sendable(error: Exception | None) -> Exception | None:
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
+def process_group() -> ProcessGroup:
     """The processes started by torchrun, or of a group that exists already; else this process alone."""
     launched = dist.is_available() and dist.is_torchelastic_launched() and int(os.environ.get("WORLD_SIZE", "1")) > 1
     if not launched and not (dist.is_available() and dist.is_initialized()):
         return ProcessGroup()
     if not dist.is_initialized():
-        dist.init_process_group("nccl" if torch.device(device).type == "cuda" else "gloo")
+        dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
         atexit.register(leave_group)
     return ProcessGroup(dist.get_rank(), dist.get_world_size())
 

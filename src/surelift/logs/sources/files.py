@@ -3,6 +3,7 @@
 import hashlib
 import os
 import stat
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -59,8 +60,14 @@ class Files:
         return sum(_count(path) for path in self._paths)
 
     def batches(self, needs: Needs) -> Iterator[Batch]:
+        return self.batches_between(needs, 0, sys.maxsize)
+
+    def batches_between(self, needs: Needs, first: int, last: int) -> Iterator[Batch]:
+        """Batches that hold the rows from ``first`` to ``last``: row groups of Parquet files without them are not read."""
         columns, start = needs.columns(), 0
         for path in self._paths:
+            if start >= last:
+                return
             place, place_start = (path if len(self._paths) > 1 else ""), start
             as_text = frozenset(needs.read) if _format(path) == "csv" else frozenset()
             data = _open(path, as_text=as_text, coded=frozenset(needs.coded))
@@ -73,11 +80,17 @@ class Files:
                     f"{path} has no column {absent[0]!r}, which {self._paths[0]} has; its columns are "
                     f"{', '.join(present)}.\nAll files must have the same columns; nothing was computed."
                 )
-            for table in _scan(path, data, [name for name in columns if name not in folders]):
+            groups, before = None, 0
+            if isinstance(data, ParquetFile) and (first > start or start + data.count() > last):
+                groups, before = data.row_groups(first - start, last - start)
+            start += before
+            for table in _scan(path, data, [name for name in columns if name not in folders], groups):
                 for key in folders.keys() & set(columns):
                     table = table.append_column(key, _constant(folders[key], table.num_rows))
                 yield Batch(table, start, place, place_start, as_text | (folders.keys() & set(columns)))
                 start += table.num_rows
+            if isinstance(data, ParquetFile):
+                start = place_start + data.count()
             if _format(path) == "csv":
                 _check_lines(path, start - place_start)
 
@@ -131,9 +144,12 @@ def _open(
         raise _read_error(path, error) from error
 
 
-def _scan(path: str, data: ParquetFile | _Dataset, columns: Sequence[str]) -> Iterator[Any]:
+def _scan(path: str, data: ParquetFile | _Dataset, columns: Sequence[str], groups: range | None) -> Iterator[Any]:
+    size = _batch_size(data, columns)
     try:
-        for batch in data.batches(columns, _batch_size(data, columns)):
+        for batch in (
+            data.batches(columns, size, groups) if isinstance(data, ParquetFile) else data.batches(columns, size)
+        ):
             if batch.num_rows:
                 if _format(path) == "ipc":
                     batch.validate(full=True)  # it is mapped as it is, and may point beyond itself

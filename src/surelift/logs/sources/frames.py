@@ -42,11 +42,15 @@ class Arrays:
         return self._rows
 
     def batches(self, needs: Needs) -> Iterator[Batch]:
+        return self.batches_between(needs, 0, self._rows)
+
+    def batches_between(self, needs: Needs, first: int, last: int) -> Iterator[Batch]:
         arrays = [self._columns[name] for name in needs.columns()]
         widest = max((a.shape[1] for a in arrays if isinstance(a, np.ndarray) and a.ndim == 2), default=1)
         size = rows_per_batch(len(arrays), widest)
-        for start in range(0, self._rows, size):
-            stop = start + size
+        last = min(last, self._rows)
+        for start in range(first, last, size):
+            stop = min(start + size, last)
             parts = {name: _to_arrow(name, self._columns[name][start:stop], start) for name in needs.columns()}
             yield Batch(pa.table(parts), start)
 
@@ -67,10 +71,13 @@ class Frame:
         return len(self._frame)
 
     def batches(self, needs: Needs) -> Iterator[Batch]:
+        return self.batches_between(needs, 0, len(self._frame))
+
+    def batches_between(self, needs: Needs, first: int, last: int) -> Iterator[Batch]:
         selected = self._frame.select(needs.columns())
-        size = rows_per_batch(len(selected.columns))
-        for start in range(0, len(selected), size):
-            part = selected[start : start + size]
+        size, last = rows_per_batch(len(selected.columns)), min(last, len(selected))
+        for start in range(first, last, size):
+            part = selected[start : min(start + size, last)]
             try:
                 if any(name for name in part.columns if _holds_masks(part[name])):
                     raise TypeError("Arrow drops the masks of arrays in a column of objects")

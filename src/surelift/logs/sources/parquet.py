@@ -1,9 +1,11 @@
 """Batches of a Parquet file, decoded ahead in several threads, in memory that a slow reader of them does not let grow."""
 
 import os
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate
 from queue import SimpleQueue
 from threading import Event, Semaphore
 from typing import Any
@@ -36,12 +38,22 @@ class ParquetFile:
     def count(self) -> int:
         return int(self._file.metadata.num_rows)
 
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
+    def row_groups(self, first: int, last: int) -> tuple[range, int]:
+        """Those that hold the rows from ``first`` to ``last`` (exclusive), and the number of rows before them."""
+        metadata = self._file.metadata
+        ends = list(accumulate(metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)))
+        begin = bisect_right(ends, max(first, 0))
+        end = min(bisect_left(ends, last) + 1, len(ends))
+        return range(begin, max(begin, end)), ends[begin - 1] if begin else 0
+
+    def batches(self, columns: Sequence[str], size: int, groups: range | None = None) -> Iterator[Any]:
+        """Of some row groups, or of all."""
         options = {"columns": list(columns), "batch_size": size}
         metadata, threads = self._file.metadata, os.cpu_count() or 1
-        groups = range(metadata.num_row_groups)
+        groups = range(metadata.num_row_groups) if groups is None else groups
         if os.path.getsize(self._path) <= SMALL_FILE or len(groups) < threads:
-            yield from self._opened(metadata=metadata, read_dictionary=self._coded).iter_batches(**options)
+            file = self._opened(metadata=metadata, read_dictionary=self._coded)
+            yield from file.iter_batches(row_groups=list(groups), **options)
             return
 
         def decode(group: int) -> Iterator[Any]:
