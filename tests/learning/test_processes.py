@@ -39,7 +39,7 @@ for name, options in ASKED.items():
     learner.fit(logs, progress=lambda *report: reports.append(report))
     results[name] = {"lower": learner.answer_.lower, "reports": len(reports), "written": len(written)}
     written.clear()
-    if options.get("policy") != "softmax":
+    if options["policy"] != "linear":
         results[name]["means"] = means(learner).tolist()
 several = fit_many([PolicyLearner(**ASKED["improvement"], seed=seed) for seed in (1, 2)], logs)
 results["several"] = [learner.answer_.lower for learner in several]
