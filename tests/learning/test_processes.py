@@ -130,7 +130,7 @@ def test_the_command_writes_and_prints_once(tmp_path: Path) -> None:
         "--learning-rate", "0.1", "-o", str(tmp_path / "policy.safetensors"), "--json",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
-    assert json.loads(done.stdout)["rounds"] == 1_800
+    assert json.loads(done.stdout)["rounds"] == 600
     assert (tmp_path / "policy.safetensors").exists()
 
 
