@@ -93,10 +93,11 @@ def learning(
     folder: Path, name: str, temperatures: Sequence[float], improvements: Mapping[str, FloatArray]
 ) -> tuple[str, str]:
     """``improvements`` holds (temperatures, 2) for each objective: guaranteed and true relative improvement."""
-    figure, axes = _axes(width=7.5)
+    figure, axes = _axes(width=8.0, height=4.6)
     for index, (objective, pairs) in enumerate(improvements.items()):
-        axes.plot(temperatures, pairs[:, 0], marker="o", color=COLOURS[index], label=objective)
-        axes.plot(temperatures, pairs[:, 1], linestyle=":", color=COLOURS[index])
+        again, place = divmod(index, len(COLOURS))
+        axes.plot(temperatures, pairs[:, 0], marker="os"[again], color=COLOURS[place], label=objective)
+        axes.plot(temperatures, pairs[:, 1], linestyle=":", color=COLOURS[place])
     axes.set(xlabel="inverse temperature of the logging policy", ylabel="relative improvement")
     caption = f"{name}: guaranteed (lines) and true (dotted) relative improvement."
     return _save(figure, folder, f"learning-{name}.png", caption, **OUTSIDE)
