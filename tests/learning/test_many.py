@@ -12,12 +12,13 @@ import surelift as sl
 from surelift import grids
 from surelift.errors import FitManyError
 from surelift.learning import fit_many
-from surelift.learning.data.dataset import Examples
+from surelift.learning.data.dataset import Dataset, Examples
+from surelift.learning.data.layout import FeatureLayout
 from surelift.learning.guarantee import guarantee_of
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.objectives.logarithmic_smoothing import ValueObjective, plain_parts
 from surelift.learning.policies.rules import GaussianRule
-from surelift.learning.training.blocks import Block
+from surelift.learning.training.blocks import Block, Blocks
 from surelift.learning.training.loop import BestEpoch
 from tests.learning.test_learner import logs_of, means, problem
 
@@ -61,6 +62,15 @@ def test_a_stopped_problem_does_not_change_while_others_continue() -> None:
         np.testing.assert_allclose(means(learner), means(alone(options, logs)), atol=1e-5)
 
 
+def test_equal_contexts_of_several_logs_are_kept_once() -> None:
+    layout = FeatureLayout(("x0", "x1", "x2"), intercept=False)
+    several = [Dataset(logs_of(problem(50, seed)), layout, 3) for seed in (0, 0, 1)]
+    whole = Blocks(several, "cpu").whole
+    assert whole is not None
+    assert whole.pool.shape == (100, 3)
+    assert whole.origin[:, 0].tolist() == [0, 0, 50]
+
+
 def test_shared_contexts_are_stored_once() -> None:
     rng = np.random.default_rng(0)
     some, other = rng.normal(size=(2, 6, 3)).astype(np.float32)
@@ -68,7 +78,7 @@ def test_shared_contexts_are_stored_once() -> None:
     def of(features: Any, action: int) -> Examples:
         return Examples(features, np.full(6, action), np.full(6, 0.5), np.full(6, 0.25))
 
-    block = Block.of([of(some, 0), of(other, 1), of(some.copy(), 2)], "cpu")
+    block = Block.of([of(some, 0), of(other, 1), of(some, 2)], "cpu")
     assert block.pool.shape == (12, 3)
     batch = block.at(torch.tensor([[5, 0], [1, 1], [2, 4]]))
     assert batch.action.tolist() == [0, 0, 1, 1, 2, 2]

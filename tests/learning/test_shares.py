@@ -79,7 +79,7 @@ def watched() -> tuple[list[int], list[int]]:
 
     def remembered(self: dataset.Dataset, **options: Any) -> None:
         keep(self, **options)
-        kept.append(len(self.kept([])))
+        kept.append(len(self.kept()))
 
     file.batches, whole.keep = counted, remembered
     return read, kept

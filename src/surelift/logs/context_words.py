@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from surelift.arrays import ArrowColumn
 from surelift.kernels.columns import Words, scramble
-from surelift.logs.columns import as_array, decode, is_list, list_to_vectors
+from surelift.logs.columns import as_array, decode, is_list
 from surelift.logs.fingerprint import RoundHashes
 from surelift.logs.ids import id_words
 from surelift.logs.rounds import Rounds
@@ -21,7 +21,7 @@ def words_of_contexts(rounds: Rounds, contexts: Sequence[str]) -> Words:
     for name in contexts:
         column = decode(table[name])
         if is_list(column):
-            hashes.mix_vectors(list_to_vectors(column)[0])
+            hashes.mix_hashed(rounds.list_words(name))
         else:
             hashes.mix_words(scramble(id_words(_in_single_precision(column)).view(np.uint64)))
     return hashes.words()

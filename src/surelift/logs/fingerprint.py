@@ -49,6 +49,13 @@ class Fingerprint:
         return f"{self.rounds}:{self.total:032x}" if self.known else f"{self.rounds}:none"
 
 
+def vector_words(vectors: Vectors) -> tuple[Words, Words]:
+    """Two words for the vector of each round: each entry is hashed with its position, and the hashes are added."""
+    lengths = vectors.lengths.astype(np.uint64)
+    first, second = (words + lengths for words in hash_vectors(vectors.values, vectors.starts, SEEDS))
+    return first, second
+
+
 class RoundHashes:
     """The hashes of the rounds of one batch: of all columns that were read, in their order."""
 
@@ -65,10 +72,11 @@ class RoundHashes:
         self._known = None
 
     def mix_vectors(self, vectors: Vectors) -> None:
-        """Mix in one vector per round: each entry is hashed with its position, and the hashes are added."""
-        lengths = vectors.lengths.astype(np.uint64)
-        first, second = (words + lengths for words in hash_vectors(vectors.values, vectors.starts, SEEDS))
-        self._columns.append((first, second))
+        self.mix_hashed(vector_words(vectors))
+
+    def mix_hashed(self, words: tuple[Words, Words]) -> None:
+        """Mix in what was hashed already, as by ``vector_words``."""
+        self._columns.append(words)
         self._known = None
 
     def _hashed(self) -> tuple[Words, tuple[int, int, int, int]]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from surelift.arrays import BoolArray, FloatArray, IntArray
 from surelift.errors import UsageError
-from surelift.kernels.columns import count_outside, read_numbers
+from surelift.kernels.columns import Words, count_outside, read_numbers
 from surelift.logs import faults
 from surelift.logs.batch import Batch
 from surelift.logs.clusters import Clusters
@@ -33,7 +33,7 @@ from surelift.logs.columns import (
 from surelift.logs.declaration import Scale
 from surelift.logs.densities import DENSITIES, Density
 from surelift.logs.faults import FaultCounter, Reason
-from surelift.logs.fingerprint import RoundHashes
+from surelift.logs.fingerprint import RoundHashes, vector_words
 from surelift.logs.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ class Rounds:
         self.size: int = batch.table.num_rows
         self.faults = FaultCounter(self.size, start=batch.start, place=batch.place, place_start=batch.place_start)
         self.hashes = RoundHashes(self.size)
+        self._list_words: dict[str, tuple[Words, Words]] = {}
         self.as_text = batch.as_text
         self.reward = self.read_outcome(declared.outcome, declared.scale)
         self.action_counts = self._read_action_counts()
@@ -229,6 +230,12 @@ class Rounds:
                 if not numbers.not_numeric.any() and not inexact(values).any():
                     table = table.set_column(index, name, values)
         return table
+
+    def list_words(self, name: str) -> tuple[Words, Words]:
+        """The vectors of a list column as words, hashed once however often they are asked for."""
+        if name not in self._list_words:
+            self._list_words[name] = vector_words(list_to_vectors(self.table[name])[0])
+        return self._list_words[name]
 
     def read_outcome(self, name: str, scale: Scale) -> FloatArray:
         """A column of rewards, or costs, on [0, 1]."""

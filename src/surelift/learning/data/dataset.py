@@ -1,5 +1,6 @@
 """The rounds of a log, or of a part of it, as examples to learn from: features, logged action, reward, propensity."""
 
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import accumulate, groupby
@@ -66,15 +67,6 @@ class Examples:
 
     def arrays(self) -> list[Any]:
         return [getattr(self, field.name) for field in fields(self)]
-
-
-def index_among(features: FloatArray, distinct: list[FloatArray]) -> int:
-    """The index of an equal feature matrix in ``distinct``, where it is appended if there is none."""
-    for index, known in enumerate(distinct):
-        if known is features or (np.array_equal(known[:1], features[:1]) and np.array_equal(known, features)):
-            return index
-    distinct.append(features)
-    return len(distinct) - 1
 
 
 class Dataset:
@@ -165,10 +157,16 @@ class Dataset:
     def release(self) -> None:
         self._kept = None
 
-    def kept(self, distinct: list[FloatArray]) -> Examples:
-        """All rounds at once, sharing the memory of equal features in ``distinct``."""
+    def contexts_digest(self) -> bytes:
+        """Equal for data sets with the same features, which must be kept."""
         assert self._kept is not None
-        self._kept = replace(self._kept, features=distinct[index_among(self._kept.features, distinct)])
+        return hashlib.blake2b(self._kept.features, digest_size=16).digest()
+
+    def kept(self, features: FloatArray | None = None) -> Examples:
+        """All rounds at once; where equal features are given, with those in place of its own."""
+        assert self._kept is not None
+        if features is not None:
+            self._kept = replace(self._kept, features=features)
         return self._kept
 
     @property

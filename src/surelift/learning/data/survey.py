@@ -18,7 +18,7 @@ from surelift.learning.data.feature_survey import FeatureSurvey
 from surelift.learning.data.features import FeatureLayout
 from surelift.logs import faults
 from surelift.logs.batch import Batch, Needs
-from surelift.logs.columns import decode, is_list, is_text, list_to_vectors
+from surelift.logs.columns import decode, is_list, is_text
 from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
@@ -285,7 +285,7 @@ def fingerprint_of_all(rounds: Rounds, contexts: Sequence[str]) -> Fingerprint:
     for name in contexts:
         column = decode(table[name])
         if is_list(column):
-            rounds.hashes.mix_vectors(list_to_vectors(column)[0])
+            rounds.hashes.mix_hashed(rounds.list_words(name))
         elif is_text(column):
             encoded = column.dictionary_encode()
             checksums = [float(zlib.crc32(text.encode())) for text in encoded.dictionary.to_pylist()]

@@ -8,12 +8,13 @@ import torch
 from torch import Tensor
 
 from surelift.arrays import FloatArray
-from surelift.learning.data.dataset import Dataset, Examples, index_among
-from surelift.learning.objectives.objective import Objective
+from surelift.learning.data.dataset import Dataset, Examples
+from surelift.learning.objectives.objective import Coefficients, PlainEstimate
 from surelift.learning.threads import in_threads
+from surelift.learning.training.groups import ObjectiveGroup
 from surelift.logs.batch import ROWS_PER_BATCH
 
-_NUMBERS_AT_ONCE = 1 << 26
+_AT_ONCE = 1 << 28  # bytes of coefficients
 _KNOWN = hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names
 MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8 if _KNOWN else 2 << 30
 """Bytes of examples to keep on the CPU: an eighth of its memory."""
@@ -29,10 +30,15 @@ class Block:
     start: Tensor  # (problems, 1), its first row in the rest
     rounds: int
 
+    tables: tuple[tuple[ObjectiveGroup, Coefficients], ...] = ()  # the coefficients of all rounds of each group
+
     def at(self, index: Tensor) -> Examples:
         """These rounds of each problem, (problems, rows), one problem after the other."""
-        features = self.pool[(self.origin + index).reshape(-1)]
-        return replace(self.rest.at((self.start + index).reshape(-1)), features=features)
+        rest = self.rest.at((self.start + index).reshape(-1))
+        known = tuple(
+            table[(self.start[: len(group)] + index[group.problems]).reshape(-1)] for group, table in self.tables
+        )
+        return replace(rest, features=self.pool[(self.origin + index).reshape(-1)], coefficients=known or None)
 
     def pieces(self, rows: int) -> Iterator[Examples]:
         width = max(1, rows // len(self.start))
@@ -40,37 +46,47 @@ class Block:
             index = torch.arange(begin, min(begin + width, self.rounds), device=self.start.device)
             yield self.at(index.expand(len(self.start), -1))
 
-    def with_coefficients(self, objective: Objective, room: float) -> "Block":
+    def with_coefficients(self, groups: Sequence[ObjectiveGroup], room: float) -> "Block":
         """The same with the coefficients of every round, which do not change with the policy, if they fit in ``room``."""
-        total = len(self.rest)
-        first = objective.coefficients(self.rest.at(slice(0, 1)))
-        if total * first.bytes_per_round() > room:
+        if not groups or not self.rounds or any(isinstance(group.objective, PlainEstimate) for group in groups):
+            return self  # an estimate is not linear in the policy, so it has no coefficients
+        one: list[Coefficients] = [_coefficients(group, self.rest.at(slice(0, 1))) for group in groups]
+        needed = sum(
+            len(group) * self.rounds * first.bytes_per_round() for group, first in zip(groups, one, strict=True)
+        )
+        if needed > room:
             return self
-        table, rows = first.empty_like(total), max(1, _NUMBERS_AT_ONCE * 4 // first.bytes_per_round())
-        for start in range(0, total, rows):
-            piece = slice(start, min(start + rows, total))
-            table.fill(piece, objective.coefficients(self.rest.at(piece)))
-        return replace(self, rest=Examples(None, self.rest.action, None, None, coefficients=table))
+        tables = []
+        for group, first in zip(groups, one, strict=True):
+            rows = group.rows(self.rounds)
+            table, width = first.empty_like(rows.stop - rows.start), max(1, _AT_ONCE // first.bytes_per_round())
+            for start in range(rows.start, rows.stop, width):
+                end = min(start + width, rows.stop)
+                part = _coefficients(group, self.rest.at(slice(start, end)))
+                table.fill(slice(start - rows.start, end - rows.start), part)
+            tables.append((group, table))
+        return replace(self, rest=Examples(None, self.rest.action, None, None), tables=tuple(tables))
 
     @classmethod
     def of(cls, several: Sequence[Examples], device: str) -> "Block":
         """Examples of several problems, with the same number of rounds each."""
-        distinct, rounds = list[FloatArray](), len(several[0])
-        origin = [index_among(examples.features, distinct) * rounds for examples in several]
+        distinct, rounds = {id(examples.features): examples.features for examples in several}, len(several[0])
+        places = list(distinct)
+        origin = [places.index(id(examples.features)) * rounds for examples in several]
         rest = [replace(examples, features=None).tensors(device) for examples in several]
-        pool = [torch.from_numpy(features).to(device) for features in distinct]
+        pool = [torch.from_numpy(features).to(device) for features in distinct.values()]
         pooled = pool[0] if len(pool) == 1 else torch.cat(pool)
         start = torch.arange(len(rest), device=device)[:, None] * rounds
         return cls(Examples.concatenate(rest), pooled, torch.tensor(origin, device=device)[:, None], start, rounds)
 
 
 class Blocks:
-    def __init__(self, datasets: Sequence[Dataset], device: str, objective: Objective | None = None) -> None:
+    def __init__(self, datasets: Sequence[Dataset], device: str, groups: Sequence[ObjectiveGroup] = ()) -> None:
         self._datasets, self._device = datasets, device
         kept = _keep(datasets, _room(device))
         self.whole = None if kept is None else Block.of(kept, device)
-        if self.whole is not None and self.whole.rounds and objective is not None:
-            self.whole = self.whole.with_coefficients(objective, 0.5 * _room(device))
+        if self.whole is not None:
+            self.whole = self.whole.with_coefficients(groups, 0.5 * _room(device))
 
     def __iter__(self) -> Iterator[tuple[Block, range, range]]:
         """Consecutive rounds of each problem, from which batches are drawn; and those that the block holds, its share."""
@@ -93,6 +109,11 @@ class Blocks:
             yield from block.pieces(rows)
 
 
+def _coefficients(group: ObjectiveGroup, rounds: Examples) -> Coefficients:
+    assert not isinstance(group.objective, PlainEstimate)
+    return group.objective.coefficients(rounds)
+
+
 def _room(device: str) -> float:
     """Bytes to fill at most."""
     on_gpu = torch.device(device).type == "cuda"
@@ -106,12 +127,15 @@ def _keep(datasets: Sequence[Dataset], room: float) -> list[Examples] | None:
     if len(datasets) == 1:
         # With many problems, the other parts of their logs are left for later: equal contexts are not shared yet.
         datasets[0].keep(room=room)
-    kept, distinct, at_once = list[Examples](), list[FloatArray](), os.cpu_count() or 1
+    kept, distinct, at_once = list[Examples](), dict[bytes, FloatArray](), os.cpu_count() or 1
     for start in range(0, len(datasets), at_once):
         group = datasets[start : start + at_once]
         in_threads(Dataset.keep, dict.fromkeys(group))
-        kept += [dataset.kept(distinct) for dataset in group]
-        size = sum(features.nbytes for features in distinct)
+        # One copy of equal contexts, which problems often share.
+        digests = in_threads(Dataset.contexts_digest, group) if len(datasets) > 1 else [b""]
+        for dataset, digest in zip(group, digests, strict=True):
+            kept.append(dataset.kept(distinct.setdefault(digest, dataset.kept().features)))
+        size = sum(features.nbytes for features in distinct.values())
         size += sum(array.nbytes for examples in kept for array in examples.arrays()[1:] if array is not None)
         if size > room:
             for dataset in datasets:

@@ -12,14 +12,15 @@ from surelift import grids
 from surelift.errors import UsageError, is_number, positive, whole
 from surelift.learning.data.dataset import Dataset, Examples
 from surelift.learning.objectives.logarithmic_smoothing import ImprovementObjective, plain_parts
-from surelift.learning.objectives.objective import Objective, PlainEstimate, sums_of
+from surelift.learning.objectives.objective import Objective, PlainEstimate
 from surelift.learning.policies.modules import STACKABLE, SoftmaxOfScores
 from surelift.learning.tensors import like, logged
 from surelift.learning.training.blocks import Blocks
 from surelift.learning.training.checkpoint import Checkpoint
+from surelift.learning.training.groups import grouped
 from surelift.learning.training.processes import ProcessGroup
 
-_ROWS_AT_ONCE = {"cpu": 4096, "cuda": 65_536}
+_ROWS_AT_ONCE = {"cpu": 4096, "cuda": 262_144}
 EARLY_STOPPING = ImprovementObjective(plain_parts(grids.anytime(), offset=1.0))
 """Bounds the improvement on validation rounds: it detects the pass at which the weights grow too large to certify."""
 
@@ -70,11 +71,12 @@ class LearningProblem:
 
     @property
     def shape(self) -> Any:
-        """Problems with equal shapes and schedules are stacked into the same tensors."""
+        """Problems with equal shapes and schedules are stacked into the same tensors; their objectives may differ."""
         if not isinstance(self.policy, STACKABLE):
             return id(self)
         choosing = None if self.validation is None else self.validation.rounds
-        return type(self.policy), self.policy.layout, self.objective, self.delta, choosing
+        predicts = self.dataset.model is not None
+        return type(self.policy), self.policy.layout, self.objective.every_action, predicts, choosing
 
 
 class StackedProblems:
@@ -92,10 +94,9 @@ class StackedProblems:
                 "the module has buffers, such as the running means of a batch normalisation, which would differ between "
                 "processes; train it in one process, or remove them."
             )
-        self._objective, self._delta, self._rounds = first.objective, first.delta, first.dataset.rounds
-        # An estimate is not linear in the policy, so it has no coefficients.
-        linear = None if isinstance(first.objective, PlainEstimate) else first.objective
-        self.blocks = Blocks([problem.dataset for problem in problems], self._device, linear)
+        self._groups = grouped([(problem.objective, problem.delta) for problem in problems])
+        self._every_action, self._rounds = first.objective.every_action, first.dataset.rounds
+        self.blocks = Blocks([problem.dataset for problem in problems], self._device, self._groups)
         choosing = [problem.validation for problem in problems if problem.validation is not None]
         self._validation = Blocks(choosing, self._device) if choosing else None
         # A CUDA graph requires that every step runs the same operations on the same memory.
@@ -103,75 +104,80 @@ class StackedProblems:
 
     def batch_score(self, batch: Examples, size: int) -> Any:
         """The bound or estimate of each problem, as if all rounds were like this batch of ``size`` over all processes."""
-        return self._score(self._sums(batch) * (self._rounds / size))
+        return self._scores([sums * (self._rounds / size) for sums in self._sums(batch)])
 
     @torch.no_grad()
     def epoch_scores(self) -> list[float]:
         """The bound over all rounds, in training precision; for an estimate, a bound over the validation rounds."""
-        validation, rows = self.problems[0].validation, _ROWS_AT_ONCE[torch.device(self._device).type]
-        sums_of_piece = self._sums if validation is None else self._validation_sums
+        rows = _ROWS_AT_ONCE[torch.device(self._device).type]
+        sums_of_piece = self._sums if self._validation is None else self._validation_sums
 
-        def sums() -> Any:
-            return sum(sums_of_piece(piece) for piece in (self._validation or self.blocks).pieces(rows))
+        def total() -> list[Tensor]:
+            pieces = [sums_of_piece(piece) for piece in (self._validation or self.blocks).pieces(rows)]
+            return [torch.stack(parts).sum(0) for parts in zip(*pieces, strict=True)]
 
-        total = self._processes.together(sums)
-        if validation is None:
-            score: Any = self._score(total)
-        else:
-            total = self._processes.sum(total)
-            score = EARLY_STOPPING.bound(total, 0.0 * total[:, 0], rounds=validation.rounds, delta=self._delta)
-        return list(score.tolist())
+        sums = self._processes.together(total)
+        scores = self._scores(sums) if self._validation is None else self._validation_scores(sums)
+        return list(scores.tolist())
 
-    def _sums(self, batch: Examples) -> Tensor:
-        """(problems, sums), of this process."""
-        objective = self._objective
+    def _sums(self, batch: Examples) -> list[Tensor]:
+        """For each group, (problems, sums), of this process."""
         if not len(batch):
             # The batch is smaller than the number of processes, but each of them must have a gradient to add.
-            nothing = torch.zeros(len(self.problems), objective.sums, dtype=torch.float64, device=self._device)
-            for parameter in self.policy.parameters():
-                nothing = nothing + 0.0 * parameter.sum()
-            return nothing
-        probabilities = self._probabilities(batch)
-        if isinstance(objective, PlainEstimate):
-            terms = objective.terms(batch, probabilities)
-            sums: Tensor = terms.reshape(len(self.problems), -1, terms.shape[-1]).sum(1)
-        else:
-            known = batch.coefficients
-            coefficients = objective.coefficients(batch) if known is None else known
-            sums = sums_of(coefficients, probabilities, problems=len(self.problems))
-        return sums.double()
+            zero: Any = sum(0.0 * parameter.sum() for parameter in self.policy.parameters())
+            shapes = [(len(group), group.objective.sums) for group in self._groups]
+            return [torch.zeros(shape, dtype=torch.float64, device=self._device) + zero for shape in shapes]
+        probabilities, each = self._probabilities(batch), len(batch) // len(self.problems)
+        if len(self._groups) == 1:
+            known = None if batch.coefficients is None else batch.coefficients[0]
+            return [self._groups[0].sums(batch, probabilities, known)]
+        sums = []
+        for number, group in enumerate(self._groups):
+            rows = group.rows(each)
+            known = None if batch.coefficients is None else batch.coefficients[number]
+            sums.append(group.sums(batch if known is not None else batch.at(rows), probabilities[rows], known))
+        return sums
 
-    def _validation_sums(self, batch: Examples) -> Any:
+    def _validation_sums(self, batch: Examples) -> list[Tensor]:
         """(problems, sums), for ``EARLY_STOPPING``."""
         if not len(batch):
-            return torch.zeros(len(self.problems), EARLY_STOPPING.sums, dtype=torch.float64, device=self._device)
+            return [torch.zeros(len(self.problems), EARLY_STOPPING.sums, dtype=torch.float64, device=self._device)]
         probabilities = self._probabilities(batch)
         own = probabilities if probabilities.ndim == 1 else logged(probabilities, batch.action)
         gain = (own / batch.propensity - 1.0) * batch.reward
         gains = torch.log1p(gain[:, None] * like(gain, EARLY_STOPPING.rates)).double()
-        return gains.view(len(self.problems), -1, EARLY_STOPPING.sums).sum(1)
+        return [gains.view(len(self.problems), -1, EARLY_STOPPING.sums).sum(1)]
 
     def _probabilities(self, batch: Examples) -> Any:
         """Of every action, or of the logged action where that is enough."""
-        if self._objective.every_action:
+        if self._every_action:
             return self.policy.every(batch.features)
         return self.policy.logged(batch.features, batch.action)
 
-    def _score(self, sums: Tensor) -> Any:
-        sums = self._processes.sum(sums)
-        if isinstance(self._objective, PlainEstimate):
-            return self._objective.estimate(sums, rounds=self._rounds)
+    def _scores(self, sums: Sequence[Tensor]) -> Tensor:
         divergence = self._processes.once(self.policy.divergence().double())
-        return self._objective.bound(sums, divergence, rounds=self._rounds, delta=self._delta)
+        pairs = zip(self._groups, map(self._processes.sum, sums), strict=True)
+        return torch.cat([group.scores(total, divergence, self._rounds) for group, total in pairs])
+
+    def _validation_scores(self, sums: Sequence[Tensor]) -> Tensor:
+        """Bounds that hold for all passes at once, so that the best of many is not the luckiest."""
+        (total,), first = map(self._processes.sum, sums), self.problems[0]
+        assert first.validation is not None
+        none, rounds, passes = 0.0 * total[:, 0], first.validation.rounds, first.options.epochs
+        parts = [
+            EARLY_STOPPING.bound(total[group.problems], none[group.problems], rounds=rounds, delta=group.delta / passes)
+            for group in self._groups
+        ]
+        return torch.cat(parts)
 
 
 def stack(problems: Sequence[LearningProblem], processes: ProcessGroup) -> list[StackedProblems]:
-    """Problems grouped by shape; ``numbers`` holds their positions in ``problems``."""
-    shapes: dict[Any, list[int]] = {}
+    """Problems grouped by shape, those of one objective side by side; ``numbers`` holds their positions."""
+    shapes: dict[Any, dict[Any, list[int]]] = {}
     for number, problem in enumerate(problems):
         # Of a batch of one process a share lies in another: with the same seed, as many rounds of every problem.
         seed = problem.options.seed if processes.count > 1 else None
-        shapes.setdefault((problem.shape, seed), []).append(number)
-    return [
-        StackedProblems([problems[number] for number in numbers], numbers, processes) for numbers in shapes.values()
-    ]
+        of_shape = shapes.setdefault((problem.shape, seed), {})
+        of_shape.setdefault((problem.objective, problem.delta), []).append(number)
+    ordered = [[number for numbers in of_shape.values() for number in numbers] for of_shape in shapes.values()]
+    return [StackedProblems([problems[number] for number in numbers], numbers, processes) for numbers in ordered]
