@@ -20,6 +20,8 @@ from surelift.reproduce import opl
 
 OBJECTIVES: dict[str, dict[str, Any]] = {
     **opl.LEARNERS,
+    "linear, two stages": {"policy": "linear", "progressive": 2},
+    "linear, four stages": {"policy": "linear", "progressive": 4},
     "LS-LIN, mixture": {"objective": "value", "control": "none"},
     "LS-LIN, weight control": {"objective": "value"},
     "moments, L=1": {"objective": "moments"},

@@ -47,6 +47,9 @@ OPTIONS: dict[str, tuple[int, dict[str, Any]]] = {
     "gaussian, zero prior": (2, {"policy": "gaussian", "prior": "zero"}),
     "gaussian, refitted model": (2, {"policy": "gaussian", "control": sl.models.refitted("linear")}),
     "linear": (3, {"policy": "linear"}),
+    "network": (3, {"policy": "network"}),
+    "linear, in blocks": (3, {"policy": "linear", "method": "blocks"}),
+    "linear, three stages": (3, {"policy": "linear", "progressive": 3}),
     "linear, doubly robust": (
         3,
         {"policy": "linear", "objective": "doubly-robust", "control": sl.models.refitted("linear")},

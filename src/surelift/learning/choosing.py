@@ -9,7 +9,7 @@ from surelift.learning.data.readings import Readings
 from surelift.learning.data.survey import LogSurvey
 from surelift.learning.fit import Fit
 from surelift.learning.gaussian import fit_gaussian
-from surelift.learning.held_out import certified, known_distribution, learn, parts_of, survey_parts
+from surelift.learning.held_out import certified, datasets_of, known_distribution, learn, parts_of, survey_parts
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.many import Progress, check_learners, reporter, train_together
@@ -57,11 +57,11 @@ def search(
 
 
 def _candidate(fit: Fit, surveyed: LogSurvey) -> Generator[LearningProblem, Parameters, LearnedPolicy]:
-    choosing, held_out = surveyed.cuts
     if not fit.options.certifies:
-        return (yield from learn(fit, survey_parts(fit, surveyed.cuts), choosing, held_out))
+        own = survey_parts(fit, surveyed.cuts)
+        return (yield from learn(fit, own, *datasets_of(fit, own)))
     # A gaussian policy has no pass to choose, and its own guarantee is not asked for.
-    policy, _ = yield from fit_gaussian(replace(fit, logs=fit.readings.part(fit.logs, 0, choosing)))
+    policy, _ = yield from fit_gaussian(replace(fit, logs=fit.readings.part(fit.logs, 0, surveyed.cuts[0])))
     return replace(policy, certificate=None)
 
 

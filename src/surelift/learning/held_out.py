@@ -6,6 +6,7 @@ from typing import Any
 
 from surelift.controls.model import SAME_ROUNDS
 from surelift.errors import UsageError, share
+from surelift.learning.data.dataset import Dataset
 from surelift.learning.data.survey import LogSurvey
 from surelift.learning.fit import Fit
 from surelift.learning.guarantee import NAME
@@ -63,23 +64,28 @@ def survey_parts(fit: Fit, cuts: tuple[int, ...]) -> LogSurvey:
     return surveyed
 
 
+def datasets_of(fit: Fit, surveyed: LogSurvey) -> list[Dataset]:
+    """The rounds to train on, and those to choose the pass on."""
+    return fit.readings.datasets(fit.logs, surveyed.cuts[:2], surveyed.layout, surveyed.actions, fit.options.model)
+
+
 def learn(
-    fit: Fit, surveyed: LogSurvey, choosing: int, end: int
+    fit: Fit, surveyed: LogSurvey, training: Dataset, chooser: Dataset
 ) -> Generator[LearningProblem, Parameters, LearnedPolicy]:
-    """Trained on the rounds before ``choosing``; the pass is chosen on those from there to ``end``."""
-    logs, options, layout, actions = fit.logs, fit.options, surveyed.layout, surveyed.actions
-    training, chooser = fit.readings.datasets(logs, (choosing, end), layout, actions, options.model)
+    """Trained on some rounds; the pass is chosen on others."""
+    options, layout, actions = fit.options, surveyed.layout, surveyed.actions
     policy, rule_of = build_policy(fit.params["policy"], layout.size, actions, fit.params["seed"])
     estimate = options.estimate(rounds=training.rounds, linear=isinstance(policy, SampledSoftmax))
     parameters = yield fit.problem(policy, estimate, training, surveyed.all_contents, choosing=chooser)
     return LearnedPolicy(
-        rule_of(parameters), layout, logs.declaration.actions, actions, surveyed.origins[0], origins_of(options.model)
-    )
+        rule_of(parameters), layout, fit.logs.declaration.actions, actions, surveyed.origins[0],
+        origins_of(options.model),
+    )  # fmt: skip
 
 
 def fit_held_out(fit: Fit) -> Generator[LearningProblem, Parameters, tuple[LearnedPolicy, Improvement]]:
     surveyed = survey_parts(fit, parts_of(fit.logs, fit.params["holdout"]))
-    learned = yield from learn(fit, surveyed, *surveyed.cuts)
+    learned = yield from learn(fit, surveyed, *datasets_of(fit, surveyed))
     return certified(fit.logs, learned, surveyed, fit.params)
 
 

@@ -15,6 +15,7 @@ from surelift.learning.policies.rules import StagesRule
 from surelift.learning.shared_answers import ask_together
 from surelift.learning.stages import ProgressiveQuestion
 from surelift.learning.training.problem import LearningProblem
+from surelift.learning.training.processes import process_group
 from surelift.logs.origins import Origins
 from surelift.policies.policy import origins_of
 from surelift.policies.resolve import as_policy
@@ -33,16 +34,20 @@ def fit_progressive(fit: Fit) -> Generator[LearningProblem, Parameters, tuple[Le
     if params["checkpoint"] is not None or params["method"] != "mixture":
         used = "checkpoint=" if params["checkpoint"] is not None else f"method={params['method']!r}"
         raise UsageError(f"progressive= does not support {used}; remove it, or use holdout=.")
+    if process_group().count > 1:
+        raise UsageError("progressive= learns in one process; start it without torchrun, or use holdout=.")
     edges = tuple(rounds * stage // (stages + 1) for stage in range(1, stages + 1))
     if rounds and (not edges[0] or not choosing_from(edges[0]) or len(set(edges)) < stages):
         raise UsageError(f"{rounds} rounds are too few for {stages} stages; lower progressive=.")
     surveyed = survey_parts(fit, edges)
     rules: list[Any] = []
+    (read,) = fit.readings.datasets(logs, surveyed.cuts[-1:], surveyed.layout, surveyed.actions, fit.options.model)
     for number, end in enumerate(surveyed.cuts):
         before = sum(surveyed.origins[: number + 1], Origins())
         if surveyed.origins[number + 1].overlaps(before):
             raise UsageError(f"the policy {LEARNED_FROM}")
-        learned = yield from learn(fit, surveyed, choosing_from(end), end)
+        choosing = choosing_from(end)
+        learned = yield from learn(fit, surveyed, read.part(0, choosing), read.part(choosing, end))
         rules.append(learned.rule)
     judged = tuple(last - first for first, last in pairwise((*surveyed.cuts, rounds)))
     policy = LearnedPolicy(

@@ -43,7 +43,6 @@ HELD_OUT: dict[str, dict[str, Any]] = {
     "network, held out": {"policy": "network"},
     "linear, held out, blocks": {"policy": "linear", "method": "blocks"},
     "network, held out, blocks": {"policy": "network", "method": "blocks"},
-    "linear, four stages": {"policy": "linear", "progressive": 4},
 }
 LEARNERS = OBJECTIVES | HELD_OUT
 BATCH, RATE = 128, 1e-3

@@ -82,6 +82,13 @@ class Dataset:
         self.processes: ProcessGroup | None = None
         self._kept: Examples | None = None
         self._read_together: tuple[Logs, Sequence[Dataset]] = logs, (self,)
+        self._within: tuple[Dataset, int] | None = None
+
+    def part(self, first: int, last: int) -> "Dataset":
+        """Some of its rounds, from its memory where it is kept."""
+        part = Dataset(self.logs.part(first, last), self.layout, self.actions, self.model)
+        part._within = self, first
+        return part
 
     @classmethod
     def of_parts(
@@ -145,6 +152,13 @@ class Dataset:
         """Read all rounds into memory, along with the other parts of the log if all fit in ``room`` bytes."""
         if self._kept is not None:
             return
+        if self._within is not None:
+            whole, first = self._within
+            if whole._kept is None and whole.max_bytes <= room:
+                whole.keep()
+            if whole._kept is not None:
+                self._kept = whole._kept.at(slice(first, first + self.rounds))
+                return
         logs, datasets = self._read_together
         if sum(dataset.max_bytes for dataset in datasets) > room:
             logs, datasets = self.logs, [self]

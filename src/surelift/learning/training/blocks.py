@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -124,13 +125,10 @@ def _keep(datasets: Sequence[Dataset], room: float) -> list[Examples] | None:
     """All rounds in memory, contexts shared; None if they need more than ``room`` bytes."""
     if max(dataset.max_bytes for dataset in datasets) > room:
         return None
-    if len(datasets) == 1:
-        # With many problems, the other parts of their logs are left for later: equal contexts are not shared yet.
-        datasets[0].keep(room=room)
     kept, distinct, at_once = list[Examples](), dict[bytes, FloatArray](), os.cpu_count() or 1
     for start in range(0, len(datasets), at_once):
         group = datasets[start : start + at_once]
-        in_threads(Dataset.keep, dict.fromkeys(group))
+        in_threads(partial(Dataset.keep, room=room / len(datasets)), dict.fromkeys(group))
         # One copy of equal contexts, which problems often share.
         digests = in_threads(Dataset.contexts_digest, group) if len(datasets) > 1 else [b""]
         for dataset, digest in zip(group, digests, strict=True):
