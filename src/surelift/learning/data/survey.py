@@ -18,11 +18,13 @@ from surelift.logs.batch import Batch, Needs
 from surelift.logs.columns import decode, is_list, is_text, list_to_vectors
 from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
 from surelift.logs.fingerprint import Fingerprint
+from surelift.logs.hash_sample import HashSample
 from surelift.logs.logs import Logs
 from surelift.logs.order import RowOrder, TimeOrder
 from surelift.logs.origins import Contexts, Origins
 from surelift.logs.rounds import Rounds
 from surelift.policies.policy import action_counts, require_action, require_action_count
+from surelift.statistics.memories import MOST_IDS, IdMemory, hashed_ids
 
 SUBJECT = "a policy to learn"
 
@@ -116,7 +118,7 @@ def survey(
     remembered = dict.fromkeys((contexts, *others.memories))
     features = FeatureSurvey(contexts, intercept=intercept)
     origins, contents = [Origins()] * (len(cuts) + 1), [Fingerprint()] * (len(cuts) + 1)
-    counts, rows = set[int](), 0
+    counts, rows, ids = set[int](), 0, HashSample(MOST_IDS)
     declared, moved = logs.declaration, list(cuts)
     times, order = TimeOrder() if cuts and declared.time is not None else None, RowOrder()
     batches = logs.batches(needs_of(logs, remembered))
@@ -141,6 +143,8 @@ def survey(
             features.update(table)
         if part == 0 and standardise:
             features.standardise(table)
+        if declared.id is not None:
+            ids += HashSample.of(hashed_ids(rounds, declared.id), MOST_IDS)
         counts |= set(np.unique(action_counts(rounds)).astype(int).tolist())
         assert rounds.action is not None
         order.add(rounds.reward, rounds.action, rounds.propensity, action_counts(rounds))
@@ -153,6 +157,8 @@ def survey(
         raise LogsError(
             f"{SUBJECT} needs the same actions in every round, but their number varies: {sorted(counts)[:5]}."
         )
+    if declared.id is not None:
+        IdMemory(declared.id, of_clusters=False).refuse_again(ids)
     if cuts and times is None:
         order.refuse_sorted(
             action=str(declared.action), reward=declared.outcome, tests_action=not declared.propensity_is_estimated
