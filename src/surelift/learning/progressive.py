@@ -6,7 +6,7 @@ nothing drifts, this is the improvement of the policy that draws one of those ro
 """
 
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -28,7 +28,7 @@ from surelift.logs.vectors import Vectors
 from surelift.policies.policy import origins_of
 from surelift.policies.readers import Singles, kept
 from surelift.policies.resolve import as_policy
-from surelift.questions.assumptions import judged_last
+from surelift.questions.assumptions import NOT_FITTED, judged_last
 from surelift.questions.certificate import Certificate
 from surelift.questions.improvement import ImprovementQuestion
 from surelift.questions.method import choose_method
@@ -36,8 +36,9 @@ from surelift.questions.question import LEARNED_FROM, Progress
 from surelift.results.improvement import Improvement
 
 ASSUMED = (
+    "each stage was learned from rounds before those that judge it, and uses nothing that was not known before the action",
     "nothing drifts: the policy draws one of its stages at every decision, also those learned from few rounds, and is "
-    "certified as if the judged rounds came again"
+    "certified as if the judged rounds came again",
 )
 
 
@@ -85,14 +86,15 @@ class ProgressiveQuestion(ImprovementQuestion):
                 f"the stages of this policy were judged on {sum(learned.rule.rounds):,} rounds, but these logs have "
                 f"{logs.count():,}; give the whole log, or the judged rounds alone."
             )
+        if self.by is not None:
+            raise UsageError("the stages of this policy were judged together; remove by=.")
         played = PlayedStages(learned, getattr(logs.source, "first", 0))
-        question = ImprovementQuestion(
-            declaration=self.declaration, policies={NAME: as_policy(played)}, delta=self.delta, method=self.method,
-            known=known_distribution(NAME, learned, self.declaration),
-        )  # fmt: skip
+        asked = {item.name: getattr(self, item.name) for item in fields(self)}
+        question = ImprovementQuestion(**{**asked, "policies": {NAME: as_policy(played)}})
         answer: Improvement = question.ask(logs, progress=progress)
+        assumptions = tuple(line for line in answer.assumptions if line != NOT_FITTED) + ASSUMED
         provenance = replace(answer.provenance, question=replace(self, known=None).to_dict())
-        return replace(answer, assumptions=(*answer.assumptions, ASSUMED), provenance=provenance)
+        return replace(answer, assumptions=assumptions, provenance=provenance)
 
 
 def fit_progressive(fit: Fit) -> Generator[LearningProblem, Parameters, tuple[LearnedPolicy, Improvement]]:
@@ -121,7 +123,8 @@ def fit_progressive(fit: Fit) -> Generator[LearningProblem, Parameters, tuple[Le
     )  # fmt: skip
     question = ProgressiveQuestion(
         declaration=logs.declaration, policies={NAME: as_policy(policy)}, delta=params["delta"],
-        method=choose_method(params["method"]),
+        method=(method := choose_method(params["method"])),
+        known=known_distribution(NAME, policy, logs.declaration, method),
     )  # fmt: skip
     first = surveyed.cuts[0]
     answer = judged_last(question.ask(logs.part(first, rounds)), logs.declaration)
