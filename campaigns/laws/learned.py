@@ -133,3 +133,41 @@ for _where, _world in WORLDS.items():
         _add(_kind, _where, _world, adaptive=False)
     for _kind in ADAPTIVE:
         _add(_kind, _where, _world, adaptive=True)
+
+
+def random_rules(delta: float, features: int, actions: int, count: int = 16) -> list[sl.PolicyLearner]:
+    """Policies that hardly learn, so that each is a rule of its own."""
+    import torch
+
+    learners, common = [], {**FEW, "epochs": 1, "learning_rate": 1e-6, "delta": delta, "method": "blocks"}
+    with torch.random.fork_rng():
+        for number in range(count):
+            torch.manual_seed(number)
+            module = torch.nn.Linear(features + 1, actions)
+            with torch.no_grad():
+                module.weight.mul_(8.0)
+            learners.append(sl.PolicyLearner(module, **common))
+    return learners
+
+
+@law("learned: rules at random, where nothing is better", logs=1)
+def best_of_many(rng: Rng, delta: float) -> list[Claim]:
+    """The best of their certificates promises nothing, so that it may miss in every log; a search keeps its promise."""
+    rounds, features, actions = 240, 6, 4
+    shares, action = np.full((rounds, actions), 1 / actions), rng.integers(0, actions, rounds)
+    contexts, reward = rng.normal(size=(rounds, features)), coins(rng, np.full(rounds, 0.5))
+    logs = sl.Logs(reward=reward, propensity=shares[:, 0], logging=shares, action=action, contexts=contexts)
+    best = any(certified(logs, learner) for learner in random_rules(delta, features, actions))
+    try:
+        found: Any = search(logs, random_rules(delta, features, actions)).answer
+        judged = sides("search", delta, *outside(found.lower, found.upper, 0.0))
+    except sl.LogsError:
+        judged = sides("search", delta, False, False, refused=True)
+    return [Claim("the best of all certificates", 1.0, best), *judged]
+
+
+def certified(logs: sl.Logs, learner: sl.PolicyLearner) -> bool:
+    try:
+        return bool(learner.fit(logs).answer_.certified)
+    except sl.LogsError:
+        return False
