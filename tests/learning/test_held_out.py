@@ -52,3 +52,47 @@ def test_a_round_that_comes_again_in_another_part_is_found_by_its_id(options: di
     ids[590] = 3
     with pytest.raises(sl.LogsError, match="id 'id': 1 of 599 come more than once"):
         PolicyLearner(**FEW, **options).fit(sl.Logs(**problem(600), id=ids))
+
+
+def with_texts(data: dict[str, Any], times: Any) -> sl.Logs:
+    """Three numbers and a text, with times that come in pairs."""
+    contexts = {f"x{k}": data["contexts"][:, k] for k in range(3)} | {"t": data["text"]}
+    shares = {f"l{k}": data["logging"][:, k] for k in range(3)}
+    columns = {name: data[name] for name in ("action", "reward", "propensity")}
+    return sl.Logs(
+        {**contexts, **shares, **columns, "at": times}, contexts=list(contexts), logging=list(shares), time="at",
+        **{name: name for name in columns},
+    )  # fmt: skip
+
+
+def changed_from(data: dict[str, Any], first: int) -> dict[str, Any]:
+    """Everything else from there on: contexts by other units, new texts, other actions, rewards and propensities."""
+    other = problem(len(data["reward"]), seed=99)
+    other["contexts"] = 100.0 + 7.0 * other["contexts"]
+    other["reward"] = 1.0 - other["reward"]
+    other["text"] = np.array([f"late {number % 5}" for number in range(len(data["reward"]))])
+    return {name: np.concatenate([column[:first], other[name][first:]]) for name, column in data.items()}
+
+
+def learned_by(kind: str, logs: sl.Logs) -> Any:
+    if kind == "search":
+        each = [PolicyLearner(**FEW), PolicyLearner("network", **FEW), PolicyLearner("gaussian", **FEW)]
+        return search(logs, each).learner
+    options: dict[str, Any] = {"stages": {"progressive": 3}, "network": {"policy": "network"}}.get(kind, {})
+    return PolicyLearner(**FEW, **options).fit(logs)
+
+
+@pytest.mark.parametrize("kind", ["linear", "network", "stages", "search"])
+def test_rounds_that_judge_tell_nothing_but_the_answer(kind: str) -> None:
+    """All of them change, texts, units and times too; the policy, its features, and the rows that judge do not."""
+    rng, data, times = np.random.default_rng(0), problem(1_000), np.arange(1_000) // 2
+    data["text"] = rng.choice(["a", "b"], 1_000)
+    first = learned_by(kind, with_texts(data, times))
+    cut = first.certificate_.content["rows"][0]
+    begins = cut + sum(first.policy_.rule.rounds[:-1]) if kind == "stages" else cut
+    later = np.concatenate([times[:begins], times[-1] + np.arange(1_000 - begins) ** 2])
+    second = learned_by(kind, with_texts(changed_from(data, begins), later))
+    assert first.certificate_.content["rows"] == second.certificate_.content["rows"]
+    assert first.policy_.features == second.policy_.features
+    assert first.policy_.describe() == second.policy_.describe()
+    assert first.answer_.lower != second.answer_.lower
