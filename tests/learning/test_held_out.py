@@ -59,9 +59,10 @@ def with_texts(data: dict[str, Any], times: Any) -> sl.Logs:
     contexts = {f"x{k}": data["contexts"][:, k] for k in range(3)} | {"t": data["text"]}
     shares = {f"l{k}": data["logging"][:, k] for k in range(3)}
     columns = {name: data[name] for name in ("action", "reward", "propensity")}
+    named: dict[str, Any] = {name: name for name in columns}
     return sl.Logs(
         {**contexts, **shares, **columns, "at": times}, contexts=list(contexts), logging=list(shares), time="at",
-        **{name: name for name in columns},
+        **named,
     )  # fmt: skip
 
 
@@ -78,8 +79,8 @@ def learned_by(kind: str, logs: sl.Logs) -> Any:
     if kind == "search":
         each = [PolicyLearner(**FEW), PolicyLearner("network", **FEW), PolicyLearner("gaussian", **FEW)]
         return search(logs, each).learner
-    options: dict[str, Any] = {"stages": {"progressive": 3}, "network": {"policy": "network"}}.get(kind, {})
-    return PolicyLearner(**FEW, **options).fit(logs)
+    kinds: dict[str, dict[str, Any]] = {"stages": {"progressive": 3}, "network": {"policy": "network"}, "linear": {}}
+    return PolicyLearner(**FEW, **kinds[kind]).fit(logs)
 
 
 @pytest.mark.parametrize("kind", ["linear", "network", "stages", "search"])
