@@ -1,5 +1,6 @@
 """What a certificate on held-out rounds promises, and what it may not."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -97,3 +98,14 @@ def test_rounds_that_judge_tell_nothing_but_the_answer(kind: str) -> None:
     assert first.policy_.features == second.policy_.features
     assert first.policy_.describe() == second.policy_.describe()
     assert first.answer_.lower != second.answer_.lower
+
+
+@pytest.mark.parametrize("policy", ["linear", "gaussian"])
+def test_a_checkpoint_of_other_parts_is_refused(policy: str, tmp_path: Path) -> None:
+    """The same rounds in another order: some that trained before would judge now."""
+    data = problem(600)
+    options: dict[str, Any] = {**FEW, "policy": policy, "checkpoint": str(tmp_path / "state.safetensors")}
+    PolicyLearner(**options).fit(logs_of(data))
+    turned = {name: np.roll(column, 300, axis=0) for name, column in data.items()}
+    with pytest.raises(sl.UsageError, match="checkpoint of another training run"):
+        PolicyLearner(**options).fit(logs_of(turned))

@@ -71,7 +71,7 @@ def learn(
     training, chooser = fit.readings.datasets(logs, (choosing, end), layout, actions, options.model)
     policy, rule_of = build_policy(fit.params["policy"], layout.size, actions, fit.params["seed"])
     estimate = options.estimate(rounds=training.rounds, linear=isinstance(policy, SampledSoftmax))
-    parameters = yield fit.problem(policy, estimate, training, surveyed.all_contents, choosing=chooser)
+    parameters = yield fit.problem(policy, estimate, training, surveyed.identity, choosing=chooser)
     return LearnedPolicy(
         rule_of(parameters), layout, logs.declaration.actions, actions, surveyed.origins[0], origins_of(options.model)
     )

@@ -99,8 +99,9 @@ class LogSurvey(NamedTuple):
         return sum(self.origins, Origins())
 
     @property
-    def all_contents(self) -> Fingerprint:
-        return sum(self.contents, Fingerprint())
+    def identity(self) -> str:
+        """Of the rounds in each part: the same rounds in other parts are other ones to learn from, and to be judged by."""
+        return " ".join(map(str, self.contents))
 
 
 def survey(
