@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from scipy import stats
 
 import surelift as sl
@@ -99,3 +100,31 @@ def test_what_was_judged_is_what_predict_proba_says(policy: str) -> None:
     first, last = fitted.certificate_.content["rows"]
     given = sl.compare(logs_of(data).part(first, last), {"learned": fitted.predict_proba(data["contexts"])})
     assert (given.lower, given.upper) == (fitted.answer_.lower, fitted.answer_.upper)
+
+
+class AgainstTheBatch(torch.nn.Linear):
+    """Scores by how a row compares with the others it is judged with: alone, as in production, it is another policy."""
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        scores = super().forward(rows)
+        return scores - scores.mean(dim=0)
+
+
+class Noisy(torch.nn.Linear):
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        scores = super().forward(rows)
+        return scores + torch.randn_like(scores)
+
+
+@pytest.mark.parametrize("module", [AgainstTheBatch, Noisy])
+def test_a_module_whose_scores_are_not_a_function_of_the_row_is_refused(module: Any) -> None:
+    with pytest.raises(sl.UsageError, match="must depend on this row alone"):
+        PolicyLearner(module(4, 3), epochs=1).fit(logs_of(problem(300)))
+
+
+def test_a_module_with_a_batch_normalisation_is_learned() -> None:
+    """In a policy it has fixed means."""
+    module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 3))
+    fitted, contexts = PolicyLearner(module, epochs=1).fit(logs_of(problem(300))), problem(300)["contexts"]
+    alone = np.concatenate([fitted.predict_proba(contexts[k : k + 1]) for k in range(5)])
+    np.testing.assert_allclose(alone, fitted.predict_proba(contexts)[:5], rtol=1e-5)
