@@ -1,6 +1,8 @@
 """Stages of a policy, each judged on the rounds after those it learned from (Theorem C)."""
 
 import math
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
@@ -17,7 +19,7 @@ from surelift.learning.data.features import FeatureLayout, as_table
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.policies.rules import SoftmaxRule, StagesRule
-from surelift.learning.progressive import ASSUMED, PlayedStages
+from surelift.learning.stages import ASSUMED, PlayedStages
 from surelift.policies.resolve import as_policy
 from surelift.questions.certificate import Certificate
 from surelift.questions.improvement import ImprovementQuestion
@@ -134,6 +136,36 @@ def test_other_rows_have_not_this_certificate(rows: list[int], learned: PolicyLe
     forged = Certificate({**learned.certificate_.content, "rows": rows})
     with pytest.raises((sl.LogsError, sl.UsageError), match=r"cannot have held out|were judged on 1,500 rounds"):
         sl.verify(forged, logs_of(data), learned.policy_)
+
+
+def test_it_verifies_in_a_process_that_learned_nothing(
+    learned: PolicyLearner, data: dict[str, Any], tmp_path: Path
+) -> None:
+    learned.save(str(tmp_path / "p.safetensors"))
+    np.savez(tmp_path / "log.npz", **data)
+    script = (
+        "import sys, numpy as np, surelift as sl\n"
+        f"policy = sl.LearnedPolicy.load({str(tmp_path / 'p.safetensors')!r})\n"
+        f"logs = sl.Logs(**np.load({str(tmp_path / 'log.npz')!r}))\n"
+        "assert sl.verify(policy.certificate, logs, policy).same\n"
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_stages_of_different_sizes_are_drawn_by_their_rounds(data: dict[str, Any]) -> None:
+    """Rounds of one time stay together, so that the edges move."""
+    times = np.repeat([0, 1, 2, 3, 4, 5], [400, 300, 100, 500, 500, 200])
+    logs = sl.Logs(**data, time=times)
+    fitted = PolicyLearner(**FEW, progressive=3).fit(logs)
+    rule: Any = fitted.policy_.rule
+    assert rule.rounds == (600, 500, 200)
+    assert fitted.certificate_.content["rows"] == [700, 2_000]
+    encoded = fitted.policy_.features.encode(_table(data["contexts"][:9]))
+    parts = [stage.probabilities(encoded) for stage in rule.stages]
+    drawn = sum(rounds * part for rounds, part in zip(rule.rounds, parts, strict=True)) / 1_300
+    np.testing.assert_allclose(fitted.predict_proba(data["contexts"][:9]), drawn, atol=1e-15)
+    assert sl.verify(fitted.certificate_, logs, fitted.policy_).same
 
 
 def test_its_rounds_cannot_judge_it_again(learned: PolicyLearner, data: dict[str, Any]) -> None:

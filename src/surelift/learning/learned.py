@@ -15,6 +15,7 @@ from surelift.learning import files
 from surelift.learning.data.features import FeatureLayout, as_table
 from surelift.learning.guarantee import GuaranteeQuestion  # noqa: F401  (how its certificate is read back)
 from surelift.learning.policies.rules import ItemRule, Rule, arrays_of, kind_of, rule_from
+from surelift.learning.stages import ProgressiveQuestion  # noqa: F401  (likewise)
 from surelift.logs import faults
 from surelift.logs.batch import Needs
 from surelift.logs.logs import Logs
