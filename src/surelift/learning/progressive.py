@@ -1,6 +1,6 @@
 """Learning as the log grows: each stage learns from all rounds before a stretch of the log, and is judged on it.
 
-Theorem C (docs/mathematics.md): the terms of each round are those of the stage that was learned before it, so their products are a
+Theorem C: the terms of each round are those of the stage that was learned before it, so their products are a
 supermartingale, and the bound is on the mean over all judged rounds of what the stage of the round would have gained. Where
 nothing drifts, this is the improvement of the policy that draws one of those rounds at every decision and acts by its stage.
 """
