@@ -31,7 +31,7 @@ def answers(logs: sl.Logs) -> dict[str, Any]:
 
 
 LEARNED: dict[str, dict[str, Any]] = {
-    "gaussian": {"policy": "gaussian"}, "softmax": {"policy": "linear"}, "network": {"policy": "network"},
+    "gaussian": {"policy": "gaussian"}, "linear": {"policy": "linear"}, "network": {"policy": "network"},
     "stages": {"progressive": 2},
 }  # fmt: skip
 
