@@ -11,11 +11,11 @@ import pytest
 import surelift as sl
 from surelift.questions.certificate import damage_told
 from surelift.saving import sealed
-from tests.stored.make import answers, learned
+from tests.stored.make import LEARNED, answers, learned
 
 DATA = sl.datasets.shop(rounds=400)
 LOGS = DATA.logs()
-POLICIES = {kind: learned(LOGS, kind).policy_ for kind in ("gaussian", "linear")}
+POLICIES = {kind: learned(LOGS, kind).policy_ for kind in LEARNED}
 CERTIFICATES: dict[str, Any] = {
     **{kind: dict(sl.Certificate.of(answer).content) for kind, answer in answers(LOGS).items()},
     "report": dict(sl.report(LOGS, DATA.policies()).selection.certificate_content()),  # type: ignore[union-attr,arg-type]

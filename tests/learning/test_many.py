@@ -54,6 +54,24 @@ def test_fit_many_gives_the_results_of_separate_fits() -> None:
         assert sl.verify(learner.certificate_, logs, learner.policy_).same
 
 
+def test_learners_of_one_log_share_what_they_read_and_no_more() -> None:
+    """Other parts, features, models and stages of the same log: each has the rounds that it would read alone."""
+    data, few = problem(600), {**FEW, "epochs": 1}
+    models = [sl.models.fitted_on(logs_of(problem(200, seed)), "linear") for seed in (7, 8)]
+    asked: list[dict[str, Any]] = [
+        {}, {"intercept": False}, {"holdout": 0.5}, {"progressive": 3}, {"progressive": 2}, {"policy": "gaussian"},
+        {"policy": "gaussian", "prior_share": 0.3}, {"progressive": 3, "intercept": False},
+        *({"objective": "doubly-robust", "control": model} for model in models),
+    ]  # fmt: skip
+    learners = fit_many([PolicyLearner(**few, **options) for options in asked], logs_of(data))
+    for learner, options in zip(learners, asked, strict=True):
+        expected = PolicyLearner(**few, **options).fit(logs_of(data))
+        assert learner.certificate_.content.get("rows") == expected.certificate_.content.get("rows"), options
+        assert learner.policy_.features == expected.policy_.features, options
+        assert learner.answer_.lower == pytest.approx(expected.answer_.lower, abs=1e-6), options
+    assert len({learner.answer_.lower for learner in learners}) == len(learners)
+
+
 def test_a_stopped_problem_does_not_change_while_others_continue() -> None:
     logs = logs_of(problem(600, 3))
     asked = [{"epochs": 12, "patience": 1, "learning_rate": 0.3, "seed": seed} for seed in range(4)]

@@ -12,7 +12,7 @@ from tests.stored.make import learned
 DATA = sl.datasets.shop(rounds=300)
 
 
-@pytest.fixture(scope="module", params=["gaussian", "linear", "network"])
+@pytest.fixture(scope="module", params=["gaussian", "linear", "network", "stages"])
 def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("policy") / "policy.safetensors"
     learned(DATA.logs(), request.param).save(str(path))

@@ -38,6 +38,8 @@ def test_the_winner_is_certified_once(logs: sl.Logs) -> None:
     assert found.answer.rounds == 600
     assert sl.verify(found.policy.certificate, logs, found.policy).same
     assert found.to_dict()["answer"]["lower"] == found.answer.lower
+    assert found.learner.certificate_ == found.policy.certificate
+    assert list(found.learner.classes_) == [0, 1, 2]
 
 
 def test_learners_are_what_they_are_alone(logs: sl.Logs) -> None:
@@ -58,6 +60,12 @@ def test_the_rounds_that_certify_change_nothing_but_the_certificate() -> None:
     assert one.tried == two.tried
     assert one.policy.describe() == two.policy.describe()
     assert one.answer.lower > 0.0 > two.answer.lower
+
+
+def test_options_that_a_gaussian_policy_does_not_have_are_those_of_the_others(logs: sl.Logs) -> None:
+    tried = [PolicyLearner("gaussian", **FEW), PolicyLearner(**FEW, holdout=0.5, method="blocks")]
+    found = search(logs, tried)
+    assert (found.answer.rounds, found.answer.method) == (1_000, "blocks")
 
 
 def test_what_it_refuses(logs: sl.Logs) -> None:

@@ -30,8 +30,14 @@ def answers(logs: sl.Logs) -> dict[str, Any]:
     }
 
 
-def learned(logs: sl.Logs, policy: str) -> sl.PolicyLearner:
-    return sl.PolicyLearner(policy, epochs=1, seed=1).fit(logs)
+LEARNED: dict[str, dict[str, Any]] = {
+    "gaussian": {"policy": "gaussian"}, "linear": {"policy": "linear"}, "network": {"policy": "network"},
+    "stages": {"progressive": 2},
+}  # fmt: skip
+
+
+def learned(logs: sl.Logs, kind: str) -> sl.PolicyLearner:
+    return sl.PolicyLearner(**LEARNED[kind], epochs=1, seed=1).fit(logs)
 
 
 def write(folder: Path) -> None:
@@ -41,7 +47,7 @@ def write(folder: Path) -> None:
     logs = sl.Logs(folder / "log.parquet", **data.columns())
     for name, answer in answers(logs).items():
         sl.Certificate.of(answer).save(folder / f"{name}.json")
-    for kind in ("gaussian", "softmax"):
+    for kind in LEARNED:
         learned(logs, kind).save(str(folder / f"{kind}.safetensors"))
     for question in ("compare", "evaluate"):
         watch = sl.Monitor({"better": "p_better"}, question=question, **data.columns())

@@ -9,7 +9,15 @@ from surelift.learning.data.readings import Readings
 from surelift.learning.data.survey import LogSurvey
 from surelift.learning.fit import Fit
 from surelift.learning.gaussian import fit_gaussian
-from surelift.learning.held_out import certified, datasets_of, known_distribution, learn, parts_of, survey_parts
+from surelift.learning.held_out import (
+    certified,
+    datasets_of,
+    judging_method,
+    known_distribution,
+    learn,
+    parts_of,
+    survey_parts,
+)
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.many import Progress, check_learners, reporter, train_together
@@ -18,12 +26,11 @@ from surelift.learning.shared_answers import ask_together
 from surelift.learning.training.problem import LearningProblem
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import as_policy
-from surelift.questions.method import choose_method
 from surelift.questions.question import require_logs
 from surelift.questions.selection import SelectionQuestion
 from surelift.results.policy_search import PolicySearch, TriedLearner
 
-_ALIKE = ("delta", "holdout", "method", "intercept")
+_ALIKE, _OF_ALL = ("delta", "holdout", "method", "intercept"), ("delta", "intercept")
 
 
 def search(
@@ -52,6 +59,8 @@ def search(
     best = max(tried, key=lambda learner: learner.lower)
     learner = named[best.name]
     learner.policy_, learner.answer_ = certified(logs, policies[best.name], surveyed, params)
+    assert learner.policy_.certificate is not None
+    learner.certificate_, learner.classes_ = learner.policy_.certificate, learner.policy_.classes_
     failed = {names[number]: str(error) for number, error in sorted(failures.items())}
     return PolicySearch(best.name, tuple(tried), failed, learner.answer_, learner)
 
@@ -69,11 +78,11 @@ def _tried(
     logs: Logs, policies: Mapping[str, LearnedPolicy], surveyed: LogSurvey, params: Mapping[str, Any]
 ) -> list[TriedLearner]:
     """Every policy on the rounds that choose, in one pass, at a level at which all bounds hold at once."""
-    known = [known_distribution(name, policy, logs.declaration) for name, policy in policies.items()]
+    method = judging_method(params)
+    known = [known_distribution(name, policy, logs.declaration, method) for name, policy in policies.items()]
     question = SelectionQuestion(
         declaration=logs.declaration, policies={name: as_policy(policy) for name, policy in policies.items()},
-        delta=params["delta"], method=choose_method(params["method"]), many="simultaneous",
-        known=frozenset().union(*known),
+        delta=params["delta"], method=method, many="simultaneous", known=frozenset().union(*known),
     )  # fmt: skip
     selection = ask_together(question, logs.part(*surveyed.cuts))
     return [TriedLearner(name, found.estimate, found.lower) for name, found in selection.improvements.items()]
@@ -91,16 +100,21 @@ def _named(learners: Sequence[PolicyLearner]) -> dict[str, PolicyLearner]:
 def _shared(learners: Mapping[str, PolicyLearner]) -> Mapping[str, Any]:
     if not learners:
         raise UsageError("search needs at least one learner.")
+    each = [learner.get_params() for learner in learners.values()]
+    # A gaussian policy is judged as the others are, whose options it does not have.
+    judged = [params for params in each if not (isinstance(params["policy"], str) and params["policy"] == "gaussian")]
+    judged = judged or each
     for name in _ALIKE:
-        values = {repr(learner.get_params()[name]) for learner in learners.values()}
+        values = {repr(params[name]) for params in (each if name in _OF_ALL else judged)}
         if len(values) > 1:
             raise UsageError(
                 f"the learners differ in {name}= ({', '.join(sorted(values)[:3])}); one certificate is made, for the one "
                 "that is chosen, so it must be the same for all."
             )
-    for name, learner in learners.items():
-        if learner.get_params()["progressive"] is not None:
+    for name, params in zip(learners, each, strict=True):
+        if params["progressive"] is not None:
             raise UsageError(
                 f"learner {name!r} has progressive=, which certifies on every part; remove it for a search."
             )
-    return next(iter(learners.values())).get_params()
+    judging_method(judged[0])
+    return judged[0]

@@ -12,7 +12,6 @@ from surelift.learning.objectives.options import ObjectiveOptions
 from surelift.learning.policies.modules import Parameters
 from surelift.learning.training.checkpoint import Checkpoint, identity_of
 from surelift.learning.training.problem import LearningProblem, TrainingOptions
-from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.results.guarantee import Guarantee
 from surelift.results.improvement import Improvement
@@ -35,12 +34,12 @@ class Fit:
     progress: Progress | None = None
 
     def problem(
-        self, policy: Any, objective: Any, dataset: Dataset, rounds: Fingerprint, *, choosing: Dataset | None = None
+        self, policy: Any, objective: Any, dataset: Dataset, rounds: str, *, choosing: Dataset | None = None
     ) -> LearningProblem:
         relevant = {
             name: value for name, value in self.params.items() if name not in ("checkpoint", "epochs", "device")
         }
-        identity = json.dumps({**{name: identity_of(value) for name, value in relevant.items()}, "rounds": str(rounds)})
+        identity = json.dumps({**{name: identity_of(value) for name, value in relevant.items()}, "rounds": rounds})
         path, progress, epochs = self.params["checkpoint"], self.progress, self.training.epochs
         return LearningProblem(
             policy, objective, dataset, self.training, self.params["delta"], identity,

@@ -18,7 +18,6 @@ from surelift.learning.learned import LearnedPolicy
 from surelift.learning.policies.modules import LinearGaussian, Parameters
 from surelift.learning.policies.rules import GaussianRule, Single, as_single
 from surelift.learning.training.problem import LearningProblem
-from surelift.logs.fingerprint import Fingerprint
 from surelift.policies.policy import origins_of
 from surelift.questions.certificate import Certificate
 from surelift.results.guarantee import Guarantee
@@ -42,7 +41,7 @@ def fit_gaussian(fit: Fit) -> Generator[LearningProblem, Parameters, tuple[Learn
         logs, intercept=params["intercept"], cuts=(aside,) if aside else (), standardise=bool(aside),
         others=prior_from + model_from,
     )  # fmt: skip
-    layout, actions, contents = surveyed.layout, surveyed.actions, surveyed.all_contents
+    layout, actions, identity = surveyed.layout, surveyed.actions, surveyed.identity
     if surveyed.all_origins.overlaps(model_from):
         raise UsageError(SAME_ROUNDS)
     if aside:
@@ -53,14 +52,14 @@ def fit_gaussian(fit: Fit) -> Generator[LearningProblem, Parameters, tuple[Learn
         before, dataset = fit.readings.datasets(logs, (aside, rounds), layout, actions, options.model)
         # The prior is the same kind of policy, learned on the rounds set aside from a zero prior.
         prior = user_prior(ZERO, layout, actions)
-        parameters = yield replace(_problem(fit, before, prior, contents), checkpoint=None, report=None)
+        parameters = yield replace(_problem(fit, before, prior, identity), checkpoint=None, report=None)
         before.release()
         description = f"fitted on the first {aside:,} rounds, which certify nothing"
         prior = Prior(parameters["means"].numpy(), description, layout)
     else:
         prior = user_prior(params["prior"], layout, actions)
         (dataset,) = fit.readings.datasets(logs, (rounds,), prior.layout, actions, options.model)
-    parameters = yield _problem(fit, dataset, prior, contents)
+    parameters = yield _problem(fit, dataset, prior, identity)
     rule = GaussianRule(parameters["means"].numpy(), parameters["deviation"].numpy(), prior.means)
     policy = LearnedPolicy(
         rule, prior.layout, logs.declaration.actions, actions, surveyed.origins[-1], prior_from + model_from
@@ -75,7 +74,7 @@ def fit_gaussian(fit: Fit) -> Generator[LearningProblem, Parameters, tuple[Learn
     return replace(policy, certificate=Certificate.of(answer)), answer
 
 
-def _problem(fit: Fit, dataset: Dataset, prior: Prior, rounds: Fingerprint) -> LearningProblem:
+def _problem(fit: Fit, dataset: Dataset, prior: Prior, rounds: str) -> LearningProblem:
     covariance = fit.params["covariance"]
     policy = LinearGaussian(torch.from_numpy(prior.means), covariance, unseen=prior.layout.unseen())
     return fit.problem(policy, fit.options.build(dataset), dataset, rounds)

@@ -22,7 +22,7 @@ from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.policies.policy import origins_of
 from surelift.policies.resolve import as_policy
-from surelift.questions.assumptions import ONCE, doubts_of, order_assumed
+from surelift.questions.assumptions import CUT_OFF, ONCE, doubts_of, order_assumed
 from surelift.questions.method import choose_method
 from surelift.questions.options import check_delta, consistent
 from surelift.questions.question import Progress, Question
@@ -162,7 +162,7 @@ def guarantee_of(
         lower=None if by_cost else bound, upper=bound if by_cost else None,
         certified=paired and lower > 0.0 and not doubts, delta=delta, rounds=rounds, objective=chosen.objective,
         divergence=rule.divergence, prior=options["prior"],
-        promise="any number of looks" if objective.any_looks else "one look",
+        promise="any number of looks" if objective.any_looks and not options["set_aside"] else "one look",
         assumptions=_assumptions(logs, options, objective, chosen.model), doubts=doubts,
         provenance=Provenance(question.to_dict(), rounds, fingerprint),
     )  # fmt: skip
@@ -196,7 +196,7 @@ def _assumptions(
         ONCE,
         f"the prior ({options['prior']}), the objective and delta were fixed before seeing these rounds",
         adapted if objective.any_looks else fixed,
-        *((order_assumed(logs.declaration),) if options["set_aside"] else ()),
+        *((order_assumed(logs.declaration), CUT_OFF) if options["set_aside"] else ()),
         "actions are sampled afresh at every decision, as by sample()",
         *(() if model is None else (model.assumes,)),
         *logs.declaration.assumes,

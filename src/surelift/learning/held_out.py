@@ -4,6 +4,7 @@ from collections.abc import Generator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from surelift.bounds import BOUNDS
 from surelift.controls.model import SAME_ROUNDS
 from surelift.errors import UsageError, share
 from surelift.learning.data.dataset import Dataset
@@ -23,7 +24,7 @@ from surelift.policies.resolve import as_policy
 from surelift.questions.assumptions import judged_last
 from surelift.questions.certificate import Certificate
 from surelift.questions.improvement import ImprovementQuestion
-from surelift.questions.method import choose_method
+from surelift.questions.method import Method, choose_method
 from surelift.questions.question import LEARNED_FROM
 from surelift.results.improvement import Improvement
 
@@ -76,7 +77,7 @@ def learn(
     options, layout, actions = fit.options, surveyed.layout, surveyed.actions
     policy, rule_of = build_policy(fit.params["policy"], layout.size, actions, fit.params["seed"])
     estimate = options.estimate(rounds=training.rounds, linear=isinstance(policy, SampledSoftmax))
-    parameters = yield fit.problem(policy, estimate, training, surveyed.all_contents, choosing=chooser)
+    parameters = yield fit.problem(policy, estimate, training, surveyed.identity, choosing=chooser)
     return LearnedPolicy(
         rule_of(parameters), layout, fit.logs.declaration.actions, actions, surveyed.origins[0],
         origins_of(options.model),
@@ -84,6 +85,7 @@ def learn(
 
 
 def fit_held_out(fit: Fit) -> Generator[LearningProblem, Parameters, tuple[LearnedPolicy, Improvement]]:
+    judging_method(fit.params)
     surveyed = survey_parts(fit, parts_of(fit.logs, fit.params["holdout"]))
     learned = yield from learn(fit, surveyed, *datasets_of(fit, surveyed))
     return certified(fit.logs, learned, surveyed, fit.params)
@@ -96,10 +98,10 @@ def certified(
     learned = replace(learned, trained_on=surveyed.origins[0] + surveyed.origins[1])
     if surveyed.origins[2].overlaps(learned.trained_on):
         raise UsageError(f"the policy {LEARNED_FROM}")
-    first, last = surveyed.cuts[1], logs.count()
+    first, last, method = surveyed.cuts[1], logs.count(), judging_method(params)
     question = ImprovementQuestion(
-        declaration=logs.declaration, policies={NAME: as_policy(learned)}, delta=params["delta"],
-        method=choose_method(params["method"]), known=known_distribution(NAME, learned, logs.declaration),
+        declaration=logs.declaration, policies={NAME: as_policy(learned)}, delta=params["delta"], method=method,
+        known=known_distribution(NAME, learned, logs.declaration, method),
     )  # fmt: skip
     answer = judged_last(ask_together(question, logs.part(first, last)), logs.declaration)
     answer = replace(answer, provenance=replace(answer.provenance, rows=(first, last)))
@@ -107,7 +109,16 @@ def certified(
     return replace(learned, certificate=Certificate.of(answer)), advised
 
 
-def known_distribution(name: str, learned: LearnedPolicy, declared: Declaration) -> frozenset[str]:
+def judging_method(params: Mapping[str, Any]) -> Method:
+    method = choose_method(params["method"])
+    if not (method.bound.certifies and method.bound.paired):
+        able = ", ".join(name for name, bound in BOUNDS.items() if bound.certifies and bound.paired)
+        raise UsageError(f"method={method.name!r} does not certify improvements; use one of {able}.")
+    return method
+
+
+def known_distribution(name: str, learned: LearnedPolicy, declared: Declaration, method: Method) -> frozenset[str]:
     """Said here, it need not be looked up in a pass of its own: whether the policy gives whole distributions."""
-    whole = declared.logging is not None and not isinstance(learned.rule, ItemRule)
+    wanted = method.wants_distributions and declared.logging is not None
+    whole = wanted and not isinstance(learned.rule, ItemRule)
     return frozenset({name} if whole else ())

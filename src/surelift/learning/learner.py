@@ -171,6 +171,8 @@ class PolicyLearner:
         if unused:
             where = "policies judged on held-out rounds" if gaussian else "the gaussian policy"
             raise UsageError(f"{unused[0]}= is for {where}; this one does not use it, so remove it.")
+        if params["progressive"] is not None and params["holdout"] != _DEFAULTS["holdout"]:
+            raise UsageError("progressive= judges all rounds but the first stretch; remove holdout=.")
         choose_method(params["method"])
         return options
 

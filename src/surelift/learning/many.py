@@ -25,6 +25,7 @@ from surelift.saving import reason
 
 Progress = Callable[[int, int, int, float], None]
 """Called after every epoch with the number of the problem, of the epoch, the maximum number of epochs, and the bound."""
+_READERS = 4
 Running = Generator[LearningProblem, Parameters, Any]
 
 
@@ -97,9 +98,9 @@ def train_together(
             failed[number] = error
         return None
 
-    # Reading and certifying are separate for each problem, and mostly release the GIL. Several processes exchange what they
-    # find, which must be in the same order in all of them.
-    threads = os.cpu_count() if process_group().count == 1 else 1
+    # Reading and certifying are separate for each problem, and mostly release the GIL; with many threads, most would wait
+    # for it. Several processes exchange what they find, which must be in the same order in all of them.
+    threads = min(_READERS, os.cpu_count() or 1) if process_group().count == 1 else 1
     problems = dict(enumerate(in_threads(advance, range(len(running)), threads=threads)))
     while waiting := {number: problem for number, problem in problems.items() if problem is not None}:
         learned = _train_all(waiting, failed, checkpoints)

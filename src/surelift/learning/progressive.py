@@ -8,7 +8,7 @@ from typing import Any
 from surelift.errors import UsageError, whole
 from surelift.learning.fit import Fit
 from surelift.learning.guarantee import NAME
-from surelift.learning.held_out import KEEP_PRODUCTION, choosing_from, learn, survey_parts
+from surelift.learning.held_out import KEEP_PRODUCTION, choosing_from, known_distribution, learn, survey_parts
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.policies.modules import Parameters
 from surelift.learning.policies.rules import StagesRule
@@ -56,7 +56,8 @@ def fit_progressive(fit: Fit) -> Generator[LearningProblem, Parameters, tuple[Le
     )  # fmt: skip
     question = ProgressiveQuestion(
         declaration=logs.declaration, policies={NAME: as_policy(policy)}, delta=params["delta"],
-        method=choose_method(params["method"]),
+        method=(method := choose_method(params["method"])),
+        known=known_distribution(NAME, policy, logs.declaration, method),
     )  # fmt: skip
     first = surveyed.cuts[0]
     judging = logs.part(first, rounds)

@@ -1,11 +1,11 @@
 """A policy of several stages, each learned from all rounds before a stretch of the log, and judged on it.
 
-THEORY, Theorem C: the terms of each round are those of the stage that was learned before it, so their products are a
+Theorem C: the terms of each round are those of the stage that was learned before it, so their products are a
 supermartingale, and the bound is on the mean over all judged rounds of what the stage of the round would have gained. Where
 nothing drifts, this is the improvement of the policy that draws one of those rounds at every decision and acts by its stage.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
 from surelift.policies.readers import Singles, kept
 from surelift.policies.resolve import as_policy
+from surelift.questions.assumptions import NOT_FITTED
 from surelift.questions.improvement import ImprovementQuestion
 from surelift.questions.question import Progress
 from surelift.results.improvement import Improvement
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
     from surelift.learning.learned import LearnedPolicy
 
 ASSUMED = (
+    "each stage was learned from rounds before those that judge it, and uses nothing that was not known before the action",
     "nothing drifts: the policy draws one of its stages at every decision, also those learned from few rounds, and is "
-    "certified as if the judged rounds came again"
+    "certified as if the judged rounds came again",
 )
 
 
@@ -81,13 +83,14 @@ class ProgressiveQuestion(ImprovementQuestion):
                 f"the stages of this policy were judged on {sum(learned.rule.rounds):,} rounds, but these logs have "
                 f"{logs.count():,}; give the whole log, or the judged rounds alone."
             )
+        if self.by is not None:
+            raise UsageError("the stages of this policy were judged together; remove by=.")
         played = PlayedStages(learned, getattr(logs.source, "first", 0))
-        return ImprovementQuestion(
-            declaration=self.declaration, policies={NAME: as_policy(played)}, delta=self.delta, method=self.method,
-            known=frozenset() if self.declaration.logging is None else frozenset({NAME}),
-        )  # fmt: skip
+        asked = {item.name: getattr(self, item.name) for item in fields(self)}
+        return ImprovementQuestion(**{**asked, "policies": {NAME: as_policy(played)}})
 
     def told(self, answer: Improvement) -> Improvement:
         """The answer of the played stages as one about the policy that draws them."""
+        assumptions = tuple(line for line in answer.assumptions if line != NOT_FITTED) + ASSUMED
         provenance = replace(answer.provenance, question=replace(self, known=None).to_dict())
-        return replace(answer, assumptions=(*answer.assumptions, ASSUMED), provenance=provenance)
+        return replace(answer, assumptions=assumptions, provenance=provenance)

@@ -10,6 +10,11 @@ from surelift.policies import Policy
 from surelift.policies.policy import notes_of
 
 ONCE = "no round comes twice, and none was left out because of its action or its reward"
+NOT_FITTED = "no policy was fitted on these rounds, or uses what was not known before the action"
+CUT_OFF = (
+    "the number of rounds, which says where those that judge begin, was not chosen by looking at them; learning again as "
+    "the log grows makes another certificate, with its own delta"
+)
 NO_ATOMS = (
     "production's density is that of the actions as they were taken: no single value had a chance of its own, as a limit "
     "has at which actions are cut off"
@@ -31,7 +36,7 @@ def assumptions_of(
         "the propensity model is correct"
         if declared.propensity_is_estimated
         else "the propensities were recorded when the decisions were made",
-        "no policy was fitted on these rounds, or uses what was not known before the action",
+        NOT_FITTED,
         *((NO_ATOMS,) if declared.density else ()),
         f"{ONCE}, but by keep_probability" if declared.is_sampled else ONCE,
         looks,
@@ -52,7 +57,8 @@ def order_assumed(declared: Declaration) -> str:
 
 def judged_last(answer: Any, declared: Declaration) -> Any:
     """An answer about the last rounds of a log, which judge what was learned from the others."""
-    return replace(answer, assumptions=(*answer.assumptions, order_assumed(declared)))
+    looks: Promise = "one look" if answer.promise == "any number of looks" else answer.promise
+    return replace(answer, promise=looks, assumptions=(*answer.assumptions, order_assumed(declared), CUT_OFF))
 
 
 def _about_units(declared: Declaration) -> Iterator[str]:

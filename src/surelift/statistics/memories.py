@@ -53,7 +53,7 @@ class IdMemory(Statistic):
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[HashSample]:
         rounds = reading.rounds
-        words = scramble(id_words(rounds.table[self.column]).view(np.uint64))
+        words = hashed_ids(rounds, self.column)
         if self.of_clusters:
             assert rounds.clusters is not None
             words, groups = words[rounds.clusters.starts[:-1]], groups.units
@@ -81,6 +81,10 @@ class IdMemory(Statistic):
 
     def decode(self, content: Any) -> Any:
         return HashSample.decode(content)
+
+
+def hashed_ids(rounds: Rounds, column: str) -> Words:
+    return scramble(id_words(rounds.table[column]).view(np.uint64))
 
 
 def words_read(rounds: Rounds) -> Words:

@@ -59,8 +59,8 @@ smoothing: The paper's lambda: how strongly large weights are damped, for reward
 reward range: The smallest and the largest possible reward, declared in advance and never read off the data. A wider
   range than needed is safe, but makes bounds wider.
 looks: How often the growing log may be analysed. The default grid is valid at any number of looks (a confidence
-  sequence); a planned grid, a smoothing of 1/sqrt(rounds), or bets in blocks (method blocks), at one look at a number of
-  rounds fixed in advance.
+  sequence); a planned grid, a smoothing of 1/sqrt(rounds), bets in blocks (method blocks), or a policy that was learned
+  from the first rounds and is judged by the last, at one look at a number of rounds fixed in advance.
 drift: The value changes over the rounds. The default method then bounds the average over the rounds of the log. Bets in
   blocks (method blocks) learn from some rounds how to judge the others, and promise nothing if the value drifts, if
   production adapts to the log, or if the ids by which rounds are dealt into blocks tell of the rewards.

@@ -21,11 +21,13 @@ from surelift.logs.batch import Batch, Needs
 from surelift.logs.columns import decode, is_list, is_text
 from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
 from surelift.logs.fingerprint import Fingerprint
+from surelift.logs.hash_sample import HashSample
 from surelift.logs.logs import Logs
 from surelift.logs.order import RowOrder, TimeOrder
 from surelift.logs.origins import Contexts, Origins
 from surelift.logs.rounds import Rounds
 from surelift.policies.policy import action_counts, require_action, require_action_count
+from surelift.statistics.memories import MOST_IDS, IdMemory, hashed_ids
 
 SUBJECT = "a policy to learn"
 
@@ -42,8 +44,9 @@ class LogSurvey(NamedTuple):
         return sum(self.origins, Origins())
 
     @property
-    def all_contents(self) -> Fingerprint:
-        return sum(self.contents, Fingerprint())
+    def identity(self) -> str:
+        """Of the rounds in each part: the same rounds in other parts are other ones to learn from, and to be judged by."""
+        return " ".join(map(str, self.contents))
 
 
 def survey(
@@ -92,6 +95,7 @@ class SurveyedShare:
     order: RowOrder = field(default_factory=RowOrder)
     before: str | None = None  # the row before the first
     last: str | None = None  # the last row
+    ids: HashSample = field(default_factory=lambda: HashSample(MOST_IDS))  # where id= is declared
 
     def __add__(self, later: "SurveyedShare") -> "SurveyedShare":
         if later.before is not None and later.before != self.last:
@@ -101,7 +105,7 @@ class SurveyedShare:
             [mine + theirs for mine, theirs in zip(self.origins, later.origins, strict=True)],
             [mine + theirs for mine, theirs in zip(self.contents, later.contents, strict=True)],
             self.cuts, self.counts | later.counts, self.rows + later.rows, merge_tallies(self.invalid, later.invalid),
-            self.order + later.order, self.before, later.last or self.last,
+            self.order + later.order, self.before, later.last or self.last, self.ids + later.ids,
         )  # fmt: skip
 
     def checked(self, logs: Logs, cuts: Sequence[int]) -> LogSurvey:
@@ -113,6 +117,8 @@ class SurveyedShare:
             raise LogsError(
                 f"{SUBJECT} needs the same actions in every round, but their number varies: {sorted(counts)[:5]}."
             )
+        if declared.id is not None:
+            IdMemory(declared.id, of_clusters=False).refuse_again(self.ids)
         if cuts and declared.time is None:
             self.order.refuse_sorted(
                 action=str(declared.action), reward=declared.outcome, tests_action=not declared.propensity_is_estimated
@@ -165,6 +171,8 @@ def _survey_share(logs: Logs, asked: _Asked, share: range | None) -> SurveyedSha
             found.features.update(table)
         if part == 0 and asked.standardise:
             found.features.standardise(table)
+        if declared.id is not None:
+            found.ids += HashSample.of(hashed_ids(rounds, declared.id), MOST_IDS)
         found.counts |= set(np.unique(action_counts(rounds)).astype(int).tolist())
         assert rounds.action is not None
         found.order.add(rounds.reward, rounds.action, rounds.propensity, action_counts(rounds))

@@ -202,13 +202,20 @@ def _check_module(module: nn.Module, features: int, actions: int) -> None:
     if device is None:
         raise UsageError("the module has no parameters to learn.")
     try:
+        rows = torch.linspace(-1.0, 1.0, 2 * features, device=device).view(2, features)
         with torch.no_grad():
-            shape = tuple(module.eval()(torch.zeros(2, features, device=device)).shape)
+            scores = module.eval()(rows)
+            shape, alone = tuple(scores.shape), module(rows[:1])
     except Exception as error:
         raise UsageError(f"the module does not accept {features} features: {error!r}") from error
     if shape != (2, actions):
         raise UsageError(
             f"the module must return scores of shape (2, {actions}) for 2 rows of {features} features, not {shape}."
+        )
+    if alone.shape != (1, actions) or not torch.allclose(scores[:1], alone, rtol=1e-3, atol=1e-4, equal_nan=True):
+        raise UsageError(
+            "the scores of a row must depend on this row alone, but the module gives others where the row stands by itself: "
+            "it mixes the rows of a batch, or draws at random. What is certified would not be what decides."
         )
 
 
