@@ -13,7 +13,10 @@ from surelift.cli.app import main
 STORED = Path(__file__).parent.parent / "stored" / "format-3"
 
 
-@pytest.mark.parametrize("kind, says", [("softmax", "a softmax of linear scores"), ("gaussian", "random weights")])
+@pytest.mark.parametrize(
+    "kind, says",
+    [("linear", "a softmax of linear scores"), ("network", "hidden layer"), ("gaussian", "random weights")],
+)
 def test_a_policy_is_told_with_its_certificate(kind: str, says: str) -> None:
     path = str(STORED / f"{kind}.safetensors")
     code = (
@@ -31,7 +34,7 @@ def test_a_policy_is_told_with_its_certificate(kind: str, says: str) -> None:
 
 
 def test_a_policy_without_a_certificate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    bare = replace(sl.LearnedPolicy.load(STORED / "softmax.safetensors"), certificate=None)
+    bare = replace(sl.LearnedPolicy.load(STORED / "linear.safetensors"), certificate=None)
     bare.save(tmp_path / "policy")
     assert main(["explain", str(tmp_path / "policy")]) == 0
     told = capsys.readouterr().out
@@ -40,7 +43,7 @@ def test_a_policy_without_a_certificate(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_a_damaged_policy_is_refused_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    whole, damaged = (STORED / "softmax.safetensors").read_bytes(), tmp_path / "policy.safetensors"
+    whole, damaged = (STORED / "linear.safetensors").read_bytes(), tmp_path / "policy.safetensors"
     for content in (whole[:-1], whole[:50], b"", b"no policy", whole[:-1] + bytes([whole[-1] ^ 1])):
         damaged.write_bytes(content)
         assert main(["explain", str(damaged)]) == 4

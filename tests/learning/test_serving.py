@@ -186,7 +186,7 @@ def test_processes_draw_differently_after_a_fork_and_from_a_copy() -> None:
     code = f"""
 import os, sys
 from surelift import LearnedPolicy
-policy = LearnedPolicy.load({str(STORED / "softmax.safetensors")!r})
+policy = LearnedPolicy.load({str(STORED / "linear.safetensors")!r})
 visitor = dict(visitor="new", device="phone", daypart="day")
 policy.decide(visitor)
 for _ in range(2):
@@ -207,7 +207,9 @@ def run(code: str) -> str:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.parametrize("kind, more", [("softmax", {"scipy"}), ("gaussian", set())])
+@pytest.mark.parametrize(
+    "kind, more", [("linear", {"scipy"}), ("network", {"scipy"}), ("stages", {"scipy"}), ("gaussian", set())]
+)
 def test_serving_needs_no_torch_and_no_tables(kind: str, more: set[str]) -> None:
     absent = {"torch", "pyarrow", "narwhals", "faiss", "rich", "surelift.questions.question", *more}
     code = f"""
