@@ -7,6 +7,7 @@ import numpy as np
 
 import surelift as sl
 from surelift.results.guarantee import Guarantee
+from surelift.results.policy_search import PolicySearch, TriedLearner
 from surelift.results.result import ByName, Result
 
 
@@ -26,7 +27,8 @@ def logs(rounds: int = 2_000, *, column: str = "click") -> tuple[sl.Logs, dict[s
 
 KINDS = (
     "Improvement", "JointImprovement", "Selection", "Selection, bounds", "Selection, e-BH", "ValueSelection",
-    "PolicyValue", "PolicyValue, one side", "Evaluation", "PolicyEstimate", "Estimation", "Gate", "Gate, one claim",
+    "PolicyValue", "PolicyValue, one side", "Evaluation", "PolicyEstimate", "Estimation", "PolicySearch",
+    "Gate", "Gate, one claim",
     "Segments", "Segments, values", "Health", "Forecast", "Simulation", "Verification",
     "Profile", "History", "Report", "Guarantee", "EmbeddingHealth", "EmbeddingTrial",
 )  # fmt: skip
@@ -54,6 +56,13 @@ def every_result(name: str = "new", other: str = "old") -> dict[str, Result]:
         "Evaluation": sl.evaluate(rounds, policies),
         "PolicyEstimate": sl.estimate(rounds, policies)[name],
         "Estimation": sl.estimate(rounds, policies),
+        "PolicySearch": PolicySearch(
+            "fast",
+            (TriedLearner("fast", 0.2, 0.1), TriedLearner("slow", 0.1, -0.1)),
+            {"wild": "not finite"},
+            sl.compare(rounds, {name: "good"}),
+            None,
+        ),
         "Gate": gate,
         "Gate, one claim": sl.gate(rounds, {name: "good"}),
         "Segments": sl.compare(rounds, {name: "good"}, by="group"),

@@ -64,7 +64,7 @@ def learn(
                   group=LEARNING),
     ] = "fitted",
     prior_share: Annotated[float, Parameter(help="The share of rounds to fit the prior on.", group=LEARNING)] = 0.1,
-    epochs: Annotated[int, WHOLE, Parameter(help="Passes over the rounds, at most.", group=LEARNING)] = 50,
+    epochs: Annotated[int, WHOLE, Parameter(help="Passes over the rounds, at most.", group=LEARNING)] = 100,
     batch_size: Annotated[int, WHOLE, Parameter(help="Rounds per step.", group=LEARNING)] = 128,
     learning_rate: Annotated[
         float | None,

@@ -58,8 +58,8 @@ class PolicyLearner:
         prior: Any = "fitted", prior_share: float = 0.1, covariance: Literal["shared", "diagonal"] = "shared",
         intercept: bool = True, grid: Any = None, smoothing: float | None = None,
         order: int | None = None, clip: float | None = None, baseline: float | None = None, alpha: float | None = None,
-        epochs: int = 50, batch_size: int = 128, learning_rate: float | None = None, weight_decay: float = 0.0,
-        patience: int | None = 5, seed: int = 0, device: str = "cpu", checkpoint: str | None = None,
+        epochs: int = 100, batch_size: int = 128, learning_rate: float | None = None, weight_decay: float = 0.0,
+        patience: int | None = 10, seed: int = 0, device: str = "cpu", checkpoint: str | None = None,
     ) -> None:  # fmt: skip
         arguments = locals()
         for name in _PARAMETERS:

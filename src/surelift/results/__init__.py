@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from surelift.results.health import Finding, Health, WeightHealth
     from surelift.results.history import History
     from surelift.results.improvement import Improvement, JointImprovement
+    from surelift.results.policy_search import PolicySearch, TriedLearner
     from surelift.results.profile import Profile
     from surelift.results.report import Report
     from surelift.results.result import Result
@@ -27,13 +28,15 @@ else:
         "embedding": "EmbeddingHealth EmbeddingTrial", "estimation": "Estimation PolicyEstimate",
         "evaluation": "Evaluation PolicyValue", "forecast": "Forecast", "gate": "Gate Guardrail",
         "guarantee": "Guarantee", "health": "Finding Health WeightHealth", "history": "History",
-        "improvement": "Improvement JointImprovement", "profile": "Profile", "report": "Report", "result": "Result",
+        "improvement": "Improvement JointImprovement", "policy_search": "PolicySearch TriedLearner", "profile": "Profile",
+        "report": "Report", "result": "Result",
         "segments": "Segments", "selection": "Selection", "simulation": "Simulation",
         "value_selection": "ValueSelection", "verification": "Verification",
     })  # fmt: skip
 
 __all__ = [
     "EmbeddingHealth", "EmbeddingTrial", "Estimation", "Evaluation", "Finding", "Forecast", "Gate", "Guarantee",
-    "Guardrail", "Health", "History", "Improvement", "JointImprovement", "PolicyEstimate", "PolicyValue", "Profile",
-    "Report", "Result", "Segments", "Selection", "Simulation", "ValueSelection", "Verification", "WeightHealth",
+    "Guardrail", "Health", "History", "Improvement", "JointImprovement", "PolicyEstimate", "PolicySearch",
+    "PolicyValue", "Profile", "Report", "Result", "Segments", "Selection", "Simulation", "TriedLearner",
+    "ValueSelection", "Verification", "WeightHealth",
 ]  # fmt: skip
