@@ -2,6 +2,8 @@
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 from surelift.errors import FitManyError, UsageError
@@ -22,7 +24,7 @@ from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.many import Progress, check_learners, reporter, train_together
 from surelift.learning.policies.modules import Parameters
-from surelift.learning.shared_answers import ask_together
+from surelift.learning.shared_answers import sums_together
 from surelift.learning.training.problem import LearningProblem
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import as_policy
@@ -38,8 +40,8 @@ def search(
 ) -> PolicySearch:
     """The best of many learners, with a certificate that stays true however many were tried.
 
-    All learn from the first part of the log. On the second each chooses its pass, and one learner is chosen: the one with
-    the largest lower bound on its improvement, where all bounds hold at once. It alone is certified, on the third part,
+    All learn from the first part of the log. On the second each chooses its pass, and one learner is chosen: the one whose
+    certificate would be largest if the rounds of the third part were like these. It alone is certified, on the third part,
     whose size is ``holdout``. They are trained as by ``fit_many``: learners of one schedule take their steps together, and
     one that fails is named in the answer, while the others go on.
     """
@@ -56,7 +58,7 @@ def search(
     names = list(named)
     policies = {names[number]: learned[number] for number in sorted(learned)}
     tried = _tried(logs, policies, surveyed, params)
-    best = max(tried, key=lambda learner: learner.lower)
+    best = max(tried, key=lambda learner: learner.expected_lower)
     learner = named[best.name]
     learner.policy_, learner.answer_ = certified(logs, policies[best.name], surveyed, params)
     assert learner.policy_.certificate is not None
@@ -68,7 +70,7 @@ def search(
 def _candidate(fit: Fit, surveyed: LogSurvey) -> Generator[LearningProblem, Parameters, LearnedPolicy]:
     if not fit.options.certifies:
         own = survey_parts(fit, surveyed.cuts)
-        return (yield from learn(fit, own, *datasets_of(fit, own)))
+        return (yield from learn(fit, own, *datasets_of(fit, own), judging=fit.logs.count() - own.cuts[1]))
     # A gaussian policy has no pass to choose, and its own guarantee is not asked for.
     policy, _ = yield from fit_gaussian(replace(fit, logs=fit.readings.part(fit.logs, 0, surveyed.cuts[0])))
     return replace(policy, certificate=None)
@@ -77,15 +79,28 @@ def _candidate(fit: Fit, surveyed: LogSurvey) -> Generator[LearningProblem, Para
 def _tried(
     logs: Logs, policies: Mapping[str, LearnedPolicy], surveyed: LogSurvey, params: Mapping[str, Any]
 ) -> list[TriedLearner]:
-    """Every policy on the rounds that choose, in one pass, at a level at which all bounds hold at once."""
+    """Every policy on the rounds that choose, in one pass, at delta over the number of policies."""
     method = judging_method(params)
     known = [known_distribution(name, policy, logs.declaration, method) for name, policy in policies.items()]
     question = SelectionQuestion(
         declaration=logs.declaration, policies={name: as_policy(policy) for name, policy in policies.items()},
         delta=params["delta"], method=method, many="simultaneous", known=frozenset().union(*known),
     )  # fmt: skip
-    selection = ask_together(question, logs.part(*surveyed.cuts))
-    return [TriedLearner(name, found.estimate, found.lower) for name, found in selection.improvements.items()]
+    resolved, sums = sums_together(question, logs.part(*surveyed.cuts))
+    choosing, judging = sums.units, logs.count() - surveyed.cuts[1]
+    # The certificate to expect, if the rounds that will judge are like these: their sums, as often as they go into them.
+    expected, level, scale = (
+        reduce(add, [sums] * max(1, round(judging / choosing))),
+        params["delta"] / len(policies),
+        logs.scale,
+    )
+    tried = []
+    for name in policies:
+        gain, _ = resolved.terms(name, lambda: choosing)
+        estimate = method.estimate(sums, gain, lower=method.lower_bound(sums, gain, delta=level))
+        lower = method.lower_bound(expected, gain, delta=level)
+        tried.append(TriedLearner(name, scale.improvement(estimate), scale.improvement(lower)))
+    return tried
 
 
 def _named(learners: Sequence[PolicyLearner]) -> dict[str, PolicyLearner]:

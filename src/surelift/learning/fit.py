@@ -34,7 +34,14 @@ class Fit:
     progress: Progress | None = None
 
     def problem(
-        self, policy: Any, objective: Any, dataset: Dataset, rounds: str, *, choosing: Dataset | None = None
+        self,
+        policy: Any,
+        objective: Any,
+        dataset: Dataset,
+        rounds: str,
+        *,
+        choosing: Dataset | None = None,
+        judging: int = 0,
     ) -> LearningProblem:
         relevant = {
             name: value for name, value in self.params.items() if name not in ("checkpoint", "epochs", "device")
@@ -45,5 +52,5 @@ class Fit:
             policy, objective, dataset, self.training, self.params["delta"], identity,
             None if path is None else Checkpoint(path, identity),
             None if progress is None else lambda epoch, bound: progress(epoch, epochs, bound),
-            choosing,
+            choosing, judging,
         )  # fmt: skip

@@ -71,13 +71,13 @@ def datasets_of(fit: Fit, surveyed: LogSurvey) -> list[Dataset]:
 
 
 def learn(
-    fit: Fit, surveyed: LogSurvey, training: Dataset, chooser: Dataset
+    fit: Fit, surveyed: LogSurvey, training: Dataset, chooser: Dataset, *, judging: int
 ) -> Generator[LearningProblem, Parameters, LearnedPolicy]:
-    """Trained on some rounds; the pass is chosen on others."""
+    """Trained on some rounds; the pass is chosen on others, as if ``judging`` rounds like them were to judge it."""
     options, layout, actions = fit.options, surveyed.layout, surveyed.actions
     policy, rule_of = build_policy(fit.params["policy"], layout.size, actions, fit.params["seed"])
     estimate = options.estimate(rounds=training.rounds, linear=isinstance(policy, SampledSoftmax))
-    parameters = yield fit.problem(policy, estimate, training, surveyed.identity, choosing=chooser)
+    parameters = yield fit.problem(policy, estimate, training, surveyed.identity, choosing=chooser, judging=judging)
     return LearnedPolicy(
         rule_of(parameters), layout, fit.logs.declaration.actions, actions, surveyed.origins[0],
         origins_of(options.model),
@@ -87,7 +87,7 @@ def learn(
 def fit_held_out(fit: Fit) -> Generator[LearningProblem, Parameters, tuple[LearnedPolicy, Improvement]]:
     judging_method(fit.params)
     surveyed = survey_parts(fit, parts_of(fit.logs, fit.params["holdout"]))
-    learned = yield from learn(fit, surveyed, *datasets_of(fit, surveyed))
+    learned = yield from learn(fit, surveyed, *datasets_of(fit, surveyed), judging=fit.logs.count() - surveyed.cuts[1])
     return certified(fit.logs, learned, surveyed, fit.params)
 
 

@@ -41,13 +41,16 @@ def fit_progressive(fit: Fit) -> Generator[LearningProblem, Parameters, tuple[Le
         raise UsageError(f"{rounds} rounds are too few for {stages} stages; lower progressive=.")
     surveyed = survey_parts(fit, edges)
     rules: list[Any] = []
+    first = surveyed.cuts[0]
     (read,) = fit.readings.datasets(logs, surveyed.cuts[-1:], surveyed.layout, surveyed.actions, fit.options.model)
     for number, end in enumerate(surveyed.cuts):
         before = sum(surveyed.origins[: number + 1], Origins())
         if surveyed.origins[number + 1].overlaps(before):
             raise UsageError(f"the policy {LEARNED_FROM}")
         choosing = choosing_from(end)
-        learned = yield from learn(fit, surveyed, read.part(0, choosing), read.part(choosing, end))
+        learned = yield from learn(
+            fit, surveyed, read.part(0, choosing), read.part(choosing, end), judging=rounds - first
+        )
         rules.append(learned.rule)
     judged = tuple(last - first for first, last in pairwise((*surveyed.cuts, rounds)))
     policy = LearnedPolicy(
@@ -59,7 +62,6 @@ def fit_progressive(fit: Fit) -> Generator[LearningProblem, Parameters, tuple[Le
         method=(method := choose_method(params["method"])),
         known=known_distribution(NAME, policy, logs.declaration, method),
     )  # fmt: skip
-    first = surveyed.cuts[0]
     judging = logs.part(first, rounds)
     answer = judged_last(question.told(ask_together(question.played(judging), judging)), logs.declaration)
     answer = replace(answer, provenance=replace(answer.provenance, rows=(first, rounds)))

@@ -2,13 +2,16 @@
 
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, TypeVar
 
 from surelift.engines import collect, count_units
 from surelift.learning.training.processes import process_group
 from surelift.logs.logs import Logs
 from surelift.questions.question import Question
+from surelift.statistics.plan import Plan
 from surelift.statistics.sums import Sums
+
+Q = TypeVar("Q", bound=Question)
 
 
 def ask_together(question: Question, logs: Logs) -> Any:
@@ -16,13 +19,28 @@ def ask_together(question: Question, logs: Logs) -> Any:
     processes = process_group()
     if processes.count == 1:
         return question.ask(logs)
-    resolved: Question = processes.together(lambda: question.resolved(logs))
-    plan = processes.together(lambda: resolved.plan(count_units(logs) if resolved.counts_rounds else None))
+    resolved, plan = _planned(question, logs)
     if plan.needs_order is not None:
         return processes.together(lambda: question.ask(logs))
+    return resolved.answer(_collected(plan, logs))
+
+
+def sums_together(question: Q, logs: Logs) -> tuple[Q, Sums]:
+    """The question, resolved, and the sums that would answer it, over all rounds."""
+    resolved, plan = _planned(question, logs)
+    return resolved, _collected(plan, logs)
+
+
+def _planned(question: Q, logs: Logs) -> tuple[Q, Plan]:
+    processes = process_group()
+    resolved: Any = processes.together(lambda: question.resolved(logs))
+    plan = processes.together(lambda: resolved.plan(count_units(logs) if resolved.counts_rounds else None))
+    return resolved, plan
+
+
+def _collected(plan: Plan, logs: Logs) -> Sums:
+    processes = process_group()
+    if processes.count == 1:
+        return collect(logs, plan)
     share = processes.share(logs.count())
-
-    def sums() -> Sums:
-        return collect(logs.part(share.start, share.stop), plan)
-
-    return resolved.answer(reduce(add, processes.gather(sums)))
+    return reduce(add, processes.gather(lambda: collect(logs.part(share.start, share.stop), plan)))

@@ -18,8 +18,8 @@ class TriedLearner:
     name: str
     estimate: float
     """Of the improvement of its policy, on the rounds that choose; optimistic for the one that was chosen."""
-    lower: float
-    """All of these hold at once."""
+    expected_lower: float
+    """Its certificate, if the rounds that judge were like those that choose; at delta over the number of learners."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -51,14 +51,14 @@ class PolicySearch(Result):
         return f"{chosen} {self.answer.sentence()}"
 
     def text(self) -> str:
-        best = sorted(self.tried, key=lambda learner: -learner.lower)[:_SHOWN]
-        decimals = decimals_for(best[0].estimate - best[0].lower)
+        best = sorted(self.tried, key=lambda learner: -learner.expected_lower)[:_SHOWN]
+        decimals = decimals_for(best[0].estimate - best[0].expected_lower)
         width = max(len(learner.name) for learner in best)
         return lines(
-            f"{len(self.tried):,} learners tried; improvement on the rounds that chose, estimate and lower bound",
+            f"{len(self.tried):,} learners tried; on the rounds that chose: the improvement, and the bound to expect",
             *(
                 f"  {learner.name:{width}}  {rounded(learner.estimate, decimals, sign=True)}  "
-                f"{rounded(learner.lower, decimals, towards='down', sign=True)}"
+                f"{rounded(learner.expected_lower, decimals, towards='down', sign=True)}"
                 for learner in best
             ),
             f"  and {len(self.tried) - _SHOWN:,} more" if len(self.tried) > _SHOWN else "",

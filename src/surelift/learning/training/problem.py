@@ -62,6 +62,7 @@ class LearningProblem:
     checkpoint: Checkpoint | None = None
     report: Callable[[int, float], None] | None = None  # called after every epoch with its number and score
     validation: Dataset | None = None  # rounds for early stopping, where the training rounds cannot serve
+    judging: int = 0  # how many rounds will judge the policy, where it is judged on others
 
     @property
     def schedule(self) -> Any:
@@ -76,7 +77,7 @@ class LearningProblem:
             return id(self)
         choosing = None if self.validation is None else self.validation.rounds
         predicts = self.dataset.model is not None
-        return type(self.policy), self.policy.layout, self.objective.every_action, predicts, choosing
+        return type(self.policy), self.policy.layout, self.objective.every_action, predicts, choosing, self.judging
 
 
 class StackedProblems:
@@ -160,14 +161,18 @@ class StackedProblems:
         return torch.cat([group.scores(total, divergence, self._rounds) for group, total in pairs])
 
     def _validation_scores(self, sums: Sequence[Tensor]) -> Tensor:
-        """Bounds that hold for all passes at once, so that the best of many is not the luckiest."""
+        """The certificate to expect, if the rounds that will judge are like those that choose.
+
+        At delta over the number of passes, so that the best of many is not the luckiest.
+        """
         (total,), first = map(self._processes.sum, sums), self.problems[0]
         assert first.validation is not None
-        none, rounds, passes = 0.0 * total[:, 0], first.validation.rounds, first.options.epochs
-        parts = [
-            EARLY_STOPPING.bound(total[group.problems], none[group.problems], rounds=rounds, delta=group.delta / passes)
-            for group in self._groups
-        ]
+        expected = total * (first.judging / first.validation.rounds)
+        none, passes = 0.0 * total[:, 0], first.options.epochs
+        parts = []
+        for group in self._groups:
+            at, level = group.problems, group.delta / passes
+            parts.append(EARLY_STOPPING.bound(expected[at], none[at], rounds=first.judging, delta=level))
         return torch.cat(parts)
 
 
