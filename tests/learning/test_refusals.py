@@ -84,7 +84,7 @@ def test_known_cheats_are_refused(learned: PolicyLearner) -> None:
         ({"policy": torch.nn.ReLU()}, "no parameters"),
         ({"prior": "best"}, "unknown prior 'best'"),
         ({"grid": "wide"}, "unknown grid 'wide'"),
-        ({"policy": "linear", "holdout": 0.0}, "holdout must leave rounds"),
+        ({"policy": "linear", "holdout": 0.0}, "holdout=0 leaves no rounds, of 300, to certify"),
         ({"delta": 1.5}, "delta"),
         ({"epochs": 0}, "epochs must be a whole number of at least 1"),
         ({"batch_size": 2.5}, "batch_size must be a whole number of at least 1"),
@@ -195,3 +195,19 @@ def test_faults_are_counted_over_the_whole_log(monkeypatch: pytest.MonkeyPatch) 
     fitted = sl.models.fitted_on(logs, LinearRegression())
     with pytest.raises(sl.LogsError, match="100 of 1,000 values are NaN"):
         sl.evaluate(logs_of(problem(500)), {"new": np.full((500, 3), 1 / 3)}, control=fitted)
+
+
+@pytest.mark.parametrize("policy", ["linear", "gaussian"])
+def test_one_action_leaves_nothing_to_learn(policy: str) -> None:
+    rounds = 50
+    learner = PolicyLearner(policy, epochs=1)
+    with pytest.raises(sl.LogsError, match="one action only, so there is nothing to choose"):
+        learner.fit(np.ones((rounds, 2)), np.zeros(rounds, int), reward=np.ones(rounds), propensity=np.ones(rounds),
+                    action_count=1)  # fmt: skip
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_fewer_rounds_than_the_parts_need(rounds: int) -> None:
+    data = problem(rounds)
+    with pytest.raises(sl.UsageError, match=r"holdout=0\.3 leaves no rounds"):
+        PolicyLearner(epochs=1).fit(logs_of(data))

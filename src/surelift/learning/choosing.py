@@ -89,12 +89,8 @@ def _tried(
     resolved, sums = sums_together(question, logs.part(*surveyed.cuts))
     choosing, judging = sums.units, logs.count() - surveyed.cuts[1]
     # The certificate to expect, if the rounds that will judge are like these: their sums, as often as they go into them.
-    expected, level, scale = (
-        reduce(add, [sums] * max(1, round(judging / choosing))),
-        params["delta"] / len(policies),
-        logs.scale,
-    )
-    tried = []
+    expected = reduce(add, [sums] * max(1, round(judging / choosing)))
+    level, scale, tried = params["delta"] / len(policies), logs.scale, list[TriedLearner]()
     for name in policies:
         gain, _ = resolved.terms(name, lambda: choosing)
         estimate = method.estimate(sums, gain, lower=method.lower_bound(sums, gain, delta=level))

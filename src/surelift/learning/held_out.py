@@ -37,10 +37,12 @@ def parts_of(logs: Logs, holdout: float) -> tuple[int, int]:
     rounds = logs.count()
     held_out = rounds - int(share("holdout", holdout) * rounds)
     if rounds and not 0 < held_out < rounds:
-        raise UsageError("holdout must leave rounds to learn from and rounds to certify the policy on.")
+        raise UsageError(
+            f"holdout={holdout:g} leaves no rounds, of {rounds:,}, to certify the policy on, or none to learn from."
+        )
     choosing = choosing_from(held_out)
     if rounds and not choosing:
-        raise UsageError(f"only {held_out} rounds are left to learn from, which is too few.")
+        raise UsageError(f"only {held_out:,} rounds are left to learn from, and one of them must choose the pass.")
     return choosing, held_out
 
 

@@ -69,7 +69,7 @@ class Guarantee(Result):
             return f"The learned policy is worth {side} {self._rounded_bound()} per round."
         if self.certified:
             return "Certified: sampling its actions, the learned policy is better than production."
-        return "Not certified: these rounds do not show that the learned policy is better than production."
+        return "Not certified: these rounds do not show that the learned policy is better than production. Keep production."
 
     def text(self) -> str:
         quantity = "Improvement over production" if self.improves else "Value"

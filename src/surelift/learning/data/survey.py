@@ -113,6 +113,8 @@ class SurveyedShare:
         refuse_faults(self.invalid, rows=self.rows)
         if not counts:
             raise LogsError("these logs are empty: there are no rounds to learn from.")
+        if counts == {1}:
+            raise LogsError("every round has one action only, so there is nothing to choose, and nothing to learn.")
         if len(counts) > 1:
             raise LogsError(
                 f"{SUBJECT} needs the same actions in every round, but their number varies: {sorted(counts)[:5]}."
