@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from surelift.arrays import FloatArray, IntArray
 from surelift.controls import models
@@ -105,19 +106,22 @@ class LearningTask:
     """The value of production on the logged images."""
     test_value: float
     images: Images
+    contexts: pa.Table
+    """The test images, as a table once for all tasks."""
 
     def improvements(self, learner: Any) -> tuple[float, float]:
         """The guaranteed and the true improvement, relative to the largest possible one."""
         answer = learner.answer_
         lower = answer.lower - (self.value if getattr(answer, "about", "") == "value" else 0.0)
         rows = np.arange(len(self.images.truth))
-        new = float(learner.predict_proba({"x": list(self.images.test)})[rows, self.images.truth].mean())
+        new = float(learner.predict_proba(self.contexts)[rows, self.images.truth].mean())
         return lower / (1.0 - self.value), (new - self.test_value) / (1.0 - self.test_value)
 
 
 def problems(images: Images, seeds: Sequence[int], temperatures: Sequence[float] = TEMPERATURES) -> list[LearningTask]:
     classes = int(max(images.labels.max(), images.truth.max())) + 1
-    tasks = []
+    tasks, pixels = [], images.test.shape[1]
+    on_test_images = pa.table({"x": pa.FixedSizeListArray.from_arrays(images.test.ravel(), pixels)})
     for seed in seeds:
         rng = np.random.default_rng(seed)
         few, many = np.split(rng.permutation(len(images.train)), [len(images.train) // 20])
@@ -136,7 +140,8 @@ def problems(images: Images, seeds: Sequence[int], temperatures: Sequence[float]
             on_test = softmax((temperature * images.test @ weights.T).astype(np.float64))
             value = float(logging[rows, right].mean())
             test_value = float(on_test[np.arange(len(images.truth)), images.truth].mean())
-            tasks.append(LearningTask(logs, temperature * weights, seed, temperature, value, test_value, images))
+            prior = temperature * weights
+            tasks.append(LearningTask(logs, prior, seed, temperature, value, test_value, images, on_test_images))
     return tasks
 
 
