@@ -1,6 +1,8 @@
 """The paper's protocols: what is computed, how it is compared with print, and that an interrupted run resumes."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -157,3 +159,12 @@ def test_the_open_bandit_page(data_folder: Path, tmp_path: Path, capsys: pytest.
     assert main(["reproduce", "obd", "--output", str(tmp_path / "obd")]) == 0
     (tmp_path / "file").write_text("")
     assert main(["reproduce", "obd", "--output", str(tmp_path / "file")]) == 2
+
+
+def test_learning_without_its_extra_says_what_to_install(tmp_path: Path) -> None:
+    absent = "sys.modules.update(dict.fromkeys(['torch', 'threadpoolctl', 'safetensors']))"
+    asked = ["reproduce", "opl", "--quick", "--output", str(tmp_path / "opl")]
+    code = f"import sys; {absent}; from surelift.cli.app import main; sys.exit(main({asked!r}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "pip install 'surelift[learn]'" in done.stderr

@@ -19,7 +19,6 @@ import pyarrow as pa
 from surelift.arrays import FloatArray, IntArray
 from surelift.controls import models
 from surelift.errors import UsageError
-from surelift.learning.threads import in_threads
 from surelift.logs.logs import Logs
 from surelift.reproduce import figures, published
 from surelift.reproduce.data import MissingDataError, data_file
@@ -171,6 +170,8 @@ def measured(
     tasks: Sequence[LearningTask], names: Sequence[str], *, passes: int, device: str, progress: Any = None
 ) -> dict[str, list[tuple[float, float]]]:
     """Guaranteed and true improvements by learner, one pair for each task."""
+    from surelift.learning.threads import in_threads
+
     rows = learned(tasks, [LEARNERS[name] for name in names], passes=passes, device=device, progress=progress)
     pairs = in_threads(
         lambda pair: pair[0].improvements(pair[1]), [*zip([*tasks] * len(names), chain(*rows), strict=True)]

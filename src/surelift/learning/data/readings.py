@@ -29,7 +29,7 @@ class Readings:
     def datasets(
         self, logs: Logs, cuts: Sequence[int], layout: FeatureLayout, actions: int, model: RewardModel | None
     ) -> list[Dataset]:
-        """One data set up to each round in ``cuts``; a single one holds the whole log."""
+        """One data set up to each round in ``cuts``, the first from round 0."""
         key = ("datasets", id(logs), tuple(cuts), str(layout.describe()), actions, id(model))
         found: list[Dataset] = self._once(logs, key, lambda: Dataset.of_parts(logs, cuts, layout, actions, model))
         return found
