@@ -21,6 +21,12 @@ def test_as_in_numpy(data: st.DataObject, values: FloatArray) -> None:
     assert np.array_equal(hash_vectors(values, starts, SEEDS[:1])[0], hash_vectors(values, starts, SEEDS)[0])
 
 
+@given(rows_of(st.floats(width=32) | st.sampled_from([0.0, -0.0])))
+def test_single_precision_has_the_hashes_of_double_precision(values: FloatArray) -> None:
+    starts = np.array([0, len(values) // 3, len(values)])
+    assert np.array_equal(hash_vectors(values.astype(np.float32), starts, SEEDS), hash_vectors(values, starts, SEEDS))
+
+
 def test_no_vectors_at_all() -> None:
     assert hash_vectors(np.zeros(0), np.zeros(1, dtype=np.int64), SEEDS).shape == (2, 0)
     assert hash_vectors(np.zeros(0), np.zeros(4, dtype=np.int64), SEEDS).tolist() == [[0, 0, 0], [0, 0, 0]]

@@ -138,10 +138,10 @@ def break_down(folder: Path, rank: int) -> None:
     """Only the second process cannot encode a context, which it finds as it reads its share to learn from."""
     encode = FeatureLayout.encode
 
-    def broken(self: Any, rows: Any) -> Any:
+    def broken(self: Any, *arguments: Any) -> Any:
         if self.size == 8 and rank == 1:
             raise sl.LogsError("the disk of this process is gone")
-        return encode(self, rows)
+        return encode(self, *arguments)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(FeatureLayout, "encode", broken)

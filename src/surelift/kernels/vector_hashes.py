@@ -1,14 +1,17 @@
 """Hashes of vectors: each entry is hashed with its position, and the hashes are added."""
 
 import numpy as np
+import numpy.typing as npt
 
 from surelift.arrays import FloatArray, IntArray
 from surelift.kernels.columns import Words, bits_of, scramble
 from surelift.kernels.library import compiled
 
 
-def hash_vectors(values: FloatArray, starts: IntArray, seeds: Words) -> Words:
+def hash_vectors(values: FloatArray | npt.NDArray[np.float32], starts: IntArray, seeds: Words) -> Words:
     """(seeds, vectors): sums of hashes modulo 2^64. Vector i is ``values[starts[i]:starts[i + 1]]``.
+
+    Numbers in single precision have the hashes of the same numbers in double precision.
 
     >>> first, second = hash_vectors(np.array([0.5, 0.0, -0.0, 0.5]), np.array([0, 2, 4]), np.array([7], np.uint64))[0]
     >>> bool(first == second)  # the positions differ
@@ -16,11 +19,12 @@ def hash_vectors(values: FloatArray, starts: IntArray, seeds: Words) -> Words:
     """
     library = compiled()
     if library is None:
-        return _reference(values, starts, seeds)
+        return _reference(values.astype(np.float64, copy=False), starts, seeds)
     sums = np.empty((len(seeds), len(starts) - 1), dtype=np.uint64)
+    entries, single = np.ascontiguousarray(values), int(values.dtype == np.float32)
     library.call(
-        "hash_vectors", *map(np.ascontiguousarray, (values, starts)), len(starts) - 1, seeds, len(seeds), sums
-    )  # fmt: skip
+        "hash_vectors", entries, single, np.ascontiguousarray(starts), len(starts) - 1, seeds, len(seeds), sums
+    )
     return sums
 
 

@@ -42,7 +42,9 @@ class Numbers:
 def decode(column: ArrowColumn) -> ArrowColumn:
     """One contiguous array, without dictionary encoding or an extension of its type."""
     if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
+        column = (
+            column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+        )  # which copies a single chunk too
         if isinstance(column, pa.ChunkedArray):
             column = pa.concat_arrays(column.chunks)
     if pa.types.is_dictionary(column.type):
@@ -150,6 +152,18 @@ def list_to_vectors(column: ArrowColumn) -> tuple[Vectors, BoolArray]:
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     entries = to_numbers(pc.list_flatten(column), as_text=False)
     return Vectors(entries.values, starts, entries.tolerance), missing
+
+
+def equal_lists(column: ArrowColumn) -> npt.NDArray[Any] | None:
+    """A view of floats, (rows, entries); None if lists or entries are missing, lengths differ, or it would be a copy."""
+    column = decode(column)
+    entries = column.flatten()
+    width = len(entries) // len(column) if len(column) else 0
+    if not width or column.null_count or entries.null_count or entries.type not in (pa.float32(), pa.float64()):
+        return None
+    if not pa.types.is_fixed_size_list(column.type) and (np.diff(as_array(column.offsets)) != width).any():
+        return None
+    return as_array(entries).reshape(len(column), width)
 
 
 def find_positions(

@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from surelift.arrays import FloatArray
+from surelift.arrays import ArrowColumn, FloatArray, IntArray
 from surelift.kernels.columns import SEEDS, HashedColumn, Words, halves, hash_columns, mixed_lanes, scramble
 from surelift.kernels.sorting import Sorted
 from surelift.kernels.vector_hashes import hash_vectors
+from surelift.logs.columns import equal_lists, list_to_vectors
 from surelift.logs.vectors import Vectors
 
 _MODULUS = 1 << 128
@@ -49,11 +51,19 @@ class Fingerprint:
         return f"{self.rounds}:{self.total:032x}" if self.known else f"{self.rounds}:none"
 
 
-def vector_words(vectors: Vectors) -> tuple[Words, Words]:
+def vector_words(values: FloatArray | npt.NDArray[np.float32], starts: IntArray) -> tuple[Words, Words]:
     """Two words for the vector of each round: each entry is hashed with its position, and the hashes are added."""
-    lengths = vectors.lengths.astype(np.uint64)
-    first, second = (words + lengths for words in hash_vectors(vectors.values, vectors.starts, SEEDS))
+    lengths = np.diff(starts).astype(np.uint64)
+    first, second = (words + lengths for words in hash_vectors(values, starts, SEEDS))
     return first, second
+
+
+def words_of_lists(column: ArrowColumn) -> tuple[Words, Words]:
+    matrix = equal_lists(column)
+    if matrix is None:
+        vectors = list_to_vectors(column)[0]
+        return vector_words(vectors.values, vectors.starts)
+    return vector_words(matrix.ravel(), np.arange(len(matrix) + 1, dtype=np.int64) * matrix.shape[1])
 
 
 class RoundHashes:
@@ -72,7 +82,7 @@ class RoundHashes:
         self._known = None
 
     def mix_vectors(self, vectors: Vectors) -> None:
-        self.mix_hashed(vector_words(vectors))
+        self.mix_hashed(vector_words(vectors.values, vectors.starts))
 
     def mix_hashed(self, words: tuple[Words, Words]) -> None:
         """Mix in what was hashed already, as by ``vector_words``."""

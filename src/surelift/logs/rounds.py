@@ -33,7 +33,7 @@ from surelift.logs.columns import (
 from surelift.logs.declaration import Scale
 from surelift.logs.densities import DENSITIES, Density
 from surelift.logs.faults import FaultCounter, Reason
-from surelift.logs.fingerprint import RoundHashes, vector_words
+from surelift.logs.fingerprint import RoundHashes, words_of_lists
 from surelift.logs.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ class Rounds:
     def list_words(self, name: str) -> tuple[Words, Words]:
         """The vectors of a list column as words, hashed once however often they are asked for."""
         if name not in self._list_words:
-            self._list_words[name] = vector_words(list_to_vectors(self.table[name])[0])
+            self._list_words[name] = words_of_lists(self.table[name])
         return self._list_words[name]
 
     def read_outcome(self, name: str, scale: Scale) -> FloatArray:

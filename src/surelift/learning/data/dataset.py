@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from surelift.arrays import FloatArray
 from surelift.controls.model import RewardModel
@@ -163,10 +164,11 @@ class Dataset:
         if sum(dataset.max_bytes for dataset in datasets) > room:
             logs, datasets = self.logs, [self]
         examples: list[list[Examples]] = [[] for _ in datasets]
-        for number, part in _read(logs, datasets):
-            examples[number].append(part)
-        for dataset, parts in zip(datasets, examples, strict=True):
-            dataset._kept = Examples.concatenate(parts) if parts else dataset._nothing()
+        features = [np.zeros((len(dataset.share), dataset.layout.size), dtype=np.float32) for dataset in datasets]
+        for number, part in _read(logs, datasets, features):
+            examples[number].append(replace(part, features=None))
+        for dataset, parts, all_features in zip(datasets, examples, features, strict=True):
+            dataset._kept = replace(Examples.concatenate(parts), features=all_features) if parts else dataset._nothing()
 
     def release(self) -> None:
         self._kept = None
@@ -190,8 +192,13 @@ class Dataset:
         return len(self.share) * (4 * (self.layout.size + vectors * self.actions + 3) + 8)
 
 
-def _read(logs: Logs, datasets: Sequence[Dataset]) -> Iterator[tuple[int, Examples]]:
-    """Data sets that follow each other in the logs, in one pass: examples with the number of their data set."""
+def _read(
+    logs: Logs, datasets: Sequence[Dataset], into: Sequence[npt.NDArray[np.float32]] | None = None
+) -> Iterator[tuple[int, Examples]]:
+    """Data sets that follow each other in the logs, in one pass: examples with the number of their data set.
+
+    The features are written ``into`` an array for each data set where they are given.
+    """
     layout, actions, model = datasets[0].layout, datasets[0].actions, datasets[0].model
     needs, cuts = Needs(handed_on=layout.names), list(accumulate(dataset.rounds for dataset in datasets))
     for dataset in datasets:
@@ -210,12 +217,16 @@ def _read(logs: Logs, datasets: Sequence[Dataset]) -> Iterator[tuple[int, Exampl
         for rounds in checked_rounds(part, (batch for _, batch in batches)):
             if (action_counts(rounds) != actions).any():
                 raise LogsError(f"{SUBJECT} needs the same {actions} actions in every round, but their number varies.")
-            logging, features = rounds.logging_shares, layout.encode(rounds.handed_on(layout.names))
+            skip = min(max(datasets[number].share.start - seen, 0), rounds.size)
+            first = seen + skip - datasets[number].share.start
+            out = None if into is None else into[number][first : first + rounds.size - skip]
+            logging = rounds.logging_shares
             examples = Examples(
-                features, rounds.action, rounds.reward, rounds.propensity,
+                None, rounds.action, rounds.reward, rounds.propensity,
                 None if logging is None else logging.values.reshape(-1, actions),
                 None if predictor is None else predictor.predictions(rounds).values.reshape(-1, actions),
                 None if logging is None else overstated(rounds),
             )  # fmt: skip
-            yield number, examples.at(slice(max(datasets[number].share.start - seen, 0), None))
+            features = layout.encode(rounds.handed_on(layout.names).slice(skip), out)
+            yield number, replace(examples.at(slice(skip, None)), features=features)
             seen += rounds.size

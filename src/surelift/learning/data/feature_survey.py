@@ -9,7 +9,7 @@ import numpy as np
 
 from surelift.arrays import FloatArray
 from surelift.errors import LogsError, UsageError
-from surelift.learning.data.features import FeatureLayout
+from surelift.learning.data.features import FeatureLayout, pieces_in_cache
 from surelift.logs.columns import decode, is_list, is_text
 
 
@@ -46,9 +46,12 @@ class FeatureSurvey:
         self._keep_numeric()
         if not self._numeric.size:
             return
-        values = self._numeric.encode(table).astype(np.float64)
-        mean = values.mean(axis=0)
-        self._merge(len(values), mean, ((values - mean) ** 2).sum(axis=0))
+        features = self._numeric.encode(table)
+        rows = pieces_in_cache(self._numeric.size)
+        for start in range(0, len(features), rows):
+            values = features[start : start + rows].astype(np.float64)
+            mean = values.mean(axis=0)
+            self._merge(len(values), mean, ((values - mean) ** 2).sum(axis=0))
 
     def _merge(self, count: int, mean: FloatArray, squares: FloatArray) -> None:
         """Chan et al. (1983): adds the sums of another part without cancellation."""

@@ -11,20 +11,23 @@ from surelift.arrays import ArrowColumn, FloatArray, as_numpy
 from surelift.errors import LogsError, UsageError
 from surelift.learning.data.layout import FeatureLayout
 from surelift.logs.alignment import aligned
-from surelift.logs.columns import decode, is_list, is_text, list_to_vectors, to_numbers
+from surelift.logs.columns import decode, equal_lists, is_list, is_text, list_to_vectors, to_numbers
 from surelift.logs.logs import Logs
 
 __all__ = ["FeatureLayout", "as_logs", "as_table", "encode"]
 
 
-def encode(layout: FeatureLayout, table: Any) -> npt.NDArray[np.float32]:
-    """The features, (rows, features), of a pyarrow table with these columns; missing numbers are refused."""
+def encode(layout: FeatureLayout, table: Any, out: npt.NDArray[np.float32] | None = None) -> npt.NDArray[np.float32]:
+    """The features, (rows, features), of a pyarrow table with these columns; missing numbers are refused.
+
+    They are written into ``out`` where it is given, which must hold zeros.
+    """
     absent = [name for name in layout.names if name not in table.column_names]
     if absent:
         raise UsageError(
             f"the contexts have no column {absent[0]!r}; the columns are {', '.join(table.column_names[:20])}."
         )
-    out = np.zeros((table.num_rows, layout.size), dtype=np.float32)
+    out = np.zeros((table.num_rows, layout.size), dtype=np.float32) if out is None else out
     start = numeric = 0
     for name in layout.names:
         width = layout.width(name)
@@ -36,11 +39,14 @@ def encode(layout: FeatureLayout, table: Any) -> npt.NDArray[np.float32]:
                 )
             _encode_text(table[name], layout.texts[name], out[:, start : start + width])
         else:
+            columns = slice(numeric, numeric + width)
+            centre, scale = (
+                None if known is None else np.array(known[columns]) for known in (layout.centre, layout.scale)
+            )
             values = _numbers(layout, table[name], name)
-            if layout.centre is not None and layout.scale is not None:
-                columns = slice(numeric, numeric + width)
-                values = (values - np.array(layout.centre[columns])) / np.array(layout.scale[columns])
-            if not _to_single(values, out[:, start : start + width]):
+            if not _to_single(values, out[:, start : start + width], centre, scale):
+                if not np.isfinite(values).all():
+                    raise _too_few(name, width)
                 raise LogsError(f"context {name!r} has numbers beyond 1e38; rescale it.")
             numeric += width
         start += width
@@ -49,15 +55,20 @@ def encode(layout: FeatureLayout, table: Any) -> npt.NDArray[np.float32]:
     return out
 
 
-def _numbers(layout: FeatureLayout, column: ArrowColumn, name: str) -> FloatArray:
+def _too_few(name: str, expected: int) -> LogsError:
+    return LogsError(f"context {name!r}: every round needs {expected} finite numbers, but some do not have them.")
+
+
+def _numbers(layout: FeatureLayout, column: ArrowColumn, name: str) -> npt.NDArray[np.floating[Any]]:
     expected = layout.width(name)
     if is_list(column):
+        matrix = equal_lists(column)
+        if matrix is not None and matrix.shape[1] == expected:
+            return matrix
         vectors, missing = list_to_vectors(column)
         lengths = vectors.lengths
-        if missing.any() or (lengths != expected).any() or not np.isfinite(vectors.values).all():
-            raise LogsError(
-                f"context {name!r}: every round needs {expected} finite numbers, but some do not have them."
-            )
+        if missing.any() or (lengths != expected).any():
+            raise _too_few(name, expected)
         return vectors.values.reshape(len(lengths), expected)
     if expected != 1:
         raise LogsError(
@@ -85,15 +96,25 @@ def _encode_text(column: ArrowColumn, texts: Sequence[str], out: npt.NDArray[np.
     out[rows, feature[codes[rows]]] = 1.0
 
 
-def _to_single(values: FloatArray, out: npt.NDArray[np.float32], rows: int = 4096) -> bool:
-    """Write in single precision, a few rows at a time; returns whether all values fit."""
-    fits = True
+def _to_single(
+    values: npt.NDArray[np.floating[Any]],
+    out: npt.NDArray[np.float32],
+    centre: FloatArray | None,
+    scale: FloatArray | None,
+) -> bool:
+    """Write in single precision, standardised where asked; returns whether all values fit."""
+    fits, rows = True, pieces_in_cache(values.shape[1])
     for start in range(0, len(values), rows):
-        part = out[start : start + rows]
+        part, piece = out[start : start + rows], values[start : start + rows]
         with np.errstate(over="ignore"):
-            part[...] = values[start : start + rows]
+            part[...] = piece if centre is None or scale is None else (piece - centre) / scale
         fits = fits and bool(np.isfinite(part).all())
     return fits
+
+
+def pieces_in_cache(width: int) -> int:
+    """Rows at a time such that temporary arrays stay in the processor's cache: new memory costs more than arithmetic."""
+    return max(1, (1 << 18) // width)
 
 
 def as_table(contexts: Any, names: Sequence[str] | None = None) -> pa.Table:

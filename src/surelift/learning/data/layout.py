@@ -36,11 +36,14 @@ class FeatureLayout:
         ends = np.cumsum([self.width(name) for name in self.names])
         return [int(end) - 1 for name, end in zip(self.names, ends, strict=True) if name in self.texts]
 
-    def encode(self, table: Any) -> npt.NDArray[np.float32]:
-        """The features, (rows, features), of a pyarrow table with these columns; missing numbers are refused."""
+    def encode(self, table: Any, out: npt.NDArray[np.float32] | None = None) -> npt.NDArray[np.float32]:
+        """The features, (rows, features), of a pyarrow table with these columns; missing numbers are refused.
+
+        They are written into ``out`` where it is given, which must hold zeros.
+        """
         from surelift.learning.data.features import encode  # and with it pyarrow, which serving does without
 
-        return encode(self, table)
+        return encode(self, table, out)
 
     def describe(self) -> dict[str, Any]:
         return asdict(self)
