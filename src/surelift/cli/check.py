@@ -4,7 +4,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from surelift.cli.options import QUESTION, JsonFlag, LogFlags, PolicyFlags, Sources, flag, split
+from surelift.cli.flag import QUESTION, flag, split
+from surelift.cli.log_flags import LogFlags
+from surelift.cli.options import JsonFlag, PolicyFlags, Sources
 from surelift.cli.output import show
 from surelift.cli.terminal import progress
 

@@ -1,6 +1,7 @@
 """surelift compare: is the new policy better than production?"""
 
-from surelift.cli.options import LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, SegmentFlags, Sources
+from surelift.cli.log_flags import LogFlags
+from surelift.cli.options import MethodFlags, OutputFlags, OverFlags, PolicyFlags, SegmentFlags, Sources
 from surelift.cli.output import asked, deliver
 
 

@@ -1,15 +1,7 @@
 """surelift evaluate: what is each policy worth?"""
 
-from surelift.cli.options import (
-    LogFlags,
-    MethodFlags,
-    MomentFlags,
-    OutputFlags,
-    PolicyFlags,
-    SegmentFlags,
-    SidesFlag,
-    Sources,
-)
+from surelift.cli.log_flags import LogFlags
+from surelift.cli.options import MethodFlags, MomentFlags, OutputFlags, PolicyFlags, SegmentFlags, SidesFlag, Sources
 from surelift.cli.output import asked, deliver
 
 

@@ -4,7 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from surelift.cli.options import QUESTION, LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources, number
+from surelift.cli.flag import QUESTION, number
+from surelift.cli.log_flags import LogFlags
+from surelift.cli.options import MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources
 from surelift.cli.output import asked, deliver, show
 from surelift.errors import UsageError
 

@@ -8,7 +8,9 @@ from typing import Annotated, Any, Literal
 from cyclopts import Group, Parameter
 
 from surelift import learning
-from surelift.cli.options import WHOLE, JsonFlag, LogFlags, PolicyFlags, Sources
+from surelift.cli.flag import WHOLE
+from surelift.cli.log_flags import LogFlags
+from surelift.cli.options import JsonFlag, PolicyFlags, Sources
 from surelift.cli.output import require_writable, show
 from surelift.cli.terminal import bar, say, watched
 from surelift.errors import UsageError

@@ -10,7 +10,9 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from surelift.cli.options import OUTPUT, QUESTION, LogFlags, MethodFlags, OutputFlags, OverFlags, PolicyFlags, flag
+from surelift.cli.flag import OUTPUT, QUESTION, flag
+from surelift.cli.log_flags import LogFlags
+from surelift.cli.options import MethodFlags, OutputFlags, OverFlags, PolicyFlags
 from surelift.cli.output import deliver, require_writable
 from surelift.cli.terminal import progress, say
 from surelift.decisions.monitor import Monitor

@@ -5,26 +5,17 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import Group, Parameter
+from cyclopts import Parameter
 
 from surelift import importers
+from surelift.cli.flag import ANSWER, OUTPUT, POLICIES, QUESTION, WHOLE, columns, flag, number, split
+from surelift.cli.log_flags import LogFlags
 from surelift.errors import UsageError
 
 if TYPE_CHECKING:
-    from surelift.importers import Imported
     from surelift.learning.learned import LearnedPolicy
     from surelift.logs.logs import Logs
     from surelift.policies.policy import Policy
-
-# Shown in this order by --help.
-LOG = Group.create_ordered("The log")
-POLICIES = Group.create_ordered("The policies")
-QUESTION = Group.create_ordered("The question")
-ANSWER = Group.create_ordered("The answer")
-OUTPUT = Group.create_ordered("Output")
-
-# What an option of a format is called among the flags.
-_IMPORTED = {("open-bandit", "action_count"): "items"}
 
 Sources = Annotated[
     list[str],
@@ -34,87 +25,6 @@ Sources = Annotated[
         show_default=False,
     ),
 ]
-
-
-# Not cyclopts' own conversion, which rounds 2.5.
-WHOLE = Parameter(converter=lambda _, tokens: int(tokens[0].value))
-
-
-def flag(text: str, **options: Any) -> Parameter:
-    return Parameter(help=text, show_default=False, **options)
-
-
-@Parameter(name="*", group=LOG)
-@dataclass(frozen=True, kw_only=True)
-class LogFlags:
-    format: Annotated[
-        str | None, flag("Format, if the file name does not tell it: dsjson, cb, cb_adf, open-bandit.")
-    ] = None
-    reward: Annotated[str | None, flag("Column of the reward.")] = None
-    cost: Annotated[str | None, flag("Column of the cost, instead of a reward.")] = None
-    propensity: Annotated[str | None, flag("Column of production's probability of the logged action.")] = None
-    log_propensity: Annotated[str | None, flag("Column of the natural logarithm of the propensity, instead.")] = None
-    action: Annotated[str | None, flag("Column of the logged action: a position, from 0, or a label.")] = None
-    actions: Annotated[str | None, flag("Labels of the actions in vector order, separated by commas.")] = None
-    logging: Annotated[
-        str | None,
-        flag("Production's whole distribution: a list column, or one column per action, separated by commas."),
-    ] = None
-    contexts: Annotated[str | None, flag("Columns known before the action, separated by commas.")] = None
-    time: Annotated[str | None, flag("Column of the time of the decision.")] = None
-    id: Annotated[str | None, flag("Column that tells rounds apart: no id may come twice.")] = None
-    cluster: Annotated[
-        str | None, flag("Column of the user, session or slate; its rounds count as one, and must follow each other.")
-    ] = None
-    cluster_size: Annotated[
-        str | None, flag("Number of rounds in a cluster, known before its first action: a number or a column.")
-    ] = None
-    cluster_max: Annotated[
-        int | None, WHOLE, flag("The most rounds a cluster can have, if sizes are not known in advance.")
-    ] = None
-    keep_probability: Annotated[
-        str | None, flag("Column of the probability with which a round was kept, if the log was sampled.")
-    ] = None
-    rounds_before_sampling: Annotated[int | None, WHOLE, flag("Number of rounds before sampling.")] = None
-    action_count: Annotated[str | None, flag("Number of actions to choose from: a number or a column.")] = None
-    reward_range: Annotated[
-        str,
-        Parameter(
-            help="LOW,HIGH: the smallest and the largest possible reward (or cost), known in advance.",
-            allow_leading_hyphen=True,
-        ),
-    ] = "0,1"
-    density: Annotated[bool, Parameter(help="Propensities and probabilities are densities and may exceed 1.")] = False
-    propensity_is_estimated: Annotated[
-        bool, Parameter(help="The propensity was estimated, not logged; then nothing is certified.")
-    ] = False
-
-    def logs(self, sources: list[str]) -> "Logs":
-        from surelift.logs.logs import Logs
-
-        if not sources:
-            raise UsageError("no log was given; name the path of a Parquet, CSV or Arrow file.")
-        brought = self.imported(sources)
-        return Logs(sources, **self.declared()) if brought is None else brought.logs
-
-    def imported(self, sources: list[str]) -> "Imported | None":
-        """Logs in another tool's format, which determines their columns."""
-        kind = self.format or (importers.format_of(sources[0]) if sources else None)
-        if kind is None:
-            return None
-        default = LogFlags().declared()
-        given = {role: value for role, value in self.declared().items() if value != default.get(role)}
-        named = {_IMPORTED.get((kind, role), role): value for role, value in given.items()}
-        return importers.read(kind, sources, **named)
-
-    def declared(self) -> dict[str, Any]:
-        """The arguments of ``Logs`` that were given."""
-        given = {role: value for role, value in vars(self).items() if role != "format" and value is not None}
-        read: dict[str, Callable[[Any], Any]] = {
-            "actions": split, "contexts": split, "logging": columns, "cluster_size": number_or_column,
-            "action_count": number_or_column, "reward_range": two_numbers,
-        }  # fmt: skip
-        return {role: read[role](value) if role in read else value for role, value in given.items()}
 
 
 @Parameter(name="*", group=POLICIES)
@@ -317,31 +227,3 @@ def control(text: str) -> Any:
     from surelift.controls import models
 
     return models.given(columns(column))
-
-
-def split(text: str | None) -> list[str] | None:
-    return None if text is None else text.split(",")
-
-
-def columns(text: str | None) -> Any:
-    """A column, or several separated by commas, for a vector over actions."""
-    return text.split(",") if text is not None and "," in text else text
-
-
-def number_or_column(text: str | None) -> int | str | None:
-    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 100 else text
-
-
-def two_numbers(text: str) -> tuple[float, float]:
-    """A range, as LOW,HIGH."""
-    parts = text.split(",")
-    if len(parts) != 2:
-        raise UsageError(f"--reward-range takes two numbers separated by a comma, such as 0,80, not {text!r}.")
-    return number(parts[0], "--reward-range"), number(parts[1], "--reward-range")
-
-
-def number(text: str, subject: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise UsageError(f"{subject}: {text!r} is not a number.") from error

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from surelift.cli.flags import as_flags
-from surelift.cli.options import LogFlags, OutputFlags, PolicyFlags, again, opened
+from surelift.cli.log_flags import LogFlags
+from surelift.cli.options import OutputFlags, PolicyFlags, again, opened
 from surelift.cli.terminal import progress, say
 from surelift.errors import UsageError
 

@@ -4,7 +4,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from surelift.cli.options import QUESTION, JsonFlag, LogFlags, OverFlags, PolicyFlags, Sources, control
+from surelift.cli.flag import QUESTION
+from surelift.cli.log_flags import LogFlags
+from surelift.cli.options import JsonFlag, OverFlags, PolicyFlags, Sources, control
 from surelift.cli.output import asked, show
 
 

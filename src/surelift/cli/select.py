@@ -4,17 +4,9 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from surelift.cli.options import (
-    ANSWER,
-    QUESTION,
-    LogFlags,
-    MethodFlags,
-    OutputFlags,
-    OverFlags,
-    PolicyFlags,
-    Sources,
-    flag,
-)
+from surelift.cli.flag import ANSWER, QUESTION, flag
+from surelift.cli.log_flags import LogFlags
+from surelift.cli.options import MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources
 from surelift.cli.output import asked, deliver
 
 

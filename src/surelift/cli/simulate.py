@@ -4,7 +4,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from surelift.cli.options import QUESTION, WHOLE, JsonFlag, LogFlags, PolicyFlags, Sources, flag
+from surelift.cli.flag import QUESTION, WHOLE, flag
+from surelift.cli.log_flags import LogFlags
+from surelift.cli.options import JsonFlag, PolicyFlags, Sources
 from surelift.cli.output import asked, show
 from surelift.decisions.simulate import SEED
 from surelift.decisions.simulate import simulate as ask

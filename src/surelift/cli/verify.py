@@ -5,7 +5,8 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from surelift import importers
-from surelift.cli.options import JsonFlag, PolicyFlags, Sources, flag, load_learned
+from surelift.cli.flag import flag
+from surelift.cli.options import JsonFlag, PolicyFlags, Sources, load_learned
 from surelift.cli.output import show
 from surelift.cli.terminal import progress
 from surelift.decisions.verify import verify as ask

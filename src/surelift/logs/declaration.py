@@ -1,16 +1,14 @@
 """``Declaration``: what the columns of a log mean, without the rounds themselves."""
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
-import numpy as np
-
-from surelift.arrays import FloatArray
-from surelift.errors import UsageError, printed, whole
+from surelift.errors import UsageError
+from surelift.logs import declared
 from surelift.logs.densities import DENSITIES, Density, density_from
-from surelift.logs.embeddings import ActionKinds, Embedding, Known, embedding_from
+from surelift.logs.embeddings import Embedding
+from surelift.logs.scale import Scale
 
 NO_PROPENSITY = """\
 no propensity: name the column that holds production's probability of the logged action.
@@ -20,68 +18,6 @@ of it, pass propensity='your_column', propensity_is_estimated=True; every answer
 never certified."""
 # Roles that name one column each, or None.
 _COLUMNS = ("reward", "cost", "log_propensity", "action", "time", "id", "cluster", "keep_probability")
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """A declared range of rewards, or of costs (lower is better).
-
-    >>> Scale(low=0.0, high=5.0, is_cost=False).unit(np.array([0.0, 2.5, 5.0])).tolist()
-    [0.0, 0.5, 1.0]
-    >>> Scale(low=0.0, high=5.0, is_cost=True).value(0.75)
-    1.25
-    """
-
-    low: float
-    high: float
-    is_cost: bool
-
-    def __post_init__(self) -> None:
-        if not (self.low < self.high and np.isfinite(self.high - self.low)):
-            raise UsageError(
-                f"reward_range must be two finite numbers, the smaller first, but is ({self.low}, {self.high}).\n"
-                "Declare the range of possible rewards, such as (0, 1) for a click, not the observed extremes."
-            )
-
-    @property
-    def width(self) -> float:
-        return self.high - self.low
-
-    def unit(self, rewards: FloatArray) -> FloatArray:
-        if self.low == 0.0 and self.high == 1.0 and not self.is_cost:
-            return rewards
-        with np.errstate(over="ignore"):  # of rewards outside the range, which are refused
-            return ((self.high - rewards) if self.is_cost else (rewards - self.low)) / self.width
-
-    @property
-    def affine(self) -> tuple[float, float]:
-        """(zero, divisor) such that (reward - zero) / divisor lies in [0, 1]."""
-        return (self.high, -self.width) if self.is_cost else (self.low, self.width)
-
-    def value(self, unit: float) -> float:
-        """Convert a value on [0, 1] to an expected reward or cost in the column's units."""
-        # Map 0 and 1 to the ends of the range exactly.
-        share = 1.0 - unit if self.is_cost else unit
-        return self.high if share == 1.0 else self.low + self.width * share
-
-    def lower(self, unit: float) -> float:
-        """A lower bound in the column's units, rounded down."""
-        return self._round_outward(unit, -math.inf)
-
-    def upper(self, unit: float) -> float:
-        """An upper bound in the column's units, rounded up."""
-        return self._round_outward(unit, math.inf)
-
-    def _round_outward(self, unit: float, towards: float) -> float:
-        exact = unit in (0.0, 1.0) or (self.low == 0.0 and self.high == 1.0 and not self.is_cost)
-        return self.value(unit) if exact else math.nextafter(self.value(unit), towards)
-
-    def improvement(self, unit: float) -> float:
-        """A difference on [-1, 1] in the column's units; positive is better, also for costs."""
-        return self.width * unit
-
-    def unit_margin(self, margin: float) -> float:
-        return margin / self.width
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,17 +57,19 @@ class Declaration:
                     f"{role} must be a list: a {type(given).__name__} has no order, but vectors and models do."
                 )
         normalised = {
-            "propensity": _from_description(density_from, self.propensity, "propensity= is not a valid density"),
-            "embedding": _embedding(self.embedding),
-            "actions": _labels(self.actions),
-            "logging": _logging(self.logging),
-            "contexts": (self.contexts,) if isinstance(self.contexts, str) else _tuple(self.contexts),
-            "action_count": _count(self.action_count, "action_count"),
-            "cluster_size": _count(self.cluster_size, "cluster_size"),
-            "cluster_max": _whole_number(self.cluster_max, "cluster_max"),
-            "rounds_before_sampling": _whole_number(self.rounds_before_sampling, "rounds_before_sampling"),
-            "reward_range": _two_numbers(self.reward_range),
-            "assumes": _assumptions(self.assumes),
+            "propensity": declared.from_description(
+                density_from, self.propensity, "propensity= is not a valid density"
+            ),
+            "embedding": declared.embedding(self.embedding),
+            "actions": declared.labels(self.actions),
+            "logging": declared.logging(self.logging),
+            "contexts": (self.contexts,) if isinstance(self.contexts, str) else declared.as_tuple(self.contexts),
+            "action_count": declared.count(self.action_count, "action_count"),
+            "cluster_size": declared.count(self.cluster_size, "cluster_size"),
+            "cluster_max": declared.whole_number(self.cluster_max, "cluster_max"),
+            "rounds_before_sampling": declared.whole_number(self.rounds_before_sampling, "rounds_before_sampling"),
+            "reward_range": declared.two_numbers(self.reward_range),
+            "assumes": declared.assumptions(self.assumes),
         }
         for name, value in normalised.items():
             object.__setattr__(self, name, value)
@@ -258,76 +196,3 @@ def _require_one_of(declared: Declaration, first: str, second: str, meaning: str
     if sum(is_set) != 1:
         problem = "both were given" if all(is_set) else "neither was given"
         raise UsageError(f"give exactly one of {first}= and {second}=, {meaning}; {problem}.")
-
-
-def _labels(actions: Iterable[Any] | None) -> tuple[Any, ...] | None:
-    if actions is None:
-        return None
-    if isinstance(actions, str):
-        raise UsageError(f"actions must list one label per action, but is the string {actions!r}.")
-    labels = tuple(label.item() if isinstance(label, np.generic) else label for label in actions)
-    if not labels or not all(isinstance(label, str | int | float) for label in labels):
-        raise UsageError("actions must list one label per action, each a string or a number.")
-    inexact = [label for label in labels if isinstance(label, float) and not abs(label) < 2.0**53]
-    if inexact:
-        raise UsageError(
-            f"actions= lists {inexact[0]!r}, a float that cannot tell whole numbers apart; use integers or text."
-        )
-    if len(set(labels)) != len(labels) or len({str(label) for label in labels}) != len(labels):
-        raise UsageError("actions= lists a label twice; labels must be unique.")
-    return labels
-
-
-def _count(number: Any, role: str) -> int | str | None:
-    return number if isinstance(number, str) else _whole_number(number, role, besides=", or a column")
-
-
-def _whole_number(number: Any, role: str, besides: str = "") -> int | None:
-    return None if number is None else whole(role, number, besides=besides)
-
-
-def _two_numbers(reward_range: Any) -> tuple[float, float]:
-    try:
-        low, high = reward_range
-        return float(low), float(high)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise UsageError(f"reward_range must be two numbers, (low, high), but is {printed(reward_range)}.") from error
-
-
-def _logging(columns: Any) -> str | tuple[str, ...] | None:
-    if columns is None or isinstance(columns, str):
-        return columns
-    if isinstance(columns, Sequence) and columns:
-        return tuple(columns)
-    raise UsageError(
-        f"logging must be a column, or a list with one column per action, but is a {type(columns).__name__}."
-    )
-
-
-def _tuple(values: Iterable[str] | None) -> tuple[str, ...] | None:
-    return None if values is None else tuple(values)
-
-
-def _assumptions(assumes: Any) -> tuple[str, ...]:
-    if isinstance(assumes, str) or not all(isinstance(text, str) for text in assumes):
-        raise UsageError("assumes must be a list of strings, one per assumption.")
-    return tuple(assumes)
-
-
-def _embedding(value: Any) -> Embedding | None:
-    embedding: Embedding | None = _from_description(embedding_from, value, "embedding= is not a valid embedding")
-    if embedding is not None and not isinstance(embedding, ActionKinds | Known):
-        raise UsageError(f"embedding= must come from surelift.embeddings, but is a {type(value).__name__}.")
-    return embedding
-
-
-def _from_description(build: Callable[[Mapping[str, Any]], Any], value: Any, problem: str) -> Any:
-    """Build the object a mapping describes; return anything else unchanged."""
-    if not isinstance(value, Mapping):
-        return value
-    try:
-        return build(value)
-    except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, UsageError):
-            raise
-        raise UsageError(f"{problem} ({error}).") from error

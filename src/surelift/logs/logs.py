@@ -12,8 +12,9 @@ from surelift.arrays import as_numpy
 from surelift.errors import UsageError, whole
 from surelift.logs.batch import Batch, Needs, Slice, Source, of_one_kind
 from surelift.logs.clusters import whole_clusters
-from surelift.logs.declaration import Declaration, Scale
+from surelift.logs.declaration import Declaration
 from surelift.logs.embeddings import Known
+from surelift.logs.scale import Scale
 from surelift.logs.sources.recognise import open_source
 from surelift.logs.sources.remote import REMOTE
 

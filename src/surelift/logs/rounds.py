@@ -1,6 +1,5 @@
 """The rounds of one batch as validated numbers: rewards in [0, 1], propensities, actions, logging vectors."""
 
-import math
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -30,10 +29,11 @@ from surelift.logs.columns import (
     to_numbers,
     tolerance_of,
 )
-from surelift.logs.declaration import Scale
-from surelift.logs.densities import DENSITIES, Density
+from surelift.logs.densities import Density
 from surelift.logs.faults import FaultCounter, Reason
 from surelift.logs.fingerprint import RoundHashes, words_of_lists
+from surelift.logs.propensities import SMALLEST, read_propensity
+from surelift.logs.scale import Scale
 from surelift.logs.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -43,8 +43,6 @@ _TIMES = (
     pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_timestamp, pa.types.is_date,
     pa.types.is_null,
 )  # fmt: skip
-# The smallest number above zero.
-SMALLEST = math.ulp(0.0)
 
 
 class Rounds:
@@ -74,7 +72,7 @@ class Rounds:
         if declared.logging is not None:
             subject = f"logging {declared.logging!r}" if isinstance(declared.logging, str) else "logging"
             self.logging = self.check_probability_vectors(self.vectors(declared.logging, subject), subject)
-        self.propensity = self._read_propensity()
+        self.propensity = read_propensity(self)
         self.logging_shares = None if self.logging is None else self.logging.normalised(only_down=False)
         self.clusters = None if declared.cluster is None else self._read_clusters(batch)
         self.keep_probability = self._read_keep_probability()
@@ -248,28 +246,6 @@ class Rounds:
             self.refuse(f"{subject}, declared in [{scale.low:g}, {scale.high:g}]", reason, outside, values)
         return scale.unit(values)
 
-    def _read_propensity(self) -> FloatArray:
-        declared = self.declaration
-        if declared.log_propensity is not None:
-            subject = f"log_propensity {declared.log_propensity!r}"
-            logarithms, tolerance = self.numbers(declared.log_propensity, subject)
-            with np.errstate(over="ignore"):
-                values = np.exp(logarithms)
-            shown, reason = logarithms, faults.LOG_PROPENSITY
-        elif isinstance(declared.propensity, DENSITIES):
-            subject, tolerance, reason = "propensity, the density of production", 0.0, faults.DENSITY
-            values = shown = self.density_at(declared.propensity, subject)
-        else:
-            assert isinstance(declared.propensity, str)
-            subject = f"propensity {declared.propensity!r}"
-            values, tolerance = self.numbers(declared.propensity, subject)
-            shown, reason = values, faults.PROPENSITY
-        if declared.density:
-            self.refuse(subject, faults.DENSITY, (values <= 0) | (np.isinf(values) & np.isfinite(shown)), shown)
-        elif count_outside(values, SMALLEST, 1.0 + tolerance):
-            self.refuse(subject, reason, (values <= 0) | (values > 1.0 + tolerance), shown)
-        return values if self.logging is None else self._reconcile(values, tolerance, subject)
-
     def density_at(self, density: Density, subject: str) -> FloatArray:
         assert self.continuous is not None
         with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
@@ -281,19 +257,6 @@ class Rounds:
         """The probability of an action below ``edge``; its columns were validated when the density was read."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return density.below(edge, lambda name: self.plain_numbers(name).values)
-
-    def _reconcile(self, propensity: FloatArray, tolerance: float, subject: str) -> FloatArray:
-        """Check the column against the vector and keep the larger: too small a weight never breaks a lower bound."""
-        assert self.logging is not None
-        assert self.action is not None
-        in_vector = self.logging.at(self.action)
-        tolerance = max(tolerance, self.logging.tolerance)
-        with np.errstate(invalid="ignore"):
-            differs = ~(np.abs(in_vector - propensity) <= tolerance * np.maximum(in_vector, propensity))
-        self.refuse(subject, faults.VECTOR_PROPENSITY, self.usable & differs, propensity)
-        # A vector that sums to less than 1 may understate its entries by that much.
-        with np.errstate(over="ignore"):
-            return np.fmax(propensity, in_vector) / np.clip(self.logging.sums(), 0.5, 1.0)
 
     def _read_clusters(self, batch: Batch) -> Clusters:
         declared = self.declaration

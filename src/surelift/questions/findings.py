@@ -4,8 +4,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from surelift.evidence.propensities import BY_ACTION, OVERALL, TESTED, Evidence, Family
-from surelift.logs.declaration import Declaration, Scale
+from surelift.logs.declaration import Declaration
 from surelift.logs.faults import describe_faults
+from surelift.logs.scale import Scale
 from surelift.questions.assumptions import doubts_of
 from surelift.results.health import Finding, HeavyRound, WeightHealth, WeightSize
 from surelift.statistics.digits import RoundedDigits

@@ -10,8 +10,8 @@ from surelift.controls.model import CROSS_FITTED, RewardModel
 from surelift.errors import UsageError
 from surelift.grids import Grid
 from surelift.logs.batch import Needs
-from surelift.logs.declaration import Scale
 from surelift.logs.logs import Logs
+from surelift.logs.scale import Scale
 from surelift.policies import Policy
 from surelift.quantities import Quantity
 from surelift.quantities.regularizers import Plain, Regularizer

@@ -1,0 +1,49 @@
+"""How flags are written down, grouped and read."""
+
+from typing import Any
+
+from cyclopts import Group, Parameter
+
+from surelift.errors import UsageError
+
+# Shown in this order by --help.
+LOG = Group.create_ordered("The log")
+POLICIES = Group.create_ordered("The policies")
+QUESTION = Group.create_ordered("The question")
+ANSWER = Group.create_ordered("The answer")
+OUTPUT = Group.create_ordered("Output")
+
+# Not cyclopts' own conversion, which rounds 2.5.
+WHOLE = Parameter(converter=lambda _, tokens: int(tokens[0].value))
+
+
+def flag(text: str, **options: Any) -> Parameter:
+    return Parameter(help=text, show_default=False, **options)
+
+
+def split(text: str | None) -> list[str] | None:
+    return None if text is None else text.split(",")
+
+
+def columns(text: str | None) -> Any:
+    """A column, or several separated by commas, for a vector over actions."""
+    return text.split(",") if text is not None and "," in text else text
+
+
+def number_or_column(text: str | None) -> int | str | None:
+    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 100 else text
+
+
+def two_numbers(text: str) -> tuple[float, float]:
+    """A range, as LOW,HIGH."""
+    parts = text.split(",")
+    if len(parts) != 2:
+        raise UsageError(f"--reward-range takes two numbers separated by a comma, such as 0,80, not {text!r}.")
+    return number(parts[0], "--reward-range"), number(parts[1], "--reward-range")
+
+
+def number(text: str, subject: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise UsageError(f"{subject}: {text!r} is not a number.") from error
