@@ -56,8 +56,8 @@ FLAGS = (
     "--action-count", "--reward-range", "--density", "--propensity-is-estimated", "--policy", "--chosen",
     "--learned", "--predictions", "--blend", "--delta", "--method", "--control", "--grid", "--smoothing", "--draws",
     "--over", "--margin", "--by", "--segments", "--json", "--certificate", "--html", "--csv", "--sides", "--level",
-    "--guardrail", "--state", "--stdin", "--skip", "--append", "--merge", "--name", "--about", "--many", "--format",
-    "--output", "-o", "--help", "-h", "--version", "--no-json", "--jsno", "-x", "--order", "--clip", "--target",
+    "--guardrail", "--outcome", "--state", "--stdin", "--skip", "--append", "--merge", "--name", "--about", "--many",
+    "--format", "--output", "-o", "--help", "-h", "--version", "--no-json", "--jsno", "-x", "--order", "--clip", "--target",
     "--runs", "--rounds", "--seed",
 )  # fmt: skip
 COMMANDS = (

@@ -111,7 +111,7 @@ class Named:
         if question == "select":
             return sl.select(logs, both)
         if question == "gate":
-            return sl.gate(logs, one, guardrails=[sl.Guardrail(names["reward"], 0.5)])
+            return sl.gate(logs, one, guardrails=[sl.Outcome(names["reward"], at_most_worse=0.5)])
         return sl.check(logs, both) if question == "check" else sl.report(logs, both)
 
 

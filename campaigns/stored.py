@@ -23,7 +23,7 @@ def logs() -> sl.Logs:
 @cache
 def certificates() -> dict[str, str]:
     """The JSON text of one certificate of each kind."""
-    better, rails = {"better": "p_better"}, [sl.Guardrail("click", 0.2)]
+    better, rails = {"better": "p_better"}, [sl.Outcome("click", at_most_worse=0.2)]
     answers: dict[str, Any] = {
         "compare": sl.compare(logs(), better),
         "difference": sl.compare(logs(), better, over={"slight": "p_slight"}, margin=0.01),
@@ -32,6 +32,7 @@ def certificates() -> dict[str, str]:
         "moments": sl.evaluate(logs(), better, method="moments", order=2, smoothing=0.1),
         "select": sl.select(logs(), {**better, "worse": "p_worse"}),
         "gate": sl.gate(logs(), better, guardrails=rails),
+        "outcomes": sl.compare(logs(), better, outcomes={"clicks": sl.Outcome("click", at_least=0.01)}),
         "segments": sl.compare(logs(), better, by="visitor", segments=["new", "returning", "loyal"]),
     }
     return {name: json.dumps(sl.Certificate.of(answer).content, indent=2) for name, answer in answers.items()}

@@ -22,7 +22,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "reward_range": lambda value: sl.Logs(DATA.table, **COLUMNS, reward_range=(0, value)),
     "action_count": lambda value: sl.Logs(DATA.table, **COLUMNS, action="item", action_count=value),
     "cluster_max": lambda value: sl.Logs(DATA.table, **COLUMNS, cluster="item", cluster_max=value),
-    "guardrail": lambda value: sl.Guardrail("click", value),
+    "guardrail": lambda value: sl.Outcome("click", at_most_worse=value),
     "level": lambda value: sl.check(LOGS, level=value),
     "grid": lambda value: sl.grids.single(value),
     "part": lambda value: LOGS.part(0, value),

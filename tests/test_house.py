@@ -19,6 +19,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 MOST_LINES, MEDIAN_LINES, TOTAL_LINES, MOST_PARAMETERS = 350, 100, 30_000, 10
 # Declarations of many columns and options, and the flags of commands.
 MANY_PARAMETERS = {
+    "decisions/compare.py:compare",
     "decisions/select.py:select",
     "decisions/power.py:power",
     "logs/logs.py:Logs.__init__",

@@ -124,7 +124,10 @@ def gate(rng: Rng, delta: float) -> list[Claim]:
     paid, returned = coins(rng, np.where(first, 0.6, 0.3)), coins(rng, np.where(first, 0.4, 0.7))
     columns = {**world.columns, "euros": 100 * returned, "paid": paid}
     # Costs rise by 0.5 * 0.3 and euros fall by 50 * 0.3 where the first action is taken half more often.
-    rails = [sl.Guardrail("euros", 100 * margin, (0, 100)), sl.Guardrail("paid", margin, cost=True)]
+    rails = [
+        sl.Outcome("euros", at_most_worse=100 * margin, range=(0, 100)),
+        sl.Outcome("paid", at_most_worse=margin, cost=True),
+    ]
     truths = {"euros": -15.0, "paid": -0.15}
     asked = replace(world, columns=columns)
     lower, held, certified, refused = False, False, False, False

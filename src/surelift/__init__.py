@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from surelift.policies import blend, bounded, chosen, epsilon_greedy, softmax, uniform
     from surelift.questions.certificate import Certificate
     from surelift.questions.question import Question
-    from surelift.results.gate import Guardrail
+    from surelift.results.outcomes import Outcome
 else:
     _VERBS = "check compare estimate evaluate gate power profile report select simulate verify"
     __getattr__, _names = lazy(__name__, {
         **{f"decisions.{verb}": verb for verb in _VERBS.split()}, "decisions.embedding": "check_embedding",
         "decisions.monitor": "Monitor", "decisions.partial": "partial_sums", "controls.models": "models",
         "errors": "LogsError SureliftError UsageError", "learning": "learning LearnedPolicy PolicyLearner", "logs": "Logs",
-        "policies": "policies blend bounded chosen epsilon_greedy softmax uniform", "results.gate": "Guardrail",
+        "policies": "policies blend bounded chosen epsilon_greedy softmax uniform", "results.outcomes": "Outcome",
         "questions.certificate": "Certificate", "questions.question": "Question", "bounds": "bounds",
         "datasets": "datasets", "densities": "densities", "embeddings": "embeddings", "grids": "grids",
         "importers": "importers", "results": "results",
@@ -54,7 +54,7 @@ else:
 
 
 __all__ = [
-    "Certificate", "Guardrail", "LearnedPolicy", "Logs", "LogsError", "Monitor", "PolicyLearner", "Question",
+    "Certificate", "LearnedPolicy", "Logs", "LogsError", "Monitor", "Outcome", "PolicyLearner", "Question",
     "SureliftError", "UsageError", "__version__", "blend", "bounded", "bounds", "check", "check_embedding", "chosen",
     "compare", "datasets", "densities", "embeddings", "epsilon_greedy", "estimate", "evaluate", "gate", "grids",
     "importers", "learning", "models", "partial_sums", "policies", "power", "profile", "report", "results", "select",

@@ -373,7 +373,7 @@ def test_segments_guardrails_and_discoveries(folder: Path) -> None:
     assert "Together, all lower bounds hold with probability 0.95" in done.stderr
     done = run("compare", "shop.parquet", *COLUMNS, "--policy", "p_slight", "--by", "visitor", folder=folder)
     assert done.returncode == 3
-    rail = ["--guardrail", "click:0.01"]
+    rail = ["--guardrail", "click:at-most-worse=0.01"]
     done = run("gate", "shop.parquet", *COLUMNS, *policy, *rail, "--certificate", "gate.json", folder=folder)
     assert done.returncode == 0
     assert "2 claims, each at delta 0.025" in done.stderr
@@ -386,6 +386,31 @@ def test_segments_guardrails_and_discoveries(folder: Path) -> None:
     done = run("select", "shop.parquet", *COLUMNS, *three, "--many", "e-bh", "--json", folder=folder)
     assert done.returncode == 0
     assert (json.loads(done.stdout)["discoveries"], json.loads(done.stdout)["chosen"]) == (["p_better"], None)
+
+
+def test_several_outcomes(folder: Path) -> None:
+    better = ["compare", "shop.parquet", *COLUMNS, "--policy", "p_better"]
+    claims = ["--outcome", "clicks=click:at-least=0.01", "--outcome", "click:cost:at-most-worse=0.9"]
+    files = ["--certificate", "outcomes.json", "--html", "outcomes.html", "--csv", "outcomes.csv"]
+    done = run(*better, *claims, *files, "--json", folder=folder)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["certified"] is True
+    assert "'clicks' is higher by at least 0.01 and 'click' is worse by at most 0.9" in flat(done.stderr)
+    assert run("verify", "outcomes.json", "shop.parquet", folder=folder).returncode == 0
+    told = run("explain", "outcomes.json", folder=folder).stdout
+    assert "'clicks' (click) higher by at least 0.01" in told
+    assert "'click': at least" in told
+    assert (folder / "outcomes.csv").read_text().startswith("outcome,column,claim,policy")
+    assert run(*better, "--outcome", "click:at-least=0.5", folder=folder).returncode == 3
+    for wrong, says in (
+        (["--outcome", "a=click", "--outcome", "a=p_slight"], "names 'a' twice"),
+        (["--outcome", "a=click", "--outcome", "b=click"], "'a' and 'b' are both the reward 'click'"),
+        (["--outcome", "click", "--margin", "0.1"], "--margin is for one reward"),
+    ):
+        done = run(*better, *wrong, folder=folder)
+        assert done.returncode == 2
+        assert says in flat(done.stderr)
+        assert_clean(done)
 
 
 def test_a_reward_model_from_the_command_line(folder: Path, tmp_path: Path) -> None:
@@ -425,8 +450,9 @@ def test_a_reward_model_from_the_command_line(folder: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "text, says",
     [
-        ("click", "COL:MARGIN"), ("click:x", "'x' is not a number"), ("click:-1", "at least 0"),
-        ("nope:0.1", "no column 'nope'"), ("click:0.1:0", "LOW,HIGH"),
+        ("click:0.1", "'0.1' is no part of an outcome"), ("click:at-least=x", "'x' is not a number"),
+        ("click:at-most-worse=-1", "at least 0"), ("nope:cost", "no column 'nope'"), ("click:range=0", "LOW,HIGH"),
+        (":cost", "takes COL"), ("click:at-least=1:at-most-worse=1", "makes one claim"),
     ],
 )  # fmt: skip
 def test_a_guardrail_that_makes_no_sense(folder: Path, text: str, says: str) -> None:

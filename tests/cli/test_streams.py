@@ -156,9 +156,9 @@ def test_names_too_long_and_folders_that_cannot_be_read(folder: Path, monkeypatc
 def test_advice_is_spelled_in_flags(folder: Path) -> None:
     (folder / "rail.csv").write_text("\n".join(["r,p,q,g", *(f"{row},7" for row in ROWS)]) + "\n")
     (folder / "out.csv").write_text(TEXT.replace("1,0.5", "3,0.5"))
-    rail = shell(f"surelift gate rail.csv {COLUMNS} --guardrail g:0.1", folder)
+    rail = shell(f"surelift gate rail.csv {COLUMNS} --guardrail g:at-most-worse=0.1", folder)
     assert rail.returncode == 4
-    assert "--guardrail COL:MARGIN:LOW,HIGH" in flat(rail.stderr)
+    assert "COL:range=LOW,HIGH" in flat(rail.stderr)
     assert "--reward-range" not in rail.stderr
     for command in (f"check out.csv {COLUMNS}", f"gate out.csv {COLUMNS}", f"compare out.csv {COLUMNS}"):
         out = shell(f"surelift {command}", folder)

@@ -24,7 +24,7 @@ def logs(**changed: Any) -> sl.Logs:
 
 
 def test_delta_is_split_over_the_claims() -> None:
-    rails = [sl.Guardrail("revenue", 0.5, (0, 10)), sl.Guardrail("clicks", 0.2)]
+    rails = [sl.Outcome("revenue", at_most_worse=0.5, range=(0, 10)), sl.Outcome("clicks", at_most_worse=0.2)]
     answer = sl.gate(logs(), "new", guardrails=rails, delta=0.06)
     alone = sl.compare(logs(), "new", delta=0.02)
     assert answer.improvement is not None
@@ -45,7 +45,7 @@ def test_delta_is_split_over_the_claims() -> None:
     ],
 )
 def test_all_claims_hold_as_the_method_promises(options: dict[str, Any], promise: str) -> None:
-    assert promise in flat(str(sl.gate(logs(), "new", guardrails=[sl.Guardrail("clicks", 0.2)], **options)))
+    assert promise in flat(str(sl.gate(logs(), "new", guardrails=[sl.Outcome("clicks", at_most_worse=0.2)], **options)))
     both = str(sl.evaluate(logs(), {"new": "new", "production": "production"}, **options))
     assert ("hold together" in both) == ("aim" not in promise)
 
@@ -54,13 +54,13 @@ def test_warnings_stand_above_the_verdict() -> None:
     times = np.repeat(np.arange(len(SOURCE["r"])), np.arange(len(SOURCE["r"])) % 2 + 1)  # every other row twice
     table = {name: np.asarray(column)[times] for name, column in SOURCE.items()}
     copies = sl.Logs({**table, "t": times}, reward="r", propensity="p", time="t")
-    for rails in ([], [sl.Guardrail("clicks", 0.2)]):
+    for rails in ([], [sl.Outcome("clicks", at_most_worse=0.2)]):
         said = flat(str(sl.gate(copies, "new", guardrails=rails)))
         assert said.startswith("Warning: rounds: 33.3% of the rows are copies of another, their time included.")
 
 
 def test_a_guardrail_that_does_not_hold_keeps_the_gate_shut() -> None:
-    answer = sl.gate(logs(), "new", guardrails=[sl.Guardrail("revenue", 0.001, (0, 10))])
+    answer = sl.gate(logs(), "new", guardrails=[sl.Outcome("revenue", at_most_worse=0.001, range=(0, 10))])
     assert answer.improvement is not None
     assert answer.improvement.certified
     assert not answer.guardrails["revenue"].certified
@@ -73,7 +73,7 @@ def test_without_guardrails_it_is_compare_after_check() -> None:
     assert answer.certified
     assert answer.improvement is not None
     assert str(answer) == str(answer.improvement)
-    by_cost = sl.gate(logs(reward=None, cost="cost"), "new", guardrails=[sl.Guardrail("clicks", 0.2)])
+    by_cost = sl.gate(logs(reward=None, cost="cost"), "new", guardrails=[sl.Outcome("clicks", at_most_worse=0.2)])
     assert by_cost.certified
 
 
@@ -88,15 +88,15 @@ def test_logs_that_are_not_fit() -> None:
 
 def test_a_cost_as_guardrail() -> None:
     """Complaints fall: as a reward that is a loss, as a cost a gain."""
-    as_reward = sl.gate(logs(), "new", guardrails=[sl.Guardrail("cost", 0.05)])
-    as_cost = sl.gate(logs(), "new", guardrails=[sl.Guardrail("cost", 0.05, cost=True)])
+    as_reward = sl.gate(logs(), "new", guardrails=[sl.Outcome("cost", at_most_worse=0.05)])
+    as_cost = sl.gate(logs(), "new", guardrails=[sl.Outcome("cost", at_most_worse=0.05, cost=True)])
     assert not as_reward.certified
     assert as_cost.certified
     assert sl.verify(sl.Certificate.of(as_cost), logs()).same
 
 
 def test_what_cannot_change_does_not_get_worse() -> None:
-    same = sl.gate(logs(), {"same": sl.blend("new", 0.0)}, guardrails=[sl.Guardrail("clicks", 0.0)])
+    same = sl.gate(logs(), {"same": sl.blend("new", 0.0)}, guardrails=[sl.Outcome("clicks", at_most_worse=0.0)])
     assert same.guardrails["clicks"].certified
     assert not same.certified
 
@@ -109,7 +109,7 @@ def test_a_reward_model_speaks_of_the_reward_alone() -> None:
     table["g"] = np.ones(300)
     log = logs_of(table)
     for control in ("model", Means(3), sl.models.given("q")):
-        answer = sl.gate(log, "new", guardrails=[sl.Guardrail("g", 0.5)], control=control)
+        answer = sl.gate(log, "new", guardrails=[sl.Outcome("g", at_most_worse=0.5)], control=control)
         assert answer.improvement is not None
         assert (answer.improvement.control, answer.guardrails["g"].control) == ("model", "weights")
         again = control if isinstance(control, Means) else None
@@ -117,18 +117,18 @@ def test_a_reward_model_speaks_of_the_reward_alone() -> None:
 
 
 def test_what_is_refused() -> None:
-    for wrong in (["clicks"], sl.Guardrail("clicks"), [{"column": "clicks"}]):
-        with pytest.raises(sl.UsageError, match="must be a list of Guardrail"):
+    for wrong in (["clicks"], sl.Outcome("clicks"), [{"column": "clicks"}]):
+        with pytest.raises(sl.UsageError, match="must be a list of Outcome"):
             sl.gate(logs(), "new", guardrails=wrong)  # type: ignore[arg-type]
     with pytest.raises(sl.UsageError, match="needs the name of a column"):
-        sl.Guardrail(["clicks"])  # type: ignore[arg-type]
+        sl.Outcome(["clicks"])  # type: ignore[arg-type]
     with pytest.raises(sl.UsageError, match=r"at least 0, not -0\.1"):
-        sl.Guardrail("clicks", -0.1)
+        sl.Outcome("clicks", at_most_worse=-0.1)
     with pytest.raises(sl.UsageError, match=r"no column 'click' for a guardrail\. Did you mean 'clicks'"):
-        sl.gate(logs(), "new", guardrails=[sl.Guardrail("click", 0.1)])
+        sl.gate(logs(), "new", guardrails=[sl.Outcome("click", at_most_worse=0.1)])
     with pytest.raises(sl.UsageError, match="two guardrails name one column"):
-        sl.gate(logs(), "new", guardrails=[sl.Guardrail("clicks", 0.1)] * 2)
-    refused = sl.gate(logs(), "new", guardrails=[sl.Guardrail("revenue", 0.1)])
+        sl.gate(logs(), "new", guardrails=[sl.Outcome("clicks", at_most_worse=0.1)] * 2)
+    refused = sl.gate(logs(), "new", guardrails=[sl.Outcome("revenue", at_most_worse=0.1)])
     assert not refused.fit
     assert "reward 'revenue', declared in [0, 1]" in str(refused)
 

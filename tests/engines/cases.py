@@ -13,7 +13,8 @@ from surelift.questions.question import Question
 
 ROUNDS = 3_000
 BY = {"by": "s"}
-RAIL = sl.Guardrail("g", margin=0.1)
+CLAIMS = {"r": sl.Outcome("r"), "g": sl.Outcome("g", range=(0, 2), cost=True, at_most_worse=0.1)}
+RAIL = sl.Outcome("g", at_most_worse=0.1)
 
 
 @dataclass(frozen=True)
@@ -177,15 +178,21 @@ def _only(questions: Mapping[str, Asked], *words: str) -> dict[str, Asked]:
     return {name: asked for name, asked in questions.items() if name.split(",")[0] in words}
 
 
+OUTCOMES = {
+    "outcomes": _asked("compare outcomes", "a", outcomes=CLAIMS),
+    "gate, a guardrail": _asked("gate", "a", guardrails=(RAIL,)),
+}
 PLAIN: Mapping[str, Any] = {"reward": "r", "propensity": "q"}
 KINDS: Mapping[str, LogKind] = {
-    "plain": LogKind(plain_table, PLAIN, {**unit_questions(), "gate, a guardrail": _asked("gate", "a", guardrails=(RAIL,))}),
+    "plain": LogKind(plain_table, PLAIN, {**unit_questions(), **OUTCOMES}),
     "timed": LogKind(
         timed_table,
         {**PLAIN, "time": "t"},
         {
             **_only(unit_questions(), "compare", "check", "gate", "report", "report in order"),
             **segment_questions(),
+            "outcomes by": _asked("compare outcomes", "a", outcomes=CLAIMS, **BY),
+            "outcomes by, planned": _asked("compare outcomes", "a", outcomes=CLAIMS, grid="planned", **BY),
             "power by": _asked("power", "a", **BY),
             "estimate by": _asked("estimate", ["a", "b"], estimator="snips", **BY),
             "estimate by, ls": _asked("estimate", "a", estimator="ls", **BY),
@@ -206,10 +213,11 @@ KINDS: Mapping[str, LogKind] = {
     "clustered": LogKind(
         clustered_table,
         {**PLAIN, "cluster": "c", "cluster_max": 3},
-        {**certified_questions(), **segment_questions(), **block_questions()},
+        {**certified_questions(), **segment_questions(), **block_questions(), **OUTCOMES},
     ),
     "sampled": LogKind(
-        sampled_table, {**PLAIN, "keep_probability": "k", "rounds_before_sampling": 4 * ROUNDS}, certified_questions()
+        sampled_table, {**PLAIN, "keep_probability": "k", "rounds_before_sampling": 4 * ROUNDS},
+        {**certified_questions(), **OUTCOMES},
     ),
     "costs": LogKind(
         cost_table,

@@ -44,6 +44,8 @@ DATABASES_REFUSE = {
     "compare, bootstrap": "bootstrap resamples", "compare over another": "the difference of two policies",
     "power over another": "the difference of two policies", "estimate, ls": MOMENTS, "estimate, clipped": MOMENTS,
     "estimate by, ls": MOMENTS, "select by value": "the log sums of a bound",
+    "outcomes": "a second reward, 'g'", "outcomes by": "a second reward, 'g'",
+    "outcomes by, planned": "a second reward, 'g'",
     "check": TESTS, "check by": TESTS, "gate": TESTS, "gate, a guardrail": TESTS, "report": TESTS,
     "report in order": TESTS, "report in order, planned": TESTS, "gate, blocks": TESTS, "report, blocks": TESTS,
 }  # fmt: skip

@@ -35,7 +35,7 @@ def test_three_million_rounds_go_through_a_driver_of_four_megabytes(rounds: Any)
     health = sl.check(timed, "p", by="country")
     assert health.ok
     assert health.rounds == ROUNDS
-    gate = sl.gate(logs, "p", guardrails=[sl.Guardrail("kept", margin=0.05)])
+    gate = sl.gate(logs, "p", guardrails=[sl.Outcome("kept", at_most_worse=0.05)])
     assert gate.certified
     assert sl.power(logs, "p", margin=0.004).rounds == ROUNDS
     clustered = sl.compare(sl.Logs(rounds, cluster="session", cluster_size=3, **declared), "p")

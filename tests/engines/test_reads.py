@@ -59,7 +59,8 @@ REPORTS: dict[str, tuple[str, Ask]] = {
     "a planned grid": ("plain", lambda logs: sl.report(logs, "a", grid="planned")),
 }
 OTHERS: dict[str, tuple[str, Ask]] = {
-    "gate": ("plain", lambda logs: sl.gate(logs, "a", guardrails=[sl.Guardrail("g")])),
+    "gate": ("plain", lambda logs: sl.gate(logs, "a", guardrails=[sl.Outcome("g", at_most_worse=0)])),
+    "outcomes": ("plain", lambda logs: sl.compare(logs, "a", outcomes=[sl.Outcome("g"), sl.Outcome("r")])),
     "check": ("timed", lambda logs: sl.check(logs, ["a", "b"], by="s")),
     "power": ("timed", lambda logs: sl.power(logs, "a", by="s")),
     "select by segment": ("timed", lambda logs: sl.select(logs, ["a", "b"], by="s")),

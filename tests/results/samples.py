@@ -28,7 +28,7 @@ def logs(rounds: int = 2_000, *, column: str = "click") -> tuple[sl.Logs, dict[s
 KINDS = (
     "Improvement", "JointImprovement", "Selection", "Selection, bounds", "Selection, e-BH", "ValueSelection",
     "PolicyValue", "PolicyValue, one side", "Evaluation", "PolicyEstimate", "Estimation", "PolicySearch",
-    "Gate", "Gate, one claim",
+    "Gate", "Gate, one claim", "Outcomes", "Segments, outcomes",
     "Segments", "Segments, values", "Health", "Forecast", "Simulation", "Verification",
     "Profile", "History", "Report", "Guarantee", "EmbeddingHealth", "EmbeddingTrial",
 )  # fmt: skip
@@ -38,7 +38,8 @@ KINDS = (
 def every_result(name: str = "new", other: str = "old") -> dict[str, Result]:
     rounds, table = logs()
     policies = {name: "good", other: "bad"}
-    gate = sl.gate(rounds, {name: "good"}, guardrails=[sl.Guardrail("click", 0.1)])
+    gate = sl.gate(rounds, {name: "good"}, guardrails=[sl.Outcome("click", at_most_worse=0.1)])
+    claims = {name: sl.Outcome("click"), other: sl.Outcome("click", at_most_worse=0.1, cost=True)}
     monitor = sl.Monitor({name: "good"}, reward="click", propensity="p")
     for part in range(4):
         monitor.update({column: values[500 * part : 500 * (part + 1)] for column, values in table.items()})
@@ -65,6 +66,8 @@ def every_result(name: str = "new", other: str = "old") -> dict[str, Result]:
         ),
         "Gate": gate,
         "Gate, one claim": sl.gate(rounds, {name: "good"}),
+        "Outcomes": sl.compare(rounds, {name: "good"}, outcomes=claims),
+        "Segments, outcomes": sl.compare(rounds, {name: "good"}, outcomes=claims, by="group"),
         "Segments": sl.compare(rounds, {name: "good"}, by="group"),
         "Segments, values": sl.evaluate(rounds, policies, by="group"),
         "Health": sl.check(rounds, policies),

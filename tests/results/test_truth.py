@@ -23,10 +23,11 @@ LOGS = sl.Logs(reward=R, propensity=P)
 
 
 def test_a_guardrail_within_its_margin_is_not_called_unharmed() -> None:
-    answer = sl.gate(sl.Logs(TABLE, reward="r", propensity="p"), "n", guardrails=[sl.Guardrail("c", 0.9, cost=True)])
+    rail = sl.Outcome("c", at_most_worse=0.9, cost=True)
+    answer = sl.gate(sl.Logs(TABLE, reward="r", propensity="p"), "n", guardrails=[rail])
     assert answer.certified
     assert answer.guardrails["c"].upper < 0
-    assert answer.sentence().endswith("no guardrail gets worse by more than its margin.")
+    assert answer.sentence().endswith("and every guardrail holds.")
     assert "better by -" in str(answer)
     assert "improvement" in getattr(answer.figure(), "label", "")
 

@@ -12,11 +12,15 @@ import pyarrow.parquet as pq
 import surelift as sl
 
 ROUNDS = 600
+CLAIMS = {
+    "clicks": sl.Outcome("click", at_least=0.01),
+    "noise": sl.Outcome("click", at_most_worse=0.5, range=(0, 2), cost=True),
+}
 
 
 def answers(logs: sl.Logs) -> dict[str, Any]:
     """One answer of each kind that can be certified."""
-    better, rails = {"better": "p_better"}, [sl.Guardrail("click", 0.2)]
+    better, rails = {"better": "p_better"}, [sl.Outcome("click", at_most_worse=0.2)]
     return {
         "compare": sl.compare(logs, better),
         "difference": sl.compare(logs, better, over={"slight": "p_slight"}, margin=0.01),
@@ -26,6 +30,7 @@ def answers(logs: sl.Logs) -> dict[str, Any]:
         "select-e-holm": sl.select(logs, {**better, "worse": "p_worse"}),
         "select-by-value": sl.select(logs, {**better, "worse": "p_worse"}, choose="value"),
         "gate": sl.gate(logs, better, guardrails=rails),
+        "outcomes": sl.compare(logs, better, outcomes=CLAIMS),
         "segments": sl.compare(logs, better, by="visitor", segments=["new", "returning", "loyal"]),
     }
 

@@ -18,7 +18,8 @@ COMMANDS = {
     "evaluate": "What is each policy worth? An estimate, a lower and an upper bound; all bounds hold at once.",
     "compare": """Is the candidate better than production, or than another policy, and how sure is that?
 
-    Exit code 0 if certified (with --by: in every segment), 3 if not.""",
+    Several outcomes at once, such as quality, cost and latency, are claimed with --outcome. Exit code 0 if certified (with
+    --by: in every segment; with --outcome: every claim), 3 if not.""",
     "select": """Which candidate should replace production? One that is certified better, or none.
 
     Exit code 0 if one is chosen (e-bh: if there is a discovery), 3 if production stays. With --choose value it is always 0:

@@ -1,7 +1,13 @@
 """surelift compare: is the new policy better than production?"""
 
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from surelift.cli.flag import QUESTION
 from surelift.cli.log_flags import LogFlags
 from surelift.cli.options import MethodFlags, OutputFlags, OverFlags, PolicyFlags, SegmentFlags, Sources
+from surelift.cli.outcomes import CLAIM, parse_outcomes
 from surelift.cli.output import asked, deliver
 
 
@@ -14,12 +20,23 @@ def compare(
     question: OverFlags = OverFlags(),
     method: MethodFlags = MethodFlags(),
     segments: SegmentFlags = SegmentFlags(),
+    outcome: Annotated[
+        list[str] | None,
+        Parameter(
+            help=f"[NAME=]COL: judge by this column instead of the reward. After colons: {CLAIM}. Delta is split evenly "
+            "over the outcomes, and certified means that every claim holds. Repeatable.",
+            show_default=False,
+            group=QUESTION,
+        ),
+    ] = None,
     output: OutputFlags = OutputFlags(),
 ) -> int:
     from surelift.decisions.compare import compare as ask
     from surelift.results.segments import Segments
 
     arguments = {**question.arguments(), **method.arguments(), **segments.arguments()}
+    if outcome:
+        arguments["outcomes"] = parse_outcomes(outcome)
     answer = asked(ask, sources, log, policies, output, alone=True, **arguments)
     deliver(answer, output, log, policies)
     certified = len(answer.certified) == len(answer) if isinstance(answer, Segments) else answer.certified

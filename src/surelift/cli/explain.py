@@ -15,6 +15,7 @@ from surelift.learning import files
 from surelift.learning.data.layout import FeatureLayout
 from surelift.learning.summary import summary
 from surelift.questions.certificate import Certificate, damage_told
+from surelift.results.outcomes import outcome_from
 from surelift.views.glossary import WORDS
 from surelift.views.numbers import rounded
 
@@ -78,7 +79,7 @@ def explain_certificate(certificate: Certificate, path: str = "CERTIFICATE") -> 
     lines = [
         f"A certificate for '{question['kind']}', made by surelift {content['surelift']} from"
         f" {content['rounds']:,} rounds:",
-        f"{', '.join(candidates)}{over}; delta {question['delta']:g}, margin {question.get('margin', 0):g}, "
+        f"{', '.join(candidates)}{over}; delta {question['delta']:g}, {_margin(question)}"
         f"method {question['method']['method']}.",
         "",
     ]
@@ -106,6 +107,14 @@ def explain_certificate(certificate: Certificate, path: str = "CERTIFICATE") -> 
     return "\n".join(lines)
 
 
+def _margin(question: Mapping[str, Any]) -> str:
+    """What was asked of the improvement, or of each outcome."""
+    if "outcomes" not in question:
+        return f"margin {question.get('margin', 0):g}, "
+    claims = {name: outcome_from(description) for name, description in question["outcomes"].items()}
+    return "".join(f"{name!r} ({claim.column}) {claim.words}, " for name, claim in claims.items())
+
+
 def _results_in(answer: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Every bounded result in an answer, with a label."""
     for segment, inner in answer.get("segments", {}).items():
@@ -115,7 +124,7 @@ def _results_in(answer: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
         yield from _results_in(answer["improvement"])
         for column, result in answer["guardrails"].items():
             yield f"guardrail {column!r}", result
-    for name, result in (answer.get("improvements") or answer.get("policies") or {}).items():
+    for name, result in (answer.get("improvements") or answer.get("outcomes") or answer.get("policies") or {}).items():
         yield repr(name), result
     if "lower" in answer:
         yield repr(answer["policy"]), answer

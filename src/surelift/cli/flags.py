@@ -5,7 +5,7 @@ import re
 # Flags of single commands that messages name.
 _OWN = {"many", "sides", "name", "prior", "prior_share", "holdout", "epochs", "objective", "checkpoint", "level"}
 _CALLS = {
-    "Guardrail(column, margin, (low, high))": "--guardrail COL:MARGIN:LOW,HIGH",
+    "Outcome(column, range=(low, high))": "the range, COL:range=LOW,HIGH,",
     "models.given('column')": "--control model:COL",
     "in policies=": "in --predictions, or in Python as policies=",
     "in module=": "in Python, as module=",

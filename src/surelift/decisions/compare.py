@@ -1,6 +1,6 @@
 """Is the new policy better than production, or than any other, and how sure is that?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, overload
 
@@ -11,8 +11,10 @@ from surelift.policies.resolve import PRODUCTION, one_policy
 from surelift.questions.improvement import ImprovementQuestion
 from surelift.questions.method import choose_method
 from surelift.questions.options import check_segments
+from surelift.questions.outcomes import OutcomesQuestion, named_outcomes
 from surelift.questions.question import Progress, require_logs
 from surelift.results.improvement import Improvement
+from surelift.results.outcomes import Outcome, Outcomes
 from surelift.results.segments import Segments
 
 BLOCKS_ADVICE = "For one look at independent rounds without drift, method='blocks' is narrower; name it before looking."
@@ -22,7 +24,7 @@ BLOCKS_ADVICE = "For one look at independent rounds without drift, method='block
 def compare(
     logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float = ...,
     method: str | BoundChoice = ..., control: Any = ..., by: None = ..., segments: None = ...,
-    progress: Progress | None = ..., **options: Any,
+    progress: Progress | None = ..., outcomes: None = ..., **options: Any,
 ) -> Improvement: ...  # fmt: skip
 
 
@@ -30,8 +32,24 @@ def compare(
 def compare(
     logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float = ...,
     method: str | BoundChoice = ..., control: Any = ..., by: str, segments: Sequence[Any] | None = ...,
-    progress: Progress | None = ..., **options: Any,
+    progress: Progress | None = ..., outcomes: None = ..., **options: Any,
 ) -> Segments[Improvement]: ...  # fmt: skip
+
+
+@overload
+def compare(
+    logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float = ...,
+    method: str | BoundChoice = ..., control: Any = ..., by: None = ..., segments: None = ...,
+    progress: Progress | None = ..., outcomes: Mapping[str, Outcome] | Sequence[Outcome], **options: Any,
+) -> Outcomes: ...  # fmt: skip
+
+
+@overload
+def compare(
+    logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float = ...,
+    method: str | BoundChoice = ..., control: Any = ..., by: str, segments: Sequence[Any] | None = ...,
+    progress: Progress | None = ..., outcomes: Mapping[str, Outcome] | Sequence[Outcome], **options: Any,
+) -> Segments[Outcomes]: ...  # fmt: skip
 
 
 def compare(
@@ -46,13 +64,17 @@ def compare(
     by: str | None = None,
     segments: Sequence[Any] | None = None,
     progress: Progress | None = None,
+    outcomes: Mapping[str, Outcome] | Sequence[Outcome] | None = None,
     **options: Any,
-) -> Improvement | Segments[Improvement]:
+) -> Improvement | Outcomes | Segments[Improvement] | Segments[Outcomes]:
     """Bound the improvement of one policy over production, or over another, on the same rounds.
 
     It is certified when its lower bound exceeds ``margin``, given in the units of the reward column. With ``by``, a column
     of segments known before the action, each is compared at delta divided by their number; ``segments`` lists them all
     in advance, without which the answer is good for one look.
+
+    With ``outcomes``, by name, the policy is judged by these columns instead of the reward, all in one pass, and certified
+    if every claim holds. Each is bounded at delta divided by their number, so that all lower bounds hold together.
 
     >>> logs = Logs(reward=[0, 1] * 500, propensity=[0.5, 0.5] * 500)
     >>> result = compare(logs, {"new": [0.4, 0.6] * 500})
@@ -63,11 +85,16 @@ def compare(
     chosen = choose_method(method, control, **options)
     require_logs(logs)
     baseline = one_policy(over)
-    question = ImprovementQuestion(
-        declaration=logs.declaration, policies={name: candidate}, over=baseline, delta=delta, margin=margin,
-        method=chosen, by=check_segments(logs, by, segments, {name: candidate, baseline[0]: baseline[1]}),
-    )  # fmt: skip
-    answer: Improvement | Segments[Improvement] = question.ask(logs, progress=progress)
+    asked: dict[str, Any] = {
+        "declaration": logs.declaration, "policies": {name: candidate}, "over": baseline, "delta": delta, "margin": margin,
+        "method": chosen, "by": check_segments(logs, by, segments, {name: candidate, baseline[0]: baseline[1]}),
+    }  # fmt: skip
+    if outcomes is not None:
+        judged: Outcomes | Segments[Outcomes] = OutcomesQuestion(**asked, outcomes=named_outcomes(outcomes)).ask(
+            logs, progress=progress
+        )
+        return judged
+    answer: Improvement | Segments[Improvement] = ImprovementQuestion(**asked).ask(logs, progress=progress)
     can_deal = not isinstance(logs.source, SqlTable) or logs.declaration.id is not None
     if isinstance(answer, Improvement) and chosen.name == "mixture" and chosen.model is None and can_deal:
         return answer if answer.doubts else replace(answer, advice=BLOCKS_ADVICE)

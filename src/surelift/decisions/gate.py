@@ -7,10 +7,11 @@ from surelift.bounds import BoundChoice
 from surelift.errors import UsageError
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import PRODUCTION, one_policy
-from surelift.questions.gate import GateQuestion
+from surelift.questions.gate import NOT_GUARDRAILS, GateQuestion
 from surelift.questions.method import choose_method
 from surelift.questions.question import Progress, require_logs
-from surelift.results.gate import Gate, Guardrail
+from surelift.results.gate import Gate
+from surelift.results.outcomes import Outcome
 
 
 def gate(
@@ -20,7 +21,7 @@ def gate(
     over: Any = PRODUCTION,
     delta: float = 0.05,
     margin: float = 0.0,
-    guardrails: Sequence[Guardrail] = (),
+    guardrails: Sequence[Outcome] = (),
     method: str | BoundChoice = "mixture",
     control: Any = "auto",
     progress: Progress | None = None,
@@ -28,7 +29,8 @@ def gate(
 ) -> Gate:
     """Check the logs, then certify the improvement and every guardrail, with delta split evenly over these claims.
 
-    A reward model in ``control`` predicts the reward alone; guardrails are then controlled by weights.
+    A guardrail is an ``Outcome`` beside the reward. A reward model in ``control`` predicts the reward alone; guardrails are
+    then controlled by weights.
 
     >>> logs = Logs(reward=[0, 1] * 500, propensity=[0.5, 0.5] * 500)
     >>> gate(logs, {"new": [0.4, 0.6] * 500}).certified
@@ -36,7 +38,7 @@ def gate(
     """
     require_logs(logs)
     if not isinstance(guardrails, Sequence):
-        raise UsageError("guardrails must be a list of Guardrail(column, margin).")
+        raise UsageError(NOT_GUARDRAILS)
     name, candidate = one_policy(policy, logs)
     question = GateQuestion(
         declaration=logs.declaration, policies={name: candidate}, over=one_policy(over), delta=delta, margin=margin,

@@ -15,7 +15,7 @@ from surelift.logs.logs import Logs
 from surelift.policies.resolve import name_policies
 from surelift.questions.options import check_delta
 from surelift.questions.question import Progress, require_logs
-from surelift.results.simulation import Outcome, Simulation
+from surelift.results.simulation import SimulatedMethod, Simulation
 from surelift.statistics.plan import Plan, Request
 from surelift.statistics.sample import Sample
 from surelift.statistics.sums import COUNT, PRODUCTION
@@ -90,7 +90,7 @@ def simulate(
                 held, widths, empty = (np.array(column) for column in zip(*rows, strict=True))
                 promise = BOUNDS[method]().promise
                 outcomes.append(
-                    Outcome(
+                    SimulatedMethod(
                         name, method, promise, float(held.mean()), width * float(widths.mean()), float(empty.mean())
                     )
                 )

@@ -1,6 +1,7 @@
 """Does a certificate follow from these logs? Ask the same question again, and compare."""
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,8 @@ OTHER_ORDER = (
     "these are the same rounds, but blocks were dealt by row number: give the rows in the order of the certificate; with "
     "id= the order would not matter"
 )
+# Where an answer speaks of outcomes in units of their own.
+_OTHER_UNITS = re.compile(r"\.(outcomes|guardrails)\.")
 _PROSE = frozenset({"assumptions", "doubts"})
 _READ = ("surelift", "question", "rounds", "fingerprint", "answer", "checksum")
 
@@ -141,6 +144,8 @@ def _not_compared(stated: Mapping[str, Any], repeated: Mapping[str, Any]) -> Ite
 def _compare(place: str, was: Any, now: Any, rounding: float, prose: frozenset[str] = frozenset()) -> Iterator[str]:
     """Walk two contents side by side: of the same types, and numbers may differ by rounding."""
     if isinstance(was, Mapping) and isinstance(now, Mapping):
+        if "improvement_range" in now and _OTHER_UNITS.search(place):
+            rounding = TOLERANCE * now["improvement_range"][1]
         for name in sorted((was.keys() | now.keys()) - prose):
             if name in was and name in now:
                 yield from _compare(f"{place}.{name}", was[name], now[name], rounding, prose)

@@ -45,10 +45,10 @@ REWARD = Reason(
     "If such rewards are possible, declare reward_range=(low, high) from what a reward can be, not from the observed "
     "extremes: a guarantee needs a range known in advance.",
 )
-GUARDRAIL = Reason(
-    "lie outside the declared range of the guardrail",
-    "If such values are possible, declare the range, Guardrail(column, margin, (low, high)), from what a value can be, not "
-    "from the observed extremes.",
+OUTCOME = Reason(
+    "lie outside the declared range of the outcome",
+    "If such values are possible, declare Outcome(column, range=(low, high)) from what a value can be, not from the "
+    "observed extremes.",
 )
 NOT_VECTORS = Reason(
     "are not vectors", "Give a list column with one probability per action, or a list of columns, one per action."

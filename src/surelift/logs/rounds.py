@@ -242,7 +242,7 @@ class Rounds:
         if count_outside(values, scale.low, scale.high):
             outside = ((values < scale.low) | (values > scale.high)) & np.isfinite(values)
             own = (name, scale) == (self.declaration.outcome, self.declaration.scale)
-            reason = faults.REWARD if own else faults.GUARDRAIL
+            reason = faults.REWARD if own else faults.OUTCOME
             self.refuse(f"{subject}, declared in [{scale.low:g}, {scale.high:g}]", reason, outside, values)
         return scale.unit(values)
 

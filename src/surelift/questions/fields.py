@@ -6,6 +6,7 @@ from typing import Any
 from surelift.logs.declaration import Declaration
 from surelift.policies import Policy
 from surelift.policies.resolve import rebuild
+from surelift.results.outcomes import outcome_from
 from surelift.statistics.splits import Segment
 
 
@@ -21,6 +22,8 @@ def encoded(name: str, value: Any) -> Any:
         return {"column": value.column, **declared}
     if name == "known":
         return sorted(value)
+    if name == "outcomes":
+        return {outcome: claim.describe() for outcome, claim in value.items()}
     return [item.describe() for item in value] if name == "guardrails" else value
 
 
@@ -35,9 +38,9 @@ def decoded(name: str, value: Any, given: Mapping[str, Policy]) -> Any:
     if name == "by":
         return Segment(str(value["column"]), tuple(value["segments"]) if "segments" in value else None)
     if name == "guardrails":
-        from surelift.results.gate import guardrail_from
-
-        return tuple(guardrail_from(item) for item in value)
+        return tuple(map(outcome_from, value))
+    if name == "outcomes":
+        return {outcome: outcome_from(claim) for outcome, claim in value.items()}
     if name == "known":
         return frozenset(value)
     return tuple(value) if isinstance(value, list) else value

@@ -1,57 +1,55 @@
 """May the candidate be launched? The logs, the improvement and every guardrail, in one pass."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from surelift.errors import UsageError
 from surelift.logs.logs import Logs
 from surelift.questions.health import HealthQuestion
 from surelift.questions.improvement import ImprovementQuestion
+from surelift.questions.outcomes import bounded_by, check_outcomes, judging_by
 from surelift.questions.question import Place, RoundCount
-from surelift.results.gate import Gate, Guardrail
-from surelift.results.improvement import Improvement
-from surelift.statistics.plan import Request, RewardColumn
+from surelift.results.gate import Gate
+from surelift.results.outcomes import Outcome
+from surelift.statistics.plan import Request
 from surelift.statistics.splits import Key
 from surelift.statistics.sums import Sums
+
+NOT_GUARDRAILS = "guardrails must be a list of Outcome(column, at_most_worse=...)."
 
 
 @dataclass(frozen=True, kw_only=True)
 class GateQuestion(ImprovementQuestion):
-    """Delta is split evenly over the improvement and the guardrails."""
+    """Delta is split evenly over the improvement and the guardrails, which are outcomes beside the reward."""
 
     kind: ClassVar[str] = "gate"
     tells_faults: ClassVar[bool] = True
-    guardrails: tuple[Guardrail, ...] = ()
+    guardrails: tuple[Outcome, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not all(isinstance(rail, Guardrail) for rail in self.guardrails):
-            raise UsageError("guardrails must be a list of Guardrail(column, margin).")
-        if len({rail.column for rail in self.guardrails}) != len(self.guardrails):
-            raise UsageError("two guardrails name one column; give each column one margin.")
+        if not all(isinstance(rail, Outcome) for rail in self.guardrails):
+            raise UsageError(NOT_GUARDRAILS)
+        if len(self.claims) != len(self.guardrails):
+            raise UsageError("two guardrails name one column; make one claim of each column.")
 
     def check(self, logs: Logs) -> None:
         super().check(logs)
-        for rail in self.guardrails:
-            logs.require_columns(rail.column, role="a guardrail", single=True)
+        check_outcomes(self, logs, self.claims, role="a guardrail")
 
     @property
     def health(self) -> HealthQuestion:
         return HealthQuestion(declaration=self.declaration, policies=self.everyone, method=self.method)
 
     @property
+    def claims(self) -> Mapping[str, Outcome]:
+        """The guardrails, by column."""
+        return {rail.column: rail for rail in self.guardrails}
+
+    @property
     def rails(self) -> Mapping[str, ImprovementQuestion]:
-        """A reward model speaks of the reward alone; guardrails are then controlled by weights."""
-        method = self.method if self.method.model is None else replace(self.method, control="auto", model=None)
-        questions = {}
-        for rail in self.guardrails:
-            declared = self.declaration.with_reward(rail.column, rail.reward_range, is_cost=rail.cost)
-            questions[rail.column] = ImprovementQuestion(
-                declaration=declared, policies=self.policies, delta=self.delta, method=method, known=self.known,
-                over=self.over, margin=-rail.margin, outcome=RewardColumn(rail.column, declared.scale),
-            )  # fmt: skip
-        return questions
+        return judging_by(self, self.claims)
 
     def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
         yield from super().requests(count, key)
@@ -64,18 +62,10 @@ class GateQuestion(ImprovementQuestion):
         if not health.ok:
             return Gate(False, health, None, {}, self.delta, None)
         self.refuse_unfit(sums)
-        share = self.delta / (1 + len(self.guardrails))
-        provenance = self.provenance(sums.judged_by(None))
-        own = self.before_sampling(sums.judged_by(None))
-        improvement = self.improvement(own, self.policy, Place(share, provenance))
-        held = {}
-        for column, question in self.rails.items():
-            judged = question.before_sampling(sums.judged_by(question.outcome))
-            held[column] = _held(question.improvement(judged, self.policy, Place(share, provenance)))
+        own = sums.judged_by(None)
+        provenance = self.provenance(own)
+        place = Place(self.delta / (1 + len(self.guardrails)), provenance)
+        improvement = self.improvement(self.before_sampling(own), self.policy, place)
+        held = bounded_by(self.rails, self.claims, sums, place)
         certified = improvement.certified and all(result.certified for result in held.values())
         return Gate(certified, health, improvement, held, self.delta, provenance)
-
-
-def _held(result: Improvement) -> Improvement:
-    """Not worse is enough: unlike an improvement, a change of exactly minus the margin holds."""
-    return replace(result, certified=result.lower >= result.margin and not result.doubts)

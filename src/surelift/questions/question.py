@@ -74,7 +74,7 @@ class Question:
     known: frozenset[str] | None = None
     """The policies whose whole distribution is known; None until a log was looked at."""
     outcome: RewardColumn | None = None
-    """The column that judges, where it is not the log's own but a guardrail."""
+    """The column that judges, where it is not the log's own but another outcome."""
 
     @classmethod
     def of(
@@ -195,10 +195,13 @@ class Question:
         if not self.tells_faults:
             self.refuse_unfit(sums)
             refuse_disproved(sums, self.declaration, self.everyone, self.by)
-        sums = sums.judged_by(self.outcome)
+        sums = self.judged(sums)
         if self.by is not None:
             return self._segments(sums)
         return self.result(self.before_sampling(sums), Place(self.delta, self.provenance(sums)))
+
+    def judged(self, sums: Sums) -> Sums:
+        return sums.judged_by(self.outcome)
 
     def refuse_unfit(self, sums: Sums) -> None:
         if sums.rows == 0:

@@ -9,11 +9,12 @@ if TYPE_CHECKING:
     from surelift.results.estimation import Estimation, PolicyEstimate
     from surelift.results.evaluation import Evaluation, PolicyValue
     from surelift.results.forecast import Forecast
-    from surelift.results.gate import Gate, Guardrail
+    from surelift.results.gate import Gate
     from surelift.results.guarantee import Guarantee
     from surelift.results.health import Finding, Health, WeightHealth
     from surelift.results.history import History
     from surelift.results.improvement import Improvement, JointImprovement
+    from surelift.results.outcomes import Outcome, Outcomes
     from surelift.results.policy_search import PolicySearch, TriedLearner
     from surelift.results.profile import Profile
     from surelift.results.report import Report
@@ -26,17 +27,17 @@ if TYPE_CHECKING:
 else:
     __getattr__, __dir__ = lazy(__name__, {
         "embedding": "EmbeddingHealth EmbeddingTrial", "estimation": "Estimation PolicyEstimate",
-        "evaluation": "Evaluation PolicyValue", "forecast": "Forecast", "gate": "Gate Guardrail",
+        "evaluation": "Evaluation PolicyValue", "forecast": "Forecast", "gate": "Gate",
         "guarantee": "Guarantee", "health": "Finding Health WeightHealth", "history": "History",
-        "improvement": "Improvement JointImprovement", "policy_search": "PolicySearch TriedLearner", "profile": "Profile",
-        "report": "Report", "result": "Result",
+        "improvement": "Improvement JointImprovement", "outcomes": "Outcome Outcomes",
+        "policy_search": "PolicySearch TriedLearner", "profile": "Profile", "report": "Report", "result": "Result",
         "segments": "Segments", "selection": "Selection", "simulation": "Simulation",
         "value_selection": "ValueSelection", "verification": "Verification",
     })  # fmt: skip
 
 __all__ = [
     "EmbeddingHealth", "EmbeddingTrial", "Estimation", "Evaluation", "Finding", "Forecast", "Gate", "Guarantee",
-    "Guardrail", "Health", "History", "Improvement", "JointImprovement", "PolicyEstimate", "PolicySearch",
+    "Health", "History", "Improvement", "JointImprovement", "Outcome", "Outcomes", "PolicyEstimate", "PolicySearch",
     "PolicyValue", "Profile", "Report", "Result", "Segments", "Selection", "Simulation", "TriedLearner",
     "ValueSelection", "Verification", "WeightHealth",
 ]  # fmt: skip

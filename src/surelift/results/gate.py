@@ -1,47 +1,19 @@
 """Can the candidate be launched?"""
 
-import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from surelift.errors import UsageError, exact, is_number, printed
 from surelift.results.health import Health
 from surelift.results.improvement import Improvement
+from surelift.results.outcomes import claims_figure
 from surelift.results.provenance import Provenance
 from surelift.results.result import OMITTED, Result
-from surelift.views.figures import Figure, Intervals
+from surelift.views.figures import Figure
 from surelift.views.names import baseline_name, quoted
 from surelift.views.numbers import between, decimals_for, plain
 from surelift.views.page import Page, Section, Tone, shown
 from surelift.views.text import all_hold, lines
-
-
-@dataclass(frozen=True, slots=True)
-class Guardrail:
-    """A second reward (or cost) that must not get worse by more than ``margin``, in the units of its column."""
-
-    column: str
-    margin: float = 0.0
-    reward_range: tuple[float, float] = (0.0, 1.0)
-    cost: bool = False
-    """Whether less is better."""
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.column, str):
-            raise UsageError(f"a guardrail needs the name of a column, but got a {type(self.column).__name__}.")
-        if not (is_number(self.margin) and 0.0 <= exact(self.margin) <= sys.float_info.max):
-            raise UsageError(
-                f"guardrail {self.column!r}: the margin says how much worse it may get; it must be a number of at least 0, "
-                f"not {printed(self.margin)}."
-            )
-
-    def describe(self) -> dict[str, Any]:
-        return {**asdict(self), "reward_range": list(self.reward_range)}
-
-
-def guardrail_from(description: Mapping[str, Any]) -> Guardrail:
-    return Guardrail(**{**description, "reward_range": tuple(description["reward_range"])})
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -49,12 +21,12 @@ class Gate(Result):
     """Whether a candidate can be launched, and which claims are certified."""
 
     certified: bool
-    """The logs are fit, the improvement exceeds its margin, and no guardrail gets worse by more than its own."""
+    """The logs are fit, the improvement exceeds its margin, and every guardrail holds."""
     health: Health = field(metadata=OMITTED)
     improvement: Improvement | None
     """None where the logs are not fit."""
     guardrails: Mapping[str, Improvement]
-    """By column; certified where the lower bound exceeds minus its margin."""
+    """By column; certified where its claim holds."""
     delta: float
     """The probability that any of these bounds fails: it is split evenly over them."""
     provenance: Provenance | None = field(compare=False)
@@ -74,7 +46,7 @@ class Gate(Result):
             return self.improvement.sentence()
         name, over = quoted(self.improvement.policy), baseline_name(self.improvement.over)
         if self.certified:
-            return f"Certified: {name} is better than {over}, and no guardrail gets worse by more than its margin."
+            return f"Certified: {name} is better than {over}, and every guardrail holds."
         return f"Not certified: the evidence is not enough to launch {name}."
 
     def text(self) -> str:
@@ -94,10 +66,8 @@ class Gate(Result):
             return self.health.figure()
         if not self.guardrails:
             return self.improvement.figure()
-        label = f"improvement over {baseline_name(self.improvement.over)}, each in its own units"
-        rows = [self.improvement.interval(self.improvement.policy)]
-        rows += [improvement.interval(column) for column, improvement in self.guardrails.items()]
-        return Intervals(label, tuple(rows), signed=True, column="claim")
+        claims = {self.improvement.policy: self.improvement, **self.guardrails}
+        return claims_figure(claims, over=self.improvement.over)
 
     def tone(self) -> Tone:
         return "bad" if not self.fit else "good" if self.certified else "open"

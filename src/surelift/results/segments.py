@@ -1,12 +1,13 @@
 """The same question, answered for every segment of a log."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
 from surelift.errors import UsageError
 from surelift.results.evaluation import PolicyValue, value_label
 from surelift.results.improvement import Improvement
+from surelift.results.outcomes import Outcomes
 from surelift.results.provenance import Provenance
 from surelift.results.result import ByName, Result, dict_key
 from surelift.views.figures import Intervals
@@ -36,12 +37,12 @@ class Segments(ByName[R], Generic[R]):
         """The segments whose improvement is certified."""
         return tuple(name for name, result in self.results.items() if getattr(result, "certified", False))
 
-    def answers(self) -> list[tuple[str, BoundedAnswer]]:
-        """Every bounded answer with its segment: several for a segment in which several policies were evaluated."""
+    def answers(self) -> list[tuple[str, str, BoundedAnswer]]:
+        """Every bounded answer with its segment and its policy, or its outcome: of either there may be several."""
         return [
-            (segment, answer)
+            (segment, name, answer)
             for segment, result in self.results.items()
-            for answer in result.parts()
+            for name, answer in _named(result)
             if isinstance(answer, BoundedAnswer)
         ]
 
@@ -57,15 +58,16 @@ class Segments(ByName[R], Generic[R]):
         answers = self.answers()
         if not answers:
             return lines(self.sentence(), [f"{visible(name)}: {one.sentence()}" for name, one in self.results.items()])
-        first = answers[0][1]
+        first = answers[0][2]
         improves = isinstance(first, Improvement)
-        head = ("segment", "policy", first.counted, "estimate", "at least", "at most")
+        about = "outcome" if isinstance(self.first, Outcomes) else "policy"
+        head = ("segment", about, first.counted, "estimate", "at least", "at most")
         rows: list[tuple[str, ...]] = [(*head, "verdict") if improves else head]
-        for segment, answer in answers:
+        for segment, name, answer in answers:
             row = answer.interval("")
             cells = interval_cells(row, decimals_of(row), sign=improves)
             cells = (*cells, row.verdict) if improves else cells
-            rows.append((visible(segment), quoted(answer.policy), f"{answer.rounds:,}", *cells))
+            rows.append((visible(segment), quoted(name), f"{answer.rounds:,}", *cells))
         count = f"{len(self)} segments, {self.rounds:,} {first.counted}"
         return lines(
             f"By {quoted(self.by)}: {count}, delta {self.delta:g} split evenly",
@@ -79,10 +81,10 @@ class Segments(ByName[R], Generic[R]):
         if not answers:
             raise UsageError("answers of this kind have a figure for each segment, not one for all.")
         several = len(answers) > len(self)
-        rows = tuple(
-            answer.interval(f"{segment}, {answer.policy}" if several else segment) for segment, answer in answers
-        )
-        first = answers[0][1]
+        rows = tuple(answer.interval(f"{segment}, {name}" if several else segment) for segment, name, answer in answers)
+        first = answers[0][2]
+        if isinstance(self.first, Outcomes):
+            return replace(self.first.figure(), rows=rows, column=self.by)
         if isinstance(first, Improvement):
             label = f"improvement over {baseline_name(first.over)}"
             return Intervals(label, rows, first.margin, signed=True, column=self.by)
@@ -90,3 +92,12 @@ class Segments(ByName[R], Generic[R]):
 
     def records(self) -> list[dict[str, Any]]:
         return [{self.by: name, **record} for name, result in self.results.items() for record in result.records()]
+
+
+def _named(result: Result) -> Iterable[tuple[str, Any]]:
+    """The answers in a result, by outcome or by policy."""
+    return (
+        result.items()
+        if isinstance(result, ByName)
+        else ((getattr(part, "policy", ""), part) for part in result.parts())
+    )

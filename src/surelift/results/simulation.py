@@ -12,7 +12,7 @@ from surelift.views.text import aligned, certifies, lines
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SimulatedMethod:
     """One method, over the simulated logs of one policy."""
 
     policy: str
@@ -30,7 +30,7 @@ class Outcome:
 class Simulation(Result):
     """Every method on the same simulated logs."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[SimulatedMethod, ...]
     rounds: int
     runs: int
     delta: float

@@ -86,7 +86,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class RewardColumn:
-    """Another column of rewards, or costs, that judges the same decisions: a guardrail."""
+    """Another column of rewards, or costs, that judges the same decisions: an outcome beside the reward."""
 
     column: str
     scale: Scale

@@ -33,6 +33,18 @@ class Intervals:
     """Whether less is better."""
     note: str = ""
     """What was left out."""
+    own_units: bool = False
+    """Whether every row has units of its own: then rows share the zero, and no scale."""
+
+    def on_one_axis(self) -> "tuple[Interval, ...]":
+        """The rows as they are drawn: where units differ, each in shares of its own largest number."""
+        return tuple(map(_in_shares, self.rows)) if self.own_units else self.rows
+
+
+def _in_shares(row: Interval) -> Interval:
+    reach = max(abs(end) for end in (row.estimate, row.lower, row.upper, row.mark) if end is not None) or 1.0
+    lower, upper, mark = (None if end is None else end / reach for end in (row.lower, row.upper, row.mark))
+    return replace(row, estimate=row.estimate / reach, lower=lower, upper=upper, mark=mark)
 
 
 @dataclass(frozen=True, slots=True)

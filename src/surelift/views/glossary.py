@@ -43,8 +43,12 @@ reward model: Predicts the reward of each action in each context. The bound is v
   predictions.
 segment: A slice of the rounds, known before the action, such as a country (--by COLUMN). Each segment is judged at
   delta divided by the number of segments, so that all answers hold together.
-guardrail: A second reward that must not get worse by more than its margin (gate --guardrail COL:MARGIN). The
-  improvement and the guardrails share delta evenly.
+outcome: A column of rewards or costs that judges the candidate, with a claim in its own units: better by at least so
+  much, or worse by at most so much (compare --outcome NAME=COL:at-least=X). Several outcomes of the same rounds are
+  bounded at delta divided by their number, so that all lower bounds hold together; certified means that every claim
+  holds.
+guardrail: An outcome beside the reward that must not get worse by more than its margin (gate --guardrail
+  COL:at-most-worse=X). The improvement and the guardrails share delta evenly.
 false discovery rate: Among the candidates reported as better (select --many e-bh), the expected share that is not.
   With dozens of candidates it finds more than bounds that all hold at once, but it does not certify any single
   candidate.

@@ -6,7 +6,7 @@ from typing import Any
 from surelift.errors import UsageError
 from surelift.views.figures import Curve, Dots, Growing, Intervals, WeightHistogram, brief
 from surelift.views.names import short, visible
-from surelift.views.tables import weight_range
+from surelift.views.tables import table, weight_range
 
 # Distinct for colour-blind readers (Okabe and Ito).
 COLOURS = (
@@ -52,7 +52,7 @@ def draw(figure: Any, ax: Any) -> None:
 
 @draw.register
 def _(figure: Intervals, ax: Any) -> None:
-    for y, row in enumerate(figure.rows):
+    for y, row in enumerate(figure.on_one_axis()):
         colour = CERTIFIED if row.certified else WORSE if row.verdict in ("worse", "ruled out") else UNCERTAIN
         for end in (row.lower, row.upper):
             if end is not None:
@@ -61,9 +61,21 @@ def _(figure: Intervals, ax: Any) -> None:
         ax.plot(row.estimate, y, "o", color=colour, markersize=6, markerfacecolor=colour if row.certified else "white")
         if figure.reference is None and row.mark is not None:
             ax.plot(row.mark, y, "d", color="black", markersize=4)
-    _reference(ax.axvline, figure.reference)
+    _reference(ax.axvline, 0.0 if figure.own_units else figure.reference)
+    if figure.own_units:
+        _write_bounds(figure, ax)
     _name_rows(ax, [row.name for row in figure.rows])
     ax.set_xlabel(visible(figure.label), parse_math=False)
+
+
+def _write_bounds(figure: Intervals, ax: Any) -> None:
+    """The numbers above the ends, where the axis cannot tell them."""
+    for y, (row, cells) in enumerate(zip(figure.on_one_axis(), table(figure).rows, strict=True)):
+        for end, text, side in ((row.lower, cells[2], "right"), (row.upper, cells[3], "left")):
+            if end is not None:
+                ax.annotate(text, (end, y), (0, 7), textcoords="offset points", ha=side, fontsize="small")
+    ax.set_xticks([0.0], ["0"])
+    ax.margins(x=0.12)
 
 
 @draw.register

@@ -32,10 +32,11 @@ def table(figure: Any) -> Table:
 
 @table.register
 def _(figure: Intervals) -> Table:
-    decimals = max(map(decimals_of, figure.rows), default=4)
+    widest = max(map(decimals_of, figure.rows), default=4)
+    decimals = {row: decimals_of(row) if figure.own_units else widest for row in figure.rows}
     verdicts = any(interval.verdict for interval in figure.rows)
     rows = tuple(
-        (row.name, *interval_cells(row, decimals, sign=figure.signed), *((row.verdict,) if verdicts else ()))
+        (row.name, *interval_cells(row, decimals[row], sign=figure.signed), *((row.verdict,) if verdicts else ()))
         for row in figure.rows
     )
     head = (figure.column, "estimate", "at least", "at most", *(("verdict",) if verdicts else ()))

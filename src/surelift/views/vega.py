@@ -51,7 +51,7 @@ def _(figure: Intervals, alt: Any) -> Any:
             "to": row.estimate if row.upper is None else row.upper,
             "shown": shown[1], "at least": shown[2], "at most": shown[3],
         }
-        for name, row, shown in zip(names, figure.rows, cells, strict=True)
+        for name, row, shown in zip(names, figure.on_one_axis(), cells, strict=True)
     ]  # fmt: skip
     verdicts = list(dict.fromkeys(str(row["verdict"]) for row in rows))
     base = alt.Chart(alt.Data(values=rows)).encode(
@@ -59,7 +59,11 @@ def _(figure: Intervals, alt: Any) -> Any:
         color=_coloured(alt, "verdict:N", verdicts, [VERDICTS.get(verdict, CERTIFIED) for verdict in verdicts]),
         tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("shown:N", title="estimate"), "at least:N", "at most:N"],
     )
-    x = alt.X("from:Q", title=visible(figure.label), scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6))
+    # Of rows in units of their own only zero has a place on the axis.
+    scale, axis = alt.Scale(zero=False), alt.Axis(tickCount=6)
+    if figure.own_units:
+        scale, axis = alt.Scale(zero=True, padding=40), alt.Axis(values=[0])
+    x = alt.X("from:Q", title=visible(figure.label), scale=scale, axis=axis)
     layers = [
         base.mark_rule(strokeWidth=3).encode(x=x, x2="to:Q"),
         *(
@@ -69,6 +73,12 @@ def _(figure: Intervals, alt: Any) -> Any:
         ),
         base.mark_point(size=70, filled=True, opacity=1).encode(x="estimate:Q"),
     ]
+    if figure.own_units:
+        layers += [
+            base.mark_text(dy=-14, fontSize=11, align=align).encode(x=f"{side}:Q", text=f"{words}:N")
+            for side, words, align in (("lower", "at least", "right"), ("upper", "at most", "left"))
+        ]
+        layers.insert(0, _rule(alt, x=0.0))
     if figure.reference is not None:
         layers.insert(0, _rule(alt, x=figure.reference))
     elif any(interval.mark is not None for interval in figure.rows):
