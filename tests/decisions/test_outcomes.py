@@ -70,10 +70,13 @@ def test_one_claim_that_fails_keeps_it_from_being_certified() -> None:
     strict = {**CLAIMS, "quality": sl.Outcome("quality", at_least=0.5)}
     answer = sl.compare(logs(), "new", outcomes=strict)
     assert (answer.certified, answer["cost"].certified) == (False, True)
-    assert "rule out that, with 'new' instead of production, 'quality' is higher by at least 0.5." in answer.sentence()
+    assert (
+        "with 'new' instead of production, these rounds rule out that 'quality' is higher by at least 0.5."
+        in answer.sentence()
+    )
     unsure = sl.compare(logs(), "new", outcomes={**CLAIMS, "quality": sl.Outcome("quality", at_least=0.01)})
     assert unsure.sentence().startswith(
-        "Not certified: these rounds do not show that, with 'new' instead of production"
+        "Not certified: with 'new' instead of production, these rounds do not show that"
     )
 
 

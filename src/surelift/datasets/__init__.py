@@ -1,5 +1,6 @@
-"""Logs with known true values: an embedded shop, and any labelled data set turned into bandit feedback."""
+"""Logs with known true values: a shop, a router of language models, and any labelled data set as bandit feedback."""
 
+from surelift.datasets.routing import Routing, routing
 from surelift.datasets.shop import Shop, shop
 from surelift.datasets.supervised import (
     BanditFeedback,
@@ -9,4 +10,7 @@ from surelift.datasets.supervised import (
     supervised_to_bandit,
 )
 
-__all__ = ["BanditFeedback", "Shop", "encode_labels", "faulty_policy", "ideal_policy", "shop", "supervised_to_bandit"]
+__all__ = [
+    "BanditFeedback", "Routing", "Shop", "encode_labels", "faulty_policy", "ideal_policy", "routing", "shop",
+    "supervised_to_bandit",
+]  # fmt: skip

@@ -124,16 +124,17 @@ class Outcomes(ByName[Improvement]):
     def sentence(self) -> str:
         instead = f"{quoted(self.first.policy)} instead of {baseline_name(self.first.over)}"
         if self.certified:
-            return f"Certified: with {instead}, {self._told(list(self.results))}."
+            *others, last = self._told(list(self.results))
+            told = f"{', '.join(others)} and {last}" if others else last
+            return f"Certified: with {instead}, {told}."
         left = [name for name, result in self.results.items() if not result.certified]
         ruled_out = [name for name in left if self.results[name].ruled_out]
         if ruled_out:
-            return f"Not certified: these rounds rule out that, with {instead}, {self._told(ruled_out)}."
-        return f"Not certified: these rounds do not show that, with {instead}, {self._told(left)}."
+            return f"Not certified: with {instead}, these rounds rule out that {', and that '.join(self._told(ruled_out))}."
+        return f"Not certified: with {instead}, these rounds do not show that {', and that '.join(self._told(left))}."
 
-    def _told(self, names: list[str]) -> str:
-        *others, last = (f"{quoted(name)} is {self.claims[name].words}" for name in names)
-        return f"{', '.join(others)} and {last}" if others else last
+    def _told(self, names: list[str]) -> list[str]:
+        return [f"{quoted(name)} is {self.claims[name].words}" for name in names]
 
     def together(self) -> str:
         return f"Together, all lower bounds {all_hold(self.first.promise, self.delta)}."
