@@ -63,7 +63,8 @@ def test_each_claim_is_a_comparison_at_its_share_of_delta() -> None:
         in said
     )
     assert [record["outcome"] for record in answer.records()] == list(CLAIMS)
-    assert all("Each outcome" not in text for text in answer.all_of("assumptions"))
+    assert "'cost': costs always lie in [0, 2]" in answer.assumptions
+    assert answer.assumptions.count("the propensities were recorded when the decisions were made") == 1
 
 
 def test_one_claim_that_fails_keeps_it_from_being_certified() -> None:
@@ -78,6 +79,13 @@ def test_one_claim_that_fails_keeps_it_from_being_certified() -> None:
     assert unsure.sentence().startswith(
         "Not certified: with 'new' instead of production, these rounds do not show that"
     )
+
+
+def test_a_doubt_is_told_as_one() -> None:
+    answer = sl.compare(logs(propensity_is_estimated=True), "new", outcomes=CLAIMS)
+    assert not answer.certified
+    assert "it looks as if 'quality' is worse by at most 0.05, 'cost' is lower" in answer.sentence()
+    assert "this is in doubt: conditional on the propensity model" in answer.sentence()
 
 
 def test_what_cannot_change_is_not_worse_and_not_better() -> None:

@@ -4,7 +4,7 @@ import math
 import sys
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from surelift.errors import UsageError, exact, is_number, printed
 from surelift.results.improvement import Improvement
@@ -85,10 +85,12 @@ class Outcome:
         better = "lower" if self.cost else "higher"
         return f"{better} by at least {plain(self.at_least)}" if self.at_least else better
 
-    def held(self, result: Improvement) -> Improvement:
+    def reached(self, result: Improvement) -> bool:
         """Not worse is enough for ``at_most_worse``: unlike an improvement, a change of exactly minus the margin holds."""
-        reached = result.lower >= self.margin if self.at_least is None else result.lower > self.margin
-        return replace(result, certified=reached and not result.doubts)
+        return result.lower >= self.margin if self.at_least is None else result.lower > self.margin
+
+    def held(self, result: Improvement) -> Improvement:
+        return replace(result, certified=self.reached(result) and not result.doubts)
 
     def describe(self) -> dict[str, Any]:
         """As certificates store it; ``margin`` is what it may get worse by."""
@@ -121,13 +123,33 @@ class Outcomes(ByName[Improvement]):
         """Whether every claim holds."""
         return all(result.certified for result in self.results.values())
 
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        return tuple(self.all_of("assumptions"))
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        return tuple(self.all_of("doubts"))
+
+    def all_of(self, kind: Literal["assumptions", "doubts"]) -> Mapping[str, None]:
+        """Each once; what not all outcomes have in common, such as a range, with the name of its outcome."""
+        texts = {name: getattr(result, kind) for name, result in self.results.items()}
+        shared = set(getattr(self.first, kind)).intersection(*texts.values())
+        return dict.fromkeys(
+            text if text in shared else f"{quoted(name)}: {text}" for name, own in texts.items() for text in own
+        )
+
     def sentence(self) -> str:
         instead = f"{quoted(self.first.policy)} instead of {baseline_name(self.first.over)}"
-        if self.certified:
+        left = [name for name, result in self.results.items() if not self.claims[name].reached(result)]
+        if not left:
             *others, last = self._told(list(self.results))
             told = f"{', '.join(others)} and {last}" if others else last
-            return f"Certified: with {instead}, {told}."
-        left = [name for name, result in self.results.items() if not result.certified]
+            if self.certified:
+                return f"Certified: with {instead}, {told}."
+            return (
+                f"Not certified: with {instead}, it looks as if {told}, but this is in doubt: {'; '.join(self.doubts)}."
+            )
         ruled_out = [name for name in left if self.results[name].ruled_out]
         if ruled_out:
             return f"Not certified: with {instead}, these rounds rule out that {', and that '.join(self._told(ruled_out))}."
@@ -150,8 +172,7 @@ class Outcomes(ByName[Improvement]):
             cells = interval_cells(row, decimals_of(row), sign=True)
             rows.append((quoted(name), *cells, self.claims[name].words, row.verdict))
         split = f"Each outcome is in its own units and bounded at delta {share:g}. {self.together()}"
-        doubts = doubt_lines(self.all_of("doubts"))
-        return lines(f"{head}; positive is better", aligned(rows), split, doubts, self.sentence())
+        return lines(f"{head}; positive is better", aligned(rows), split, doubt_lines(self.doubts), self.sentence())
 
     def figure(self) -> Intervals:
         return claims_figure(self.results, over=self.first.over)
@@ -160,7 +181,7 @@ class Outcomes(ByName[Improvement]):
         return (f"{self.rounds:,} {self.first.counted}.", self.together())
 
     def page(self) -> Page:
-        asked = (f"{name} ({claim.column}): {claim.words}" for name, claim in self.claims.items())
+        asked = (f"{quoted(name)}, column {quoted(claim.column)}: {claim.words}" for name, claim in self.claims.items())
         paragraph = Paragraph("Delta is split evenly over these claims:", items=tuple(asked))
         return ByName.page(self).with_section(Section("The claims", (paragraph,)))
 
