@@ -160,6 +160,7 @@ def wanted(column: str, **claim: Any) -> dict[str, sl.Outcome]:
     "outcomes, says",
     [
         ({}, "must be a mapping"), ("quality", "must be a mapping"), ({"quality": 0.1}, "must be a mapping"),
+        ({1: sl.Outcome("ms")}, "must be a mapping"), ([], "must be a mapping"),
         ({"a": sl.Outcome("ms"), "b": sl.Outcome("ms", at_most_worse=1)}, "'a' and 'b' are both the reward 'ms'"),
         ([sl.Outcome("ms"), sl.Outcome("ms", cost=True)], "outcome 'ms' is given twice"),
         (wanted("qualty"), "no column 'qualty' for an outcome. Did you mean 'quality'"),

@@ -13,6 +13,16 @@ def test_intervals_round_bounds_outwards_and_leave_missing_sides_open() -> None:
     )
 
 
+def test_rows_in_units_of_their_own_share_the_zero_and_no_scale() -> None:
+    rows = (Interval("usd", 0.003, 0.00201, 0.0039, mark=-0.00804), Interval("ms", 150.0, -50.0, 200.0, mark=0.0))
+    figure = Intervals("improvement", rows, own_units=True)
+    assert [row[2:] for row in table(figure).rows] == [("0.00201", "0.00390"), ("-50.00", "200.00")]
+    drawn = figure.on_one_axis()
+    assert (drawn[0].lower, drawn[0].mark) == pytest.approx((0.25, -1.0))
+    assert (drawn[1].estimate, drawn[1].lower, drawn[1].upper) == pytest.approx((0.75, -0.25, 1.0))
+    assert Intervals("improvement", rows).on_one_axis() == rows
+
+
 def test_verdicts_have_a_column_only_where_there_are_any() -> None:
     rows = (Interval("a", 0.5, 0.4, 0.6, "certified", certified=True), Interval("b", 0.5, 0.4, 0.6))
     assert table(Intervals("gain", rows, signed=True, column="claim")).head == (

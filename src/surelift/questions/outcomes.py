@@ -50,7 +50,8 @@ class OutcomesQuestion(ImprovementQuestion):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (self.outcomes and all(isinstance(outcome, Outcome) for outcome in self.outcomes.values())):
+        pairs = self.outcomes.items()
+        if not (pairs and all(isinstance(name, str) and isinstance(outcome, Outcome) for name, outcome in pairs)):
             raise UsageError(NOT_OUTCOMES)
         if self.margin:
             raise UsageError("margin= is for one reward; give each outcome its own, in at_least= or at_most_worse=.")
