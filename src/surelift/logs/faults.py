@@ -122,8 +122,8 @@ CLUSTER_VARIES = Reason(
 )
 KEEP_PROBABILITY = Reason("lie outside (0, 1]", "Give the probability of keeping each round, 1 if it is always kept.")
 SEGMENT = Reason(
-    "have no segment (null)",
-    "Every round needs a segment known before its action; give rounds without one a segment of their own.",
+    "are the text '(missing)', which names the rounds without a segment (null)",
+    "Give that segment another name.",
 )
 SEGMENT_UNDECLARED = Reason(
     "belong to a segment that was not declared",

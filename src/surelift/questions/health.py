@@ -60,14 +60,14 @@ class HealthQuestion(Question):
         if self.declaration.is_sampled:
             return {}
         days = {} if self.declaration.time is None else {BY_DAY: (DAY,)}
-        columns = {Family("column", name): (Segment(name, missing_is_one=True),) for name in self.columns}
+        columns = {Family("column", name): (Segment(name, tears_clusters=True),) for name in self.columns}
         return {OVERALL: (), **columns, **days}
 
     @property
     def _told(self) -> list[Segment]:
         """The columns that could tell of the action."""
         columns = self.columns if knows_actions(self.declaration) else ()
-        return [Segment(name, missing_is_one=True) for name in columns]
+        return [Segment(name, tears_clusters=True) for name in columns]
 
     def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
         yield from requests_of(self.policies, ())

@@ -42,7 +42,8 @@ reward model: Predicts the reward of each action in each context. The bound is v
   rounds along the way (control=model, in the order of --time), fitted on another log, or read from a column of
   predictions.
 segment: A slice of the rounds, known before the action, such as a country (--by COLUMN). Each segment is judged at
-  delta divided by the number of segments, so that all answers hold together.
+  delta divided by the number of segments, so that all answers hold together. Rounds without one are the segment
+  (missing).
 guardrail: A second reward that must not get worse by more than its margin (gate --guardrail COL:MARGIN). The
   improvement and the guardrails share delta evenly.
 false discovery rate: Among the candidates reported as better (select --many e-bh), the expected share that is not.
