@@ -172,6 +172,8 @@ class Logs:
     def _missing_column_message(self, name: str, role: str) -> str:
         from difflib import get_close_matches
 
+        if name in getattr(self.source, "repeated", ()):
+            return f"the source has several columns {name!r}, so {role} cannot name one of them; rename all but one."
         names = self.column_names()
         near = get_close_matches(name, names, n=3, cutoff=0.5)
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
