@@ -1,9 +1,7 @@
 """Columns whose names occur more than once: they are left out, and refused only where one is asked for."""
 
-import csv
-import gzip
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 
@@ -27,8 +25,9 @@ def without_repeated(table: Any) -> tuple[Any, frozenset[str]]:
 
 def header_of(path: str, delimiter: str) -> list[str]:
     """The names in the first line of a CSV file."""
-    with gzip.open(path, "rt", encoding="utf-8-sig") if path.endswith(".gz") else open(
-        path, encoding="utf-8-sig", newline=""
-    ) as file:
-        lines: Iterator[list[str]] = csv.reader(file, delimiter=delimiter)
-        return next(lines, [])
+    import csv
+    import gzip
+
+    opened: Callable[..., Any] = gzip.open if path.endswith(".gz") else open
+    with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+        return next(csv.reader(file, delimiter=delimiter), [])
