@@ -91,6 +91,15 @@ def sampled_table(seed: int = 4, rounds: int = ROUNDS) -> pa.Table:
     return table.append_column("k", pa.array(keep)).filter(pa.array(kept))
 
 
+def drawn_table(seed: int = 7, rounds: int = ROUNDS) -> pa.Table:
+    """Counts of draws in place of the propensities, and of one candidate's probabilities."""
+    table, rng = plain_table(seed, rounds), np.random.default_rng(seed)
+    draws = rng.integers(20, 40, rounds)
+    wins, own = rng.binomial(draws, np.asarray(table["q"])), rng.binomial(50, np.asarray(table["b"]))
+    counts = {"wins": wins, "draws": draws, "own": own}
+    return pa.table({**{name: table[name] for name in ("r", "a")}, **counts})
+
+
 def cost_table(seed: int = 5, rounds: int = ROUNDS) -> pa.Table:
     table = plain_table(seed, rounds)
     return table.set_column(0, "r", pa.array(2.0 + 8.0 * np.asarray(table["r"])))
@@ -210,6 +219,14 @@ KINDS: Mapping[str, LogKind] = {
     ),
     "sampled": LogKind(
         sampled_table, {**PLAIN, "keep_probability": "k", "rounds_before_sampling": 4 * ROUNDS}, certified_questions()
+    ),
+    "drawn": LogKind(
+        drawn_table,
+        {"reward": "r", "propensity": sl.wins("wins", "draws")},
+        _only(
+            unit_questions("a", sl.wins("own", 50)),
+            "evaluate", "compare", "compare over another", "compare a blend", "select", "check", "report", "power",
+        ),
     ),
     "costs": LogKind(
         cost_table,

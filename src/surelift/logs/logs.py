@@ -38,7 +38,8 @@ class Logs:
 
     ``reward_range`` is the range a reward (or cost) can have, in its own units, known in advance; never the observed
     extremes. ``logging`` names production's full distribution, as a list column or one column per action; ``action`` is
-    then the position of the logged action, or its label declared in ``actions``. ``id`` names a column that tells rounds
+    then the position of the logged action, or its label declared in ``actions``, and ``propensity`` may be left out. A
+    production policy that can only be drawn from has ``propensity=wins("k", "m")``. ``id`` names a column that tells rounds
     apart: no id may come twice.
 
     With ``density=True`` actions are continuous: ``action`` is the number that was chosen, and ``propensity`` a column of
@@ -75,7 +76,8 @@ class Logs:
         given = {
             name: value for name, value in locals().items() if name not in ("self", "source") and value is not None
         }
-        if source is None and {"reward", "cost"} & given.keys() and {"propensity", "log_propensity"} & given.keys():
+        drawn = {"propensity", "log_propensity"} & given.keys() or {"logging", "action"} <= given.keys()
+        if source is None and {"reward", "cost"} & given.keys() and drawn:
             source, names = _name_arrays({role: value for role, value in given.items() if role not in _OPTIONS})
             given |= names
         self._open(open_source(source), Declaration(**given))

@@ -132,7 +132,9 @@ class _Dataset:
             if kind == "csv":
                 names = header_of(path, _separator(path))
                 self.repeated = repeated_in(names)
-                apart = [f"{name}{_AGAIN}{place}" if name in self.repeated else name for place, name in enumerate(names)]
+                apart = [
+                    f"{name}{_AGAIN}{place}" if name in self.repeated else name for place, name in enumerate(names)
+                ]
                 self._data = ds.dataset(path, format=_csv_format(path, as_text, column_names=apart, skip_rows=1))
             else:
                 table, self.repeated = without_repeated(pa.ipc.open_file(pa.memory_map(path)).read_all())
