@@ -50,7 +50,7 @@ def timed_table(seed: int = 1, rounds: int = ROUNDS) -> pa.Table:
     rng, table = np.random.default_rng(seed), plain_table(seed, rounds)
     start = datetime(2024, 3, 1)
     times = [start + timedelta(minutes=3 * row) for row in range(rounds)]
-    segments = np.array(["de", "fr", "it"])[rng.integers(0, 3, rounds)]
+    segments = np.array(["de", "fr", "it", None], dtype=object)[rng.integers(0, 4, rounds)]
     return table.append_column("t", pa.array(times, pa.timestamp("us"))).append_column("s", pa.array(segments))
 
 
@@ -175,7 +175,7 @@ def segment_questions() -> dict[str, Asked]:
         "evaluate by": _asked("evaluate", ["a", "b"], **BY),
         "compare by": _asked("compare", "a", **BY),
         "compare by, planned": _asked("compare", "a", grid="planned", **BY),
-        "compare by, declared": _asked("compare", "a", by="s", segments=["de", "fr", "it", "x", "y"]),
+        "compare by, declared": _asked("compare", "a", by="s", segments=["de", "fr", "it", "x", "y", "(missing)"]),
         "select by": _asked("select", ["a", "b"], **BY),
         "profile by": _asked("profile", "a", control="none", **BY),
         "check by": _asked("check", ["a", "b"], columns=("s",)),

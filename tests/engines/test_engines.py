@@ -324,6 +324,13 @@ def test_a_spark_task_that_is_killed_is_counted_once(spark: Any, tmp_path: Path)
     assert answer.lower == pytest.approx(sl.compare(sl.Logs(rounds, **FLAGS), "a").lower, rel=1e-12)
 
 
+def test_a_column_that_spark_has_twice_matters_only_where_it_is_used(spark: Any) -> None:
+    frame = spark.createDataFrame([(1.0, 0.5, 0.5, 1.0, 2.0)], ["r", "q", "a", "z", "z"])
+    assert sl.evaluate(sl.Logs(frame, **FLAGS), "a")["a"].estimate == 1.0
+    with pytest.raises(sl.UsageError, match="several columns 'z'"):
+        sl.evaluate(sl.Logs(frame, **FLAGS), "z")
+
+
 def test_what_spark_refuses(spark: Any) -> None:
     logs = sl.Logs(spark.createDataFrame([(0.0, 0.5, 0.5)], ["r", "q", "a"]), **FLAGS)
     with pytest.raises(sl.UsageError, match="an array cannot be aligned with a query"):

@@ -48,13 +48,18 @@ def every_outcome(law: Law, m: int, *, played: bool, own: int) -> tuple[FloatArr
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize(("m", "played"), [(1, False), (4, False), (1, True), (5, True)])
-def test_every_factor_has_a_mean_of_at_most_one(law: str, m: int, played: bool) -> None:
-    """Theorem 5: all plain bounds, a simulated candidate among them, and the floor of a blend."""
+@pytest.mark.parametrize(
+    ("m", "played", "said"), [(1, False, False), (4, False, False), (1, True, True), (5, True, True), (5, True, False)]
+)
+def test_every_factor_has_a_mean_of_at_most_one(law: str, m: int, played: bool, said: bool) -> None:
+    """Theorem 5: all plain bounds, a simulated candidate among them, and the floor of a blend.
+
+    (k + 1)/(m + 1) holds also where the played draw is among the m and nobody says so.
+    """
     laws = LAWS[law]
     chance, columns = every_outcome(laws, m, played=played, own=3)
     assert chance.sum() == pytest.approx(1.0, abs=1e-12)
-    logs = sl.Logs(columns, reward="r", propensity=sl.wins("k", m, includes_played=played))
+    logs = sl.Logs(columns, reward="r", propensity=sl.wins("k", m, includes_played=said))
     policies = {"new": "p", "rival": "s", "drawn": sl.wins("j", 3), "some": sl.blend(sl.wins("j", 3), 0.1)}
     found = reading_of(logs, policies)
     built = {name: as_policy(form) for name, form in policies.items()}
@@ -232,6 +237,10 @@ def test_declarations_that_are_refused() -> None:
         (lambda: sl.wins("k", 5, includes_played="yes"), "includes_played must be True or False"),  # type: ignore[arg-type]
         (lambda: drawn(logging="v", action="a"), "no logging=: a control made with it would not be valid"),
         (lambda: drawn(density=True), "where production's probabilities are not known"),
+        (
+            lambda: sl.Logs(reward=[1.0], propensity=sl.wins("k", 3)),
+            "wins names columns \\('k'\\), but there is no source",
+        ),
         (lambda: drawn(k="kk"), "no column 'kk' for wins. Did you mean 'k'"),
         (lambda: drawn(contexts=["k"]), "'k', the count of draws that took the logged action"),
         (lambda: sl.compare(drawn(), "p", control="weights"), "control='weights' is not valid with wins"),

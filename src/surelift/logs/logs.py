@@ -17,6 +17,7 @@ from surelift.logs.embeddings import Known
 from surelift.logs.scale import Scale
 from surelift.logs.sources.recognise import open_source
 from surelift.logs.sources.remote import REMOTE
+from surelift.logs.wins import Wins
 
 _NUMBERS = ("action_count", "cluster_size")
 # Arguments that are neither columns nor arrays.
@@ -197,6 +198,8 @@ def _name_arrays(arrays: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
     for role, array in arrays.items():
         if isinstance(array, str):
             raise UsageError(f"{role}={array!r} names a column, but there is no source; use Logs(source, ...).")
+        if isinstance(array, Wins):
+            raise UsageError(f"wins names columns ({array.k!r}), but there is no source; use Logs(source, ...).")
         if role in _NUMBERS and np.ndim(array) == 0:
             names[role] = array
         elif role == "contexts":
