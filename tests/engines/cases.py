@@ -51,7 +51,7 @@ def timed_table(seed: int = 1, rounds: int = ROUNDS) -> pa.Table:
     rng, table = np.random.default_rng(seed), plain_table(seed, rounds)
     start = datetime(2024, 3, 1)
     times = [start + timedelta(minutes=3 * row) for row in range(rounds)]
-    segments = np.array(["de", "fr", "it"])[rng.integers(0, 3, rounds)]
+    segments = np.array(["de", "fr", "it", None], dtype=object)[rng.integers(0, 4, rounds)]
     return table.append_column("t", pa.array(times, pa.timestamp("us"))).append_column("s", pa.array(segments))
 
 
@@ -90,6 +90,15 @@ def sampled_table(seed: int = 4, rounds: int = ROUNDS) -> pa.Table:
     keep = np.where(np.asarray(table["r"]) > 0.0, 1.0, 0.1)
     kept = rng.random(len(keep)) < keep
     return table.append_column("k", pa.array(keep)).filter(pa.array(kept))
+
+
+def drawn_table(seed: int = 7, rounds: int = ROUNDS) -> pa.Table:
+    """Counts of draws in place of the propensities, and of one candidate's probabilities."""
+    table, rng = plain_table(seed, rounds), np.random.default_rng(seed)
+    draws = rng.integers(20, 40, rounds)
+    wins, own = rng.binomial(draws, np.asarray(table["q"])), rng.binomial(50, np.asarray(table["b"]))
+    counts = {"wins": wins, "draws": draws, "own": own}
+    return pa.table({**{name: table[name] for name in ("r", "a")}, **counts})
 
 
 def cost_table(seed: int = 5, rounds: int = ROUNDS) -> pa.Table:
@@ -167,7 +176,7 @@ def segment_questions() -> dict[str, Asked]:
         "evaluate by": _asked("evaluate", ["a", "b"], **BY),
         "compare by": _asked("compare", "a", **BY),
         "compare by, planned": _asked("compare", "a", grid="planned", **BY),
-        "compare by, declared": _asked("compare", "a", by="s", segments=["de", "fr", "it", "x", "y"]),
+        "compare by, declared": _asked("compare", "a", by="s", segments=["de", "fr", "it", "x", "y", "(missing)"]),
         "select by": _asked("select", ["a", "b"], **BY),
         "profile by": _asked("profile", "a", control="none", **BY),
         "check by": _asked("check", ["a", "b"], columns=("s",)),
@@ -218,6 +227,14 @@ KINDS: Mapping[str, LogKind] = {
     "sampled": LogKind(
         sampled_table, {**PLAIN, "keep_probability": "k", "rounds_before_sampling": 4 * ROUNDS},
         {**certified_questions(), **OUTCOMES},
+    ),
+    "drawn": LogKind(
+        drawn_table,
+        {"reward": "r", "propensity": sl.wins("wins", "draws")},
+        _only(
+            unit_questions("a", sl.wins("own", 50)),
+            "evaluate", "compare", "compare over another", "compare a blend", "select", "check", "report", "power",
+        ),
     ),
     "costs": LogKind(
         cost_table,

@@ -194,18 +194,35 @@ def test_segments_have_one_name_everywhere(engine: tuple[Callable[[pa.Table], An
 
 
 @pytest.mark.parametrize("absent", [None, "", float("nan")])
-def test_rounds_without_a_segment_are_refused(
+def test_rounds_without_a_segment_are_one_of_their_own(
     engine: tuple[Callable[[pa.Table], Any], float], absent: str | float | None
 ) -> None:
     """Never left out in silence: what they earned would be missing from every segment."""
-    place, _ = engine
+    place, agreement = engine
     rounds = table(10, 2_000)
     number = isinstance(absent, float)
     values: list[Any] = [1.0, 2.0] * 1_000 if number else ["x", "y"] * 1_000
     values[7], values[1_999] = absent, absent
     bad = rounds.append_column("s", pa.array(values, pa.float64() if number else pa.string()))
-    with pytest.raises(sl.LogsError, match="by 's': 2 of 2,000 values have no segment"):
-        sl.compare(sl.Logs(place(bad), **FLAGS), "a", by="s")
+    logs = sl.Logs(place(bad), **FLAGS)
+    found = sl.compare(logs, "a", by="s")
+    assert {name: one.rounds for name, one in found.items()} == {
+        "1.0" if number else "x": 1_000, "2.0" if number else "y": 998, "(missing)": 2,
+    }  # fmt: skip
+    alone = rounds.take([7, 1_999]).append_column("t", pa.array(["z", "z"]))
+    expected = sl.compare(sl.Logs(alone, **FLAGS), "a", delta=0.05 / 3)
+    assert found["(missing)"].lower == close(expected.lower, agreement)
+    with pytest.raises(sl.LogsError, match=r"2 of 2,000 values belong to a segment.*'\(missing\)'"):
+        sl.compare(logs, "a", by="s", segments=[name for name in found if name != "(missing)"])
+    assert sl.compare(logs, "a", by="s", segments=list(found))["(missing)"].rounds == 2
+
+
+def test_a_segment_called_missing_is_refused(engine: tuple[Callable[[pa.Table], Any], float]) -> None:
+    """It could not be told from the rounds without a segment, which may come in another batch or partition."""
+    place, _ = engine
+    named = table(10, 2_000).append_column("s", pa.array(["x"] * 1_999 + ["(missing)"]))
+    with pytest.raises(sl.LogsError, match=r"by 's': 1 of 2,000 values are the text '\(missing\)'"):
+        sl.compare(sl.Logs(place(named), **FLAGS), "a", by="s")
 
 
 def test_a_table_that_is_written_to_while_it_is_read() -> None:
@@ -305,6 +322,13 @@ def test_a_spark_task_that_is_killed_is_counted_once(spark: Any, tmp_path: Path)
     assert Path(marker).exists()
     assert answer.rounds == ROUNDS
     assert answer.lower == pytest.approx(sl.compare(sl.Logs(rounds, **FLAGS), "a").lower, rel=1e-12)
+
+
+def test_a_column_that_spark_has_twice_matters_only_where_it_is_used(spark: Any) -> None:
+    frame = spark.createDataFrame([(1.0, 0.5, 0.5, 1.0, 2.0)], ["r", "q", "a", "z", "z"])
+    assert sl.evaluate(sl.Logs(frame, **FLAGS), "a")["a"].estimate == 1.0
+    with pytest.raises(sl.UsageError, match="several columns 'z'"):
+        sl.evaluate(sl.Logs(frame, **FLAGS), "z")
 
 
 def test_what_spark_refuses(spark: Any) -> None:

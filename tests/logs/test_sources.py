@@ -118,9 +118,6 @@ def test_small_and_large_parquet_files_give_the_same(
         found, expected = sl.compare(logs, {"new": policy}), ask(table, same)
         assert found.lower == pytest.approx(expected.lower, rel=1e-12)
         assert found.provenance.fingerprint == expected.provenance.fingerprint
-    pq.write_table(pa.Table.from_arrays([table["p"], table["p"]], names=["p", "p"]), path)
-    with pytest.raises(sl.LogsError, match=r"logs.parquet cannot be read as parquet: .* name"):
-        sl.Logs(path, reward="p", propensity="p")
 
 
 def test_a_file_that_goes_away_while_it_is_read_is_told(
@@ -171,11 +168,8 @@ def test_segments_of_unsigned_codes(nulls: bool) -> None:
     logs = sl.Logs(
         pa.table({"r": [1.0] * 300, "q": [0.5] * 300, "p": [0.5] * 300, "s": segments}), reward="r", propensity="q"
     )
-    if nulls:
-        with pytest.raises(sl.LogsError, match="100 of 300 values have no segment"):
-            sl.compare(logs, "p", by="s")
-    else:
-        assert sl.compare(logs, "p", by="s")["b"].rounds == 200
+    found = {name: one.rounds for name, one in sl.compare(logs, "p", by="s").items()}
+    assert found == ({"a": 100, "b": 100, "(missing)": 100} if nulls else {"a": 100, "b": 200})
 
 
 @pytest.mark.parametrize("container", ["parquet", "csv", "pandas", "dict of arrays", "folder"])
@@ -314,8 +308,6 @@ def test_a_failing_query_raises_a_logs_error(tmp_path: Path) -> None:
 def test_tables_that_cannot_be_read() -> None:
     with pytest.raises(sl.UsageError, match="column names must be strings"):
         sl.Logs(pd.DataFrame({0: [1.0], 1: [0.5]}), reward="0", propensity="1")
-    with pytest.raises(sl.UsageError, match="cannot be read"):
-        sl.Logs(pd.DataFrame([[1.0, 0.5]], columns=["r", "r"]), reward="r", propensity="r")
 
 
 def test_the_format_follows_the_file_extension(table: Any, tmp_path: Path) -> None:

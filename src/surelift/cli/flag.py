@@ -1,10 +1,13 @@
 """How flags are written down, grouped and read."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cyclopts import Group, Parameter
 
 from surelift.errors import UsageError
+
+if TYPE_CHECKING:
+    from surelift.logs.wins import Wins
 
 # Shown in this order by --help.
 LOG = Group.create_ordered("The log")
@@ -32,6 +35,17 @@ def columns(text: str | None) -> Any:
 
 def number_or_column(text: str | None) -> int | str | None:
     return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 100 else text
+
+
+def wins_flag(text: str, name: str) -> "Wins":
+    """Counts of draws, as K,M or K,M,played."""
+    from surelift.logs.wins import wins
+
+    k, *rest = text.split(",")
+    if not k or not rest or not rest[0] or rest[1:] not in ([], ["played"]):
+        raise UsageError(f"{name} takes K,M, or K,M,played where the logged action is one of the M, not {text!r}.")
+    m: Any = number_or_column(rest[0])
+    return wins(k, m, includes_played=len(rest) == 2)
 
 
 def two_numbers(text: str) -> tuple[float, float]:

@@ -7,6 +7,8 @@ _OWN = {"many", "sides", "name", "prior", "prior_share", "holdout", "epochs", "o
 _CALLS = {
     "Outcome(column, range=(low, high))": "the range, COL:range=LOW,HIGH,",
     "models.given('column')": "--control model:COL",
+    'propensity=wins("k", "m")': "--propensity-wins K,M",
+    "leave includes_played out": "leave ',played' out",
     "in policies=": "in --predictions, or in Python as policies=",
     "in module=": "in Python, as module=",
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from surelift import importers
-from surelift.cli.flag import LOG, WHOLE, columns, flag, number_or_column, split, two_numbers
+from surelift.cli.flag import LOG, WHOLE, columns, flag, number_or_column, split, two_numbers, wins_flag
 from surelift.errors import UsageError
 
 if TYPE_CHECKING:
@@ -62,6 +62,13 @@ class LogFlags:
     propensity_is_estimated: Annotated[
         bool, Parameter(help="The propensity was estimated, not logged; then nothing is certified.")
     ] = False
+    propensity_wins: Annotated[
+        str | None,
+        flag(
+            "K,M: columns of how many of M draws (a column or a number) took the logged action, instead of a propensity; "
+            "K,M,played where the logged action is one of the M."
+        ),
+    ] = None
 
     def logs(self, sources: list[str]) -> "Logs":
         from surelift.logs.logs import Logs
@@ -88,4 +95,9 @@ class LogFlags:
             "actions": split, "contexts": split, "logging": columns, "cluster_size": number_or_column,
             "action_count": number_or_column, "reward_range": two_numbers,
         }  # fmt: skip
-        return {role: read[role](value) if role in read else value for role, value in given.items()}
+        declared = {role: read[role](value) if role in read else value for role, value in given.items()}
+        if "propensity_wins" in declared:
+            if "propensity" in declared:
+                raise UsageError("give --propensity or --propensity-wins, not both.")
+            declared["propensity"] = wins_flag(declared.pop("propensity_wins"), "--propensity-wins")
+        return declared

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from surelift import importers
-from surelift.cli.flag import ANSWER, OUTPUT, POLICIES, QUESTION, WHOLE, columns, flag, number, split
+from surelift.cli.flag import ANSWER, OUTPUT, POLICIES, QUESTION, WHOLE, columns, flag, number, split, wins_flag
 from surelift.cli.log_flags import LogFlags
 from surelift.errors import UsageError
 
@@ -46,6 +46,10 @@ class PolicyFlags:
         list[str] | None,
         flag("NAME=ALPHA: candidate NAME in a share ALPHA of decisions, production in the rest. Repeatable."),
     ] = None
+    policy_wins: Annotated[
+        list[str] | None,
+        flag("[NAME=]K,M: columns of how many of M draws of a candidate took the logged action. Repeatable."),
+    ] = None
 
     def policies(
         self, brought: "Mapping[str, Policy] | None" = None, present: Collection[str] = ()
@@ -61,6 +65,7 @@ class PolicyFlags:
             *((text if "=" in text else f"new={text}", importers.predictions) for text in self.predictions or ()),
             *((text, chosen) for text in self.chosen or ()),
             *((text if "=" in text else f"learned={text}", _learned) for text in self.learned or ()),
+            *((text if "=" in text else f"new={text}", _drawn) for text in self.policy_wins or ()),
         ]
         for text, make in given:
             name, _, column = text.partition("=") if "=" in text and text not in present else (text, "=", text)
@@ -215,6 +220,12 @@ def _learned(path: str) -> "Policy":
     from surelift.policies.resolve import as_policy
 
     return as_policy(load_learned(path))
+
+
+def _drawn(counts: str) -> "Policy":
+    from surelift.policies.resolve import as_policy
+
+    return as_policy(wins_flag(counts, "--policy-wins"))
 
 
 def control(text: str) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from surelift.engines.sql_query import AggregateQuery, text_of
+from surelift.engines.sql_query import AggregateQuery, segment_of
 from surelift.errors import LogsError, UsageError
 from surelift.logs import faults
 from surelift.logs.faults import Fault, Tally
@@ -68,7 +68,6 @@ def _simple(logs: Logs, plan: Plan, key: Key) -> SimplePlan:
     own = [request for request in plan.requests if request.key == key and not isinstance(request.statistic, IdMemory)]
     simple = SimplePlan.of(logs, own, plan.policies)
     unable = [split.label for split in key if not isinstance(split, Segment | Day | RandomBlocks | Dealt)]
-    unable += ["rounds without a segment" for split in key if isinstance(split, Segment) and split.missing_is_one]
     if plan.model is not None:
         unable.append("a reward model")
     if isinstance(simple, SimplePlan) and not unable:
@@ -168,8 +167,8 @@ class _Answer:
         invalid = {}
         for place, split in enumerate(self._query.key):
             if isinstance(split, Segment) and split.declared is not None:
-                names = [(text_of(row[f"key{place}"]), int(row["rows"])) for row in self._rows]
-                others = [(name, rows) for name, rows in names if name is not None and name not in split.declared]
+                names = [(segment_of(row[f"key{place}"]), int(row["rows"])) for row in self._rows]
+                others = [(name, rows) for name, rows in names if name not in split.declared]
                 if others:
                     fault = Fault(f"by {split.column!r}", faults.SEGMENT_UNDECLARED)
                     invalid[fault] = Tally(sum(rows for _, rows in others), -1, repr(min(others)[0]), "")

@@ -19,7 +19,7 @@ from surelift.statistics.fused import COMPLEMENTS, SimplePlan, SimpleTerm
 from surelift.statistics.log_sums import LogSums
 from surelift.statistics.moments import MomentSums
 from surelift.statistics.reading import LARGEST_WEIGHT
-from surelift.statistics.splits import Day, Key, KeyValue, RandomBlocks, Segment
+from surelift.statistics.splits import MISSING, Day, Key, KeyValue, RandomBlocks, Segment
 
 # Of all rounds, whatever the blocks they are dealt into besides.
 BUCKETS = 1009
@@ -56,8 +56,8 @@ class AggregateQuery:
     def value_of(self, row: Mapping[str, Any]) -> KeyValue | None:
         """The value of the key that a group of the answer belongs to; None for rounds that belong to none."""
         found = [(split, row[f"key{place}"]) for place, split in enumerate(self.key)]
-        named = [_block_of(split, value) if isinstance(split, Dealt) else value for split, value in found]
-        texts = tuple(text for value in named if (text := text_of(value)) is not None)
+        named = [_name_of(split, value) for split, value in found]
+        texts = tuple(name for name in named if name is not None)
         if len(texts) < len(self.key):
             return None
         wanted = [split.only if isinstance(split, Segment) else None for split in self.key]
@@ -197,12 +197,8 @@ class AggregateQuery:
             raise UsageError(
                 f"by {split.column!r} holds {column.type()}; a segment is named by text, a number or a date."
             )
-        absent = column.isnull()
         if column.type().is_string():
-            absent = absent | (column == "")
-        if column.type().is_floating():
-            absent = absent | column.isnan()
-        yield _unfit(f"by {split.column!r}", faults.SEGMENT, absent, column.cast("string"))
+            yield _unfit(f"by {split.column!r}", faults.SEGMENT, column == MISSING, column)
 
     def _bad_probability(self, column: str, subject: str, reason: Reason) -> Iterator[Bad]:
         yield from self._bad_numbers(column, subject)
@@ -237,9 +233,16 @@ def _block_of(blocks: Dealt, place: int | None) -> int | None:
     return None if place is None else int(blocks.blocks(np.array(place)))
 
 
-def text_of(value: Any) -> str | None:
-    """A value of a key as it is called everywhere; None where there is none."""
-    return None if value is None or value == "" or value != value else str(value)
+def _name_of(split: Any, value: Any) -> str | None:
+    """A value of a key as it is called everywhere; None for rounds that belong to none."""
+    if isinstance(split, Segment):
+        return segment_of(value)
+    value = _block_of(split, value) if isinstance(split, Dealt) else value
+    return None if value is None or value == "" else str(value)
+
+
+def segment_of(value: Any) -> str:
+    return MISSING if value is None or value == "" or value != value else str(value)
 
 
 def _unfit(subject: str, reason: Reason, condition: Any, value: Any) -> Bad:

@@ -22,7 +22,7 @@ from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.policies.policy import origins_of
 from surelift.policies.resolve import as_policy
-from surelift.questions.assumptions import CUT_OFF, ONCE, doubts_of, order_assumed
+from surelift.questions.assumptions import CUT_OFF, ONCE, doubts_of, order_assumed, propensities_assumed
 from surelift.questions.method import choose_method
 from surelift.questions.options import check_delta, consistent
 from surelift.questions.question import Progress, Question
@@ -192,7 +192,7 @@ def _assumptions(
     fixed = "rounds are independent, and their number was fixed in advance"
     return (
         f"{'costs' if logs.scale.is_cost else 'rewards'} always lie in [{logs.scale.low:g}, {logs.scale.high:g}]",
-        "the propensities were recorded when the decisions were made",
+        propensities_assumed(logs.declaration),
         ONCE,
         f"the prior ({options['prior']}), the objective and delta were fixed before seeing these rounds",
         adapted if objective.any_looks else fixed,

@@ -6,16 +6,18 @@ from typing import Any, Literal
 
 from surelift.errors import UsageError
 from surelift.logs import declared
-from surelift.logs.densities import DENSITIES, Density, density_from
+from surelift.logs.densities import DENSITIES, Density
 from surelift.logs.embeddings import Embedding
 from surelift.logs.scale import Scale
+from surelift.logs.wins import Wins, propensity_from
 
 NO_PROPENSITY = """\
 no propensity: name the column that holds production's probability of the logged action.
 Log it at decision time: next to each action, store the probability the logging policy gave it (for epsilon-greedy over
-K actions: epsilon/K, plus 1 - epsilon for the greedy action). It cannot be recovered afterwards. If you fitted a model
-of it, pass propensity='your_column', propensity_is_estimated=True; every answer is then conditional on that model and
-never certified."""
+K actions: epsilon/K, plus 1 - epsilon for the greedy action). It cannot be recovered afterwards. It may be left out where
+logging= holds production's whole distribution and action= the logged action; a policy that can only draw, as Thompson
+sampling, logs draws, propensity=wins("k", "m"). If you fitted a model of it, pass propensity='your_column',
+propensity_is_estimated=True; every answer is then conditional on that model and never certified."""
 # Roles that name one column each, or None.
 _COLUMNS = ("reward", "cost", "log_propensity", "action", "time", "id", "cluster", "keep_probability")
 
@@ -26,7 +28,7 @@ class Declaration:
 
     reward: str | None = None
     cost: str | None = None
-    propensity: str | Density | None = None
+    propensity: str | Density | Wins | None = None
     log_propensity: str | None = None
     action: str | None = None
     actions: tuple[Any, ...] | None = None
@@ -48,9 +50,10 @@ class Declaration:
 
     def __post_init__(self) -> None:
         _require_one_of(self, "reward", "cost", "the column that holds what each decision earned")
-        if self.propensity is None and self.log_propensity is None:
+        if self.propensity is not None or self.log_propensity is not None:
+            _require_one_of(self, "propensity", "log_propensity", "the probability of the logged action")
+        elif self.logging is None or self.action is None:
             raise UsageError(NO_PROPENSITY)
-        _require_one_of(self, "propensity", "log_propensity", "the probability of the logged action")
         for role in ("actions", "contexts"):
             if isinstance(given := getattr(self, role), set | frozenset):
                 raise UsageError(
@@ -58,7 +61,7 @@ class Declaration:
                 )
         normalised = {
             "propensity": declared.from_description(
-                density_from, self.propensity, "propensity= is not a valid density"
+                propensity_from, self.propensity, "propensity= is not a valid density, nor wins"
             ),
             "embedding": declared.embedding(self.embedding),
             "actions": declared.labels(self.actions),
@@ -109,7 +112,15 @@ class Declaration:
     def hidden(self) -> dict[str, str]:
         """The columns that a function must not see, each with its role: they tell of the outcome, or of what was drawn."""
         roles = ("reward", "cost", "propensity", "log_propensity", "keep_probability")
-        return {name: role for role in roles if isinstance(name := getattr(self, role), str)}
+        hidden = {name: role for role in roles if isinstance(name := getattr(self, role), str)}
+        if isinstance(self.propensity, Wins):
+            hidden[self.propensity.k] = "count of draws that took the logged action"
+        return hidden
+
+    @property
+    def by_draws(self) -> bool:
+        """Whether the propensity is estimated by draws from production."""
+        return isinstance(self.propensity, Wins)
 
     def columns(self) -> Iterator[tuple[str, str]]:
         """Every column with a role, as (role, column) pairs."""
@@ -118,6 +129,8 @@ class Declaration:
                 yield role, getattr(self, role)
         if isinstance(self.propensity, DENSITIES):
             yield from (("the density of production", name) for name in self.propensity.columns())
+        elif isinstance(self.propensity, Wins):
+            yield from (("wins", name) for name in self.propensity.columns())
         elif self.propensity is not None:
             yield "propensity", self.propensity
         for role in ("action_count", "cluster_size"):
@@ -162,6 +175,12 @@ class Declaration:
             raise UsageError(
                 "a density in propensity= is evaluated at the logged action: set density=True, and name the action "
                 "column in action=."
+            )
+        if isinstance(self.propensity, Wins) and (self.logging is not None or self.density):
+            raise UsageError(
+                "wins estimates the propensity of a discrete action by draws, where production's probabilities are not "
+                "known; logging= and density=True say that they are. Give one or the other. A vector counted from draws is "
+                "no logging=: a control made with it would not be valid."
             )
         if self.embedding is not None and (self.logging is None or self.density):
             raise UsageError("an embedding needs production's full distribution over the actions, in logging=.")

@@ -35,6 +35,19 @@ LOG_PROPENSITY = Reason(
     "A log propensity is at most 0, and its exponential must not underflow to 0. If the column holds probabilities, name "
     "it in propensity= instead.",
 )
+WINS_WHOLE = Reason(
+    "are not whole numbers", "Give counts of draws: k of them took the logged action, of m in all; not their ratio."
+)
+WINS_DRAWS = Reason("are fewer than one draw", "Every round needs at least one draw: m is the number of them all.")
+WINS_RANGE = Reason(
+    "are counts k below 0 or above their m",
+    "k counts the draws that took the logged action, among all m draws of the round: give the two in this order, k and m.",
+)
+WINS_PLAYED = Reason(
+    "are 0, although the logged action is said to be one of the m draws",
+    "It would have counted itself. For fresh draws leave includes_played out: the propensity is then (k + 1)/(m + 1). No "
+    "floor helps: max(k, 1)/m makes weights too large on average.",
+)
 DENSITY = Reason("are not positive", "The density of the logged action must be positive and finite.")
 PROBABILITY = Reason(
     "lie outside [0, 1]", "Give the candidate's probability of the logged action, not a score or a percentage."
@@ -122,8 +135,8 @@ CLUSTER_VARIES = Reason(
 )
 KEEP_PROBABILITY = Reason("lie outside (0, 1]", "Give the probability of keeping each round, 1 if it is always kept.")
 SEGMENT = Reason(
-    "have no segment (null)",
-    "Every round needs a segment known before its action; give rounds without one a segment of their own.",
+    "are the text '(missing)', which names the rounds without a segment (null)",
+    "Give that segment another name.",
 )
 SEGMENT_UNDECLARED = Reason(
     "belong to a segment that was not declared",

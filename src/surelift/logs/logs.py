@@ -17,6 +17,7 @@ from surelift.logs.embeddings import Known
 from surelift.logs.scale import Scale
 from surelift.logs.sources.recognise import open_source
 from surelift.logs.sources.remote import REMOTE
+from surelift.logs.wins import Wins
 
 _NUMBERS = ("action_count", "cluster_size")
 # Arguments that are neither columns nor arrays.
@@ -38,7 +39,8 @@ class Logs:
 
     ``reward_range`` is the range a reward (or cost) can have, in its own units, known in advance; never the observed
     extremes. ``logging`` names production's full distribution, as a list column or one column per action; ``action`` is
-    then the position of the logged action, or its label declared in ``actions``. ``id`` names a column that tells rounds
+    then the position of the logged action, or its label declared in ``actions``, and ``propensity`` may be left out. A
+    production policy that can only be drawn from has ``propensity=wins("k", "m")``. ``id`` names a column that tells rounds
     apart: no id may come twice.
 
     With ``density=True`` actions are continuous: ``action`` is the number that was chosen, and ``propensity`` a column of
@@ -75,7 +77,8 @@ class Logs:
         given = {
             name: value for name, value in locals().items() if name not in ("self", "source") and value is not None
         }
-        if source is None and {"reward", "cost"} & given.keys() and {"propensity", "log_propensity"} & given.keys():
+        drawn = {"propensity", "log_propensity"} & given.keys() or {"logging", "action"} <= given.keys()
+        if source is None and {"reward", "cost"} & given.keys() and drawn:
             source, names = _name_arrays({role: value for role, value in given.items() if role not in _OPTIONS})
             given |= names
         self._open(open_source(source), Declaration(**given))
@@ -172,6 +175,8 @@ class Logs:
     def _missing_column_message(self, name: str, role: str) -> str:
         from difflib import get_close_matches
 
+        if name in getattr(self.source, "repeated", ()):
+            return f"the source has several columns {name!r}, so {role} cannot name one of them; rename all but one."
         names = self.column_names()
         near = get_close_matches(name, names, n=3, cutoff=0.5)
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
@@ -193,6 +198,8 @@ def _name_arrays(arrays: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
     for role, array in arrays.items():
         if isinstance(array, str):
             raise UsageError(f"{role}={array!r} names a column, but there is no source; use Logs(source, ...).")
+        if isinstance(array, Wins):
+            raise UsageError(f"wins names columns ({array.k!r}), but there is no source; use Logs(source, ...).")
         if role in _NUMBERS and np.ndim(array) == 0:
             names[role] = array
         elif role == "contexts":

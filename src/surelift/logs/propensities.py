@@ -9,6 +9,7 @@ from surelift.arrays import FloatArray
 from surelift.kernels.columns import count_outside
 from surelift.logs import faults
 from surelift.logs.densities import DENSITIES
+from surelift.logs.wins import Wins
 
 if TYPE_CHECKING:
     from surelift.logs.rounds import Rounds
@@ -29,8 +30,11 @@ def read_propensity(rounds: "Rounds") -> FloatArray:
     elif isinstance(declared.propensity, DENSITIES):
         subject, tolerance, reason = "propensity, the density of production", 0.0, faults.DENSITY
         values = shown = rounds.density_at(declared.propensity, subject)
+    elif isinstance(declared.propensity, Wins):
+        return declared.propensity.propensity(rounds, "propensity, the wins of production")
+    elif declared.propensity is None:
+        return _of_vector(rounds)
     else:
-        assert isinstance(declared.propensity, str)
         subject = f"propensity {declared.propensity!r}"
         values, tolerance = rounds.numbers(declared.propensity, subject)
         shown, reason = values, faults.PROPENSITY
@@ -39,6 +43,16 @@ def read_propensity(rounds: "Rounds") -> FloatArray:
     elif count_outside(values, SMALLEST, 1.0 + tolerance):
         rounds.refuse(subject, reason, (values <= 0) | (values > 1.0 + tolerance), shown)
     return values if rounds.logging is None else _reconcile(rounds, values, tolerance, subject)
+
+
+def _of_vector(rounds: "Rounds") -> FloatArray:
+    """The entry of production's vector at the logged action."""
+    assert rounds.logging is not None
+    assert rounds.action is not None
+    propensity = rounds.logging.at(rounds.action)
+    rounds.refuse("propensity, the entry of logging= at action=", faults.PROPENSITY, propensity <= 0, propensity)
+    # A vector that sums to less than 1 may understate its entries by that much.
+    return np.asarray(propensity / np.clip(rounds.logging.sums(), 0.5, 1.0))
 
 
 def _reconcile(rounds: "Rounds", propensity: FloatArray, tolerance: float, subject: str) -> FloatArray:

@@ -9,14 +9,18 @@ from surelift.errors import UsageError, positive, share
 from surelift.logs.alignment import index_of
 from surelift.logs.densities import DENSITIES, density_from
 from surelift.logs.logs import Logs
+from surelift.logs.wins import Wins, wins_from
 from surelift.policies.continuous import Binned, DensityReader, Kernel, binned_from, kernel
 from surelift.policies.deterministic import Chosen, EpsilonGreedy, UniformPolicy
 from surelift.policies.policy import Policy
 from surelift.policies.readers import Array, Column, Columns, Function, Model, Reader, as_numbers, names_of
+from surelift.policies.simulated import Simulated
 from surelift.policies.wrappers import Blend, Bounded, Direct, Given, Production, Softmax
 
 PRODUCTION = "production"
-_POLICIES = (Given, Production, Chosen, EpsilonGreedy, UniformPolicy, Softmax, Blend, Bounded, Binned, Kernel, Direct)
+_POLICIES = (
+    Given, Production, Chosen, EpsilonGreedy, UniformPolicy, Softmax, Blend, Bounded, Binned, Kernel, Direct, Simulated,
+)  # fmt: skip
 
 
 def chosen(column: str) -> Policy:
@@ -60,6 +64,8 @@ def as_policy(form: Any) -> Policy:
         return form
     if isinstance(form, str) and form == PRODUCTION:
         return Production()
+    if isinstance(form, Wins):
+        return Simulated(form)
     return Given(as_reader(form))
 
 
@@ -91,7 +97,7 @@ def name_policies(policies: Any) -> dict[str, Policy]:
         policies = [policies]
     if isinstance(policies, Mapping):
         pairs = [(str(name), form) for name, form in policies.items()]
-    elif isinstance(policies, list | tuple) and any(isinstance(form, (str, *_POLICIES)) for form in policies):
+    elif isinstance(policies, list | tuple) and any(isinstance(form, (str, Wins, *_POLICIES)) for form in policies):
         if not all(isinstance(column, str) for column in policies):
             raise UsageError("policies that are not all columns need names: give a dict, {'new': policy, ...}.")
         pairs = [(column, column) for column in policies]
@@ -159,6 +165,7 @@ _REBUILD: dict[str, Callable[[Mapping[str, Any]], Policy]] = {
     "blend": lambda saved: blend(from_description(saved["of"]), saved["alpha"]),
     "bounded": lambda saved: bounded(from_description(saved["of"]), saved["max_weight"]),
     "binned": lambda saved: binned_from(dict(saved)),
+    "wins": lambda saved: Simulated(wins_from(saved)),
     "kernel": lambda saved: kernel(str(saved["column"]), saved["bandwidth"]),
     **dict.fromkeys(
         ("gaussian", "uniform-density", "density-blend"), lambda saved: Given(DensityReader(density_from(saved)))

@@ -21,6 +21,7 @@ from surelift.policies.policy import (
     vector_probabilities,
 )
 from surelift.policies.readers import Reader
+from surelift.policies.simulated import draws_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,14 @@ class Bounded(Wrapper):
     def limits(self) -> Limits:
         other = self.policy.limits
         return Limits(other.drop, min(other.rise, self.max_weight - 1.0))
+
+    def needs(self, logs: Logs) -> Needs:
+        if logs.declaration.by_draws or draws_in(self.policy):
+            raise UsageError(
+                "bounded(policy, max_weight) needs exact weights: with wins they vary with the draws, so that no bound on "
+                "them is known. Give the policy without bounded; the plain bounds hold."
+            )
+        return self.policy.needs(logs)
 
     def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
         probabilities = self.policy.probabilities(rounds, subject)

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from surelift.bounds import Promise
 from surelift.logs.declaration import Declaration
+from surelift.logs.wins import Wins
 from surelift.policies import Policy
 from surelift.policies.policy import notes_of
 
@@ -33,9 +34,7 @@ def assumptions_of(
     )
     return (
         f"{kind} always lie in [{declared.scale.low:g}, {declared.scale.high:g}]",
-        "the propensity model is correct"
-        if declared.propensity_is_estimated
-        else "the propensities were recorded when the decisions were made",
+        propensities_assumed(declared),
         NOT_FITTED,
         *((NO_ATOMS,) if declared.density else ()),
         f"{ONCE}, but by keep_probability" if declared.is_sampled else ONCE,
@@ -46,6 +45,14 @@ def assumptions_of(
         *declared.assumes,
         *(() if segment is None else (SEGMENTS_FIXED,)),
     )
+
+
+def propensities_assumed(declared: Declaration) -> str:
+    if isinstance(declared.propensity, Wins):
+        return declared.propensity.assumes
+    if declared.propensity_is_estimated:
+        return "the propensity model is correct"
+    return "the propensities were recorded when the decisions were made"
 
 
 def order_assumed(declared: Declaration) -> str:

@@ -144,20 +144,20 @@ def weight_health(name: str, sums: WeightSums, rounds: int, tails: TailSums, sca
     return WeightHealth(name, sums.total / rounds, sums.largest, effective, missing, tails.heaviest(), sizes, heavy)
 
 
-def about_weights(healths: Mapping[str, WeightHealth], sums: Sums, counted: str) -> Iterator[Finding]:
+def about_weights(healths: Mapping[str, WeightHealth], sums: Sums, declared: Declaration) -> Iterator[Finding]:
     for name, health in healths.items():
-        yield from _about_policy(health, sums.weights(name), sums.units, counted)
+        yield from _about_policy(health, sums.weights(name), sums.units, declared)
 
 
-def _about_policy(health: WeightHealth, sums: WeightSums, rounds: int, counted: str) -> Iterator[Finding]:
-    subject = f"policy {health.policy!r}"
+def _about_policy(health: WeightHealth, sums: WeightSums, rounds: int, declared: Declaration) -> Iterator[Finding]:
+    subject, counted = f"policy {health.policy!r}", declared.counted
     if health.missing_support:
         yield Finding(
             "warn", subject,
             f"{health.missing_support:.2%} of its decisions are actions that production could not take",
             "Their rewards count as nothing; every bound holds, and lower bounds are that much looser.",
         )  # fmt: skip
-    yield from _about_mean(health, sums, rounds)
+    yield from _about_mean(health, sums, rounds, drawn=declared.by_draws)
     share = sums.largest / sums.total if sums.total > 0 and counted == "rounds" else 0.0
     few, carried = health.heaviest
     if share > LARGE_SHARE:
@@ -178,7 +178,7 @@ def _about_policy(health: WeightHealth, sums: WeightSums, rounds: int, counted: 
         )  # fmt: skip
 
 
-def _about_mean(health: WeightHealth, sums: WeightSums, rounds: int) -> Iterator[Finding]:
+def _about_mean(health: WeightHealth, sums: WeightSums, rounds: int, *, drawn: bool) -> Iterator[Finding]:
     """Missing support lowers the mean weight by as much; the rest of a difference is chance, or wrong propensities."""
     expected = 1.0 - (health.missing_support or 0.0)
     variance = sums.squares / rounds - health.mean**2
@@ -189,6 +189,11 @@ def _about_mean(health: WeightHealth, sums: WeightSums, rounds: int) -> Iterator
         cause = (
             "Weights that are too large on average mean that propensities were logged too small, or that this column does "
             "not hold probabilities of the logged action: check both."
+        )
+    elif drawn:
+        cause = (
+            "Weights from few draws fall short of 1 on average: an action of probability q by (1 - q)^(m + 1) of it, "
+            "and one that production never takes by all of it. Every bound holds; more draws make them narrower."
         )
     elif health.missing_support is not None:
         cause = (

@@ -60,14 +60,14 @@ class HealthQuestion(Question):
         if self.declaration.is_sampled:
             return {}
         days = {} if self.declaration.time is None else {BY_DAY: (DAY,)}
-        columns = {Family("column", name): (Segment(name, missing_is_one=True),) for name in self.columns}
+        columns = {Family("column", name): (Segment(name, tears_clusters=True),) for name in self.columns}
         return {OVERALL: (), **columns, **days}
 
     @property
     def _told(self) -> list[Segment]:
         """The columns that could tell of the action."""
         columns = self.columns if knows_actions(self.declaration) else ()
-        return [Segment(name, missing_is_one=True) for name in columns]
+        return [Segment(name, tears_clusters=True) for name in columns]
 
     def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
         yield from requests_of(self.policies, ())
@@ -102,14 +102,14 @@ class HealthQuestion(Question):
         evidence, smallest = self._evidence(sums), sums.production.smallest_propensity
         wrong, evidence = without_told(refuted(evidence, level=self.level), evidence)
         findings += [*about_segments(wrong), *about_propensities(wrong, evidence), *about_mean_weights(wrong)]
-        if not declared.is_sampled and not declared.density:
+        if not (declared.is_sampled or declared.density or declared.by_draws):
             findings += about_rounding(sums.get(DIGITS), smallest)
         if declared.density and declared.action is not None:
             findings += about_ends(sums.get(ENDS), declared.action, sums.rows)
         if declared.time is not None:
             findings += about_duplicates(sums.get(DUPLICATES))
         findings += about_drift(declared, sums, self.method, level=self.level)
-        findings += about_weights(weights, sums, declared.counted)
+        findings += about_weights(weights, sums, declared)
         findings += about_tests(evidence, sampled=declared.is_sampled)
         rounds, rewards, _ = sums.get(REWARDS)
         earned = rewards / rounds if declared.cluster is not None else sums.production.rewards / sums.units

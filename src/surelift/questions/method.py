@@ -18,6 +18,10 @@ from surelift.statistics.narrowing import Narrowing, automatic, by_max_weight, b
 from surelift.statistics.plan import Term, offset_of
 from surelift.statistics.sums import Sums
 
+DRAWN = (
+    "control={!r} is not valid with wins: it takes the exact mean of the weights, which draws do not give. Leave control "
+    "out; the plain bounds hold."
+)
 CONTROLS = ("auto", "none", "weights", "model")
 SMALLEST_CONTROLLED = 1e-6
 LARGEST_WEIGHT_TRUE = "no policy gives an action more than its declared max_weight times production's chance of it"
@@ -55,6 +59,8 @@ class Method:
         if (declared.cluster is not None or declared.is_sampled) and not self.bound.any_units:
             able = ", ".join(name for name, bound in BOUNDS.items() if bound.any_units)
             raise UsageError(f"method {self.name!r} does not support clustered or sampled logs; use one of {able}.")
+        if declared.by_draws and self.control not in ("auto", "none"):
+            raise UsageError(DRAWN.format(self.control))
 
     def check_known(self, policies: Mapping[str, Policy], known: frozenset[str]) -> None:
         """Refuse a control that was asked for where the distributions it needs are not known."""

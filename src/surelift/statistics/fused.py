@@ -73,7 +73,8 @@ class SimplePlan:
         """The plan, or what is not simple about it."""
         declared = logs.declaration
         special = {
-            "log propensities": declared.propensity is None, "densities": declared.density,
+            "log propensities": declared.log_propensity is not None, "densities": declared.density,
+            "propensities by draws (wins)": declared.by_draws,
             "a vector over actions (logging=)": declared.logging is not None,
             "actions (action=)": declared.action is not None, "clusters": declared.cluster is not None,
             "sampled rounds": declared.is_sampled, "action_count=": declared.action_count is not None,

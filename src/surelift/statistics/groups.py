@@ -78,7 +78,7 @@ def _compacted(codes: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _refuse_torn_clusters(key: Key, codes: IntArray, rounds: Rounds) -> None:
-    columns = [split.column for split in key if isinstance(split, Segment) and not split.missing_is_one]
+    columns = [split.column for split in key if isinstance(split, Segment) and not split.tears_clusters]
     if rounds.clusters is None or not rounds.size or not columns:
         return
     first = np.repeat(codes[rounds.clusters.starts[:-1]], rounds.clusters.sizes)

@@ -15,7 +15,7 @@ from surelift.logs.columns import as_array, decode, inexact, is_text
 from surelift.logs.rounds import Rounds
 
 NOWHERE = -1
-MISSING = "missing"
+MISSING = "(missing)"
 # The rows of a part that was read apart are numbered within it: parts must not share their chances.
 ROWS_PER_PART = 1 << 40
 FIRST_OCTAVE, HALVINGS = 6, 5
@@ -44,7 +44,7 @@ KeyValue = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Segment(Split):
-    """The values of a column known before the action, such as a country."""
+    """The values of a column known before the action, such as a country; rounds without one are a segment of their own."""
 
     label: ClassVar[str] = "segments"
     column: str
@@ -52,8 +52,8 @@ class Segment(Split):
     """All segments there can be; another is a fault."""
     only: str | None = None
     """One segment alone, where each has a plan of its own."""
-    missing_is_one: bool = False
-    """Whether rounds without a segment are one of their own; otherwise they are a fault."""
+    tears_clusters: bool = False
+    """Whether rounds of one cluster may lie in several, where each round is tested by itself."""
 
     def columns(self) -> tuple[str, ...]:
         return (self.column,)
@@ -69,10 +69,10 @@ class Segment(Split):
         lookup = np.array([*(NOWHERE if text is None else places[text] for text in texts), NOWHERE], dtype=np.int64)
         codes = lookup[codes]
         absent = codes == NOWHERE
-        if not self.missing_is_one:
-            rounds.refuse(subject, faults.SEGMENT, absent, None)
-        if self.missing_is_one and absent.any():
-            codes, names = np.where(codes == NOWHERE, len(names), codes), [*names, MISSING]
+        if MISSING in places:
+            rounds.refuse(subject, faults.SEGMENT, codes == places[MISSING], MISSING)
+        elif absent.any():
+            codes, names = np.where(absent, len(names), codes), [*names, MISSING]
         if self.declared is not None:
             unknown = np.array([*(name not in self.declared for name in names), False])[codes]
             shown = names[codes[int(np.argmax(unknown))]] if unknown.any() else None

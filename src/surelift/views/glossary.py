@@ -6,6 +6,14 @@ import re
 _ENTRIES = """\
 propensity: The probability with which production chose the logged action, recorded at decision time. Every guarantee
   depends on it, and it cannot be recovered later.
+wins: Of m draws from a policy at the decision, the k that took the logged action (--propensity-wins k,m): what to log
+  where production can draw but cannot tell its probabilities, as Thompson sampling or an ensemble. The propensity is
+  (k + 1)/(m + 1) for fresh draws, and k/m where the logged action is one of the m (k,m,played). Both make weights right
+  or too small on average, so every plain bound holds. The draws must be made for this round alone, and their number
+  fixed beforehand. max(k, 1)/m, a floor of 1/m, one set of draws for many rounds, and the winner of a majority vote
+  make weights too large: nothing would hold. A control needs exact propensities, and is not used. For a candidate
+  (--policy-wins NAME=k,m) k/m is used as it stands.
+monte carlo propensity: A propensity estimated by drawing from production again, as k of m draws; see wins.
 weight: The importance weight of a round: the candidate's probability of the logged action divided by the propensity.
   The mean weight is close to 1 where production can take every action the candidate takes (overlap).
 lower bound: A number that the true value (or improvement) exceeds with probability at least 1 - delta. A lower bound
@@ -42,7 +50,8 @@ reward model: Predicts the reward of each action in each context. The bound is v
   rounds along the way (control=model, in the order of --time), fitted on another log, or read from a column of
   predictions.
 segment: A slice of the rounds, known before the action, such as a country (--by COLUMN). Each segment is judged at
-  delta divided by the number of segments, so that all answers hold together.
+  delta divided by the number of segments, so that all answers hold together. Rounds without one are the segment
+  (missing).
 outcome: A column of rewards or costs that judges the candidate, with a claim in its own units: better by at least so
   much, or worse by at most so much (compare --outcome NAME=COL:at-least=X). Several outcomes of the same rounds are
   bounded at delta divided by their number, so that all lower bounds hold together; certified means that every claim

@@ -16,6 +16,7 @@ import pyarrow as pa
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs, rows_per_batch
 from surelift.logs.sources.parquet import ParquetFile
+from surelift.logs.sources.repeated import header_of, repeated_in, without_repeated
 from surelift.saving import exists
 
 FORMATS = {
@@ -25,6 +26,8 @@ FORMATS = {
 }  # fmt: skip
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".br", ".snappy", ".zip")
 _BLOCK = 1 << 20
+# Marks the columns of a file whose name occurs more than once.
+_AGAIN = "\0"
 # Bytes from which a file does not hold the same rounds as another by chance.
 _TELLING = 1 << 12
 
@@ -47,6 +50,10 @@ class Files:
     @property
     def called(self) -> str:
         return name_of_files(self._paths)
+
+    @property
+    def repeated(self) -> frozenset[str]:
+        return _open(self._paths[0]).repeated
 
     def column_names(self) -> list[str]:
         names = list(_open(self._paths[0]).schema.names)
@@ -75,6 +82,8 @@ class Files:
             present = dict.fromkeys(data.schema.names)
             folders = {key: value for key, value in _partitions(path).items() if key not in present}
             absent = [name for name in columns if name not in present and name not in folders]
+            if absent and absent[0] in data.repeated:
+                raise LogsError(f"{path} has several columns {absent[0]!r}; rename all but one. Nothing was computed.")
             if absent:
                 raise LogsError(
                     f"{path} has no column {absent[0]!r}, which {self._paths[0]} has; its columns are "
@@ -113,24 +122,47 @@ class _Dataset:
     def __init__(self, path: str, as_text: frozenset[str]) -> None:
         import pyarrow.dataset as ds
 
-        kind: Any = _format(path)
-        if kind == "csv":
-            from pyarrow import csv
-
-            # Read numbers as text and convert them ourselves: Arrow infers types from the first block of a file, and a
-            # 0.5 after a million zeros would not fit the inferred type.
-            kind = ds.CsvFileFormat(
-                parse_options=csv.ParseOptions(delimiter="\t" if _extension(path).startswith(".tsv") else ","),
-                convert_options=csv.ConvertOptions(column_types={name: pa.string() for name in as_text}),
-            )
-        self._data = ds.dataset(path, format=kind)
-        self.schema = self._data.schema
+        kind, self.repeated = _format(path), frozenset[str]()
+        read: Any = _csv_format(path, as_text) if kind == "csv" else kind
+        try:
+            self._data = ds.dataset(path, format=read)
+        except pa.ArrowInvalid as error:
+            if "multiple columns named" not in str(error) and "duplicate field names" not in str(error):
+                raise
+            if kind == "csv":
+                names = header_of(path, _separator(path))
+                self.repeated = repeated_in(names)
+                apart = [
+                    f"{name}{_AGAIN}{place}" if name in self.repeated else name for place, name in enumerate(names)
+                ]
+                self._data = ds.dataset(path, format=_csv_format(path, as_text, column_names=apart, skip_rows=1))
+            else:
+                table, self.repeated = without_repeated(pa.ipc.open_file(pa.memory_map(path)).read_all())
+                self._data = ds.dataset(table)
+        self.schema = pa.schema([field for field in self._data.schema if _AGAIN not in field.name])
 
     def count(self) -> int:
         return int(self._data.count_rows())
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
         return iter(self._data.scanner(list(columns), batch_size=size, batch_readahead=4).to_batches())
+
+
+def _separator(path: str) -> str:
+    return "\t" if _extension(path).startswith(".tsv") else ","
+
+
+def _csv_format(path: str, as_text: frozenset[str], **read: Any) -> Any:
+    """Numbers are read as text and converted by us: Arrow infers types from the first block of a file, and a 0.5 after a
+    million zeros would not fit the inferred type.
+    """
+    import pyarrow.dataset as ds
+    from pyarrow import csv
+
+    return ds.CsvFileFormat(
+        parse_options=csv.ParseOptions(delimiter=_separator(path)), read_options=csv.ReadOptions(**read),
+        convert_options=csv.ConvertOptions(column_types={name: pa.string() for name in as_text}),
+    )  # fmt: skip
 
 
 def _open(

@@ -12,6 +12,7 @@ from surelift.arrays import ArrowColumn, as_numpy, unmasked
 from surelift.errors import LogsError, UsageError, printed
 from surelift.logs.alignment import aligned, index_of
 from surelift.logs.batch import Batch, Needs, engine_errors, number_rows, rows_per_batch
+from surelift.logs.sources.repeated import repeated_in
 
 _CONVERSION = (pa.ArrowException, TypeError, ValueError, OverflowError)
 _UNREADABLE = "the query could not be read"
@@ -60,8 +61,8 @@ class Frame:
 
     ordered = True
 
-    def __init__(self, frame: Any) -> None:
-        self._frame = frame
+    def __init__(self, frame: Any, repeated: frozenset[str] = frozenset()) -> None:
+        self._frame, self.repeated = frame, repeated
         self.index = index_of(frame.to_native())
 
     def column_names(self) -> list[str]:
@@ -94,10 +95,13 @@ class LazyQuery:
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
+        native = frame.to_native()
+        # Of a DuckDB relation; narwhals tells no name twice.
+        self.repeated = repeated_in(native.columns) if hasattr(native, "to_arrow_reader") else frozenset[str]()
 
     @engine_errors(_UNREADABLE)
     def column_names(self) -> list[str]:
-        return list(self._frame.collect_schema().names())
+        return [name for name in self._frame.collect_schema().names() if name not in self.repeated]
 
     @engine_errors(_UNREADABLE)
     def count(self) -> int:

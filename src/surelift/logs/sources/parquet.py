@@ -12,6 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from surelift.logs.sources.repeated import repeated_in, told_apart
+
 # Up to this size threads are not worth their start.
 SMALL_FILE = 1 << 24
 # Batches of one row group that wait for their reader.
@@ -25,8 +27,9 @@ class ParquetFile:
         self._path = path
         self._file = self._opened(read_dictionary=None)
         self.schema = self._file.schema_arrow
-        if len(set(self.schema.names)) < len(self.schema.names):
-            raise pa.ArrowInvalid("two of its columns have the same name")
+        self.repeated = repeated_in(self.schema.names)
+        if self.repeated:
+            self.schema = pa.schema([self.schema.field(name) for name in told_apart(self.schema.names)])
         self._coded = [name for name in self.schema.names if name in coded]
 
     def _opened(self, **options: Any) -> Any:

@@ -9,6 +9,7 @@ from surelift.logs.batch import Source
 from surelift.logs.sources.files import Files
 from surelift.logs.sources.frames import Arrays, Frame, LazyQuery
 from surelift.logs.sources.remote import SparkFrame, SqlTable
+from surelift.logs.sources.repeated import without_repeated
 from surelift.logs.sources.streams import Chunk
 
 STREAMED_QUERIES = {"duckdb", "polars"}
@@ -30,8 +31,13 @@ def open_source(source: Any) -> Source:
         return SparkFrame(source)
     import narwhals as nw
 
+    repeated = frozenset[str]()
     try:
-        frame = nw.from_native(source, pass_through=True)
+        try:
+            frame = nw.from_native(source, pass_through=True)
+        except nw.exceptions.DuplicateError:
+            source, repeated = without_repeated(source)
+            frame = nw.from_native(source)
     except nw.exceptions.NarwhalsError as error:
         raise UsageError(f"this table cannot be read: {error}") from error
     if isinstance(frame, nw.DataFrame):
@@ -40,7 +46,7 @@ def open_source(source: Any) -> Source:
             raise UsageError(
                 f"column names must be strings, but one is {odd[0]!r}, a {type(odd[0]).__name__}; rename it."
             )
-        return Frame(frame)
+        return Frame(frame, repeated)
     if isinstance(frame, nw.LazyFrame) and frame.implementation.value in STREAMED_QUERIES:
         return LazyQuery(frame)
     raise UsageError(

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs, engine_errors, number_rows
+from surelift.logs.sources.repeated import repeated_in, told_apart
 
 _UNREADABLE = "the rounds could not be read where they are"
 
@@ -49,9 +50,10 @@ class SparkFrame:
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame
+        self.repeated = repeated_in(frame.columns)
 
     def column_names(self) -> list[str]:
-        return list(self.frame.columns)
+        return told_apart(self.frame.columns)
 
     @engine_errors(_UNREADABLE)
     def count(self) -> int:

@@ -1,0 +1,101 @@
+"""Probabilities by Monte Carlo: of m draws from a policy, k took the logged action."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from surelift.arrays import FloatArray
+from surelift.errors import UsageError, whole
+from surelift.logs import faults
+from surelift.logs.densities import Density, density_from
+
+if TYPE_CHECKING:
+    from surelift.logs.rounds import Rounds
+
+FRESH = (
+    "the m draws of each round were made for it alone, from {whose}, their number fixed beforehand, and "
+    "independently of the logged action, its reward and any other draws"
+)
+PLAYED_AMONG = (
+    "the m draws of each round were made for it alone, from production as it was at the decision, their number fixed "
+    "beforehand, and the logged action is one of them, picked without looking at the others (no majority vote)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wins:
+    k: str
+    m: str | int
+    includes_played: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.k, str):
+            raise UsageError(
+                f"wins takes a column of counts, k, and m, a column or a number; k is a {type(self.k).__name__}."
+            )
+        if not isinstance(self.m, str):
+            object.__setattr__(self, "m", whole("m, the number of draws,", self.m, besides=", or a column"))
+        if self.k == self.m:
+            raise UsageError(f"wins takes two columns, of k and of m, but both are {self.k!r}.")
+        if not isinstance(self.includes_played, bool):
+            raise UsageError(f"includes_played must be True or False, but is {self.includes_played!r}.")
+
+    def columns(self) -> tuple[str, ...]:
+        return (self.k,) if isinstance(self.m, int) else (self.k, self.m)
+
+    @property
+    def assumes(self) -> str:
+        """Of production's draws."""
+        return PLAYED_AMONG if self.includes_played else FRESH.format(whose="production as it was at the decision")
+
+    def propensity(self, rounds: "Rounds", subject: str) -> FloatArray:
+        r"""Never too small on average: :math:`E[1/\hat q] = (1 - (1 - q)^{m + 1})/q` for m fresh draws, m - 1 for m."""
+        k, m = self._counts(rounds, subject)
+        if not self.includes_played:
+            return np.asarray((k + 1.0) / (m + 1.0))
+        rounds.refuse(subject, faults.WINS_PLAYED, k == 0.0, k)
+        return np.asarray(np.maximum(k, 1.0) / m)
+
+    def share(self, rounds: "Rounds", subject: str) -> FloatArray:
+        """k/m, the unbiased probability of a candidate."""
+        k, m = self._counts(rounds, subject)
+        return np.asarray(k / m)
+
+    def _counts(self, rounds: "Rounds", subject: str) -> tuple[FloatArray, FloatArray]:
+        k, _ = rounds.numbers(self.k, f"{subject}, column {self.k!r}")
+        if isinstance(self.m, str):
+            m, _ = rounds.numbers(self.m, f"{subject}, column {self.m!r}")
+        else:
+            m = np.full(rounds.size, float(self.m))
+        for counts, column in ((k, self.k), (m, self.m)):
+            rounds.refuse(f"{subject}, column {column!r}", faults.WINS_WHOLE, counts != np.floor(counts), counts)
+        rounds.refuse(f"{subject}, column {self.m!r}", faults.WINS_DRAWS, m < 1.0, m)
+        rounds.refuse(subject, faults.WINS_RANGE, rounds.usable & ((k < 0.0) | (k > m)), k)
+        return k, np.where(m >= 1.0, m, 1.0)
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "wins", "k": self.k, "m": self.m, "includes_played": self.includes_played}
+
+
+def wins(k: str, m: str | int, *, includes_played: bool = False) -> Wins:
+    """Of ``m`` draws from a policy, a column or a number, those in the column ``k`` took the logged action.
+
+    In ``propensity=``, for a production policy that can draw but cannot tell its probabilities (Thompson sampling, an
+    ensemble), the propensity is (k + 1)/(m + 1), which makes no weight too large on average. With ``includes_played`` the
+    logged action is itself one of the m draws, and the propensity is k/m. As a policy, it is a candidate's k/m.
+
+    >>> wins("k", 100).columns()
+    ('k',)
+    """
+    return Wins(k, m.item() if isinstance(m, np.generic) else m, includes_played)
+
+
+def wins_from(description: Mapping[str, Any]) -> Wins:
+    """Rebuild wins from what ``describe`` wrote into a certificate."""
+    return Wins(**{name: value for name, value in description.items() if name != "kind"})
+
+
+def propensity_from(description: Mapping[str, Any]) -> Density | Wins:
+    return wins_from(description) if description.get("kind") == "wins" else density_from(description)
