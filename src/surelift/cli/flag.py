@@ -34,6 +34,13 @@ def number_or_column(text: str | None) -> int | str | None:
     return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 100 else text
 
 
+def probability_or_column(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 def two_numbers(text: str) -> tuple[float, float]:
     """A range, as LOW,HIGH."""
     parts = text.split(",")
