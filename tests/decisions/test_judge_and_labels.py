@@ -147,6 +147,8 @@ def test_every_verb() -> None:
     gate = sl.gate(logs, "new", guardrails=rails)
     assert gate.certified
     assert gate.guardrails["truth"].control == "none"
+    alone = sl.compare(sl.Logs(table, reward="truth", propensity="p"), "new", delta=0.025)
+    assert gate.guardrails["truth"].lower == pytest.approx(alone.lower, abs=1e-12)
     assert sl.report(logs, ["new", "rival"]).selection.chosen == "new"  # type: ignore[union-attr]
     assert sl.power(logs, "new").certified
     assert set(sl.compare(logs, "new", by="phone", segments=["a", "b"])) == {"a", "b"}

@@ -36,7 +36,12 @@ DATABASES = ("duckdb", "postgres")
 ENGINES = ("local", "spark", *DATABASES)
 CASES = [(kind, name) for kind, logs in KINDS.items() for name in logs.questions]
 # What a database cannot add up, by the kind of log and by the question. Whatever is not here, it can.
-LOGS_REFUSED = {"vectors": "a vector over actions (logging=)", "clustered": "clusters", "sampled": "sampled rounds"}
+LOGS_REFUSED = {
+    "vectors": "a vector over actions (logging=)",
+    "clustered": "clusters",
+    "sampled": "sampled rounds",
+    "labelled": "labels (score=)",
+}
 TESTS, MOMENTS = "the squares of rewards and propensities", "moments beyond the mean and the square"
 DATABASES_REFUSE = {
     "evaluate, second-moment": MOMENTS, "evaluate, moments": MOMENTS, "evaluate, implicit-exploration": MOMENTS,

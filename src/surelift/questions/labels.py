@@ -28,7 +28,7 @@ def about_labels(sums: Sums, declared: Declaration, by: Segment | None, *, level
             where = f" in segment {value[0]!r}" if value else ""
             yield Finding(
                 "refuse", f"label_probability{where}",
-                f"labels were not drawn with the stated probability{where}: {labels:,.0f} of {rounds:,.0f} rounds carry "
+                f"labels were not drawn with the stated probability: {labels:,.0f} of {rounds:,.0f} rounds carry "
                 f"one, where {expected:,.0f} were to be expected, or the score chose them (e-value {e_value:.3g})",
                 "State the probability of the draw itself, round by round, also where it depends on the score, and give "
                 "every round that was drawn its reward. Labels that were picked by hand cannot be certified.",
