@@ -1,8 +1,8 @@
 """What a judge is worth: the width with 5% of the rounds labelled, over that of the labels alone and of all rounds labelled.
 
-Two actions, a candidate that prefers the better one, rewards from rare to frequent, and judges from a correlation of 0.9 with
-the reward, also one that is as correlated and off in level and slope, to none. A width is the mean distance of a lower bound
-from the truth over the logs, at delta = 0.05 on the default grid; "all" has the reward of every round and no control.
+Two actions, a candidate that prefers the better one, rewards from rare to frequent, and judges from a correlation of 0.9
+with the reward, also one that is as correlated and off in level and slope, to none. A width is the mean distance of a lower
+bound from the truth over the logs, at delta = 0.05 on the default grid; "all" has the reward of every round and no control.
 python benchmarks/labels.py [logs per problem]
 """
 
