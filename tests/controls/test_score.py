@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import surelift as sl
 from surelift.arrays import FloatArray, IntArray
@@ -146,6 +148,21 @@ def test_where_the_candidate_acts_like_production_no_label_is_needed() -> None:
     terms = LabelledTerms.of(np.zeros(2), np.zeros(2), labels)
     assert terms.terms.tolist() == [0.0, 0.0]
     assert terms.controlled(1.0, by_score=True).capped(3.0).tolist() == [0.0, 0.0]
+
+
+@given(
+    st.floats(-1, 50), st.floats(-1, 50), st.floats(0, 1), st.floats(0, 1), st.floats(1e-6, 1), st.floats(1, 1e6),
+    st.sampled_from([0.5, 1.0]), st.booleans(),
+)  # fmt: skip
+def test_mean_and_floor_of_any_round(
+    at_zero: float, at_one: float, reward: float, score: float, kappa: float, cap: float, share: float, by_score: bool
+) -> None:
+    labels = Labels(np.array([True, False]), np.full(2, kappa), np.full(2, score), np.array([reward, np.nan]))
+    terms = LabelledTerms.of(np.full(2, at_zero), np.full(2, at_one), labels)
+    drawn, left = terms.controlled(share, by_score=by_score).capped(cap).tolist()
+    truth = at_zero + (at_one - at_zero) * reward
+    assert kappa * drawn + (1 - kappa) * left == pytest.approx(truth, abs=1e-9)
+    assert min(drawn, left) >= -cap - 1e-9 * (1 + cap)
 
 
 def means(rounds: list[list[tuple[float, dict[str, float]]]], together: bool = False) -> FloatArray:
