@@ -149,7 +149,7 @@ def test_auto_uses_control_where_distributions_are_known() -> None:
         sl.evaluate(logs, {"vector": new, "single": logged}, control="weights")
     with pytest.raises(sl.UsageError, match="does not support control"):
         sl.evaluate(logs, {"vector": new}, control="weights", method="normal")
-    assert BOUNDS["mixture"].controls == ("weights", "model")
+    assert BOUNDS["mixture"].controls == ("weights", "model", "score")
 
 
 def test_controlled_sums_account_for_a_propensity_above_its_vector() -> None:

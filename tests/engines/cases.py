@@ -106,6 +106,16 @@ def cost_table(seed: int = 5, rounds: int = ROUNDS) -> pa.Table:
     return table.set_column(0, "r", pa.array(2.0 + 8.0 * np.asarray(table["r"])))
 
 
+def labelled_table(seed: int = 7, rounds: int = ROUNDS) -> pa.Table:
+    """A score for every round, and the reward of those that were drawn."""
+    table, rng = timed_table(seed, rounds), np.random.default_rng(seed)
+    reward = np.asarray(table["r"])
+    score = np.clip(0.2 + 0.6 * reward + rng.normal(0.0, 0.1, rounds), 0.0, 1.0)
+    chance = np.where(score > 0.5, 0.5, 0.2)
+    labels = pa.array(np.where(rng.random(rounds) < chance, reward, np.nan), from_pandas=True)
+    return table.set_column(0, "r", labels).append_column("j", pa.array(score)).append_column("k", pa.array(chance))
+
+
 def _asked(kind: str, policies: Any, **options: Any) -> Asked:
     return Asked(kind, policies, options)
 
@@ -235,6 +245,16 @@ KINDS: Mapping[str, LogKind] = {
             unit_questions("a", sl.wins("own", 50)),
             "evaluate", "compare", "compare over another", "compare a blend", "select", "check", "report", "power",
         ),
+    ),
+    "labelled": LogKind(
+        labelled_table,
+        {**PLAIN, "score": "j", "label_probability": "k"},
+        {
+            **{name: certified_questions()[name] for name in ("evaluate", "compare", "compare over another", "check")},
+            "compare, labels alone": _asked("compare", "a", control="none"),
+            "compare by": segment_questions()["compare by"],
+            "gate, a guardrail": _asked("gate", "a", guardrails=(RAIL,)),
+        },
     ),
     "costs": LogKind(
         cost_table,

@@ -38,7 +38,7 @@ CASES = [(kind, name) for kind, logs in KINDS.items() for name in logs.questions
 # What a database cannot add up, by the kind of log and by the question. Whatever is not here, it can.
 LOGS_REFUSED = {
     "vectors": "a vector over actions (logging=)", "clustered": "clusters", "sampled": "sampled rounds",
-    "drawn": "propensities by draws (wins)",
+    "drawn": "propensities by draws (wins)", "labelled": "labels (score=)",
 }  # fmt: skip
 TESTS, MOMENTS = "the squares of rewards and propensities", "moments beyond the mean and the square"
 DATABASES_REFUSE = {

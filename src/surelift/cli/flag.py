@@ -48,6 +48,13 @@ def wins_flag(text: str, name: str) -> "Wins":
     return wins(k, m, includes_played=len(rest) == 2)
 
 
+def probability_or_column(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 def two_numbers(text: str) -> tuple[float, float]:
     """A range, as LOW,HIGH."""
     parts = text.split(",")

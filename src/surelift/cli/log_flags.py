@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from surelift import importers
-from surelift.cli.flag import LOG, WHOLE, columns, flag, number_or_column, split, two_numbers, wins_flag
+from surelift.cli.flag import (
+    LOG,
+    WHOLE,
+    columns,
+    flag,
+    number_or_column,
+    probability_or_column,
+    split,
+    two_numbers,
+    wins_flag,
+)
 from surelift.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,6 +60,13 @@ class LogFlags:
         str | None, flag("Column of the probability with which a round was kept, if the log was sampled.")
     ] = None
     rounds_before_sampling: Annotated[int | None, WHOLE, flag("Number of rounds before sampling.")] = None
+    score: Annotated[
+        str | None,
+        flag("Column of a score that every round has, in units of the reward, where few rounds are labelled."),
+    ] = None
+    label_probability: Annotated[
+        str | None, flag("Probability with which a round was drawn to be labelled: a number or a column.")
+    ] = None
     action_count: Annotated[str | None, flag("Number of actions to choose from: a number or a column.")] = None
     reward_range: Annotated[
         str,
@@ -93,7 +110,7 @@ class LogFlags:
         given = {role: value for role, value in vars(self).items() if role != "format" and value is not None}
         read: dict[str, Callable[[Any], Any]] = {
             "actions": split, "contexts": split, "logging": columns, "cluster_size": number_or_column,
-            "action_count": number_or_column, "reward_range": two_numbers,
+            "action_count": number_or_column, "reward_range": two_numbers, "label_probability": probability_or_column,
         }  # fmt: skip
         declared = {role: read[role](value) if role in read else value for role, value in given.items()}
         if "propensity_wins" in declared:

@@ -128,7 +128,8 @@ class MethodFlags:
         str,
         Parameter(
             help="What narrows the bound: auto, none, weights (needs whole distributions), model (a reward model refitted "
-            "in the order of --time), or model:COL (a list column of expected rewards, from a model fitted elsewhere)."
+            "in the order of --time), or model:COL (a list column of expected rewards, from a model fitted elsewhere). "
+            "With --score, auto is control by the score."
         ),
     ] = "auto"
     grid: Annotated[str, Parameter(help="Smoothings to try: anytime, or planned for a single look.")] = "anytime"

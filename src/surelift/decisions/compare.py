@@ -96,6 +96,7 @@ def compare(
         return judged
     answer: Improvement | Segments[Improvement] = ImprovementQuestion(**asked).ask(logs, progress=progress)
     can_deal = not isinstance(logs.source, SqlTable) or logs.declaration.id is not None
+    can_deal = can_deal and logs.declaration.score is None
     if isinstance(answer, Improvement) and chosen.name == "mixture" and chosen.model is None and can_deal:
         return answer if answer.doubts else replace(answer, advice=BLOCKS_ADVICE)
     return answer

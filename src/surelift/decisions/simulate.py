@@ -50,8 +50,8 @@ def simulate(
     require_logs(logs)
     delta, named = check_delta(delta), name_policies(policies)
     declared = logs.declaration
-    if declared.cluster is not None or declared.is_sampled:
-        raise UsageError("simulate draws single rounds; it does not support clustered or sampled logs.")
+    if declared.cluster is not None or declared.is_sampled or declared.score is not None:
+        raise UsageError("simulate draws single rounds; it does not support clustered, sampled or scored logs.")
     sample = Sample(tuple(named), SAMPLED)
     requests = (Request(COUNT), Request(PRODUCTION), Request(sample))
     sums = collect(logs, Plan(named, requests))

@@ -19,7 +19,7 @@ logging= holds production's whole distribution and action= the logged action; a 
 sampling, logs draws, propensity=wins("k", "m"). If you fitted a model of it, pass propensity='your_column',
 propensity_is_estimated=True; every answer is then conditional on that model and never certified."""
 # Roles that name one column each, or None.
-_COLUMNS = ("reward", "cost", "log_propensity", "action", "time", "id", "cluster", "keep_probability")
+_COLUMNS = ("reward", "cost", "log_propensity", "action", "time", "id", "cluster", "keep_probability", "score")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +41,8 @@ class Declaration:
     cluster_max: int | None = None
     keep_probability: str | None = None
     rounds_before_sampling: int | None = None
+    score: str | None = None
+    label_probability: str | float | None = None
     action_count: int | str | None = None
     reward_range: tuple[float, float] = (0.0, 1.0)
     density: bool = False
@@ -71,6 +73,7 @@ class Declaration:
             "cluster_size": declared.count(self.cluster_size, "cluster_size"),
             "cluster_max": declared.whole_number(self.cluster_max, "cluster_max"),
             "rounds_before_sampling": declared.whole_number(self.rounds_before_sampling, "rounds_before_sampling"),
+            "label_probability": declared.probability(self.label_probability, "label_probability"),
             "reward_range": declared.two_numbers(self.reward_range),
             "assumes": declared.assumptions(self.assumes),
         }
@@ -79,6 +82,7 @@ class Declaration:
         _ = self.scale
         self._check_actions()
         self._check_clusters()
+        self._check_labels()
         self.require_visible(self.contexts or (), "contexts=")
 
     def require_visible(self, names: Iterable[str], subject: str) -> None:
@@ -111,7 +115,7 @@ class Declaration:
     @property
     def hidden(self) -> dict[str, str]:
         """The columns that a function must not see, each with its role: they tell of the outcome, or of what was drawn."""
-        roles = ("reward", "cost", "propensity", "log_propensity", "keep_probability")
+        roles = ("reward", "cost", "propensity", "log_propensity", "keep_probability", "score", "label_probability")
         hidden = {name: role for role in roles if isinstance(name := getattr(self, role), str)}
         if isinstance(self.propensity, Wins):
             hidden[self.propensity.k] = "count of draws that took the logged action"
@@ -133,7 +137,7 @@ class Declaration:
             yield from (("wins", name) for name in self.propensity.columns())
         elif self.propensity is not None:
             yield "propensity", self.propensity
-        for role in ("action_count", "cluster_size"):
+        for role in ("action_count", "cluster_size", "label_probability"):
             if isinstance(getattr(self, role), str):
                 yield role, getattr(self, role)
         for role, names in (("logging", self.logging), ("contexts", self.contexts)):
@@ -142,9 +146,9 @@ class Declaration:
             yield "the embedding", self.embedding.column
 
     def with_reward(self, column: str, reward_range: tuple[float, float], *, is_cost: bool) -> "Declaration":
-        """The same decisions, judged by another outcome column."""
+        """The same decisions, judged by another outcome column, which every round has."""
         reward, cost = (None, column) if is_cost else (column, None)
-        return replace(self, reward=reward, cost=cost, reward_range=reward_range)
+        return replace(self, reward=reward, cost=cost, reward_range=reward_range, score=None, label_probability=None)
 
     def describe(self) -> dict[str, Any]:
         """The declaration as JSON-ready values; ``from_description`` reads them back."""
@@ -191,6 +195,18 @@ class Declaration:
         if self.actions is not None and isinstance(self.logging, tuple) and len(self.logging) != len(self.actions):
             raise UsageError(
                 f"logging= names {len(self.logging)} columns, but actions= lists {len(self.actions)} labels."
+            )
+
+    def _check_labels(self) -> None:
+        if (self.score is None) != (self.label_probability is None):
+            raise UsageError(
+                "score= and label_probability= go together: all rounds carry a score, and those drawn with that "
+                "probability carry the reward. State the probability of the draw, not the share of rounds with a label."
+            )
+        if self.score is not None and self.score == self.outcome:
+            raise UsageError(
+                f"score={self.score!r} is also the column of the reward; a reward filled in by its score is none. Leave the "
+                "reward null where the round was not labelled."
             )
 
     def _check_clusters(self) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from surelift.errors import UsageError, printed, whole
+from surelift.errors import UsageError, is_number, printed, whole
 from surelift.logs.embeddings import ActionKinds, Embedding, Known, embedding_from
 
 
@@ -33,6 +33,14 @@ def count(number: Any, role: str) -> int | str | None:
 
 def whole_number(number: Any, role: str, besides: str = "") -> int | None:
     return None if number is None else whole(role, number, besides=besides)
+
+
+def probability(number: Any, role: str) -> str | float | None:
+    if number is None or isinstance(number, str):
+        return number
+    if not (is_number(number) and 0.0 < number <= 1.0):
+        raise UsageError(f"{role} must lie in (0, 1], or name a column, but is {printed(number)}.")
+    return float(number)
 
 
 def two_numbers(reward_range: Any) -> tuple[float, float]:

@@ -134,6 +134,20 @@ CLUSTER_VARIES = Reason(
     "This value must be the same in all rounds of a cluster: clusters are kept or dropped whole.",
 )
 KEEP_PROBABILITY = Reason("lie outside (0, 1]", "Give the probability of keeping each round, 1 if it is always kept.")
+SCORE = Reason(
+    "lie outside the declared reward range",
+    "The score is in the units of the reward: rescale it, or cut it off at the ends of the range, before it is logged. Any "
+    "function of the score is a score.",
+)
+LABEL_PROBABILITY = Reason(
+    "lie outside (0, 1]",
+    "Give the probability with which each round was drawn to be labelled, 1 if it always is. Rounds that cannot be drawn "
+    "may be left out only by what was known before the action.",
+)
+LABEL_MISSING = Reason(
+    "are missing (null) where label_probability is 1",
+    "Every round that was drawn needs its reward: a label that is lost, or left out for what it says, voids the guarantee.",
+)
 SEGMENT = Reason(
     "are the text '(missing)', which names the rounds without a segment (null)",
     "Give that segment another name.",

@@ -19,7 +19,7 @@ from surelift.logs.sources.recognise import open_source
 from surelift.logs.sources.remote import REMOTE
 from surelift.logs.wins import Wins
 
-_NUMBERS = ("action_count", "cluster_size")
+_NUMBERS = ("action_count", "cluster_size", "label_probability")
 # Arguments that are neither columns nor arrays.
 _OPTIONS = (
     "actions", "cluster_max", "rounds_before_sampling", "reward_range", "density", "propensity_is_estimated", "embedding",
@@ -45,7 +45,9 @@ class Logs:
 
     With ``density=True`` actions are continuous: ``action`` is the number that was chosen, and ``propensity`` a column of
     its density, or one of ``surelift.densities``. ``embedding``, one of ``surelift.embeddings``, weights kinds of actions
-    instead of single ones. ``assumes`` lists your own assumptions, which every bound then states.
+    instead of single ones. With ``score`` every round has a cheap score, in the units of the reward, and the reward is null
+    but in rounds drawn with ``label_probability``, a column or a number. ``assumes`` lists your own assumptions, which every
+    bound then states.
     """
 
     def __init__(
@@ -67,6 +69,8 @@ class Logs:
         cluster_max: int | None = None,
         keep_probability: Any = None,
         rounds_before_sampling: int | None = None,
+        score: Any = None,
+        label_probability: Any = None,
         action_count: Any = None,
         reward_range: tuple[float, float] = (0, 1),
         density: bool = False,

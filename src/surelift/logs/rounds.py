@@ -32,6 +32,7 @@ from surelift.logs.columns import (
 from surelift.logs.densities import Density
 from surelift.logs.faults import FaultCounter, Reason
 from surelift.logs.fingerprint import RoundHashes, words_of_lists
+from surelift.logs.labels import Labels, read_labels
 from surelift.logs.propensities import SMALLEST, read_propensity
 from surelift.logs.scale import Scale
 from surelift.logs.vectors import Vectors
@@ -58,7 +59,9 @@ class Rounds:
         self.hashes = RoundHashes(self.size)
         self._list_words: dict[str, tuple[Words, Words]] = {}
         self.as_text = batch.as_text
-        self.reward = self.read_outcome(declared.outcome, declared.scale)
+        self.labels: Labels | None = None if declared.score is None else read_labels(self)
+        """Where only some rounds carry their reward."""
+        self.reward = self.read_outcome(declared.outcome, declared.scale) if self.labels is None else self.labels.reward
         self.action_counts = self._read_action_counts()
         self.logging: Vectors | None = None
         self.action: IntArray | None = None
@@ -88,6 +91,11 @@ class Rounds:
     @property
     def usable(self) -> BoolArray:
         return self.faults.usable
+
+    @property
+    def estimated_reward(self) -> FloatArray:
+        """The reward; where only some rounds were labelled, theirs divided by the probability of the label."""
+        return self.reward if self.labels is None else self.labels.scaled_up(self.reward)
 
     def refuse(self, subject: str, reason: Reason, bad: BoolArray, shown: Any) -> None:
         self.faults.count(subject, reason, bad, shown)

@@ -20,6 +20,13 @@ NO_ATOMS = (
     "production's density is that of the actions as they were taken: no single value had a chance of its own, as a limit "
     "has at which actions are cut off"
 )
+DRAWN = (
+    "every round was drawn to be labelled by a coin of its own, with the stated label_probability, whatever its reward and "
+    "the rounds after it; all that were drawn have their reward, and no others"
+)
+BLIND_SCORE = (
+    "the score of a round was made without knowing whether it was drawn, or its label; how good it is does not matter"
+)
 SEGMENTS_FIXED = "the segment of a round was known before its action, and the list of segments before looking"
 
 
@@ -41,6 +48,7 @@ def assumptions_of(
         looks,
         *besides,
         *_about_units(declared),
+        *(() if declared.score is None else (DRAWN, BLIND_SCORE)),
         *(() if declared.embedding is None else declared.embedding.assumes),
         *declared.assumes,
         *(() if segment is None else (SEGMENTS_FIXED,)),

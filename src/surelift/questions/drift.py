@@ -52,7 +52,8 @@ def _tested(declared: Declaration) -> list[RoundMoments]:
     """Rounds of a cluster depend on each other, and how many were kept may differ from day to day."""
     if declared.time is None or declared.cluster is not None or declared.is_sampled:
         return []
-    return [REWARDS] if declared.density else [REWARDS, PROPENSITIES]
+    rewards = [REWARDS] if declared.score is None else []  # of a few labels the mean is not one of numbers in [0, 1]
+    return rewards if declared.density else [*rewards, PROPENSITIES]
 
 
 def _about_untested(declared: Declaration, method: Method, *, days: int) -> Iterator[Finding]:

@@ -36,6 +36,10 @@ class EstimateQuestion(Question):
 
     def __post_init__(self) -> None:
         check_delta(self.delta)
+        if self.declaration.score is not None:
+            raise UsageError(
+                "the point estimates need the reward of every round; with score=, use evaluate or compare."
+            )
         name = self.line.parameter
         if self.parameter is None and name and name not in FROM_ROUNDS:
             raise UsageError(f"estimator {self.estimator!r} needs {name}=; there is no default that suits every log.")

@@ -139,7 +139,8 @@ def weight_health(name: str, sums: WeightSums, rounds: int, tails: TailSums, sca
     missing = None if sums.unsupported is None else sums.unsupported / rounds
     sizes = tuple(WeightSize(*size) for size in tails.sizes())
     heavy = tuple(
-        HeavyRound(row, weight, propensity, scale.value(reward)) for weight, row, propensity, reward in tails.top
+        HeavyRound(row, weight, propensity, None if reward is None else scale.value(reward))
+        for weight, row, propensity, reward in tails.top
     )
     return WeightHealth(name, sums.total / rounds, sums.largest, effective, missing, tails.heaviest(), sizes, heavy)
 

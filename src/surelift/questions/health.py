@@ -17,6 +17,7 @@ from surelift.questions.findings import (
     about_weights,
     weight_health,
 )
+from surelift.questions.labels import about_labels
 from surelift.questions.question import Place, Question, RoundCount
 from surelift.questions.telling import TAKEN, about_segments, knows_actions, told_by, without_told
 from surelift.questions.weights import about_mean_weights, weight_evidence, weight_tests
@@ -108,6 +109,7 @@ class HealthQuestion(Question):
             findings += about_ends(sums.get(ENDS), declared.action, sums.rows)
         if declared.time is not None:
             findings += about_duplicates(sums.get(DUPLICATES))
+        findings += about_labels(sums, declared, None, level=self.level)
         findings += about_drift(declared, sums, self.method, level=self.level)
         findings += about_weights(weights, sums, declared)
         findings += about_tests(evidence, sampled=declared.is_sampled)

@@ -48,7 +48,14 @@ class ImprovementsQuestion(Question):
         # Of the two alone: a plan for each of many candidates must not look through them all.
         policies = {name: self.policies[name], other: baseline}
         gain, loss = (
-            self.method.plan(candidate, quantity, policies=policies, count=count, known=self.known or frozenset())
+            self.method.plan(
+                candidate,
+                quantity,
+                policies=policies,
+                count=count,
+                known=self.known or frozenset(),
+                scored=self.declaration.score is not None,
+            )
             for candidate, quantity in sides
         )
         return gain, loss

@@ -7,14 +7,14 @@ from typing import Any
 
 from surelift.bounds import BOUNDS, Bound, BoundChoice, Promise
 from surelift.bounds.mixture import centre
-from surelift.controls import MaxWeightControl, WeightControl
+from surelift.controls import MaxWeightControl, ScoreControl, WeightControl
 from surelift.controls.model import CROSS_FITTED, RewardModel
 from surelift.errors import UsageError
 from surelift.evidence import e_value
 from surelift.logs.declaration import Declaration
 from surelift.policies import Policy
 from surelift.quantities import Quantity
-from surelift.statistics.narrowing import Narrowing, automatic, by_max_weight, by_model, by_weights
+from surelift.statistics.narrowing import Narrowing, automatic, by_max_weight, by_model, by_score, by_weights
 from surelift.statistics.plan import Term, offset_of
 from surelift.statistics.sums import Sums
 
@@ -22,7 +22,7 @@ DRAWN = (
     "control={!r} is not valid with wins: it takes the exact mean of the weights, which draws do not give. Leave control "
     "out; the plain bounds hold."
 )
-CONTROLS = ("auto", "none", "weights", "model")
+CONTROLS = ("auto", "none", "weights", "model", "score")
 SMALLEST_CONTROLLED = 1e-6
 LARGEST_WEIGHT_TRUE = "no policy gives an action more than its declared max_weight times production's chance of it"
 _ASYMPTOTIC = "asymptotic: covers only in the limit of many rounds, and at one look"
@@ -59,8 +59,20 @@ class Method:
         if (declared.cluster is not None or declared.is_sampled) and not self.bound.any_units:
             able = ", ".join(name for name, bound in BOUNDS.items() if bound.any_units)
             raise UsageError(f"method {self.name!r} does not support clustered or sampled logs; use one of {able}.")
-        if declared.by_draws and self.control not in ("auto", "none"):
+        if declared.by_draws and self.control not in ("auto", "none", "score"):
             raise UsageError(DRAWN.format(self.control))
+        if declared.score is None:
+            if self.control == "score":
+                raise UsageError(
+                    "control='score' needs score= and label_probability=, which these logs do not declare."
+                )
+        elif "score" not in self.bound.controls:
+            raise UsageError(f"method {self.name!r} does not support logs with a score; use method='mixture'.")
+        elif self.control not in ("auto", "none", "score"):
+            raise UsageError(
+                f"control={self.control!r} does not go together with score=, which is the control of these logs; use "
+                "'auto', or 'none' for the labels alone."
+            )
 
     def check_known(self, policies: Mapping[str, Policy], known: frozenset[str]) -> None:
         """Refuse a control that was asked for where the distributions it needs are not known."""
@@ -74,7 +86,7 @@ class Method:
 
     def plan(
         self, candidate: str, quantity: Quantity, *, policies: Mapping[str, Policy], count: Callable[[], int],
-        known: frozenset[str],
+        known: frozenset[str], scored: bool = False,
     ) -> Term:  # fmt: skip
         """What to add up to bound a quantity: nothing where it is certain to be zero."""
         if quantity.paired and not self.bound.paired:
@@ -83,7 +95,10 @@ class Method:
         offset = offset_of(candidate, quantity, policies)
         if quantity.paired and offset == 0.0:
             return Term(candidate, quantity)
-        narrowing = self._narrowing(candidate, quantity, offset, policies, known)
+        if scored:
+            narrowing: Narrowing | None = None if self.control == "none" else by_score
+        else:
+            narrowing = self._narrowing(candidate, quantity, offset, policies, known)
         used = {} if narrowing is None else {"narrowing": narrowing}
         needed = self.choice.plan(quantity=quantity, offset=offset, count=count, **used)
         names = quantity.taken_off(candidate, 0.5, None)
@@ -158,7 +173,7 @@ class Method:
 def slack_of(sums: Sums, term: Term) -> float:
     """What a control that relies on the vectors may be off by, where they differ a little from the propensities."""
     kinds = {type(part.control) for part in term.needed.components if part.control is not None}
-    if not kinds or not (term.quantity.paired or MaxWeightControl in kinds):
+    if ScoreControl in kinds or not kinds or not (term.quantity.paired or MaxWeightControl in kinds):
         return 0.0
     production = sums.production
     # Weights that average to a little less than 1 overstate what is added back.
@@ -172,6 +187,8 @@ def control_of(*terms: Term) -> str:
         return "max-weight"
     if any(isinstance(control, WeightControl) and control.by_model for control in used):
         return "model"
+    if any(isinstance(control, ScoreControl) for control in used):
+        return "score"
     return "weights" if used else "none"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from surelift.errors import LogsError, UsageError, exact, is_number, printed
 from surelift.logs.declaration import Declaration
 from surelift.policies import Policy
+from surelift.questions.labels import DRAWS, refuse_labels, tests_labels
 from surelift.questions.telling import TAKEN, knows_actions, refuse_told
 from surelift.questions.weights import refuse_mean_weights, weight_tests
 from surelift.statistics.plan import Request
@@ -64,18 +65,21 @@ def check_segments(
 
 
 def test_requests(declared: Declaration, policies: Mapping[str, Policy], by: Segment | None) -> Iterator[Request]:
-    """What tests a largest weight that was declared, and that segments were known before the action."""
+    """What tests a largest weight that was declared, segments known before the action, and labels."""
     key = () if by is None else (by,)
     for test in weight_tests(declared, policies):
         yield Request(test, key)
     if by is not None and knows_actions(declared):
         yield Request(TAKEN, key)
+    if tests_labels(declared):
+        yield Request(DRAWS, key)
 
 
 def refuse_disproved(sums: Sums, declared: Declaration, policies: Mapping[str, Policy], by: Segment | None) -> None:
     """Refuse what these tests disprove; each refuses right logs with probability at most 0.001."""
     if by is not None and knows_actions(declared):
         refuse_told(sums, by)
+    refuse_labels(sums, declared, by)
     refuse_mean_weights(sums, weight_tests(declared, policies), by)
 
 

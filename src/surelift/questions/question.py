@@ -140,7 +140,7 @@ class Question:
         self.check(logs)
         if self.known is not None:
             return self
-        wanted = self.method.wants_distributions
+        wanted = self.method.wants_distributions and self.declaration.score is None
         known = known_distributions(logs, self.everyone) if wanted else frozenset()
         if wanted:
             self.method.check_known(self.everyone, known)

@@ -61,8 +61,9 @@ class ReportQuestion(ImprovementsQuestion):
 
     @property
     def normal(self) -> ImprovementsQuestion | None:
-        """The same question by the usual interval, which does not support clusters and sampling."""
-        if self.declaration.cluster is not None or self.declaration.is_sampled:
+        """The same question by the usual interval, which does not support clusters, sampling and scores."""
+        declared = self.declaration
+        if declared.cluster is not None or declared.is_sampled or declared.score is not None:
             return None
         return ImprovementsQuestion(
             declaration=self.declaration, policies=self.policies, delta=self.delta, method=NORMAL, over=self.over,

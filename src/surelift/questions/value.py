@@ -37,7 +37,14 @@ class ValueQuestion(Question):
     def _terms(self, name: str, count: RoundCount) -> tuple[Term, ...]:
         """The value and the shortfall: a side that is not shown is made too, to contradict the other if logs are wrong."""
         value, shortfall = (
-            self.method.plan(name, quantity, policies=self.policies, count=count, known=self.known or frozenset())
+            self.method.plan(
+                name,
+                quantity,
+                policies=self.policies,
+                count=count,
+                known=self.known or frozenset(),
+                scored=self.declaration.score is not None,
+            )
             for quantity in (Value(), Shortfall())
         )
         if not self.method.believes_contradictions:

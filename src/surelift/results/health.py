@@ -49,8 +49,8 @@ class HeavyRound:
     """Counted from 0 over the whole log."""
     weight: float
     propensity: float
-    reward: float
-    """In the units of the column, as is a cost."""
+    reward: float | None
+    """In the units of the column, as is a cost; None where the round was not labelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,9 +210,13 @@ def _concentration(heaviest: tuple[float, float]) -> str:
     return f"{weight:.0%} in {rounds:.2%}" if weight else "-"
 
 
+def _shown(reward: float | None) -> str:
+    return "-" if reward is None else f"{reward:.4g}"
+
+
 def _heaviest(weights: Mapping[str, WeightHealth], kind: str) -> Table:
     rows = tuple(
-        (policy, f"{heavy.row:,}", f"{heavy.weight:.4g}", f"{heavy.propensity:.4g}", f"{heavy.reward:.4g}")
+        (policy, f"{heavy.row:,}", f"{heavy.weight:.4g}", f"{heavy.propensity:.4g}", _shown(heavy.reward))
         for policy, each in weights.items()
         for heavy in each.heaviest_rounds
     )

@@ -77,7 +77,8 @@ class SimplePlan:
             "propensities by draws (wins)": declared.by_draws,
             "a vector over actions (logging=)": declared.logging is not None,
             "actions (action=)": declared.action is not None, "clusters": declared.cluster is not None,
-            "sampled rounds": declared.is_sampled, "action_count=": declared.action_count is not None,
+            "sampled rounds": declared.is_sampled, "labels (score=)": declared.score is not None,
+             "action_count=": declared.action_count is not None,
             "actions=": declared.actions is not None,
         }  # fmt: skip
         for what, applies in special.items():

@@ -4,7 +4,7 @@ Beside them, for every component with a control, the sum of term + offset: what 
 is a moment of the term, which is added up anyway.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.controls import MaxWeightControl, WeightControl
+from surelift.controls import MaxWeightControl, ScoreControl, WeightControl
+from surelift.controls.score import LabelledTerms
 from surelift.controls.weights import KnownDistributions
 from surelift.errors import LogsError
 from surelift.kernels.columns import count_outside
@@ -65,9 +66,10 @@ class LogSums(Statistic):
             totals[:, columns] = batch.log_sums(values, smoothings, offset)
             if control is not None:
                 sums[:, columns] = batch.groups.sums(batch.shifted(values, offset))[:, None]
-        capped = [column for column, part in enumerate(self.components) if isinstance(part.control, WeightControl)]
-        if capped:
-            totals[:, capped], sums[:, capped] = batch.capped([self.components[column] for column in capped])
+        for kind, added_up in ((WeightControl, batch.by_weights), (ScoreControl, batch.by_score)):
+            capped = [column for column, part in enumerate(self.components) if isinstance(part.control, kind)]
+            if capped:
+                totals[:, capped], sums[:, capped] = added_up([self.components[column] for column in capped])
         return list(np.hstack([totals, sums[:, controlled(self.components)]]))
 
 
@@ -82,7 +84,7 @@ def _alike(term: LogSums) -> Mapping[tuple[MaxWeightControl | None, float], list
     """The components of one control and one offset, which differ in their smoothing alone."""
     columns = dict[tuple[MaxWeightControl | None, float], list[int]]()
     for column, part in enumerate(term.components):
-        if not isinstance(part.control, WeightControl):
+        if part.control is None or isinstance(part.control, MaxWeightControl):
             columns.setdefault((part.control, part.offset), []).append(column)
     return columns
 
@@ -117,7 +119,14 @@ class _Batch:
         """What each unit multiplies the smoothing by."""
         return self.units.scaled_up(self.units.mean(values, padded_with=self.term.quantity.padding) + offset)
 
-    def capped(self, components: Sequence[Component]) -> tuple[FloatArray, FloatArray]:
+    def by_score(self, components: Sequence[Component]) -> tuple[FloatArray, FloatArray]:
+        """(groups, components), of those that subtract a capped share of what a score predicts, and add back its mean."""
+        labels = self.reading.rounds.labels
+        assert labels is not None
+        labelled = LabelledTerms.of(*self.reading.at_ends(self.term.candidate, self.term.quantity), labels)
+        return self._capped(components, lambda by_score, share: labelled.controlled(share, by_score=by_score))
+
+    def by_weights(self, components: Sequence[Component]) -> tuple[FloatArray, FloatArray]:
         """(groups, components), of those that subtract a capped share of the weights and add back its mean."""
         term, reading = self.term, self.reading
         known = KnownDistributions(reading.rounds, reading.probabilities, reading.predicted)
@@ -127,17 +136,28 @@ class _Batch:
             term.candidate, {name: known.weights(name) for name in names}, reading.rounds.reward
         )
         overstated = self.groups.sums(np.log1p(self.units.largest(known.overstated)))
-        totals, sums = np.zeros((2, len(self.groups), len(components)))
-        order = sorted(range(len(components)), key=lambda column: _share(components[column]))
-        for (by_model, share), group in groupby(order, key=lambda column: _share(components[column])):
-            columns = list(group)
+
+        def terms_of(by_model: bool, share: float) -> ControlledTerms:
             off = known.taken_off(term.quantity, term.candidate, share=share, by_model=by_model, smallest=smallest)
-            terms = ControlledTerms(values, off.taken, off.logging.starts, off.expected, off.logging.values)
-            totals[:, columns], sums[:, columns] = self._controlled(terms, [components[column] for column in columns])
+            return ControlledTerms(values, off.taken, off.logging.starts, off.expected, off.logging.values)
+
+        totals, sums = self._capped(components, terms_of)
         return totals - overstated[:, None], sums
 
+    def _capped(
+        self, components: Sequence[Component], terms_of: Callable[[bool, float], ControlledTerms]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Of components by whether something predicts, and the share: those alike differ in their cap alone."""
+        totals, sums = np.zeros((2, len(self.groups), len(components)))
+        order = sorted(range(len(components)), key=lambda column: _share(components[column]))
+        for (predicted, share), group in groupby(order, key=lambda column: _share(components[column])):
+            columns = list(group)
+            parts = [components[column] for column in columns]
+            totals[:, columns], sums[:, columns] = self._controlled(terms_of(predicted, share), parts)
+        return totals, sums
+
     def _controlled(self, terms: ControlledTerms, parts: Sequence[Component]) -> tuple[FloatArray, FloatArray]:
-        caps = [part.control.cap for part in parts if isinstance(part.control, WeightControl)]
+        caps = [part.control.cap for part in parts if isinstance(part.control, WeightControl | ScoreControl)]
         offsets, smoothings = [part.offset for part in parts], [part.smoothing for part in parts]
         clusters = self.units.clusters
         units = UnitsOfRounds(
@@ -164,5 +184,8 @@ class _Batch:
 
 
 def _share(component: Component) -> tuple[bool, float]:
-    assert isinstance(component.control, WeightControl)
-    return component.control.by_model, component.control.share
+    control = component.control
+    if isinstance(control, ScoreControl):
+        return control.by_score, control.share
+    assert isinstance(control, WeightControl)
+    return control.by_model, control.share

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from surelift.controls import MaxWeightControl, WeightControl
+from surelift.controls import MaxWeightControl, ScoreControl, WeightControl
 from surelift.controls.weights import CAP, GROWTH
 from surelift.grids import Grid
 from surelift.policies.policy import Limits
@@ -14,6 +14,8 @@ Narrowing = Callable[[Needed, Grid], Needed]
 """From the plain components on a grid to those of a control beside them."""
 
 MODEL_SHARES = (0.5, 1.0)
+# By whether the score predicts, and the share: a good judge is leaned on, and constants help where rewards are frequent.
+SCORE_PRIOR = {(True, 1.0): 0.4, (True, 0.5): 0.1, (False, 1.0): 0.05, (False, 0.5): 0.05}
 # In units of an average weight, or of what a term can fall by: a control capped below this hardly narrows a bound.
 SMALLEST_CAP = 1.2
 
@@ -53,6 +55,21 @@ def by_model(quantity: Quantity) -> Narrowing:
         return _beside(plain, predicted, _constants(quantity, plain, grid, mass=0.25))
 
     return narrow
+
+
+def by_score(plain: Needed, grid: Grid) -> Needed:
+    """Shares of what a score predicts, and a few constant ones, where the cap leaves a control something to take off."""
+    smallest_cap = SMALLEST_CAP * (plain.offset or 1.0)
+    rest, parts = 1.0 - sum(SCORE_PRIOR.values()), list[Component]()
+    for part, beta, prior in zip(plain.components, grid.smoothings, grid.prior, strict=True):
+        cap = CAP / beta
+        if cap < smallest_cap:
+            parts.append(part)
+            continue
+        parts.append(replace(part, prior=rest * prior))
+        for (predicted, share), mass in SCORE_PRIOR.items():
+            parts.append(Component(GROWTH * beta, cap, mass * prior, ScoreControl(share, cap, predicted)))
+    return replace(plain, components=tuple(parts))
 
 
 def by_max_weight(quantity: Quantity, candidate: str, limits: Mapping[str, Limits]) -> Narrowing:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from surelift.controls import MaxWeightControl, WeightControl
+from surelift.controls import MaxWeightControl, ScoreControl, WeightControl
 from surelift.controls.model import CROSS_FITTED, RewardModel
 from surelift.errors import UsageError
 from surelift.grids import Grid
@@ -27,7 +27,7 @@ class Component:
     smoothing: float
     offset: float
     prior: float
-    control: WeightControl | MaxWeightControl | None = None
+    control: WeightControl | MaxWeightControl | ScoreControl | None = None
     """What is subtracted from the term before it enters."""
     _hash: int = field(init=False, repr=False, compare=False)
 

@@ -48,7 +48,7 @@ class ProductionTotals(Statistic):
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[ProductionSums]:
         rounds, units = reading.rounds, Units.of(reading.rounds)
-        rewards = groups.units.sums(units.scaled_up(units.mean(rounds.reward)))
+        rewards = groups.units.sums(units.scaled_up(units.mean(rounds.estimated_reward)))
         by_round = groups.sorted(rounds.size)
         smallest = group_extremes(rounds.propensity, by_round)[:, 0]
         slack = np.zeros(len(groups))
@@ -71,6 +71,6 @@ class RoundMoments(Statistic):
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[FloatArray]:
         rounds = reading.rounds
-        values = rounds.reward if self.number == "reward" else rounds.propensity
+        values = rounds.estimated_reward if self.number == "reward" else rounds.propensity
         by_group = groups.sorted(len(values))
         return list(np.column_stack([np.diff(by_group.edges), group_sums(values, by_group)]))

@@ -8,6 +8,7 @@ import numpy as np
 
 from surelift.arrays import FloatArray
 from surelift.controls.model import Predictor
+from surelift.controls.score import LabelledTerms
 from surelift.errors import LogsError, UsageError
 from surelift.kernels.sums import weigh
 from surelift.logs import faults
@@ -40,8 +41,19 @@ class Reading:
         if found is None:
             if len(self._terms) >= KEPT_TERMS:
                 self._terms.clear()
-            found = self._terms[candidate, quantity] = quantity.terms(candidate, self.weights, self.rounds.reward)
+            found = self._terms[candidate, quantity] = self._computed(candidate, quantity)
         return found
+
+    def _computed(self, candidate: str, quantity: Quantity) -> FloatArray:
+        labels = self.rounds.labels
+        if labels is None:
+            return quantity.terms(candidate, self.weights, self.rounds.reward)
+        return LabelledTerms.of(*self.at_ends(candidate, quantity), labels).terms
+
+    def at_ends(self, candidate: str, quantity: Quantity) -> tuple[FloatArray, FloatArray]:
+        """The number of each round if its reward were 0, and if it were 1."""
+        zero, one = np.zeros(self.rounds.size), np.ones(self.rounds.size)
+        return quantity.terms(candidate, self.weights, zero), quantity.terms(candidate, self.weights, one)
 
     @property
     def fit(self) -> bool:
@@ -52,7 +64,7 @@ class Reading:
         if outcome is None:
             return self
         rounds = copy.copy(self.rounds)
-        rounds.reward = self.outcomes[outcome]
+        rounds.reward, rounds.labels = self.outcomes[outcome], None
         return replace(self, rounds=rounds, _terms={})
 
     def predictions_for(self, candidate: str) -> tuple[FloatArray, FloatArray] | None:
@@ -99,6 +111,9 @@ def _weights(rounds: Rounds, name: str, probabilities: Probabilities) -> Weights
     if kept is not None and rounds.declaration.rounds_before_sampling is not None:
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             shown = weight / kept
+    if rounds.labels is not None:
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            shown = shown / rounds.labels.probability
     if beyond or shown is not weight:
         rounds.refuse(f"policy {name!r}", faults.WEIGHT_OVERFLOW, rounds.usable & ~(shown <= LARGEST_WEIGHT), shown)
     known = probabilities.known_excess

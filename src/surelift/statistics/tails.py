@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import isnan
 from typing import Any, ClassVar
 
 from surelift.kernels.sums import group_largest, group_sizes
@@ -12,8 +13,8 @@ from surelift.statistics.statistic import Statistic
 TOP = 5
 # Weights from 2^-40 to 2^520.
 SHIFT, BINS = 40, 560
-Heavy = tuple[float, int, float, float]
-"""A round's weight, row, propensity, and reward on [0, 1]."""
+Heavy = tuple[float, int, float, float | None]
+"""A round's weight, row, propensity, and reward on [0, 1]; None without a label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,11 @@ class TailSums:
         return max(rounds, 1.0), max(weight, 1e-300)
 
 
+def _number(reward: float) -> float | None:
+    """None of a round without a label."""
+    return None if isnan(reward) else float(reward)
+
+
 def _largest(rounds: Sequence[Heavy]) -> tuple[Heavy, ...]:
     return tuple(sorted(rounds, key=lambda heavy: (-heavy[0], heavy[1]))[:TOP])
 
@@ -71,7 +77,7 @@ class Tails(Statistic):
             TailSums(
                 {size: (count, total) for size, (count, total) in enumerate(of_group.tolist()) if count},
                 tuple(
-                    (float(weights[k]), int(rounds.rows[k]), float(rounds.propensity[k]), float(rounds.reward[k]))
+                    (float(weights[k]), int(rounds.rows[k]), float(rounds.propensity[k]), _number(rounds.reward[k]))
                     for k in places
                 ),
             )

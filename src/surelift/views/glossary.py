@@ -44,11 +44,18 @@ control: A control variate: narrows a bound and keeps it valid. Control by weigh
   of production and candidate; it helps most where rewards are frequent, and costs a few per cent where they are rare.
   'auto' uses it where it is possible, 'weights' leans more on it, 'none' turns it off. A policy with a declared
   largest weight (bounded) needs no distributions. Control by a reward model also removes the part of the reward that
-  the model predicts.
+  the model predicts. Control by a score needs neither: see score.
 reward model: Predicts the reward of each action in each context. The bound is valid even if the model is wrong, and
   narrower the better it is; it must only be fixed before the rounds it is used on. So it is refitted on earlier
   rounds along the way (control=model, in the order of --time), fitted on another log, or read from a column of
   predictions.
+score: A cheap judgement that every round has, in units of the reward, where only a few rounds have the true one: an
+  LLM judge, a proxy model, a click for a purchase (--score COLUMN). It is used as a control, never as the reward: the
+  answer is about the true reward whatever the judge is worth, and a good judge makes it narrower. It must be made without
+  knowing whether the round was labelled.
+label probability: The probability with which a round was drawn to be labelled with its true reward, each by a coin of its
+  own (--label-probability COLUMN or NUMBER). It may depend on the context, the action and the score, and must be declared:
+  the share of rounds with a label is not it. The reward of the others is null.
 segment: A slice of the rounds, known before the action, such as a country (--by COLUMN). Each segment is judged at
   delta divided by the number of segments, so that all answers hold together. Rounds without one are the segment
   (missing).
