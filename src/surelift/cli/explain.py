@@ -75,10 +75,12 @@ def explain_certificate(certificate: Certificate, path: str = "CERTIFICATE") -> 
     answer, question = content["answer"], content["question"]
     candidates = [repr(name) for name in question["policies"]]
     over = "".join(f" over {'production' if name == 'production' else repr(name)}" for name in question.get("over", {}))
+    share = question.get("relative_margin")
+    margin = f"{question.get('margin', 0):g}" if share is None else f"{100 * share:g}%"
     lines = [
         f"A certificate for '{question['kind']}', made by surelift {content['surelift']} from"
         f" {content['rounds']:,} rounds:",
-        f"{', '.join(candidates)}{over}; delta {question['delta']:g}, margin {question.get('margin', 0):g}, "
+        f"{', '.join(candidates)}{over}; delta {question['delta']:g}, margin {margin}, "
         f"method {question['method']['method']}.",
         "",
     ]

@@ -19,7 +19,7 @@ def gate(
     *,
     over: Any = PRODUCTION,
     delta: float = 0.05,
-    margin: float = 0.0,
+    margin: float | str = 0.0,
     guardrails: Sequence[Guardrail] = (),
     method: str | BoundChoice = "mixture",
     control: Any = "auto",

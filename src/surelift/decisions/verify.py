@@ -21,6 +21,8 @@ OTHER_ORDER = (
     "id= the order would not matter"
 )
 _PROSE = frozenset({"assumptions", "doubts"})
+# What a certificate may lack because it was made before answers said it.
+_SINCE = frozenset({"relative_lower", "relative_upper", "relative_margin", "relative_note", "tipping_factor"})
 _READ = ("surelift", "question", "rounds", "fingerprint", "answer", "checksum")
 
 
@@ -141,7 +143,7 @@ def _not_compared(stated: Mapping[str, Any], repeated: Mapping[str, Any]) -> Ite
 def _compare(place: str, was: Any, now: Any, rounding: float, prose: frozenset[str] = frozenset()) -> Iterator[str]:
     """Walk two contents side by side: of the same types, and numbers may differ by rounding."""
     if isinstance(was, Mapping) and isinstance(now, Mapping):
-        for name in sorted((was.keys() | now.keys()) - prose):
+        for name in sorted((was.keys() | now.keys()) - prose - (_SINCE - was.keys())):
             if name in was and name in now:
                 yield from _compare(f"{place}.{name}", was[name], now[name], rounding, prose)
             else:
@@ -159,7 +161,7 @@ def _same(place: str, was: Any, now: Any, rounding: float) -> bool:
     if place.endswith(("e_value", "p_value")) and was > 0 and now > 0:
         # Products over rounds: their logarithms agree to rounding.
         return math.isclose(math.log(was), math.log(now), rel_tol=TOLERANCE, abs_tol=1e-6)
-    if place.endswith(("lower", "upper")):
+    if place.endswith(("lower", "upper")) and ".relative_" not in place:
         # In units of the range: on a reward of a million and one at most, a part in a billion is the whole range.
         return math.isclose(was, now, rel_tol=1e-15, abs_tol=rounding)
     return math.isclose(was, now, rel_tol=TOLERANCE, abs_tol=rounding)
