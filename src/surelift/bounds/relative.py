@@ -45,9 +45,7 @@ class RatioEvidence:
     log_prior: FloatArray
 
     @classmethod
-    def of(
-        cls, cells: WeightCells, side: Side, components: tuple[Component, ...], *, units: int
-    ) -> "RatioEvidence":
+    def of(cls, cells: WeightCells, side: Side, components: tuple[Component, ...], *, units: int) -> "RatioEvidence":
         """With the plain components of a bound, their smoothings in units of what a term can fall by."""
         plain = [part for part in components if part.control is None]
         prior = np.array([part.prior for part in plain])

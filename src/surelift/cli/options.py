@@ -162,7 +162,8 @@ class MomentFlags:
 class OverFlags:
     over: Annotated[str, Parameter(help="The baseline: 'production', or a column of another policy.")] = "production"
     margin: Annotated[
-        str, Parameter(help="How much better it must be, in units of the reward, or for compare and gate in per cent: 2%.")
+        str,
+        Parameter(help="How much better it must be, in units of the reward, or for compare and gate in per cent: 2%."),
     ] = "0"
 
     def arguments(self) -> dict[str, Any]:

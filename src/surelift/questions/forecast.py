@@ -33,7 +33,7 @@ class ForecastQuestion(ImprovementQuestion):
 
     kind: ClassVar[str] = "power"
     margin_in_per_cent: ClassVar[bool] = False
-    in_per_cent: ClassVar[bool] = False  # type: ignore[misc]
+    in_per_cent: ClassVar[bool] = False
     improvement_to_find: float | None = None
     """The true improvement to assume; None for the estimate."""
     power: float = 0.8

@@ -20,6 +20,7 @@ from surelift.questions.relative import (
     Relative,
     RelativeQuestion,
     check_relative_margin,
+    no_ratio,
     parse_margin,
     tables_of,
     tabulated,
@@ -119,7 +120,11 @@ class ImprovementsQuestion(Question):
         lower = scale.improvement(low)
         doubts = (*doubts_of(self.declaration, about), *method.doubts(sums, gain, delta=place.delta))
         relative = RelativeQuestion(gain, loss, self.declaration, method, place.delta)
-        ratio = relative.answer(sums, self.relative_margin) if self.in_per_cent else Relative()
+        ratio = (
+            relative.answer(sums, self.relative_margin)
+            if self.in_per_cent
+            else Relative(note=no_ratio(self.declaration, method))
+        )
         if self.relative_margin is None:
             evidence = method.e_value(sums, gain, scale.unit_margin(self.margin), delta=place.delta)
             certified = lower > self.margin and not doubts

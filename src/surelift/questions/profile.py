@@ -16,7 +16,7 @@ from surelift.statistics.sums import Sums
 class ProfileQuestion(ImprovementQuestion):
     kind: ClassVar[str] = "profile"
     margin_in_per_cent: ClassVar[bool] = False
-    in_per_cent: ClassVar[bool] = False  # type: ignore[misc]
+    in_per_cent: ClassVar[bool] = False
 
     def result(self, sums: Sums, place: Place) -> Any:
         answer = self.improvement(sums, self.policy, place)

@@ -8,13 +8,15 @@ from typing import Any
 from surelift.bounds.relative import RatioEvidence
 from surelift.errors import UsageError
 from surelift.logs.declaration import Declaration
-from surelift.questions.method import Method
 from surelift.quantities import Gain
+from surelift.questions.method import Method
 from surelift.statistics.plan import Request, Term
 from surelift.statistics.sums import Sums
 from surelift.statistics.weight_table import Side, WeightCells, WeightTable
 
-NOT_KEPT = "no bound in per cent: these rounds were added up where its table is not kept (a database, or an earlier version)"
+NOT_KEPT = (
+    "no bound in per cent: these rounds were added up where its table is not kept (a database, or an earlier version)"
+)
 CONTRADICTION = "no bound in per cent: at this delta the two sides contradict each other, so one of them fails"
 ZERO_IS_NONE = "a {kind} of 0 means none at all, so that per cent of it mean something"
 MOST_IN_PER_CENT = 20
@@ -72,11 +74,11 @@ def no_ratio(declared: Declaration, method: Method) -> str:
     if scale.low < 0.0:
         return f"{kind}s may be negative, and then per cent mean nothing"
     if scale.low > 0.0:
-        return (
-            f"per cent count from 0, but the range begins at {scale.low:g}; declare reward_range=(0, {scale.high:g})"
-        )
+        return f"per cent count from 0, but the range begins at {scale.low:g}; declare reward_range=(0, {scale.high:g})"
     if scale.is_cost and declared.cluster_max is not None:
-        return "clusters are filled up with rounds of the largest cost, of which per cent mean nothing; give cluster_size="
+        return (
+            "clusters are filled up with rounds of the largest cost, of which per cent mean nothing; give cluster_size="
+        )
     return ""
 
 

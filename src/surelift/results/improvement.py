@@ -117,8 +117,8 @@ class Improvement(Result):
             return ""
         factor = rounded(self.tipping_factor, 2 if self.tipping_factor < 10.0 else 0, towards="down")
         if factor == "1.00":
-            return "It would not survive weights overstated by 1%: propensities logged too small by as much."
-        return f"It would survive weights overstated by up to a factor of {factor}: propensities logged too small."
+            return "would not survive weights overstated by 1% (propensities logged too small by as much)"
+        return f"would survive weights overstated by up to a factor of {factor} (propensities logged too small)"
 
     def sentence(self) -> str:
         if self.certified:
@@ -150,15 +150,21 @@ class Improvement(Result):
             f"  relative      {self.lift}   of the {self._kind} of {baseline_name(self.over)}" if self.lift else "",
             e_value if certifies(self.promise) else "",
             f"  {outside}" if outside else "",
+            f"  {self.survives}" if self.survives else "",
             doubt_lines(self.doubts),
             self.sentence(),
-            self.survives,
             self.advice,
         )
 
     def lead(self) -> tuple[str, ...]:
-        words = f"In per cent of the {self._kind} of {baseline_name(self.over)}: {self.lift}, each side separately."
-        return (*Result.lead(self), *((words,) if self.lift else ()), *((self.survives,) if self.survives else ()))
+        told = []
+        if self.lift:
+            told.append(
+                f"In per cent of the {self._kind} of {baseline_name(self.over)}: {self.lift}, each side separately."
+            )
+        if self.survives:
+            told.append(f"The certificate {self.survives}.")
+        return (*Result.lead(self), *told)
 
     @property
     def _kind(self) -> str:

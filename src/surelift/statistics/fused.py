@@ -223,9 +223,10 @@ class Fused:
         if sums is None or not (sums.weights[:, 2] <= LARGEST_WEIGHT).all():
             return None
         counts = np.diff(self._terms.first)
+        rewards, smallest = sums.others.tolist()
         return Partial(
             len(columns[0]), sums.totals + np.repeat(sums.zeros, counts) * self._constants, sums.moments, sums.weights,
-            tuple(sums.hashes.tolist()), *sums.others.tolist(), sums.tables,
+            tuple(sums.hashes.tolist()), rewards, smallest, sums.tables,
         )  # fmt: skip
 
     def sums(self, partial: Partial) -> Sums:

@@ -41,6 +41,12 @@ reward model: Predicts the reward of each action in each context. The bound is v
   narrower the better it is; it must only be fixed before the rounds it is used on. So it is refitted on earlier
   rounds along the way (control=model, in the order of --time), fitted on another log, or read from a column of
   predictions.
+relative lift: The improvement as a share of the baseline's value (of a cost, the saving as a share of the baseline's cost):
+  'at least 2% better' (compare, gate --margin 2%). It is bounded directly, by refuting 'at most 2% better', since one
+  bound divided by another is looser. It needs a reward range that begins at 0, and uses no control.
+tipping factor: How many times too large all weights may be, because propensities were logged too small, before a
+  certified improvement would no longer be certified. Weights that are too small only loosen a bound. It comes from the
+  bound without control, which also relies on production's distribution.
 segment: A slice of the rounds, known before the action, such as a country (--by COLUMN). Each segment is judged at
   delta divided by the number of segments, so that all answers hold together.
 guardrail: A second reward that must not get worse by more than its margin (gate --guardrail COL:MARGIN). The
