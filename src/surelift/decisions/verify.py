@@ -161,7 +161,9 @@ def _same(place: str, was: Any, now: Any, rounding: float) -> bool:
     if place.endswith(("e_value", "p_value")) and was > 0 and now > 0:
         # Products over rounds: their logarithms agree to rounding.
         return math.isclose(math.log(was), math.log(now), rel_tol=TOLERANCE, abs_tol=1e-6)
-    if place.endswith(("lower", "upper")) and ".relative_" not in place:
+    if ".relative_" in place or place.endswith("tipping_factor"):
+        return math.isclose(was, now, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    if place.endswith(("lower", "upper")):
         # In units of the range: on a reward of a million and one at most, a part in a billion is the whole range.
         return math.isclose(was, now, rel_tol=1e-15, abs_tol=rounding)
     return math.isclose(was, now, rel_tol=TOLERANCE, abs_tol=rounding)

@@ -16,6 +16,7 @@ from surelift.questions.options import check_delta, check_margin, consistent
 from surelift.questions.question import Place, Question, RoundCount, check_over
 from surelift.questions.relative import (
     MOST_IN_PER_CENT,
+    NOT_KEPT,
     ZERO_IS_NONE,
     Relative,
     RelativeQuestion,
@@ -129,6 +130,8 @@ class ImprovementsQuestion(Question):
             evidence = method.e_value(sums, gain, scale.unit_margin(self.margin), delta=place.delta)
             certified = lower > self.margin and not doubts
         else:
+            if ratio.note == NOT_KEPT:
+                raise UsageError(f"margin in per cent: {NOT_KEPT}.")
             evidence = ratio.e_value
             certified = ratio.lower is not None and ratio.lower > self.relative_margin and not doubts
         better = certified and self.relative_margin is None and self.margin == 0.0

@@ -14,10 +14,8 @@ from surelift.statistics.plan import Request, Term
 from surelift.statistics.sums import Sums
 from surelift.statistics.weight_table import Side, WeightCells, WeightTable
 
-NOT_KEPT = (
-    "no bound in per cent: these rounds were added up where its table is not kept (a database, or an earlier version)"
-)
-CONTRADICTION = "no bound in per cent: at this delta the two sides contradict each other, so one of them fails"
+NOT_KEPT = "no table of weights was kept where these rounds were added up (a database, or an earlier version)"
+CONTRADICTION = "at this delta the bounds in per cent contradict each other, so one of them fails"
 ZERO_IS_NONE = "a {kind} of 0 means none at all, so that per cent of it mean something"
 MOST_IN_PER_CENT = 20
 _LARGEST_LOG = math.log(1.7e308)

@@ -151,6 +151,9 @@ class Improvement(Result):
             e_value if certifies(self.promise) else "",
             f"  {outside}" if outside else "",
             f"  {self.survives}" if self.survives else "",
+            f"  no bound in per cent: {self.relative_note}"
+            if self.relative_note and self.relative_margin is not None
+            else "",
             doubt_lines(self.doubts),
             self.sentence(),
             self.advice,
