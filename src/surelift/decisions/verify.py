@@ -1,5 +1,6 @@
 """Does a certificate follow from these logs? Ask the same question again, and compare."""
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -13,6 +14,7 @@ from surelift.policies.resolve import as_policy, name_policies
 from surelift.questions.assumptions import judged_last
 from surelift.questions.certificate import Certificate, damage_told
 from surelift.questions.question import Progress, Question
+from surelift.questions.relative import NOT_KEPT
 from surelift.results.verification import Verification
 
 TOLERANCE = 1e-9
@@ -136,6 +138,8 @@ def _not_compared(stated: Mapping[str, Any], repeated: Mapping[str, Any]) -> Ite
         if _unknown(content):
             yield f"the rounds one by one: {maker} by an engine that makes no fingerprint of them"
             break
+    if any(NOT_KEPT in json.dumps(content["answer"]) for content in (stated, repeated)):
+        yield f"bounds in per cent and the tipping factor: {NOT_KEPT}"
     if stated["surelift"] != repeated["surelift"]:
         yield f"the wording: the certificate was made by surelift {stated['surelift']}"
 
@@ -143,7 +147,8 @@ def _not_compared(stated: Mapping[str, Any], repeated: Mapping[str, Any]) -> Ite
 def _compare(place: str, was: Any, now: Any, rounding: float, prose: frozenset[str] = frozenset()) -> Iterator[str]:
     """Walk two contents side by side: of the same types, and numbers may differ by rounding."""
     if isinstance(was, Mapping) and isinstance(now, Mapping):
-        for name in sorted((was.keys() | now.keys()) - prose - (_SINCE - was.keys())):
+        unsaid = _SINCE if NOT_KEPT in (was.get("relative_note"), now.get("relative_note")) else _SINCE - was.keys()
+        for name in sorted((was.keys() | now.keys()) - prose - unsaid):
             if name in was and name in now:
                 yield from _compare(f"{place}.{name}", was[name], now[name], rounding, prose)
             else:

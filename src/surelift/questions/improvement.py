@@ -131,7 +131,10 @@ class ImprovementsQuestion(Question):
             certified = lower > self.margin and not doubts
         else:
             if ratio.note == NOT_KEPT:
-                raise UsageError(f"margin in per cent: {NOT_KEPT}.")
+                raise UsageError(
+                    f"margin in per cent: {NOT_KEPT}; bring the rows here first, logs.here(), or give the margin in the "
+                    "units of the reward."
+                )
             evidence = ratio.e_value
             certified = ratio.lower is not None and ratio.lower > self.relative_margin and not doubts
         better = certified and self.relative_margin is None and self.margin == 0.0

@@ -15,6 +15,8 @@ from surelift.statistics.statistic import Statistic
 from surelift.statistics.units import Units
 
 Side = Literal["gain", "decline", "pair"]
+# A share of a round that rounding may have made: left out, which only lowers what is read off a table.
+NEGLIGIBLE = 1e-9
 _WIDTH = WEIGHT_BINS + 1
 
 
@@ -42,7 +44,8 @@ class WeightCells:
         first = bins // WEIGHT_BINS * _WIDTH + bins % WEIGHT_BINS
         shares = (ones - weight - reward + both, weight - both, reward - both, both)
         numbers = np.concatenate([first, first + 1, first + _WIDTH, first + _WIDTH + 1])
-        return cls(*_joined(numbers, np.concatenate(shares)))
+        present, rounds = _joined(numbers, np.concatenate(shares))
+        return cls(present[rounds > NEGLIGIBLE], rounds[rounds > NEGLIGIBLE])
 
     def pairs(self, side: Side) -> tuple[FloatArray, FloatArray]:
         r"""The two parts of z at each corner, of which a claim scales one.
@@ -60,7 +63,7 @@ class WeightCells:
 def _joined(numbers: IntArray, rounds: FloatArray) -> tuple[IntArray, FloatArray]:
     present, places = np.unique(numbers, return_inverse=True)
     totals = np.bincount(places, rounds, minlength=len(present))
-    return present[totals != 0.0], totals[totals != 0.0]
+    return present, totals
 
 
 @dataclass(frozen=True, slots=True)
