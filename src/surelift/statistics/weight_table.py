@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -92,9 +93,8 @@ class WeightTable(Statistic):
     def of(self, reading: Reading, groups: Groups) -> Sequence[WeightCells]:
         excess, share = self._plain(reading) if self.quantity is None else self._pair(reading, self.quantity)
         found, bins, sums = weight_tables(excess, share, groups.units.sorted(len(excess)))
-        edges = np.searchsorted(found, np.arange(1, len(groups)))
-        parts = zip(np.split(bins, edges), np.split(sums, edges), strict=True)
-        return [WeightCells.of_bins(*part) for part in parts]
+        edges = np.searchsorted(found, np.arange(len(groups) + 1)).tolist()
+        return [WeightCells.of_bins(bins[start:stop], sums[start:stop]) for start, stop in pairwise(edges)]
 
     def _plain(self, reading: Reading) -> tuple[FloatArray, FloatArray]:
         return reading.weights[self.candidate].excess / self.drop, reading.rounds.reward
