@@ -63,8 +63,7 @@ class WeightCells:
 
 def _joined(numbers: IntArray, rounds: FloatArray) -> tuple[IntArray, FloatArray]:
     present, places = np.unique(numbers, return_inverse=True)
-    totals = np.bincount(places, rounds, minlength=len(present))
-    return present, totals
+    return present, np.asarray(np.bincount(places, rounds, minlength=len(present)), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
