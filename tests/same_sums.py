@@ -9,6 +9,7 @@ from surelift.errors import is_number
 from surelift.statistics import Sums
 from surelift.statistics.bets import Bets
 from surelift.statistics.moments import MomentSums
+from surelift.statistics.weight_table import WeightTable
 
 
 def assert_same_sums(left: Sums, right: Sums, rel: float = 1e-12, least: float = 1e-14) -> None:
@@ -19,8 +20,8 @@ def assert_same_sums(left: Sums, right: Sums, rel: float = 1e-12, least: float =
     assert left.states.keys() == right.states.keys()
     for request, states in right.states.items():
         assert left.states[request].keys() == states.keys(), request
-        # Moments of paired quantities and bets both ways cancel: they agree relative to the size of what was added.
-        room = 1e-9 if isinstance(request.statistic, MomentSums | Bets) else least
+        # Moments of paired quantities, bets both ways and shares of a bin cancel: they agree relative to what was added.
+        room = 1e-9 if isinstance(request.statistic, MomentSums | Bets | WeightTable) else least
         for value, state in states.items():
             ours, theirs = (_flat(request.statistic.encode(each)) for each in (left.states[request][value], state))
             where = (request.statistic, request.key, value)

@@ -143,7 +143,7 @@ def test_every_verb() -> None:
     assert sl.compare(logs, "new", over="rival").certified
     assert sl.evaluate(logs, {"new": "new"})["new"].control == "score"
     assert sl.select(logs, ["new", "rival"]).chosen == "new"
-    rails = [sl.Guardrail("truth", 0.1)]
+    rails = [sl.Outcome("truth", at_most_worse=0.1)]
     gate = sl.gate(logs, "new", guardrails=rails)
     assert gate.certified
     assert gate.guardrails["truth"].control == "none"

@@ -110,7 +110,8 @@ def explain_certificate(certificate: Certificate, path: str = "CERTIFICATE") -> 
 def _margin(question: Mapping[str, Any]) -> str:
     """What was asked of the improvement, or of each outcome."""
     if "outcomes" not in question:
-        return f"margin {question.get('margin', 0):g}, "
+        share = question.get("relative_margin")
+        return f"margin {question.get('margin', 0):g}, " if share is None else f"margin {100 * share:g}%, "
     claims = {name: outcome_from(description) for name, description in question["outcomes"].items()}
     return "".join(f"{name!r} ({claim.column}) {claim.words}, " for name, claim in claims.items())
 

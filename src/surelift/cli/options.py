@@ -167,12 +167,16 @@ class MomentFlags:
 @dataclass(frozen=True, kw_only=True)
 class OverFlags:
     over: Annotated[str, Parameter(help="The baseline: 'production', or a column of another policy.")] = "production"
-    margin: Annotated[float, Parameter(help="How much better it must be, in units of the reward.")] = 0.0
+    margin: Annotated[
+        str,
+        Parameter(help="How much better it must be, in units of the reward, or for compare and gate in per cent: 2%."),
+    ] = "0"
 
     def arguments(self) -> dict[str, Any]:
         name, named, column = self.over.partition("=")
         over = {name: columns(column)} if named and name and column else columns(self.over)
-        return {"over": over, "margin": self.margin}
+        margin = self.margin if self.margin.rstrip().endswith("%") else number(self.margin, "--margin")
+        return {"over": over, "margin": margin}
 
 
 @Parameter(name="*", group=QUESTION)

@@ -22,7 +22,7 @@ BLOCKS_ADVICE = "For one look at independent rounds without drift, method='block
 
 @overload
 def compare(
-    logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float = ...,
+    logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float | str = ...,
     method: str | BoundChoice = ..., control: Any = ..., by: None = ..., segments: None = ...,
     progress: Progress | None = ..., outcomes: None = ..., **options: Any,
 ) -> Improvement: ...  # fmt: skip
@@ -30,7 +30,7 @@ def compare(
 
 @overload
 def compare(
-    logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float = ...,
+    logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float | str = ...,
     method: str | BoundChoice = ..., control: Any = ..., by: str, segments: Sequence[Any] | None = ...,
     progress: Progress | None = ..., outcomes: None = ..., **options: Any,
 ) -> Segments[Improvement]: ...  # fmt: skip
@@ -58,7 +58,7 @@ def compare(
     *,
     over: Any = PRODUCTION,
     delta: float = 0.05,
-    margin: float = 0.0,
+    margin: float | str = 0.0,
     method: str | BoundChoice = "mixture",
     control: Any = "auto",
     by: str | None = None,
@@ -69,7 +69,8 @@ def compare(
 ) -> Improvement | Outcomes | Segments[Improvement] | Segments[Outcomes]:
     """Bound the improvement of one policy over production, or over another, on the same rounds.
 
-    It is certified when its lower bound exceeds ``margin``, given in the units of the reward column. With ``by``, a column
+    It is certified when its lower bound exceeds ``margin``, given in the units of the reward column, or in per cent of the
+    baseline's value (``margin="2%"``). With ``by``, a column
     of segments known before the action, each is compared at delta divided by their number; ``segments`` lists them all
     in advance, without which the answer is good for one look.
 

@@ -20,7 +20,7 @@ def gate(
     *,
     over: Any = PRODUCTION,
     delta: float = 0.05,
-    margin: float = 0.0,
+    margin: float | str = 0.0,
     guardrails: Sequence[Outcome] = (),
     method: str | BoundChoice = "mixture",
     control: Any = "auto",

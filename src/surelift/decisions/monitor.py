@@ -61,7 +61,7 @@ class Monitor:
         question: Literal["compare", "evaluate"] = "compare",
         over: Any = PRODUCTION,
         delta: float = 0.05,
-        margin: float = 0.0,
+        margin: float | str = 0.0,
         method: str | BoundChoice = "mixture",
         control: Any = "auto",
         name: str = "",

@@ -1,5 +1,6 @@
 """Does a certificate follow from these logs? Ask the same question again, and compare."""
 
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,7 @@ from surelift.policies.resolve import as_policy, name_policies
 from surelift.questions.assumptions import judged_last
 from surelift.questions.certificate import Certificate, damage_told
 from surelift.questions.question import Progress, Question
+from surelift.questions.relative import NOT_KEPT
 from surelift.results.verification import Verification
 
 TOLERANCE = 1e-9
@@ -24,6 +26,8 @@ OTHER_ORDER = (
 # Where an answer speaks of outcomes in units of their own.
 _OTHER_UNITS = re.compile(r"\.(outcomes|guardrails)\.")
 _PROSE = frozenset({"assumptions", "doubts"})
+# What a certificate may lack because it was made before answers said it.
+_SINCE = frozenset({"relative_lower", "relative_upper", "relative_margin", "relative_note", "tipping_factor"})
 _READ = ("surelift", "question", "rounds", "fingerprint", "answer", "checksum")
 
 
@@ -137,6 +141,8 @@ def _not_compared(stated: Mapping[str, Any], repeated: Mapping[str, Any]) -> Ite
         if _unknown(content):
             yield f"the rounds one by one: {maker} by an engine that makes no fingerprint of them"
             break
+    if any(NOT_KEPT in json.dumps(content["answer"]) for content in (stated, repeated)):
+        yield f"bounds in per cent and the tipping factor: {NOT_KEPT}"
     if stated["surelift"] != repeated["surelift"]:
         yield f"the wording: the certificate was made by surelift {stated['surelift']}"
 
@@ -146,7 +152,8 @@ def _compare(place: str, was: Any, now: Any, rounding: float, prose: frozenset[s
     if isinstance(was, Mapping) and isinstance(now, Mapping):
         if "improvement_range" in now and _OTHER_UNITS.search(place):
             rounding = TOLERANCE * now["improvement_range"][1]
-        for name in sorted((was.keys() | now.keys()) - prose):
+        unsaid = _SINCE if NOT_KEPT in (was.get("relative_note"), now.get("relative_note")) else _SINCE - was.keys()
+        for name in sorted((was.keys() | now.keys()) - prose - unsaid):
             if name in was and name in now:
                 yield from _compare(f"{place}.{name}", was[name], now[name], rounding, prose)
             else:
@@ -164,6 +171,8 @@ def _same(place: str, was: Any, now: Any, rounding: float) -> bool:
     if place.endswith(("e_value", "p_value")) and was > 0 and now > 0:
         # Products over rounds: their logarithms agree to rounding.
         return math.isclose(math.log(was), math.log(now), rel_tol=TOLERANCE, abs_tol=1e-6)
+    if ".relative_" in place or place.endswith("tipping_factor"):
+        return math.isclose(was, now, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
     if place.endswith(("lower", "upper")):
         # In units of the range: on a reward of a million and one at most, a part in a billion is the whole range.
         return math.isclose(was, now, rel_tol=1e-15, abs_tol=rounding)

@@ -8,6 +8,7 @@ rounding may have added is taken off the log sums. No fingerprint is made: it wo
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from surelift.engines.sql_query import AggregateQuery, segment_of
@@ -37,6 +38,8 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
     """Add up where the table lies; no row of it comes to this process."""
     assert isinstance(logs.source, SqlTable)
     plan.needs(logs)
+    asked = plan.requests
+    plan = replace(plan, requests=tuple(request for request in asked if not request.statistic.optional))
     ids = {request: request.statistic for request in plan.requests if isinstance(request.statistic, IdMemory)}
     simple = {key: _simple(logs, plan, key) for key in plan.keys}
     states, invalid, rows = dict[Request, Any](), dict[Fault, Tally](), set[int]()
@@ -59,7 +62,7 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
     (count,) = rows
     if progress is not None:
         progress(count)
-    in_order = {request: states[request] for request in plan.requests}
+    in_order = {request: states.get(request, {}) for request in asked}
     return Sums(count, in_order, invalid, Fingerprint.unknown(count))
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from surelift.arrays import FloatArray, IntArray
 from surelift.kernels.columns import KINDS, pointers
 from surelift.kernels.library import Library
+from surelift.kernels.weight_tables import BINS, PLACES
 
 # Terms of rounds that earned something wait for a whole block: not where a batch is one block, or terms are many.
 BLOCK, BLOCK_ROOM, MOST_WAITING = 4096, 4096 + 128, 256
@@ -29,6 +30,7 @@ class BatchTerms:
     first: IntArray
     """The first smoothing of each term, and behind the last."""
     smoothings: FloatArray
+    with_tables: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class BatchSums:
     hashes: npt.NDArray[np.uint64]
     others: FloatArray
     """The sum of rewards, and the smallest propensity."""
+    tables: FloatArray | None
+    """(candidates, bins, 4): rounds by weight and reward, as ``weight_tables`` has them."""
 
 
 class _BatchFields(ctypes.Structure):
@@ -55,7 +59,7 @@ class _BatchFields(ctypes.Structure):
         *((name, ctypes.c_double) for name in ("zero", "divisor")),
         *((name, ctypes.c_void_p) for name in ("alphas", "first_term", "paired", "complement", "offsets", "first")),
         *((name, ctypes.c_void_p) for name in ("smoothings", "totals", "lost", "zeros", "moments", "weights")),
-        *((name, ctypes.c_void_p) for name in ("hashes", "others", "pending")),
+        *((name, ctypes.c_void_p) for name in ("hashes", "others", "pending", "tables")),
     )
 
 
@@ -81,9 +85,10 @@ def add_up_batch(
     hashes, others = np.zeros(4, dtype=np.uint64), np.array([0.0, np.inf])
     waits = rows > BLOCK and terms <= MOST_WAITING
     pending = np.empty((terms, BLOCK_ROOM)) if waits else None
+    tables = np.zeros((candidates, BINS, PLACES)) if plan.with_tables else None
     arrays = (
         plan.alphas, plan.first_term, plan.paired, plan.complement, plan.offsets, plan.first, plan.smoothings,
-        totals, lost, zeros, moments, weights, hashes, others, pending,
+        totals, lost, zeros, moments, weights, hashes, others, pending, tables,
     )  # fmt: skip
     addresses = pointers(columns)
     batch = _BatchFields(
@@ -92,4 +97,4 @@ def add_up_batch(
     )  # fmt: skip
     if not library.call("add_up_batch", batch):
         return None
-    return BatchSums(totals + lost, zeros, moments, weights, hashes, others)
+    return BatchSums(totals + lost, zeros, moments, weights, hashes, others, tables)

@@ -32,6 +32,8 @@ class ForecastQuestion(ImprovementQuestion):
     """The improvement, and how its evidence varies from block to block of the log."""
 
     kind: ClassVar[str] = "power"
+    margin_in_per_cent: ClassVar[bool] = False
+    in_per_cent: ClassVar[bool] = False
     improvement_to_find: float | None = None
     """The true improvement to assume; None for the estimate."""
     power: float = 0.8

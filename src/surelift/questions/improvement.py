@@ -14,6 +14,18 @@ from surelift.questions.assumptions import assumed_of, assumptions_of, doubts_of
 from surelift.questions.method import control_of
 from surelift.questions.options import check_delta, check_margin, consistent
 from surelift.questions.question import Place, Question, RoundCount, check_over
+from surelift.questions.relative import (
+    MOST_IN_PER_CENT,
+    NOT_KEPT,
+    ZERO_IS_NONE,
+    Relative,
+    RelativeQuestion,
+    check_relative_margin,
+    no_ratio,
+    parse_margin,
+    tables_of,
+    tabulated,
+)
 from surelift.results.improvement import Improvement
 from surelift.statistics.plan import MEAN, Request, Term
 from surelift.statistics.splits import Key
@@ -24,13 +36,33 @@ from surelift.statistics.sums import Sums, requests_of
 class ImprovementsQuestion(Question):
     """Several policies, each compared with one other: the base of compare, select and what is made of them."""
 
+    margin_in_per_cent: ClassVar[bool] = False
+    """Whether the margin may be a share of the baseline's value."""
     over: tuple[str, Policy] = (PRODUCTION, Production())
-    margin: float = 0.0
+    margin: Any = 0.0
+    """A number, in the units of the reward; given as per cent, such as ``"2%"``, it becomes the relative margin."""
+    relative_margin: float | None = None
 
     def __post_init__(self) -> None:
+        margin, share = parse_margin(self.margin)
+        if share is not None:
+            object.__setattr__(self, "margin", margin)
+            object.__setattr__(self, "relative_margin", share)
         check_delta(self.delta)
         check_margin(self.margin)
+        if self.relative_margin is not None:
+            if not self.margin_in_per_cent:
+                raise UsageError(
+                    "a margin in per cent is for compare and gate; give one in the units of the reward, or compare the "
+                    "candidates one by one, each at its share of delta."
+                )
+            check_relative_margin(self.relative_margin, self.declaration, self.method)
         check_over(self.policies, self.over[0])
+
+    @property
+    def in_per_cent(self) -> bool:
+        """Whether ratios are bounded too: each candidate has a table of its own, which is too much for very many."""
+        return tabulated(self.declaration, self.method) and len(self.policies) <= MOST_IN_PER_CENT
 
     @property
     def everyone(self) -> Mapping[str, Policy]:
@@ -61,8 +93,13 @@ class ImprovementsQuestion(Question):
         return gain, loss
 
     def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
-        terms = (term for name in self.policies for term in self.terms(name, count))
-        return requests_of(self.everyone, terms, key, self.outcome)
+        pairs = [self.terms(name, count) for name in self.policies]
+        yield from requests_of(self.everyone, (term for pair in pairs for term in pair), key, self.outcome)
+        if self.in_per_cent:
+            for gain, loss in pairs:
+                if gain.needed.offset > 0.0:
+                    for table in tables_of(gain, loss, self.declaration):
+                        yield Request(table, key, self.outcome)
 
     def improvements(self, sums: Sums, place: Place) -> dict[str, Improvement]:
         """Each bound made at the level of the place."""
@@ -90,17 +127,39 @@ class ImprovementsQuestion(Question):
         about = {name: self.policies[name], over: baseline}
         lower = scale.improvement(low)
         doubts = (*doubts_of(self.declaration, about), *method.doubts(sums, gain, delta=place.delta))
-        evidence = method.e_value(sums, gain, scale.unit_margin(self.margin), delta=place.delta)
+        relative = RelativeQuestion(gain, loss, self.declaration, method, place.delta)
+        ratio = (
+            relative.answer(sums, self.relative_margin)
+            if self.in_per_cent
+            else Relative(note=no_ratio(self.declaration, method))
+        )
+        if self.relative_margin is None:
+            evidence = method.e_value(sums, gain, scale.unit_margin(self.margin), delta=place.delta)
+            certified = lower > self.margin and not doubts
+        else:
+            if ratio.note == NOT_KEPT:
+                raise UsageError(
+                    f"margin in per cent: {NOT_KEPT}; bring the rows here first, logs.here(), or give the margin in the "
+                    "units of the reward."
+                )
+            evidence = ratio.e_value
+            certified = ratio.lower is not None and ratio.lower > self.relative_margin and not doubts
+        better = certified and self.relative_margin is None and self.margin == 0.0
         terms_mean = self._terms_mean(sums, gain, loss, low)
-        assumptions = assumptions_of(self.declaration, self.promise, method.assumes(gain, loss), place.segment)
+        besides = method.assumes(gain, loss)
+        if self.relative_margin is not None:
+            besides += (ZERO_IS_NONE.format(kind="cost" if scale.is_cost else "reward"),)
+        assumptions = assumptions_of(self.declaration, self.promise, besides, place.segment)
         return Improvement(
             policy=name, over=over, estimate=scale.improvement(min(max(terms_mean, low), high)), lower=lower,
             upper=scale.improvement(high), terms_mean=scale.improvement(terms_mean), margin=float(self.margin),
-            certified=lower > self.margin and not doubts, e_value=evidence, p_value=p_value(evidence),
+            certified=certified, e_value=evidence, p_value=p_value(evidence),
             delta=place.delta, rounds=sums.units, counted=self.declaration.counted, method=method.name,
             control=control_of(gain, loss), promise=self.promise, mean_weight=mean_weight,
             improvement_range=(-most, most), assumptions=(*assumptions, *assumed_of(about), *doubts), doubts=doubts,
-            provenance=place.provenance,
+            provenance=place.provenance, relative_lower=ratio.lower, relative_upper=ratio.upper,
+            relative_margin=self.relative_margin, relative_note=ratio.note,
+            tipping_factor=relative.tipping_factor(sums) if better else None,
         )  # fmt: skip
 
     def _terms_mean(self, sums: Sums, gain: Term, loss: Term, lower: float) -> float:
@@ -118,6 +177,7 @@ class ImprovementQuestion(ImprovementsQuestion):
     """One policy compared with one other."""
 
     kind: ClassVar[str] = "compare"
+    margin_in_per_cent: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if len(self.policies) != 1:

@@ -15,6 +15,8 @@ from surelift.statistics.sums import Sums
 @dataclass(frozen=True, kw_only=True)
 class ProfileQuestion(ImprovementQuestion):
     kind: ClassVar[str] = "profile"
+    margin_in_per_cent: ClassVar[bool] = False
+    in_per_cent: ClassVar[bool] = False
 
     def result(self, sums: Sums, place: Place) -> Any:
         answer = self.improvement(sums, self.policy, place)

@@ -51,6 +51,11 @@ class SelectionQuestion(ImprovementsQuestion):
         return "one look" if self.many == "e-holm" and promised == "any number of looks" else promised
 
     @property
+    def in_per_cent(self) -> bool:
+        """Not by e-Holm, whose bounds hold together and leave nothing for others."""
+        return self.many != "e-holm" and super().in_per_cent
+
+    @property
     def _steady(self) -> str:
         """What e-Holm assumes beside its bounds."""
         looks = super().promise == "any number of looks"

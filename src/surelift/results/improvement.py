@@ -48,20 +48,33 @@ class Improvement(Result):
     """The estimate before it was moved into the bounds."""
     advice: str = field(metadata=OMITTED, compare=False, default="")
     """What could make the next answer narrower."""
+    relative_lower: float | None = None
+    """The lift as a share of the baseline's value (0.02 is 2%), or the saving as a share of its cost; holds with probability
+    1 - delta, separately. Without control. None where there is none."""
+    relative_upper: float | None = None
+    relative_margin: float | None = None
+    """The margin, where it was given in per cent: then it decides, and ``margin`` is 0."""
+    relative_note: str = ""
+    """Why there are no bounds in per cent."""
+    tipping_factor: float | None = None
+    """Weights may all be up to so many times too large (propensities logged too small), and it would still be certified
+    better. None where that is not certified without control."""
 
     title: ClassVar = "Is it better?"
     columns: ClassVar = (
         "policy", "over", "estimate", "lower", "upper", "margin", "certified", "e_value", "p_value", "delta", "rounds",
-        "method", "control",
+        "method", "control", "relative_lower", "relative_upper", "tipping_factor",
     )  # fmt: skip
 
     @property
     def claim(self) -> str:
         """What would be certified: better, by more than a margin; or, for a negative margin, not much worse."""
         name, over = quoted(self.policy), baseline_name(self.over)
-        if self.margin < 0.0:
-            return f"{name} is not worse than {over} by more than {plain(-self.margin)}"
-        return f"{name} is better than {over}{f' by more than {plain(self.margin)}' if self.margin else ''}"
+        asked = self.margin if self.relative_margin is None else self.relative_margin
+        much = plain(abs(asked)) if self.relative_margin is None else f"{plain(100.0 * abs(asked))}%"
+        if asked < 0.0:
+            return f"{name} is not worse than {over} by more than {much}"
+        return f"{name} is better than {over}{f' by more than {much}' if asked else ''}"
 
     @property
     def e_value_that_certifies(self) -> float:
@@ -70,6 +83,8 @@ class Improvement(Result):
     @property
     def exceeds_margin(self) -> bool:
         """Whether it would be certified, were there no doubts."""
+        if self.relative_margin is not None:
+            return self.relative_lower is not None and self.relative_lower > self.relative_margin
         return self.lower > self.margin
 
     @property
@@ -80,14 +95,37 @@ class Improvement(Result):
     @property
     def ruled_out(self) -> bool:
         """Whether the upper bound excludes the claim, from logs without doubts."""
-        return self.upper < self.margin and not self.doubts
+        if self.relative_margin is not None:
+            excluded = self.relative_upper is not None and self.relative_upper < self.relative_margin
+        else:
+            excluded = self.upper < self.margin
+        return excluded and not self.doubts
+
+    @property
+    def lift(self) -> str:
+        """The bounds in per cent, where both say something."""
+        low, high = self.relative_lower, self.relative_upper
+        if low is None or high is None or low <= -1.0:
+            return ""
+        decimals = max(decimals_for(100.0 * (high - low)) - 1, 0)
+        return f"{_per_cent(low, decimals, 'down')} to {_per_cent(high, decimals, 'up')}"
+
+    @property
+    def survives(self) -> str:
+        """How wrong the propensities may be, in a sentence."""
+        if self.tipping_factor is None:
+            return ""
+        factor = rounded(self.tipping_factor, 2 if self.tipping_factor < 10.0 else 0, towards="down")
+        if factor == "1.00":
+            return "would not survive weights overstated by 1% (propensities logged too small by as much)"
+        return f"would survive weights overstated by up to a factor of {factor} (propensities logged too small)"
 
     def sentence(self) -> str:
         if self.certified:
             return f"Certified: {self.claim}."
         if self.exceeds_margin:
             return f"Not certified: it looks as if {self.claim}, but this is in doubt: {'; '.join(self.doubts)}."
-        if self.ruled_out and self.margin == 0.0:
+        if self.ruled_out and self.margin == 0.0 and not self.relative_margin:
             return f"Worse: {quoted(self.policy)} performs worse than {baseline_name(self.over)}."
         if self.ruled_out:
             return f"Not certified: these rounds rule out that {self.claim}."
@@ -109,15 +147,35 @@ class Improvement(Result):
             f"  estimate      {estimate}",
             f"  lower bound   {lower}   {one_holds(self.promise, self.delta, self.bounded_by)}",
             f"  upper bound   {upper}   also {percent:.12g}%, separately",
+            f"  relative      {self.lift}   of the {self._kind} of {baseline_name(self.over)}" if self.lift else "",
             e_value if certifies(self.promise) else "",
             f"  {outside}" if outside else "",
+            f"  {self.survives}" if self.survives else "",
+            f"  no bound in per cent: {self.relative_note}"
+            if self.relative_note and self.relative_margin is not None
+            else "",
             doubt_lines(self.doubts),
             self.sentence(),
             self.advice,
         )
 
+    def lead(self) -> tuple[str, ...]:
+        told = []
+        if self.lift:
+            told.append(
+                f"In per cent of the {self._kind} of {baseline_name(self.over)}: {self.lift}, each side separately."
+            )
+        if self.survives:
+            told.append(f"The certificate {self.survives}.")
+        return (*Result.lead(self), *told)
+
+    @property
+    def _kind(self) -> str:
+        declared = self.provenance.question.get("declaration", {})
+        return "cost" if declared.get("cost") is not None else "value"
+
     def interval(self, name: str) -> Interval:
-        refuted = "worse" if self.margin == 0.0 else "ruled out"
+        refuted = "worse" if self.margin == 0.0 and not self.relative_margin else "ruled out"
         verdict = "certified" if self.certified else refuted if self.ruled_out else "not certified"
         return Interval(name, self.estimate, self.lower, self.upper, verdict, self.certified, self.margin)
 
@@ -146,6 +204,10 @@ class JointImprovement(Improvement):
     @property
     def bounded_by(self) -> str:
         return f"{self.method}, with the other candidates by e-Holm"
+
+
+def _per_cent(share: float, decimals: int, towards: str) -> str:
+    return f"{rounded(100.0 * share, decimals, towards=towards, sign=True)}%"
 
 
 def improvements_figure(improvements: Iterable[Improvement], *, over: str, margin: float) -> Intervals:

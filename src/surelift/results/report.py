@@ -105,7 +105,7 @@ def _lead_of(selection: Selection, health: Health) -> Iterator[str]:
     rows = f", from {health.rounds:,} rows" if health.rounds != selection.rounds else ""
     yield f"{selection.rounds:,} {selection.first.counted}{rows}."
     if health.mean_reward is not None:
-        share = _certified_share(selection, health)
+        share = _certified_share(selection) if selection.over == "production" else ""
         yield f"Production {health.earned()}, in the units of {_column_of(selection)}.{share}"
     risk = f"The probability that any lower bound on an improvement is wrong is at most {plain(selection.delta)}"
     yield f"{risk}, apart from the doubt stated below." if selection.doubts else f"{risk}."
@@ -117,19 +117,12 @@ def _lead_of(selection: Selection, health: Health) -> Iterator[str]:
     yield from doubt_lines(selection.doubts)
 
 
-def _certified_share(selection: Selection, health: Health) -> str:
-    """The certified improvement as a share of what production earned in this log."""
-    earned = health.mean_reward
-    if (
-        selection.chosen is None
-        or selection.over != "production"
-        or health.kind == "cost"
-        or not earned
-        or earned < 0.0
-    ):
+def _certified_share(selection: Selection) -> str:
+    """The certified improvement in per cent, where that is known."""
+    lower = None if selection.chosen is None else selection.improvements[selection.chosen].relative_lower
+    if lower is None or lower < 0.01:
         return ""
-    share = 100.0 * selection.improvements[selection.chosen].lower / earned
-    return f" The certified improvement is {rounded(share, 0, towards='down')}% of that." if share >= 1.0 else ""
+    return f" The certified improvement is at least {rounded(100.0 * lower, 0, towards='down')}% of that."
 
 
 def _improvement_section(selection: Selection) -> Section:

@@ -29,6 +29,7 @@ from surelift.statistics.plan import MEAN, SQUARES, Component, Plan, Request
 from surelift.statistics.production import ProductionSums, ProductionTotals
 from surelift.statistics.reading import LARGEST_WEIGHT
 from surelift.statistics.sums import Sums
+from surelift.statistics.weight_table import WeightCells, WeightTable
 from surelift.statistics.weights import PolicyWeights, WeightSums
 
 # Smaller ones are looked at more closely: the square of a weight could overflow.
@@ -134,6 +135,8 @@ def _unusual(statistic: Any) -> str | None:
         plain = all(part.control is None and part.offset == statistic.offset for part in statistic.components)
     if isinstance(statistic, MomentSums):
         plain = statistic.moments == (MEAN, SQUARES)
+    if isinstance(statistic, WeightTable):
+        plain = statistic.quantity is None
     label: str = statistic.label
     return None if plain else label
 
@@ -149,6 +152,7 @@ class Partial:
     hashes: tuple[int, ...]
     rewards: float
     smallest_propensity: float
+    tables: FloatArray | None
 
     def __add__(self, other: "Partial") -> "Partial":
         weights = self.weights + other.weights
@@ -161,6 +165,7 @@ class Partial:
             tuple(map(operator.add, self.hashes, other.hashes)),
             self.rewards + other.rewards,
             min(self.smallest_propensity, other.smallest_propensity),
+            None if self.tables is None or other.tables is None else self.tables + other.tables,
         )
 
 
@@ -195,6 +200,7 @@ class Fused:
             np.array([term.quantity.paired for term in terms], dtype=np.int64),
             np.array([COMPLEMENTS[type(term.quantity)] for term in terms], dtype=np.int64),
             offsets, np.cumsum([0, *counts], dtype=np.int64), smoothings,
+            any(isinstance(request.statistic, WeightTable) for request in self.plan.requests),
         )  # fmt: skip
 
     @classmethod
@@ -219,9 +225,10 @@ class Fused:
         if sums is None or not (sums.weights[:, 2] <= LARGEST_WEIGHT).all():
             return None
         counts = np.diff(self._terms.first)
+        rewards, smallest = sums.others.tolist()
         return Partial(
             len(columns[0]), sums.totals + np.repeat(sums.zeros, counts) * self._constants, sums.moments, sums.weights,
-            tuple(sums.hashes.tolist()), *sums.others.tolist(),
+            tuple(sums.hashes.tolist()), rewards, smallest, sums.tables,
         )  # fmt: skip
 
     def sums(self, partial: Partial) -> Sums:
@@ -234,6 +241,11 @@ class Fused:
             if isinstance(statistic, PolicyWeights):
                 total, squares, largest = partial.weights[self._names[statistic.candidate]].tolist()
                 return WeightSums(total, squares, largest, None)
+            if isinstance(statistic, WeightTable):
+                assert partial.tables is not None
+                table = partial.tables[self._names[statistic.candidate]]
+                bins = np.flatnonzero(table[:, 0])
+                return WeightCells.of_bins(bins, table[bins])
             if isinstance(statistic, ProductionTotals):
                 return ProductionSums(partial.rewards, partial.smallest_propensity)
             return partial.rows

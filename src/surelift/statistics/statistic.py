@@ -24,6 +24,8 @@ class Statistic:
     """Whether it needs the whole log in its order, in one process."""
     shares_work: ClassVar[bool] = False
     """Whether several of its kind are made sooner together."""
+    optional: ClassVar[bool] = False
+    """Whether an answer does without it, where an engine cannot add it up or a state was saved before it was kept."""
     state: ClassVar[type | None] = None
     """The dataclass of its states; None where they are arrays."""
 
@@ -39,6 +41,10 @@ class Statistic:
     def of_all(cls, statistics: "Sequence[Any]", reading: "Reading", groups: "Groups") -> list[Sequence[Any]]:
         """Those of several statistics of one kind."""
         return [statistic.of(reading, groups) for statistic in statistics]
+
+    def absent(self) -> Any:
+        """Of an optional one, the state where it was not kept."""
+        raise NotImplementedError
 
     def encode(self, state: Any) -> Any:
         """A state as JSON keeps it, to the last bit."""

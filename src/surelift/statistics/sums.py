@@ -179,13 +179,20 @@ class Sums:
     def from_state(cls, content: Mapping[str, Any], plan: Plan) -> "Sums":
         if not content["rows"]:
             return cls()
-        pairs = zip(plan.requests, content["states"], strict=True)
+        kept = content["states"]
+        missing = [request for request in plan.requests if request.statistic.optional and not request.key]
+        if len(kept) == len(plan.requests):
+            missing = []
+        pairs = zip((request for request in plan.requests if request not in missing), kept, strict=True)
         rounds, total = content["fingerprint"]
         return cls(
             rows=int(content["rows"]),
             states={
-                request: {tuple(value): request.statistic.decode(state) for value, state in states}
-                for request, states in pairs
+                **{request: {(): request.statistic.absent()} for request in missing},
+                **{
+                    request: {tuple(value): request.statistic.decode(state) for value, state in states}
+                    for request, states in pairs
+                },
             },
             fingerprint=Fingerprint(int(rounds), int(total, 16)),
         )

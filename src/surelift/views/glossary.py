@@ -56,6 +56,12 @@ score: A cheap judgement that every round has, in units of the reward, where onl
 label probability: The probability with which a round was drawn to be labelled with its true reward, each by a coin of its
   own (--label-probability COLUMN or NUMBER). It may depend on the context, the action and the score, and must be declared:
   the share of rounds with a label is not it. The reward of the others is null.
+relative lift: The improvement as a share of the baseline's value (of a cost, the saving as a share of the baseline's cost):
+  'at least 2% better' (compare, gate --margin 2%). It is bounded directly, by refuting 'at most 2% better', since one
+  bound divided by another is looser. It needs a reward range that begins at 0, and uses no control.
+tipping factor: How many times too large all weights may be, because propensities were logged too small, before a
+  certified improvement would no longer be certified. Weights that are too small only loosen a bound. It comes from the
+  bound without control, which also relies on production's distribution.
 segment: A slice of the rounds, known before the action, such as a country (--by COLUMN). Each segment is judged at
   delta divided by the number of segments, so that all answers hold together. Rounds without one are the segment
   (missing).

@@ -11,3 +11,4 @@
 #include "sums.c"
 #include "texts.c"
 #include "vector_hashes.c"
+#include "weight_tables.c"

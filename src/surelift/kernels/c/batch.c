@@ -3,6 +3,7 @@
  */
 #include "columns.h"
 #include "log_sums.h"
+#include "weight_tables.h"
 
 /* Fields as `Columns` in batch.py has them. */
 typedef struct {
@@ -25,6 +26,7 @@ typedef struct {
     uint64_t *hashes;            /* lower and upper halves of both lanes */
     double *others;              /* the sum of rewards, the smallest propensity */
     double *pending;             /* (terms, BLOCK_ROOM) terms that wait for a whole block, or null */
+    double *tables;              /* (candidates, REWARD_BINS, WEIGHT_BINS, PLACES) by weight and reward, or null */
 } Batch;
 
 /* Rounds that are looked at together for whether any was paid. */
@@ -79,6 +81,19 @@ static Pair some_terms(const double *restrict factor, const double *restrict rew
     return (Pair){total, squares};
 }
 
+/* Put every round into its bin, by the weight of the policy that is blended with production, and the reward. */
+static void fill_table(const double *restrict excess, double alpha, const int32_t *restrict rows,
+                       const double *restrict reward_places, int64_t count, double *restrict own, double *restrict table) {
+    double places[BLOCK];
+    int32_t columns[BLOCK];
+    const double inverse = alpha > 0.0 ? 1.0 / alpha : 0.0;
+    for (int64_t i = 0; i < count; i++) own[i] = excess[i] * inverse;
+    weight_bins(own, count, columns, places);
+    for (int64_t i = 0; i < count; i++) {
+        fill_bin(table + PLACES * (rows[i] + columns[i]), places[i], reward_places[i]);
+    }
+}
+
 /* Where the reward is not zero, without a branch for each: a place is written down, and kept if so. */
 static int64_t find_paying(const double *restrict reward, int64_t count, int32_t *restrict places) {
     int64_t paying = 0;
@@ -102,7 +117,8 @@ static int64_t find_paying(const double *restrict reward, int64_t count, int32_t
 EXPORT(add_up_batch)(const Batch *b) {
     _Alignas(64) double raw[BLOCK], propensity[BLOCK], probability[BLOCK], scaled[BLOCK], weight[BLOCK], excess[BLOCK], x[BLOCK_ROOM];
     _Alignas(64) uint64_t low[BLOCK], high[BLOCK];
-    int32_t places[BLOCK + 1];
+    double reward_places[BLOCK];
+    int32_t places[BLOCK + 1], rows[BLOCK];
     int64_t filled[256] = {0};
     const bool plain = b->zero == 0.0 && b->divisor == 1.0;
     for (int64_t start = 0; start < b->rows; start += BLOCK) {
@@ -121,11 +137,15 @@ EXPORT(add_up_batch)(const Batch *b) {
         b->others[0] += earned;
         b->others[1] = smaller(b->others[1], smallest_of(propensity, count));
         const int64_t paying = find_paying(reward, count, places);
+        if (b->tables) reward_bins(reward, count, rows, reward_places);
         for (int64_t c = 0; c < b->candidates; c++) {
             const int64_t k = 2 + c;
             if (copy_numbers(b->columns[k], b->kinds[k], start, count, b->least[k], b->most[k], probability)) return false;
             mix_numbers(probability, low, high, count);
             const Pair sums = weigh(probability, propensity, b->alphas[c], count, weight, excess);
+            if (b->tables)
+                fill_table(excess, b->alphas[c], rows, reward_places, count, x,
+                           b->tables + c * REWARD_BINS * WEIGHT_BINS * PLACES);
             double *of_weights = b->weights + 3 * c;
             of_weights[0] += sums.total;
             of_weights[1] += sums.squares;
