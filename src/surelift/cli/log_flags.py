@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from surelift import importers
-from surelift.cli.flag import LOG, WHOLE, columns, flag, number_or_column, split, two_numbers
+from surelift.cli.flag import LOG, WHOLE, columns, flag, number_or_column, numbers_by_name, pairs, split, two_numbers
 from surelift.errors import UsageError
 
 if TYPE_CHECKING:
@@ -63,6 +63,18 @@ class LogFlags:
         bool, Parameter(help="The propensity was estimated, not logged; then nothing is certified.")
     ] = False
 
+    logger: Annotated[str | None, flag("Column of the logger that took the row, where there are several.")] = None
+    loggers: Annotated[
+        str | None,
+        flag("A=COL,B=COL: each logger's column of its probability of the logged action, whoever took the row."),
+    ] = None
+    logger_rounds: Annotated[
+        str | None, flag("A=COUNT,B=COUNT: the rounds of each logger in the whole log; counted, if left out.")
+    ] = None
+    logger_shares: Annotated[
+        str | None, flag("A=SHARE,B=SHARE: the chances with which the logger of each round was drawn, if it was.")
+    ] = None
+
     def logs(self, sources: list[str]) -> "Logs":
         from surelift.logs.logs import Logs
 
@@ -86,6 +98,7 @@ class LogFlags:
         given = {role: value for role, value in vars(self).items() if role != "format" and value is not None}
         read: dict[str, Callable[[Any], Any]] = {
             "actions": split, "contexts": split, "logging": columns, "cluster_size": number_or_column,
-            "action_count": number_or_column, "reward_range": two_numbers,
+            "action_count": number_or_column, "reward_range": two_numbers, "loggers": pairs,
+            "logger_rounds": numbers_by_name, "logger_shares": numbers_by_name,
         }  # fmt: skip
         return {role: read[role](value) if role in read else value for role, value in given.items()}

@@ -70,5 +70,5 @@ def compare(
     answer: Improvement | Segments[Improvement] = question.ask(logs, progress=progress)
     can_deal = not isinstance(logs.source, SqlTable) or logs.declaration.id is not None
     if isinstance(answer, Improvement) and chosen.name == "mixture" and chosen.model is None and can_deal:
-        return answer if answer.doubts else replace(answer, advice=BLOCKS_ADVICE)
+        return answer if answer.doubts or logs.declaration.balances_counts else replace(answer, advice=BLOCKS_ADVICE)
     return answer

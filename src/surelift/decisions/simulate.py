@@ -50,8 +50,10 @@ def simulate(
     require_logs(logs)
     delta, named = check_delta(delta), name_policies(policies)
     declared = logs.declaration
-    if declared.cluster is not None or declared.is_sampled:
-        raise UsageError("simulate draws single rounds; it does not support clustered or sampled logs.")
+    if declared.cluster is not None or declared.is_sampled or declared.balances_counts:
+        raise UsageError(
+            "simulate draws single rounds; it does not support clustered or sampled logs, or several loggers."
+        )
     sample = Sample(tuple(named), SAMPLED)
     requests = (Request(COUNT), Request(PRODUCTION), Request(sample))
     sums = collect(logs, Plan(named, requests))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from surelift.errors import UsageError
-from surelift.logs import declared
+from surelift.logs import declared, loggers
 from surelift.logs.densities import DENSITIES, Density, density_from
 from surelift.logs.embeddings import Embedding
 from surelift.logs.scale import Scale
@@ -17,7 +17,7 @@ K actions: epsilon/K, plus 1 - epsilon for the greedy action). It cannot be reco
 of it, pass propensity='your_column', propensity_is_estimated=True; every answer is then conditional on that model and
 never certified."""
 # Roles that name one column each, or None.
-_COLUMNS = ("reward", "cost", "log_propensity", "action", "time", "id", "cluster", "keep_probability")
+_COLUMNS = ("reward", "cost", "log_propensity", "action", "time", "id", "cluster", "keep_probability", "logger")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,12 +45,17 @@ class Declaration:
     propensity_is_estimated: bool = False
     embedding: Embedding | None = None
     assumes: tuple[str, ...] = ()
+    logger: str | None = None
+    loggers: Mapping[str, str] | None = None
+    logger_rounds: Mapping[str, int] | None = None
+    logger_shares: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         _require_one_of(self, "reward", "cost", "the column that holds what each decision earned")
-        if self.propensity is None and self.log_propensity is None:
+        if self.propensity is None and self.log_propensity is None and self.logger is None and self.loggers is None:
             raise UsageError(NO_PROPENSITY)
-        _require_one_of(self, "propensity", "log_propensity", "the probability of the logged action")
+        if self.logger is None and self.loggers is None:
+            _require_one_of(self, "propensity", "log_propensity", "the probability of the logged action")
         for role in ("actions", "contexts"):
             if isinstance(given := getattr(self, role), set | frozenset):
                 raise UsageError(
@@ -70,12 +75,16 @@ class Declaration:
             "rounds_before_sampling": declared.whole_number(self.rounds_before_sampling, "rounds_before_sampling"),
             "reward_range": declared.two_numbers(self.reward_range),
             "assumes": declared.assumptions(self.assumes),
+            "loggers": (columns := loggers.probability_columns(self.loggers)),
+            "logger_rounds": loggers.counts(self.logger_rounds, columns),
+            "logger_shares": loggers.shares(self.logger_shares, columns),
         }
         for name, value in normalised.items():
             object.__setattr__(self, name, value)
         _ = self.scale
         self._check_actions()
         self._check_clusters()
+        loggers.check_loggers(self)
         self.require_visible(self.contexts or (), "contexts=")
 
     def require_visible(self, names: Iterable[str], subject: str) -> None:
@@ -106,10 +115,16 @@ class Declaration:
         return self.keep_probability is not None
 
     @property
+    def balances_counts(self) -> bool:
+        """Whether weights are balanced by the rounds of each logger: they hold at these counts, and at no earlier look."""
+        return self.loggers is not None and self.logger_shares is None
+
+    @property
     def hidden(self) -> dict[str, str]:
         """The columns that a function must not see, each with its role: they tell of the outcome, or of what was drawn."""
         roles = ("reward", "cost", "propensity", "log_propensity", "keep_probability")
-        return {name: role for role in roles if isinstance(name := getattr(self, role), str)}
+        own = {name: role for role in (*roles, "logger") if isinstance(name := getattr(self, role), str)}
+        return own | {name: f"propensity of logger {logger!r}" for logger, name in (self.loggers or {}).items()}
 
     def columns(self) -> Iterator[tuple[str, str]]:
         """Every column with a role, as (role, column) pairs."""
@@ -127,6 +142,7 @@ class Declaration:
             yield from ((role, name) for name in ([names] if isinstance(names, str) else names or ()))
         if self.embedding is not None and self.embedding.column is not None:
             yield "the embedding", self.embedding.column
+        yield from ((f"loggers, {logger!r}", name) for logger, name in (self.loggers or {}).items())
 
     def with_reward(self, column: str, reward_range: tuple[float, float], *, is_cost: bool) -> "Declaration":
         """The same decisions, judged by another outcome column."""

@@ -1,7 +1,7 @@
 """``Logs``: a source of rounds, and a ``Declaration`` of what its columns mean."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,7 @@ _NUMBERS = ("action_count", "cluster_size")
 # Arguments that are neither columns nor arrays.
 _OPTIONS = (
     "actions", "cluster_max", "rounds_before_sampling", "reward_range", "density", "propensity_is_estimated", "embedding",
-    "assumes",
+    "assumes", "logger_rounds", "logger_shares",
 )  # fmt: skip
 
 
@@ -44,6 +44,11 @@ class Logs:
     With ``density=True`` actions are continuous: ``action`` is the number that was chosen, and ``propensity`` a column of
     its density, or one of ``surelift.densities``. ``embedding``, one of ``surelift.embeddings``, weights kinds of actions
     instead of single ones. ``assumes`` lists your own assumptions, which every bound then states.
+
+    Where several policies took the rounds, ``logger`` names the column of who took each, and ``loggers`` each one's column
+    of its probability of the logged action, in every row, instead of ``propensity``. ``logger_rounds`` are the rounds of
+    each in the whole log; left out, they are counted. ``logger_shares`` are the chances with which the logger of each round
+    was drawn, where it was.
     """
 
     def __init__(
@@ -71,11 +76,19 @@ class Logs:
         propensity_is_estimated: bool = False,
         embedding: Any = None,
         assumes: Sequence[str] = (),
+        logger: Any = None,
+        loggers: Mapping[Any, Any] | None = None,
+        logger_rounds: Mapping[Any, int] | None = None,
+        logger_shares: Mapping[Any, float] | None = None,
     ) -> None:
         given = {
             name: value for name, value in locals().items() if name not in ("self", "source") and value is not None
         }
-        if source is None and {"reward", "cost"} & given.keys() and {"propensity", "log_propensity"} & given.keys():
+        if (
+            source is None
+            and {"reward", "cost"} & given.keys()
+            and {"propensity", "log_propensity", "loggers"} & given.keys()
+        ):
             source, names = _name_arrays({role: value for role, value in given.items() if role not in _OPTIONS})
             given |= names
         self._open(open_source(source), Declaration(**given))
@@ -205,6 +218,9 @@ def _name_arrays(arrays: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
                 contexts = {f"x{i}": matrix[:, i] for i in range(matrix.shape[1])}
             names[role] = list(contexts)
             columns |= contexts
+        elif role == "loggers" and isinstance(array, Mapping):
+            names[role] = {logger: f"loggers.{logger}" for logger in array}
+            columns |= {f"loggers.{logger}": each for logger, each in array.items()}
         else:
             names[role] = role
             columns[role] = array

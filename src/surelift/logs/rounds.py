@@ -32,6 +32,7 @@ from surelift.logs.columns import (
 from surelift.logs.densities import Density
 from surelift.logs.faults import FaultCounter, Reason
 from surelift.logs.fingerprint import RoundHashes, words_of_lists
+from surelift.logs.loggers import read_loggers
 from surelift.logs.propensities import SMALLEST, read_propensity
 from surelift.logs.scale import Scale
 from surelift.logs.vectors import Vectors
@@ -72,6 +73,7 @@ class Rounds:
         if declared.logging is not None:
             subject = f"logging {declared.logging!r}" if isinstance(declared.logging, str) else "logging"
             self.logging = self.check_probability_vectors(self.vectors(declared.logging, subject), subject)
+        self.logger = None if declared.logger is None else read_loggers(self)
         self.propensity = read_propensity(self)
         self.logging_shares = None if self.logging is None else self.logging.normalised(only_down=False)
         self.clusters = None if declared.cluster is None else self._read_clusters(batch)

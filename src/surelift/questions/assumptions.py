@@ -8,6 +8,7 @@ from surelift.bounds import Promise
 from surelift.logs.declaration import Declaration
 from surelift.policies import Policy
 from surelift.policies.policy import notes_of
+from surelift.questions.loggers import assumed_of_loggers
 
 ONCE = "no round comes twice, and none was left out because of its action or its reward"
 NOT_FITTED = "no policy was fitted on these rounds, or uses what was not known before the action"
@@ -42,6 +43,7 @@ def assumptions_of(
         looks,
         *besides,
         *_about_units(declared),
+        *assumed_of_loggers(declared),
         *(() if declared.embedding is None else declared.embedding.assumes),
         *declared.assumes,
         *(() if segment is None else (SEGMENTS_FIXED,)),

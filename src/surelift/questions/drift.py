@@ -49,8 +49,8 @@ def about_drift(declared: Declaration, sums: Sums, method: Method, *, level: flo
 
 
 def _tested(declared: Declaration) -> list[RoundMoments]:
-    """Rounds of a cluster depend on each other, and how many were kept may differ from day to day."""
-    if declared.time is None or declared.cluster is not None or declared.is_sampled:
+    """Rounds of a cluster depend on each other, and how many were kept, or by whom they were taken, may differ by day."""
+    if declared.time is None or declared.cluster is not None or declared.is_sampled or declared.balances_counts:
         return []
     return [REWARDS] if declared.density else [REWARDS, PROPENSITIES]
 

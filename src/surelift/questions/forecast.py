@@ -52,6 +52,10 @@ class ForecastQuestion(ImprovementQuestion):
             )
         if self.declaration.is_sampled:
             raise UsageError("power forecasts rounds like these, but the log was sampled; ask of a log that was not.")
+        if self.declaration.balances_counts:
+            raise UsageError(
+                "power forecasts looks at a growing log, which balanced weights of several loggers do not allow."
+            )
 
     def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
         yield from super().requests(count, key)

@@ -61,8 +61,9 @@ class ReportQuestion(ImprovementsQuestion):
 
     @property
     def normal(self) -> ImprovementsQuestion | None:
-        """The same question by the usual interval, which does not support clusters and sampling."""
-        if self.declaration.cluster is not None or self.declaration.is_sampled:
+        """The same question by the usual interval, which does not support clusters, sampling and several loggers."""
+        declared = self.declaration
+        if declared.cluster is not None or declared.is_sampled or declared.balances_counts:
             return None
         return ImprovementsQuestion(
             declaration=self.declaration, policies=self.policies, delta=self.delta, method=NORMAL, over=self.over,
@@ -71,8 +72,8 @@ class ReportQuestion(ImprovementsQuestion):
 
     @property
     def few(self) -> bool:
-        """Whether the candidates are few enough for a history and forecasts."""
-        return len(self.policies) <= MOST_FOLLOWED
+        """Whether there are a history and forecasts: of few candidates, where earlier looks are true."""
+        return len(self.policies) <= MOST_FOLLOWED and not self.declaration.balances_counts
 
     @property
     def course(self) -> Split | None:

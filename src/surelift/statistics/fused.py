@@ -73,6 +73,7 @@ class SimplePlan:
         """The plan, or what is not simple about it."""
         declared = logs.declaration
         special = {
+            "several loggers (loggers=)": declared.loggers is not None,
             "log propensities": declared.propensity is None, "densities": declared.density,
             "a vector over actions (logging=)": declared.logging is not None,
             "actions (action=)": declared.action is not None, "clusters": declared.cluster is not None,
