@@ -44,7 +44,7 @@ def explain(
         estimate = ESTIMATES[topic]
         print(f"{topic}\n\n{fill(estimate.says)} {fill('A point estimate carries no promise.')}\n")
         print(f"Hyper-parameter: {estimate.parameter or 'none'}.  From: {estimate.seen}.")
-    elif word := WORDS.get(topic) or WORDS.get(topic.replace("-", " ")):
+    elif word := WORDS.get(topic) or WORDS.get(topic.replace("-", " ").replace("_", " ")):
         print(f"{topic}\n\n{fill(word)}")
     elif os.path.isfile(topic):
         with damage_told():

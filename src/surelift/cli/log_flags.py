@@ -75,6 +75,13 @@ class LogFlags:
         str | None, flag("A=SHARE,B=SHARE: the chances with which the logger of each round was drawn, if it was.")
     ] = None
 
+    settled_after: Annotated[
+        str | None, flag("How old a round must be for its reward to be final: 7d, 12h, or a number in units of --time.")
+    ] = None
+    as_of: Annotated[
+        str | None, flag("The moment at which rewards were joined; by default the newest time, if times are moments.")
+    ] = None
+
     def logs(self, sources: list[str]) -> "Logs":
         from surelift.logs.logs import Logs
 

@@ -1,9 +1,12 @@
-"""What a monitor cannot ask, since it looks again and again, and keeps sums."""
+"""What a monitor cannot ask, since it looks again and again, and keeps sums; and what it does not count."""
 
 from surelift.controls.refitted import Refitted
-from surelift.errors import UsageError
+from surelift.errors import LogsError, UsageError
+from surelift.logs.declaration import Declaration
+from surelift.logs.settled import left_out_words
 from surelift.questions.loggers import NO_MONITOR
 from surelift.questions.question import Question
+from surelift.statistics.sums import Sums
 
 
 def refuse_one_look(question: Question) -> None:
@@ -34,3 +37,10 @@ def refuse_one_look(question: Question) -> None:
             form = form["of"]
         if form.get("kind") == "array":
             raise UsageError(f"{subject} is an array, which lies beside one batch only; give a column or a function.")
+
+
+def refuse_unsettled(declared: Declaration, sums: Sums) -> None:
+    """What is left out of a batch would never be counted, or the batch would count twice when it is sent again."""
+    if sums.left_out:
+        said = left_out_words(declared, sums.left_out, sums.rows).replace(", and were left out", " in this batch")
+        raise LogsError(f"{said}\nSend them in a later batch, once their rewards are final; nothing was counted.")

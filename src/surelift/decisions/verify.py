@@ -21,6 +21,8 @@ OTHER_ORDER = (
     "id= the order would not matter"
 )
 _PROSE = frozenset({"assumptions", "doubts"})
+# Of rounds that were left out: a log that grew has more of them.
+_SAID = frozenset({"aloud"})
 _READ = ("surelift", "question", "rounds", "fingerprint", "answer", "checksum")
 
 
@@ -113,7 +115,7 @@ def _differences(stated: Mapping[str, Any], repeated: Mapping[str, Any], *, roun
             yield f"policy {name!r} is another one than the certificate speaks of"
     yield from _compare("question", _asked(stated), _asked(repeated), 0.0)
     # Another version may say the same in other words.
-    prose = _PROSE if stated["surelift"] != repeated["surelift"] else frozenset()
+    prose = _SAID | (_PROSE if stated["surelift"] != repeated["surelift"] else frozenset())
     yield from _compare("answer", stated["answer"], repeated["answer"], rounding, prose)
     was, now = ({k: v for k, v in content.items() if k not in _READ} for content in (stated, repeated))
     yield from _compare("certificate", was, now, 0.0)

@@ -1,11 +1,14 @@
-"""What a log must tell before its rounds can be judged: how many each of several loggers took, where it is not declared."""
+"""What a log must tell before its rounds can be judged: its newest time, and how many rounds each logger took."""
 
 from dataclasses import replace
 
 from surelift.engines.collect import collect
-from surelift.errors import LogsError
+from surelift.errors import LogsError, UsageError
+from surelift.logs.batch import Needs
 from surelift.logs.declaration import Declaration
 from surelift.logs.logs import Logs
+from surelift.logs.settled import AS_OF_NEEDED, as_moment, newest
+from surelift.logs.sources.remote import SparkFrame, SqlTable
 from surelift.statistics.loggers import LoggerCounts
 from surelift.statistics.plan import Plan, Request
 
@@ -13,10 +16,28 @@ from surelift.statistics.plan import Plan, Request
 def completed(logs: Logs, known: Declaration | None = None) -> Logs:
     """The same logs, with what a first pass finds declared; ``known`` says what was found before."""
     declared = logs.declaration
+    if declared.settled_after is not None and declared.as_of is None:
+        as_of = known.as_of if known is not None and known.as_of is not None else as_moment(_newest(logs))
+        logs = logs.declared_as(replace(declared, as_of=as_of))
+    declared = logs.declaration
     if declared.balances_counts and declared.logger_rounds is None:
         counts = (known and known.logger_rounds) or _logger_rounds(logs)
-        declared = replace(declared, logger_rounds=counts)
-    return logs if declared is logs.declaration else logs.declared_as(declared)
+        logs = logs.declared_as(replace(declared, logger_rounds=counts))
+    return logs
+
+
+def _newest(logs: Logs) -> int | None:
+    time = logs.declaration.time
+    assert time is not None
+    if isinstance(logs.declaration.settled_after, float):
+        raise UsageError(AS_OF_NEEDED)
+    if isinstance(logs.source, SparkFrame):
+        from surelift.engines import spark
+
+        return spark.newest_time(logs.source, time)
+    if isinstance(logs.source, SqlTable):
+        raise UsageError("a database does not tell the newest time of its rounds; give as_of=, or logs.here().")
+    return newest(logs.source.batches(Needs(read=(time,))), time)
 
 
 def _logger_rounds(logs: Logs) -> dict[str, int]:

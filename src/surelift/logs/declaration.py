@@ -9,6 +9,7 @@ from surelift.logs import declared, loggers
 from surelift.logs.densities import DENSITIES, Density, density_from
 from surelift.logs.embeddings import Embedding
 from surelift.logs.scale import Scale
+from surelift.logs.settled import check_settled, duration, moment
 
 NO_PROPENSITY = """\
 no propensity: name the column that holds production's probability of the logged action.
@@ -49,6 +50,8 @@ class Declaration:
     loggers: Mapping[str, str] | None = None
     logger_rounds: Mapping[str, int] | None = None
     logger_shares: Mapping[str, float] | None = None
+    settled_after: str | float | None = None
+    as_of: str | float | None = None
 
     def __post_init__(self) -> None:
         _require_one_of(self, "reward", "cost", "the column that holds what each decision earned")
@@ -78,6 +81,8 @@ class Declaration:
             "loggers": (columns := loggers.probability_columns(self.loggers)),
             "logger_rounds": loggers.counts(self.logger_rounds, columns),
             "logger_shares": loggers.shares(self.logger_shares, columns),
+            "settled_after": (after := duration(self.settled_after)),
+            "as_of": moment(self.as_of, after),
         }
         for name, value in normalised.items():
             object.__setattr__(self, name, value)
@@ -85,6 +90,7 @@ class Declaration:
         self._check_actions()
         self._check_clusters()
         loggers.check_loggers(self)
+        check_settled(self)
         self.require_visible(self.contexts or (), "contexts=")
 
     def require_visible(self, names: Iterable[str], subject: str) -> None:

@@ -15,6 +15,7 @@ from surelift.logs.clusters import whole_clusters
 from surelift.logs.declaration import Declaration
 from surelift.logs.embeddings import Known
 from surelift.logs.scale import Scale
+from surelift.logs.settled import settled
 from surelift.logs.sources.recognise import open_source
 from surelift.logs.sources.remote import REMOTE
 
@@ -22,7 +23,7 @@ _NUMBERS = ("action_count", "cluster_size")
 # Arguments that are neither columns nor arrays.
 _OPTIONS = (
     "actions", "cluster_max", "rounds_before_sampling", "reward_range", "density", "propensity_is_estimated", "embedding",
-    "assumes", "logger_rounds", "logger_shares",
+    "assumes", "logger_rounds", "logger_shares", "settled_after", "as_of",
 )  # fmt: skip
 
 
@@ -49,6 +50,9 @@ class Logs:
     of its probability of the logged action, in every row, instead of ``propensity``. ``logger_rounds`` are the rounds of
     each in the whole log; left out, they are counted. ``logger_shares`` are the chances with which the logger of each round
     was drawn, where it was.
+
+    ``settled_after`` says how old a round must be at ``as_of`` for its reward to be final: "7d", or a number in the units of
+    ``time``. Younger ones are left out, and counted. ``as_of`` is the newest time of the log, where times are moments.
     """
 
     def __init__(
@@ -80,6 +84,8 @@ class Logs:
         loggers: Mapping[Any, Any] | None = None,
         logger_rounds: Mapping[Any, int] | None = None,
         logger_shares: Mapping[Any, float] | None = None,
+        settled_after: Any = None,
+        as_of: Any = None,
     ) -> None:
         given = {
             name: value for name, value in locals().items() if name not in ("self", "source") and value is not None
@@ -155,6 +161,8 @@ class Logs:
         declared, needs = self.declaration, self.needs() + needs
         roles = (declared.id, declared.time, declared.cluster)
         batches = of_one_kind(self.source.batches(needs), {*filter(None, roles), *needs.handed_on, *needs.coded})
+        if declared.settled_after is not None:
+            batches = settled(batches, declared)
         cluster = declared.cluster
         return batches if cluster is None else whole_clusters(batches, cluster)
 

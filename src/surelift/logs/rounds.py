@@ -53,9 +53,11 @@ class Rounds:
         self.logs = logs
         self.declaration = declared = logs.declaration
         self.table = batch.table
-        self.start, self.part = batch.start, batch.part
+        self.start, self.part, self.row_numbers, self.left_out = batch.start, batch.part, batch.rows, batch.left_out
         self.size: int = batch.table.num_rows
-        self.faults = FaultCounter(self.size, start=batch.start, place=batch.place, place_start=batch.place_start)
+        self.faults = FaultCounter(
+            self.size, start=batch.start, place=batch.place, place_start=batch.place_start, numbers=batch.rows
+        )
         self.hashes = RoundHashes(self.size)
         self._list_words: dict[str, tuple[Words, Words]] = {}
         self.as_text = batch.as_text
@@ -85,7 +87,7 @@ class Rounds:
     @cached_property
     def rows(self) -> IntArray:
         """Their numbers in the whole source."""
-        return self.start + np.arange(self.size, dtype=np.int64)
+        return self.start + np.arange(self.size, dtype=np.int64) if self.row_numbers is None else self.row_numbers
 
     @property
     def usable(self) -> BoolArray:

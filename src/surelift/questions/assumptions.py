@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from surelift.bounds import Promise
 from surelift.logs.declaration import Declaration
+from surelift.logs.settled import settled_assumption
 from surelift.policies import Policy
 from surelift.policies.policy import notes_of
 from surelift.questions.loggers import assumed_of_loggers
@@ -44,6 +45,7 @@ def assumptions_of(
         *besides,
         *_about_units(declared),
         *assumed_of_loggers(declared),
+        *(() if declared.settled_after is None else (settled_assumption(declared),)),
         *(() if declared.embedding is None else declared.embedding.assumes),
         *declared.assumes,
         *(() if segment is None else (SEGMENTS_FIXED,)),

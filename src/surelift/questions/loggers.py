@@ -92,11 +92,11 @@ def about_contexts(declared: Declaration, sums: Sums, level: float = LEVEL) -> I
         contrast = context_contrast(sums.get(statistic))
         if contrast.chance * len(contexts) > level:
             continue
-        logger = list(declared.loggers or ())[contrast.logger]
+        logger, chance = list(declared.loggers or ())[contrast.logger], max(contrast.chance, 1e-300)
         yield Finding(
             "refuse", f"context {statistic.column!r}",
             f"the loggers saw different contexts: {contrast.share:.1%} of the rounds of logger {logger!r} are in a group of "
-            f"its values that holds {contrast.overall:.1%} of all rounds (chance at most {contrast.chance:.2g})",
+            f"its values that holds {contrast.overall:.1%} of all rounds (chance at most {chance:.2g})",
             "Balanced weights need one law of contexts for all loggers. Take rounds of the same period and traffic, or "
             "judge by the propensity of each row's own logger, propensity=, which has no such need.",
         )  # fmt: skip

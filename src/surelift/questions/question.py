@@ -19,6 +19,7 @@ from surelift.logs.declaration import Declaration
 from surelift.logs.faults import refuse_faults
 from surelift.logs.logs import Logs
 from surelift.logs.origins import MOST, Origins
+from surelift.logs.settled import aloud
 from surelift.policies import Policy
 from surelift.policies.policy import origins_of
 from surelift.policies.resolve import PRODUCTION, name_policies, one_policy
@@ -208,7 +209,7 @@ class Question:
 
     def refuse_unfit(self, sums: Sums) -> None:
         if sums.rows == 0:
-            raise LogsError(EMPTY)
+            raise LogsError(" ".join([EMPTY, *aloud(self.declaration, sums.left_out, 0)]))
         refuse_faults(sums.invalid, rows=sums.rows)
         for memory in self._ids():
             memory.refuse_again(sums.get(memory))
@@ -233,7 +234,7 @@ class Question:
     def provenance(self, sums: Sums) -> Provenance:
         return Provenance(
             question=self.to_dict(), rounds=self.before_sampling(sums).units, fingerprint=sums.fingerprint,
-            certifies=self.method.bound.certifies,
+            certifies=self.method.bound.certifies, aloud=aloud(self.declaration, sums.left_out, sums.rows),
         )  # fmt: skip
 
     def before_sampling(self, sums: Sums) -> Sums:

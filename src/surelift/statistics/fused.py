@@ -74,6 +74,7 @@ class SimplePlan:
         declared = logs.declaration
         special = {
             "several loggers (loggers=)": declared.loggers is not None,
+            "only settled rounds (settled_after=)": declared.settled_after is not None,
             "log propensities": declared.propensity is None, "densities": declared.density,
             "a vector over actions (logging=)": declared.logging is not None,
             "actions (action=)": declared.action is not None, "clusters": declared.cluster is not None,
