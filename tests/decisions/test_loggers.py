@@ -199,6 +199,7 @@ def test_over_one_logger_alone_is_a_difference_of_two_candidates(rows: dict[str,
     [
         (lambda logs: sl.compare(logs, "p_new", method="blocks"), "method 'blocks' does not support several loggers"),
         (lambda logs: sl.evaluate(logs, "p_new", method="empirical-bernstein"), "does not support several loggers"),
+        (lambda logs: sl.evaluate(logs, "p_new", method="efron-stein"), "does not support several loggers"),
         (lambda logs: sl.compare(logs, "p_new", control="weights"), "a weight averages 1 over all of them"),
         (lambda logs: sl.compare(logs, "p_new", by="x"), "not at those of a segment"),
         (lambda logs: sl.check(logs, by="x"), "not at those of a segment"),
@@ -223,6 +224,13 @@ def test_a_monitor_of_loggers_that_were_drawn_at_random(rows: dict[str, Any]) ->
     answer = watch.answer()
     assert isinstance(answer, sl.results.Improvement)
     assert answer.lower == pytest.approx(whole.lower, rel=1e-12)
+
+
+def test_shares_that_the_counts_contradict_are_refused(rows: dict[str, Any]) -> None:
+    logs = declared(rows, logger_shares={"a": 0.5, "b": 0.5})
+    with pytest.raises(sl.LogsError, match="a: 1,000, b: 2,000 rounds, which the declared shares do not give"):
+        sl.compare(logs, "p_new")
+    assert not sl.check(logs).ok
 
 
 def test_a_report_has_no_earlier_looks(rows: dict[str, Any]) -> None:
@@ -257,7 +265,7 @@ def test_the_command_line(rows: dict[str, Any], tmp_path: Path, capsys: pytest.C
     assert main(["evaluate", *flags, "--contexts", "x"]) == 0
     assert "at one look" in capsys.readouterr().err
     assert main(["evaluate", *flags, "--logger-rounds", "a=1000,b=2000"]) == 0
-    assert main(["evaluate", *flags, "--logger-shares", "a=0.25,b=0.75"]) == 0
+    assert main(["evaluate", *flags, "--logger-shares", "a=0.33,b=0.67"]) == 0
     assert main(["evaluate", *flags, "--logger-rounds", "a=1000,b=1"]) == 4
     assert main(["evaluate", *flags, "--logger-rounds", "a=1000,a=1"]) == 2
     assert "NAME=VALUE,NAME=VALUE with each name once" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from surelift.evidence.contexts import context_contrast
+from surelift.evidence.contexts import context_contrast, shares_e_value
 from surelift.statistics.loggers import BINS, MISSING, NUMBERS, VECTOR, number_bins
 
 
@@ -40,6 +40,16 @@ def test_a_small_shift_of_a_number_is_found_and_none_is_not() -> None:
 def test_vectors_and_one_logger_tell_nothing() -> None:
     assert context_contrast(counts_of([VECTOR] * 4, [0, 0, 1, 1])).chance == 1.0
     assert context_contrast(counts_of([0, 1, 0, 1], [0, 0, 0, 0])).chance == 1.0
+
+
+def test_the_e_value_of_the_shares_has_a_mean_of_one() -> None:
+    shares = np.array([0.1, 0.3, 0.6])
+    mean = sum(
+        float(np.prod(shares[list(drawn)])) * shares_e_value(np.bincount(drawn, minlength=3).astype(float), shares)
+        for drawn in product(range(3), repeat=5)
+    )
+    assert mean == pytest.approx(1.0, abs=1e-12)
+    assert shares_e_value(np.array([500.0, 500.0]), np.array([0.6, 0.4])) > 1e6
 
 
 def test_numbers_are_binned_in_their_order() -> None:

@@ -48,6 +48,10 @@ def verify(
         )
     if not isinstance(logs, Logs):
         logs = Logs.of(logs, question.declaration)
+    elif question.declaration.settled_after is not None and question.declaration.as_of is None:
+        # A log that grew has a newer time; the certificate is about the older one.
+        as_of = stated["question"]["declaration"].get("as_of")
+        question = replace(question, declaration=replace(question.declaration, as_of=as_of))
     with damage_told():
         logs, rows = _judging(stated, logs)
     answer = replace(question, known=None).ask(logs, progress=progress)

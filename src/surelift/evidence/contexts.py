@@ -1,4 +1,4 @@
-"""Did several loggers meet the same contexts? An exact test, given how often each context came in all."""
+"""Did several loggers meet the same contexts, and were they drawn as it is said? Tests from how often each took a round."""
 
 import math
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from surelift.arrays import FloatArray
+from surelift.evidence.propensities import LARGEST_LOG
 from surelift.statistics.loggers import NUMBERS, VECTOR
 
 
@@ -54,6 +55,20 @@ def context_contrast(counts: FloatArray) -> ContextContrast:
     chance = min(1.0, 2.0 * exponents.size * math.exp(-float(exponents[row, group])))
     share, overall = float(groups[row, group] / rounds[row, 0]), float(in_group[group] / total)
     return ContextContrast(chance, int(places[row]), share, overall)
+
+
+def shares_e_value(counts: FloatArray, shares: FloatArray) -> float:
+    r"""Against "the logger of every round is drawn with these shares", at any number of looks.
+
+    The chance of the rounds in their order under shares that are drawn evenly from all there can be, over that under those
+    declared: a nonnegative martingale from 1. With two loggers and one round, :math:`\tfrac 1 2 / s_j`:
+
+    >>> round(shares_e_value(np.array([1.0, 0.0]), np.array([0.25, 0.75])), 12)
+    2.0
+    """
+    free = math.lgamma(len(counts)) + sum(math.lgamma(count + 1.0) for count in counts)
+    logarithm = free - math.lgamma(float(counts.sum()) + len(counts)) - float(counts @ np.log(shares))
+    return math.exp(min(logarithm, LARGEST_LOG))
 
 
 def _divergence(share: FloatArray, law: FloatArray) -> FloatArray:

@@ -17,7 +17,7 @@ from surelift.questions.findings import (
     about_weights,
     weight_health,
 )
-from surelift.questions.loggers import BY_SEGMENT, about_contexts
+from surelift.questions.loggers import BY_SEGMENT, about_contexts, about_shares
 from surelift.questions.question import Place, Question, RoundCount
 from surelift.questions.telling import TAKEN, about_segments, knows_actions, told_by, without_told
 from surelift.questions.weights import about_mean_weights, weight_evidence, weight_tests
@@ -113,7 +113,7 @@ class HealthQuestion(Question):
             findings += about_ends(sums.get(ENDS), declared.action, sums.rows)
         if declared.time is not None:
             findings += about_duplicates(sums.get(DUPLICATES))
-        findings += about_contexts(declared, sums, self.level)
+        findings += [*about_contexts(declared, sums, self.level), *about_shares(declared, sums, self.level)]
         findings += about_drift(declared, sums, self.method, level=self.level)
         findings += about_weights(weights, sums, declared.counted)
         findings += about_tests(evidence, sampled=declared.is_sampled)

@@ -3,9 +3,12 @@
 from collections.abc import Iterator, Mapping
 from math import inf
 
+import numpy as np
+
+from surelift.arrays import FloatArray
 from surelift.bounds import BOUNDS
 from surelift.errors import LogsError, UsageError
-from surelift.evidence.contexts import context_contrast
+from surelift.evidence.contexts import context_contrast, shares_e_value
 from surelift.logs.declaration import Declaration
 from surelift.policies import Policy
 from surelift.questions.method import Method
@@ -17,6 +20,8 @@ from surelift.statistics.sums import Sums
 
 LEVEL = 0.001
 """The chance that loggers that met the same contexts are refused."""
+ASYMPTOTIC = ("normal", "bootstrap")
+"""For comparison only: they do not certify anything."""
 BY_SEGMENT = (
     "balanced weights hold at the counts of the whole log, not at those of a segment: leave by= out, or declare "
     "logger_shares= if the logger of each round was drawn at random."
@@ -35,7 +40,7 @@ def check_balanced(
     if not declared.balances_counts:
         return
     able = [name for name, bound in BOUNDS.items() if bound.any_units and not bound.in_blocks]
-    if method.name not in able and method.bound.certifies:
+    if method.name not in (*able, *ASYMPTOTIC):
         raise UsageError(f"method {method.name!r} does not support several loggers; use one of {', '.join(able)}.")
     if method.control not in ("auto", "none"):
         raise UsageError(
@@ -53,7 +58,7 @@ def check_balanced(
 
 
 def logger_requests(declared: Declaration) -> Iterator[Request]:
-    if declared.balances_counts:
+    if declared.loggers is not None:
         yield Request(_counts(declared))
         yield from map(Request, _contexts(declared))
 
@@ -63,7 +68,8 @@ def _counts(declared: Declaration) -> LoggerCounts:
 
 
 def _contexts(declared: Declaration) -> list[ContextCounts]:
-    return [ContextCounts(name, len(declared.loggers or ())) for name in declared.contexts or ()]
+    names = declared.contexts or () if declared.balances_counts else ()
+    return [ContextCounts(name, len(declared.loggers or ())) for name in names]
 
 
 def refuse_other_counts(declared: Declaration, sums: Sums) -> None:
@@ -87,7 +93,7 @@ def told(counts: Mapping[str, int]) -> str:
 
 def about_contexts(declared: Declaration, sums: Sums, level: float = LEVEL) -> Iterator[Finding]:
     """Loggers that met the same contexts are refused with a chance of at most ``level``, over all columns."""
-    contexts = _contexts(declared) if declared.balances_counts else []
+    contexts = _contexts(declared)
     for statistic in contexts:
         contrast = context_contrast(sums.get(statistic))
         if contrast.chance * len(contexts) > level:
@@ -102,8 +108,24 @@ def about_contexts(declared: Declaration, sums: Sums, level: float = LEVEL) -> I
         )  # fmt: skip
 
 
-def refuse_other_contexts(declared: Declaration, sums: Sums) -> None:
-    for finding in about_contexts(declared, sums):
+def about_shares(declared: Declaration, sums: Sums, level: float = LEVEL) -> Iterator[Finding]:
+    """Right shares are refused with a chance of at most ``level``, at any number of looks."""
+    if declared.logger_shares is None or declared.is_sampled:
+        return
+    counts: FloatArray = sums.get(_counts(declared))
+    e_value = shares_e_value(counts, np.array(list(declared.logger_shares.values())))
+    if e_value >= 1.0 / level:
+        taken = dict(zip(declared.logger_shares, map(int, counts), strict=True))
+        yield Finding(
+            "refuse", f"logger {declared.logger!r}",
+            f"the loggers took {told(taken)}, which the declared shares do not give (e-value {e_value:.3g})",
+            "Loggers that were not drawn at random for each round, or with other probabilities, are no mixture with these "
+            "shares. If their counts were planned, leave logger_shares= out.", None, e_value,
+        )  # fmt: skip
+
+
+def refuse_other_loggers(declared: Declaration, sums: Sums) -> None:
+    for finding in (*about_contexts(declared, sums), *about_shares(declared, sums)):
         raise LogsError(f"{finding.statement}.\n{finding.remedy}")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from surelift.errors import LogsError, UsageError, exact, is_number, printed
 from surelift.logs.declaration import Declaration
 from surelift.policies import Policy
-from surelift.questions.loggers import refuse_other_contexts
+from surelift.questions.loggers import refuse_other_loggers
 from surelift.questions.telling import TAKEN, knows_actions, refuse_told
 from surelift.questions.weights import refuse_mean_weights, weight_tests
 from surelift.statistics.plan import Request
@@ -78,7 +78,7 @@ def refuse_disproved(sums: Sums, declared: Declaration, policies: Mapping[str, P
     if by is not None and knows_actions(declared):
         refuse_told(sums, by)
     refuse_mean_weights(sums, weight_tests(declared, policies), by)
-    refuse_other_contexts(declared, sums)
+    refuse_other_loggers(declared, sums)
 
 
 def consistent(
