@@ -136,6 +136,9 @@ def test_check_and_gate_say_what_was_left_out(rows: dict[str, Any]) -> None:
     assert health.ok
     assert "168 of 1,500 rounds were younger than 7d" in health.text()
     assert "168 of 1,500" in str(sl.gate(logs, "new"))
+    for ask in (sl.estimate, sl.power, sl.profile, sl.report):
+        assert "168 of 1,500" in str(ask(logs, "new"))
+    assert sl.simulate(logs, "new", runs=1, rounds=50).rounds == 50
     assert "168 of 1,500" in (sl.compare(logs, "new").to_html() or "")
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from surelift.arrays import FloatArray
 from surelift.bounds import BOUNDS
 from surelift.decisions.evaluate import evaluate
-from surelift.engines import collect
+from surelift.engines import collect, completed
 from surelift.engines.collect import EMPTY
 from surelift.errors import LogsError, UsageError, whole
 from surelift.logs.faults import refuse_faults
@@ -56,7 +56,7 @@ def simulate(
         )
     sample = Sample(tuple(named), SAMPLED)
     requests = (Request(COUNT), Request(PRODUCTION), Request(sample))
-    sums = collect(logs, Plan(named, requests))
+    sums = collect(completed(logs), Plan(named, requests))
     refuse_faults(sums.invalid, rows=sums.rows)
     if sums.rows == 0:
         raise LogsError(EMPTY)

@@ -97,6 +97,7 @@ def forecast_of(
         rounds_needed_range=needed[1], more_rounds=more[0], more_rounds_range=more[1], counted=answer.counted,
         method=answer.method, control=answer.control, any_looks=term.needed.any_looks,
         assumptions=answer.assumptions, doubts=answer.doubts, growth=prospect.growing,
+        said=answer.aloud(),
     )  # fmt: skip
 
 

@@ -137,7 +137,9 @@ class Result:
 
     def aloud(self) -> tuple[str, ...]:
         """What was done to the log before it was judged."""
-        return tuple(getattr(getattr(self, "provenance", None), "aloud", ()))
+        provenance = getattr(self, "provenance", None)
+        said: tuple[str, ...] = getattr(self, "said", ()) if provenance is None else provenance.aloud
+        return said
 
     def to_dict(self) -> dict[str, Any]:
         said = {"aloud": list(self.aloud())} if self.aloud() else {}
