@@ -36,7 +36,7 @@ def logs(rows: dict[str, list[Any]] = ROWS, **declared: Any) -> sl.Logs:
         ({"logger_shares": {"a": 1.0, "b": 0.0}}, "must be probabilities above 0"),
         ({"logger_rounds": {"a": 2, "b": 2}, "logger_shares": {"a": 0.5, "b": 0.5}}, "not both"),
         ({"propensity": "p_a"}, "propensity= cannot stand beside loggers="),
-        ({"keep_probability": "p_a"}, "keep_probability= cannot stand beside loggers=: balanced"),
+        ({"keep_probability": "p_a"}, "keep_probability= cannot stand beside loggers="),
         ({"cluster": "version", "cluster_size": 2}, "cluster= cannot stand beside loggers="),
         ({"contexts": ["p_a"]}, "the propensity of logger 'a'; a policy decides without it"),
     ],

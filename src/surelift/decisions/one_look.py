@@ -3,7 +3,7 @@
 from surelift.controls.refitted import Refitted
 from surelift.errors import LogsError, UsageError
 from surelift.logs.declaration import Declaration
-from surelift.logs.settled import left_out_words
+from surelift.logs.settled import aloud
 from surelift.questions.loggers import NO_MONITOR
 from surelift.questions.question import Question
 from surelift.statistics.sums import Sums
@@ -41,6 +41,6 @@ def refuse_one_look(question: Question) -> None:
 
 def refuse_unsettled(declared: Declaration, sums: Sums) -> None:
     """What is left out of a batch would never be counted, or the batch would count twice when it is sent again."""
-    if sums.left_out:
-        said = left_out_words(declared, sums.left_out, sums.rows).replace(", and were left out", " in this batch")
+    for told in aloud(declared, sums.left_out, sums.rows):
+        said = told.replace(", and were left out", " in this batch")
         raise LogsError(f"{said}\nSend them in a later batch, once their rewards are final; nothing was counted.")

@@ -1,10 +1,9 @@
 """Several loggers, such as the arms of an A/B test or the versions of a model: one log, weighted by their mixture.
 
-With rounds n_j of logger j, and its probability p_j of the logged action in every row, the propensity is the balanced one,
-the sum of (n_j / n) p_j. A round of one logger then has another mean than the value, but the mean over all rounds at these
-counts is the value (or less, where no logger could take an action), and it is this mean that a bound by logarithmic
-smoothing is about. At any other counts, as at an earlier look, it is not. Loggers drawn at random for each round with known
-shares are one policy, their mixture, and need no counts.
+With rounds n_j of logger j, and its probability p_j of the logged action in every row, the propensity is the sum of
+(n_j / n) p_j. A round of one logger then has another mean than the value, but the mean over all rounds at these counts is
+the value, or less, and a bound is about this mean. At other counts, as at an earlier look, it is false. Loggers drawn at
+random for each round with known shares are one policy, their mixture, and need no counts.
 """
 
 from collections.abc import Mapping
@@ -34,10 +33,7 @@ IMPOSSIBLE = Reason(
     "are zero, though this logger took the row",
     "It could not have taken the logged action: check that every column belongs to the logger it is declared for.",
 )
-COUNTS_NEEDED = (
-    "logger_rounds= is needed here: the rounds of every logger in the whole log, such as {'a': 5000, 'b': 7000}; a part of "
-    "the log does not tell them."
-)
+COUNTS_NEEDED = "logger_rounds= is needed here, the rounds of every logger in the whole log: a part does not tell them."
 
 
 def probability_columns(loggers: Any) -> dict[str, str] | None:
@@ -46,8 +42,7 @@ def probability_columns(loggers: Any) -> dict[str, str] | None:
         return None
     if not isinstance(loggers, Mapping) or not all(isinstance(column, str) for column in loggers.values()):
         raise UsageError(
-            "loggers must give, for each logger, the column of its probability of the logged action: "
-            f"{{'a': 'p_a', 'b': 'p_b'}}, but is {printed(loggers)}."
+            f"loggers must give, for each logger, the column of its probabilities, but is {printed(loggers)}."
         )
     named = _by_name(loggers, "loggers")
     if len(named) < 2:
@@ -97,15 +92,13 @@ def _by_name(given: Mapping[Any, Any], role: str) -> dict[str, Any]:
 def check_loggers(declared: "Declaration") -> None:
     if (declared.logger is None) != (declared.loggers is None):
         raise UsageError(
-            "logger= names the column of who took each row, and loggers= each logger's column of probabilities; several "
-            "loggers need both."
+            "several loggers need both: logger=, who took each row, and loggers=, the columns of probabilities."
         )
     if declared.loggers is None:
         return
     if declared.logger_rounds is not None and declared.logger_shares is not None:
         raise UsageError(
-            "give logger_rounds= where counts were planned, or logger_shares= where the logger of each round was drawn at "
-            "random, not both."
+            "give logger_rounds=, of planned counts, or logger_shares=, of loggers drawn at random, not both."
         )
     refused = {
         "propensity=": declared.propensity, "log_propensity=": declared.log_propensity, "logging=": declared.logging,
@@ -115,12 +108,9 @@ def check_loggers(declared: "Declaration") -> None:
         refused |= {"cluster=": declared.cluster, "keep_probability=": declared.keep_probability}
     for role, value in refused.items():
         if value is not None:
-            why = (
-                "for several loggers the propensity is made from the columns in loggers="
-                if "propensity=" in role and role != "keep_probability="
-                else "balanced weights of several loggers are not proved to hold with it"
+            raise UsageError(
+                f"{role} cannot stand beside loggers=, which make the propensity, and with which it is not proved to hold."
             )
-            raise UsageError(f"{role} cannot stand beside loggers=: {why}. Leave one of them out.")
 
 
 def read_loggers(rounds: "Rounds") -> IntArray:

@@ -26,10 +26,7 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _EPOCH = datetime(1970, 1, 1)
 _PER_MICROSECOND = {"s": 1_000_000, "ms": 1_000, "us": 1}
-AS_OF_NEEDED = (
-    "as_of= is needed here: the moment, in the units of the time column, at which the rewards were joined to the rounds. A "
-    "part of the log does not tell it."
-)
+AS_OF_NEEDED = "as_of= is needed here, the time at which rewards were joined: a part of the log does not tell it."
 
 
 def duration(settled_after: Any) -> str | float | None:
@@ -84,11 +81,9 @@ def settled(batches: Iterator[Batch], declared: "Declaration") -> Iterator[Batch
     for batch in batches:
         old = is_old_enough(batch, declared)
         left_out += int(np.count_nonzero(~old))
-        if old.all():
-            kept = batch
-        else:
-            table, rows = batch.table.filter(pa.array(old)), batch.start + np.flatnonzero(old)
-            kept = replace(batch, table=table, rows=rows)
+        kept = batch
+        if not old.all():
+            kept = replace(batch, table=batch.table.filter(pa.array(old)), rows=batch.start + np.flatnonzero(old))
         if kept.table.num_rows:
             yield replace(kept, left_out=left_out)
             left_out = 0
@@ -106,9 +101,7 @@ def is_old_enough(batch: Batch, declared: "Declaration") -> BoolArray:
     if isinstance(declared.settled_after, float):
         numbers = to_numbers(batch.table[declared.time], as_text=declared.time in batch.as_text)
         if numbers.not_numeric.any():
-            raise UsageError(
-                f"settled_after is a number, but time {declared.time!r} holds moments; give a duration, such as '7d'."
-            )
+            raise UsageError(f"settled_after is a number, but time {declared.time!r} holds moments; say '7d'.")
         return np.asarray(~(numbers.values > float(declared.as_of) - declared.settled_after))
     times, missing = microseconds(batch, declared.time)
     return np.asarray((times <= cutoff(declared)) | missing)
@@ -132,7 +125,7 @@ def microseconds(batch: Batch, name: str) -> tuple[IntArray, BoolArray]:
         column = column.cast(pa.timestamp("ms"))
     if not pa.types.is_timestamp(column.type):
         raise UsageError(
-            f"settled_after is a duration, but time {name!r} holds {column.type}; give a number in its units, and as_of=."
+            f"settled_after is a duration, but time {name!r} holds {column.type}; give a number and as_of=."
         )
     ticks = as_array(column.cast(pa.int64()).fill_null(0))
     per = _PER_MICROSECOND.get(column.type.unit)
@@ -168,16 +161,11 @@ def as_moment(latest: int | None) -> str:
     return (_EPOCH + timedelta(microseconds=latest)).isoformat()
 
 
-def left_out_words(declared: "Declaration", left_out: int, judged: int) -> str:
-    """What is said of the rounds that were left out."""
-    return (
-        f"{left_out:,} of {left_out + judged:,} rounds were younger than {_words(declared.settled_after)} at "
-        f"{_words(declared.as_of)}, and were left out."
-    )
-
-
 def aloud(declared: "Declaration", left_out: int, judged: int) -> tuple[str, ...]:
-    return (left_out_words(declared, left_out, judged),) if left_out else ()
+    """What is said of the rounds that were left out, where there are any."""
+    after, as_of = _words(declared.settled_after), _words(declared.as_of)
+    said = f"{left_out:,} of {left_out + judged:,} rounds were younger than {after} at {as_of}, and were left out."
+    return (said,) if left_out else ()
 
 
 def _words(value: str | float | None) -> str:

@@ -27,9 +27,8 @@ BY_SEGMENT = (
     "logger_shares= if the logger of each round was drawn at random."
 )
 NO_MONITOR = (
-    "balanced weights of several loggers hold at the rounds of each logger in the whole log: an earlier look is false, and "
-    "a monitor looks again and again. If the logger of each round was drawn at random with known probabilities, declare "
-    "them in logger_shares=; otherwise ask once, when the log is complete."
+    "balanced weights hold at the rounds of each logger in the whole log: an earlier look is false. If the logger of each "
+    "round was drawn at random, declare the chances in logger_shares=; otherwise ask once, when the log is complete."
 )
 
 
@@ -43,17 +42,14 @@ def check_balanced(
     if method.name not in (*able, *ASYMPTOTIC):
         raise UsageError(f"method {method.name!r} does not support several loggers; use one of {', '.join(able)}.")
     if method.control not in ("auto", "none"):
-        raise UsageError(
-            f"control={method.control!r} does not support several loggers: a weight averages 1 over all of them, not over "
-            "the rounds of each. Leave control= out."
-        )
+        problem = "does not support several loggers: a weight averages 1 over all of them, not over the rounds of each"
+        raise UsageError(f"control={method.control!r} {problem}. Leave control= out.")
     if by is not None:
         raise UsageError(BY_SEGMENT)
     for name, policy in policies.items():
         if 0.0 < policy.limits.rise < inf:
             raise UsageError(
-                f"policy {name!r} has a declared largest weight, which does not support several loggers; give it without "
-                "bounded(...)."
+                f"policy {name!r} has a declared largest weight; leave bounded(...) out for several loggers."
             )
 
 
@@ -68,8 +64,8 @@ def _counts(declared: Declaration) -> LoggerCounts:
 
 
 def _contexts(declared: Declaration) -> list[ContextCounts]:
-    names = declared.contexts or () if declared.balances_counts else ()
-    return [ContextCounts(name, len(declared.loggers or ())) for name in names]
+    tested = declared.contexts if declared.balances_counts else None
+    return [ContextCounts(name, len(declared.loggers or ())) for name in tested or ()]
 
 
 def refuse_other_counts(declared: Declaration, sums: Sums) -> None:
@@ -141,13 +137,8 @@ def assumed_of_loggers(declared: Declaration) -> Iterator[str]:
         f"the loggers are fixed policies, and their counts ({told(declared.logger_rounds or {})}) are fixed or independent "
         "of what was logged"
     )
-    tested = (
-        f"tested in {', '.join(declared.contexts)}, where they are single values"
-        if declared.contexts
-        else "not tested: no contexts= are declared"
-    )
-    yield (
-        "rounds are independent, with one law of contexts and rewards for all loggers and no drift between their periods "
-        f"({tested})"
-    )
+    tested = f"tested in {', '.join(declared.contexts or ())}, where they are single values"
+    untested = "not tested: no contexts= are declared"
+    one_law = "rounds are independent, with one law of contexts and rewards for all loggers, without drift between them"
+    yield f"{one_law} ({tested if declared.contexts else untested})"
     yield "production is the mix of the loggers as it ran"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 from zlib import crc32
 
 import numpy as np
@@ -31,7 +31,8 @@ class LoggerCounts(Statistic):
     loggers: int
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[FloatArray]:
-        return [_counted(part, self.loggers) for part in groups.split(_loggers(reading.rounds))]
+        parts = groups.split(_loggers(reading.rounds))
+        return [np.bincount(part, minlength=self.loggers).astype(np.float64) for part in parts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +48,13 @@ class ContextCounts(Statistic):
 
     def of(self, reading: Reading, groups: Groups) -> Sequence[FloatArray]:
         cells = _loggers(reading.rounds) * BINS + context_bins(reading.rounds, self.column)
-        counts = (_counted(part, self.loggers * BINS) for part in groups.split(cells))
-        return [found.reshape(self.loggers, BINS) for found in counts]
+        counts = (np.bincount(part, minlength=self.loggers * BINS) for part in groups.split(cells))
+        return [found.astype(np.float64).reshape(self.loggers, BINS) for found in counts]
 
 
 def _loggers(rounds: Rounds) -> IntArray:
     assert rounds.logger is not None
     return rounds.logger
-
-
-def _counted(codes: Any, bins: int) -> FloatArray:
-    return np.bincount(codes, minlength=bins).astype(np.float64)
 
 
 def context_bins(rounds: Rounds, name: str) -> IntArray:
