@@ -63,6 +63,18 @@ def two_numbers(text: str) -> tuple[float, float]:
     return number(parts[0], "--reward-range"), number(parts[1], "--reward-range")
 
 
+def pairs(text: str) -> dict[str, str]:
+    """NAME=VALUE, several separated by commas, each name once."""
+    parts = [part.partition("=") for part in text.split(",")]
+    if not all(name and value for name, _, value in parts) or len({name for name, _, _ in parts}) != len(parts):
+        raise UsageError(f"{text!r} must be NAME=VALUE,NAME=VALUE with each name once, such as a=p_a,b=p_b.")
+    return {name: value for name, _, value in parts}
+
+
+def numbers_by_name(text: str) -> dict[str, float]:
+    return {name: int(value) if value.isdigit() else number(value, text) for name, value in pairs(text).items()}
+
+
 def number(text: str, subject: str) -> float:
     try:
         return float(text)

@@ -13,6 +13,8 @@ from surelift.cli.flag import (
     columns,
     flag,
     number_or_column,
+    numbers_by_name,
+    pairs,
     probability_or_column,
     split,
     two_numbers,
@@ -87,6 +89,25 @@ class LogFlags:
         ),
     ] = None
 
+    logger: Annotated[str | None, flag("Column of the logger that took the row, where there are several.")] = None
+    loggers: Annotated[
+        str | None,
+        flag("A=COL,B=COL: each logger's column of its probability of the logged action, whoever took the row."),
+    ] = None
+    logger_rounds: Annotated[
+        str | None, flag("A=COUNT,B=COUNT: the rounds of each logger in the whole log; counted, if left out.")
+    ] = None
+    logger_shares: Annotated[
+        str | None, flag("A=SHARE,B=SHARE: the chances with which the logger of each round was drawn, if it was.")
+    ] = None
+
+    settled_after: Annotated[
+        str | None, flag("How old a round must be for its reward to be final: 7d, 12h, or a number in units of --time.")
+    ] = None
+    as_of: Annotated[
+        str | None, flag("The moment at which rewards were joined; by default the newest time, if times are moments.")
+    ] = None
+
     def logs(self, sources: list[str]) -> "Logs":
         from surelift.logs.logs import Logs
 
@@ -111,6 +132,8 @@ class LogFlags:
         read: dict[str, Callable[[Any], Any]] = {
             "actions": split, "contexts": split, "logging": columns, "cluster_size": number_or_column,
             "action_count": number_or_column, "reward_range": two_numbers, "label_probability": probability_or_column,
+            "loggers": pairs,
+            "logger_rounds": numbers_by_name, "logger_shares": numbers_by_name,
         }  # fmt: skip
         declared = {role: read[role](value) if role in read else value for role, value in given.items()}
         if "propensity_wins" in declared:

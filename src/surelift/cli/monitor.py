@@ -85,9 +85,9 @@ def monitor(
     with _alone(state), progress() as tell:
         watch = _open(state, name, about, log, policies, question, method)
         if stdin is None:
-            _count_files(watch, sources or [], state, log.rounds_before_sampling, tell)
+            _count_files(watch, sources or [], state, log, tell)
         else:
-            _count_stream(watch, stdin, skip=skip, append=append, state=state, tell=tell)
+            _count_stream(watch, stdin, skip=skip, append=append, state=state, as_of=log.as_of, tell=tell)
     return _tell(watch, output)
 
 
@@ -124,7 +124,7 @@ def _open(
     state: str, name: str | None, about: Literal["compare", "evaluate"], log: LogFlags, policies: PolicyFlags,
     question: OverFlags, method: MethodFlags,
 ) -> Monitor:  # fmt: skip
-    named, about_logs = policies.policies(), replace(log, rounds_before_sampling=None)
+    named, about_logs = policies.policies(), replace(log, rounds_before_sampling=None, as_of=None)
     asked = None
     if named:
         options = {**question.arguments(), **method.arguments(), **about_logs.declared()}
@@ -147,7 +147,8 @@ def _open(
     return kept
 
 
-def _count_files(watch: Monitor, sources: list[str], state: str, before: int | None, tell: Tell) -> None:
+def _count_files(watch: Monitor, sources: list[str], state: str, log: LogFlags, tell: Tell) -> None:
+    before = log.rounds_before_sampling
     paths = [path for source in sources for path in expand(source)]
     new = watch.new_files(paths)
     known = len({Path(path).resolve() for path in paths}) - len(new)
@@ -156,13 +157,15 @@ def _count_files(watch: Monitor, sources: list[str], state: str, before: int | N
         raise UsageError("--rounds-before-sampling is of one file, but several are new; count them one by one.")
     for done, path in enumerate(new):
         try:
-            watch.update_from(path, rounds_before_sampling=before, progress=tell)
+            watch.update_from(path, rounds_before_sampling=before, as_of=log.as_of, progress=tell)
         except LogsError as error:
             raise LogsError(f"{path}: {error}\nIt was not counted; the {done:,} new files before it were.") from error
         watch.save(state)
 
 
-def _count_stream(watch: Monitor, kind: StreamKind, *, skip: bool, append: bool, state: str, tell: Tell) -> None:
+def _count_stream(
+    watch: Monitor, kind: StreamKind, *, skip: bool, append: bool, state: str, as_of: str | None, tell: Tell
+) -> None:
     done = watch.ledgers[watch.name].rows
     if done and not skip and not append:
         raise UsageError(
@@ -183,7 +186,7 @@ def _count_stream(watch: Monitor, kind: StreamKind, *, skip: bool, append: bool,
                 skipped += watch.fingerprint_of(chunk)
                 continue
             refuse_another()
-            watch.update(chunk)
+            watch.update(chunk, as_of=as_of)
             watch.save(state)
             if tell is not None:
                 tell(watch.ledgers[watch.name].rows)

@@ -99,5 +99,5 @@ def compare(
     can_deal = not isinstance(logs.source, SqlTable) or logs.declaration.id is not None
     can_deal = can_deal and logs.declaration.score is None
     if isinstance(answer, Improvement) and chosen.name == "mixture" and chosen.model is None and can_deal:
-        return answer if answer.doubts else replace(answer, advice=BLOCKS_ADVICE)
+        return answer if answer.doubts or logs.declaration.balances_counts else replace(answer, advice=BLOCKS_ADVICE)
     return answer

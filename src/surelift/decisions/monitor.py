@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from surelift.bounds import BOUNDS, BoundChoice
-from surelift.controls.refitted import Refitted
 from surelift.decisions.ledger import Ledger, batch_of, remembering
+from surelift.decisions.one_look import refuse_one_look, refuse_unsettled
 from surelift.decisions.state import read_state, write_state
 from surelift.engines import collect
 from surelift.errors import LogsError, UsageError
@@ -73,6 +73,10 @@ class Monitor:
             raise UsageError(
                 "a growing log has no number of rounds before sampling yet; give each batch its own in update."
             )
+        if declared.get("as_of") is not None:
+            raise UsageError(
+                "a monitor's rounds are settled as of when they are counted; give as_of with each batch, in update."
+            )
         options = {name: declared.pop(name) for name in BOUND_OPTIONS & declared.keys()}
         asked: dict[str, Any] = {
             "declaration": Declaration(**declared), "policies": name_policies(policies), "delta": delta,
@@ -121,26 +125,37 @@ class Monitor:
         *,
         sequence: int | None = None,
         rounds_before_sampling: int | None = None,
+        as_of: Any = None,
         progress: Progress | None = None,
     ) -> bool:
         """Count a batch, anything that ``Logs`` reads; False if its ``sequence`` number was counted before.
 
         A batch with a fault in it, or with rounds that were counted before, is refused as a whole: rounds are recognised by
         their time or id, where declared, else by what they hold. Clusters must lie whole in a batch. Where the log was
-        sampled, ``rounds_before_sampling`` says how many rounds the batch had before.
+        sampled, ``rounds_before_sampling`` says how many rounds the batch had before. With ``settled_after``, ``as_of`` is
+        when its rewards were joined; a batch with a round that is not settled is refused.
         """
         if sequence is None and isinstance(batch, str | Path) and os.path.isfile(batch):
-            return self.update_from(batch, rounds_before_sampling=rounds_before_sampling, progress=progress)
-        return self._update(batch, sequence, rounds_before_sampling, progress, None)
+            return self.update_from(
+                batch, rounds_before_sampling=rounds_before_sampling, as_of=as_of, progress=progress
+            )
+        return self._update(batch, sequence, rounds_before_sampling, as_of, progress, None)
 
     def update_from(
-        self, path: str | Path, *, rounds_before_sampling: int | None = None, progress: Progress | None = None
-    ) -> bool:
+        self, path: str | Path, *, rounds_before_sampling: int | None = None, as_of: Any = None,
+        progress: Progress | None = None,
+    ) -> bool:  # fmt: skip
         """Count a file, once, by its path: one that has another size than when it was counted is refused."""
-        return self._update(path, None, rounds_before_sampling, progress, Path(path).resolve())
+        return self._update(path, None, rounds_before_sampling, as_of, progress, Path(path).resolve())
 
     def _update(
-        self, batch: Any, sequence: int | None, before: int | None, progress: Progress | None, file: Path | None
+        self,
+        batch: Any,
+        sequence: int | None,
+        before: int | None,
+        as_of: Any,
+        progress: Progress | None,
+        file: Path | None,
     ) -> bool:
         if len(self.ledgers) > 1:
             raise UsageError("this monitor adds up several shards; update those, and add them up again.")
@@ -149,11 +164,13 @@ class Monitor:
             return False
         if self._sampled is not None and self._sampled != (before is not None):
             raise UsageError("give rounds_before_sampling with every batch, or with none.")
-        asked = replace(self._question, declaration=replace(self._question.declaration, rounds_before_sampling=before))
+        declared = replace(self._question.declaration, rounds_before_sampling=before, as_of=as_of)
+        asked = replace(self._question, declaration=declared)
         logs = Logs.of(batch, asked.declaration)
         question = asked.resolved(logs)
         plan = question.plan()
         sums = collect(logs, remembering(plan, logs), progress=progress)
+        refuse_unsettled(declared, sums)
         if sums.rows:
             question.refuse_unfit(sums)
         counted = ledger.after(batch_of(sums, logs, file))
@@ -171,7 +188,7 @@ class Monitor:
 
     def fingerprint_of(self, batch: Any) -> Fingerprint:
         """Of a batch that is not counted, to be held against that of the rounds that were."""
-        logs = Logs.of(batch, self._question.declaration)
+        logs = Logs.of(batch, replace(self._question.declaration, settled_after=None))  # what was counted is settled
         return collect(logs, self._question.resolved(logs).plan()).fingerprint
 
     @property
@@ -316,31 +333,3 @@ def refuse_others(question: Question, stated: Mapping[str, Any], place: str) -> 
     for name, policy in question.everyone.items():
         if json.loads(json.dumps(policy.describe())) != counted[name]:
             raise UsageError(f"policy {name!r} is another one than {place} counted; go on with that, or start anew.")
-
-
-def refuse_one_look(question: Question) -> None:
-    """A monitor looks again and again, and keeps sums, not rounds."""
-    method = question.method
-    if method.bound.in_blocks:
-        raise UsageError(
-            "a monitor looks again and again, but method 'blocks' holds at one look: rounds that come later would be dealt "
-            "into blocks that were bet on already. Leave the default, 'mixture', and use blocks on a log that is complete."
-        )
-    if method.promise != "any number of looks":
-        raise UsageError(
-            f"a monitor looks again and again, but method {method.name!r} with these options promises {method.promise}; "
-            "leave them at their defaults, or name a smoothing."
-        )
-    if isinstance(method.model, Refitted):
-        raise UsageError(
-            "a monitor keeps sums, not rounds, so it cannot refit a reward model; give one that is fitted: "
-            "models.fitted_on(other_logs) or models.given('column')."
-        )
-    described = {f"policy {name!r}": policy.describe() for name, policy in question.everyone.items()}
-    if method.model is not None:
-        described["the reward model"] = method.model.describe()
-    for subject, form in described.items():
-        while "of" in form:
-            form = form["of"]
-        if form.get("kind") == "array":
-            raise UsageError(f"{subject} is an array, which lies beside one batch only; give a column or a function.")

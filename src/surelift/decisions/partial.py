@@ -38,7 +38,7 @@ def partial_sums(batches: Iterable[Any], question: Question) -> Sums:
         sums = collect(logs, plan)
         if sums.rows:
             question.refuse_unfit(sums)
-            total = total + sums
-    if total.rows == 0:
+        total = total + sums
+    if total.rows == 0 and not total.left_out:
         raise LogsError("this part of the log is empty; leave it out.")
     return total

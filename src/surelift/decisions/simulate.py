@@ -7,7 +7,7 @@ import numpy as np
 from surelift.arrays import FloatArray
 from surelift.bounds import BOUNDS
 from surelift.decisions.evaluate import evaluate
-from surelift.engines import collect
+from surelift.engines import collect, completed
 from surelift.engines.collect import EMPTY
 from surelift.errors import LogsError, UsageError, whole
 from surelift.logs.faults import refuse_faults
@@ -50,11 +50,14 @@ def simulate(
     require_logs(logs)
     delta, named = check_delta(delta), name_policies(policies)
     declared = logs.declaration
-    if declared.cluster is not None or declared.is_sampled or declared.score is not None:
-        raise UsageError("simulate draws single rounds; it does not support clustered, sampled or scored logs.")
+    unlike = (declared.cluster is not None, declared.is_sampled, declared.score is not None, declared.balances_counts)
+    if any(unlike):
+        raise UsageError(
+            "simulate draws single rounds; it does not support clustered, sampled or scored logs, or several loggers."
+        )
     sample = Sample(tuple(named), SAMPLED)
     requests = (Request(COUNT), Request(PRODUCTION), Request(sample))
-    sums = collect(logs, Plan(named, requests))
+    sums = collect(completed(logs), Plan(named, requests))
     refuse_faults(sums.invalid, rows=sums.rows)
     if sums.rows == 0:
         raise LogsError(EMPTY)

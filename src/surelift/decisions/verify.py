@@ -28,6 +28,8 @@ _OTHER_UNITS = re.compile(r"\.(outcomes|guardrails)\.")
 _PROSE = frozenset({"assumptions", "doubts"})
 # What a certificate may lack because it was made before answers said it.
 _SINCE = frozenset({"relative_lower", "relative_upper", "relative_margin", "relative_note", "tipping_factor"})
+# Of rounds that were left out: a log that grew has more of them.
+_SAID = frozenset({"aloud"})
 _READ = ("surelift", "question", "rounds", "fingerprint", "answer", "checksum")
 
 
@@ -53,6 +55,10 @@ def verify(
         )
     if not isinstance(logs, Logs):
         logs = Logs.of(logs, question.declaration)
+    elif question.declaration.settled_after is not None and question.declaration.as_of is None:
+        # A log that grew has a newer time; the certificate is about the older one.
+        as_of = stated["question"]["declaration"].get("as_of")
+        question = replace(question, declaration=replace(question.declaration, as_of=as_of))
     with damage_told():
         logs, rows = _judging(stated, logs)
     answer = replace(question, known=None).ask(logs, progress=progress)
@@ -120,7 +126,7 @@ def _differences(stated: Mapping[str, Any], repeated: Mapping[str, Any], *, roun
             yield f"policy {name!r} is another one than the certificate speaks of"
     yield from _compare("question", _asked(stated), _asked(repeated), 0.0)
     # Another version may say the same in other words.
-    prose = _PROSE if stated["surelift"] != repeated["surelift"] else frozenset()
+    prose = _SAID | (_PROSE if stated["surelift"] != repeated["surelift"] else frozenset())
     yield from _compare("answer", stated["answer"], repeated["answer"], rounding, prose)
     was, now = ({k: v for k, v in content.items() if k not in _READ} for content in (stated, repeated))
     yield from _compare("certificate", was, now, 0.0)

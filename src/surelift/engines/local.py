@@ -43,7 +43,8 @@ def _hold_on_to_memory() -> None:
 def first_reading(logs: Logs, plan: Plan) -> Reading | None:
     """The first batch, which shows what policies give; None where there is no round."""
     for batch in logs.batches(plan.needs(logs)):
-        return read(Rounds(logs, batch), plan)
+        if batch.table.num_rows or not batch.left_out:
+            return read(Rounds(logs, batch), plan)
     return None
 
 
@@ -78,11 +79,16 @@ def _works(logs: Logs, plan: Plan) -> Iterator[tuple[int, Callable[[], Sums]]]:
         return
     predictor = plan.model.start(logs)
     for batch in batches:
+        if batch.left_out and not batch.table.num_rows:
+            yield 0, partial(_sums_of, logs, batch, plan)
+            continue
         reading = read(Rounds(logs, batch), plan, predictor)
         yield reading.rounds.size, partial(accumulate, reading, plan)
 
 
 def _sums_of(logs: Logs, batch: Batch, plan: Plan) -> Sums:
+    if batch.left_out and not batch.table.num_rows:
+        return Sums(left_out=batch.left_out)
     return accumulate(read(Rounds(logs, batch), plan), plan)
 
 

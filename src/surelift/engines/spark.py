@@ -20,6 +20,7 @@ from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
 from surelift.logs.declaration import Declaration
 from surelift.logs.faults import Tally
 from surelift.logs.logs import Logs
+from surelift.logs.settled import newest
 from surelift.logs.sources.remote import SparkFrame
 from surelift.statistics.plan import Plan
 from surelift.statistics.sums import Sums
@@ -57,7 +58,7 @@ def known_distributions(logs: Logs, plan: Plan) -> frozenset[str]:
     def look(batches: Iterator[Any]) -> Iterator[Any]:
         def names() -> frozenset[str]:
             source = Partition(batches)
-            reading = None if source.empty else local.first_reading(Logs.of(source, declaration), plan)
+            reading = None if source.empty else local.first_reading(_logs_of(source, declaration), plan)
             if reading is None or not reading.fit:
                 return frozenset(plan.policies)
             return frozenset(name for name, found in reading.probabilities.items() if found.vectors is not None)
@@ -66,6 +67,16 @@ def known_distributions(logs: Logs, plan: Plan) -> frozenset[str]:
 
     rows = _run(lambda: _selected(logs, plan).limit(100).mapInArrow(look, SCHEMA).collect())
     return frozenset.intersection(*[_unpacked(row["sums"]) for row in rows]) if rows else frozenset()
+
+
+def newest_time(source: SparkFrame, time: str) -> int | None:
+    """The latest microsecond since 1970, found in the workers."""
+
+    def look(batches: Iterator[Any]) -> Iterator[Any]:
+        yield _packed(lambda: newest((Batch(pa.Table.from_batches([each]), 0) for each in batches), time))
+
+    rows = _run(lambda: source.frame.select(time).mapInArrow(look, SCHEMA).collect())
+    return max((found for row in rows if (found := _unpacked(row["sums"])) is not None), default=None)
 
 
 class Partition:
@@ -139,7 +150,13 @@ def _added(values: Iterator[bytes]) -> Sums:
 
 
 def _partition_sums(source: Partition, declaration: Declaration, plan: Plan) -> Sums:
-    return Sums() if source.empty else _placed(local.collect(Logs.of(source, declaration), plan), source.part)
+    return Sums() if source.empty else _placed(local.collect(_logs_of(source, declaration), plan), source.part)
+
+
+def _logs_of(source: Partition, declaration: Declaration) -> Logs:
+    """Contexts are only there where something looks at them."""
+    there = set(declaration.contexts or ()) <= set(source.column_names())
+    return Logs.of(source, declaration if there else replace(declaration, contexts=None))
 
 
 def _placed(sums: Sums, part: int) -> Sums:

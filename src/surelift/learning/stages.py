@@ -53,7 +53,7 @@ class PlayedStages:
         rule, layout = self.learned.rule, self.learned.features
         assert isinstance(rule, StagesRule)
         encoded = layout.encode(rounds.handed_on(layout.names, texts=layout.texts))
-        rows = rounds.start - self.first + np.arange(rounds.size)
+        rows = rounds.rows - self.first
         stage = np.searchsorted(np.cumsum(rule.rounds), rows, side="right")
         probabilities = np.empty((rounds.size, self.learned.action_count))
         for number in np.unique(stage):

@@ -43,12 +43,19 @@ class Batch:
     """Marks rows whose cluster had already ended, where there are any."""
     part: int = 0
     """The number of the part it belongs to, where parts are read apart and each numbers its own rows."""
+    rows: IntArray | None = None
+    """The numbers of its rows in the whole source, where some in between were left out."""
+    left_out: int = 0
+    """How many rows were left out since the batch before."""
 
     def cut(self, rows: int) -> "Iterator[Batch]":
         """In pieces of so many rows; whole if it has clusters."""
         size = max(self.table.num_rows, 1) if self.cluster_starts is not None else rows
         for first in range(0, max(self.table.num_rows, 1), size):
-            yield replace(self, table=self.table.slice(first, size), start=self.start + first)
+            part = replace(self, table=self.table.slice(first, size), start=self.start + first)
+            if self.rows is not None:
+                part = replace(part, rows=self.rows[first : first + size])
+            yield replace(part, left_out=self.left_out if first == 0 else 0)
 
 
 @dataclass(frozen=True, slots=True)

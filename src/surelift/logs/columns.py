@@ -89,6 +89,20 @@ def is_missing(column: ArrowColumn) -> BoolArray:
     return np.asarray(absent | np.isnan(as_array(column.cast(pa.float64()).fill_null(0.0))))
 
 
+def texts_and_codes(column: ArrowColumn) -> tuple[list[str | None], IntArray]:
+    """The texts of a column's values (None for an empty one, and for what is no number), and each row's place among them;
+    -1 for a null.
+    """
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(whole, pa.ChunkedArray) or not pa.types.is_dictionary(whole.type):
+        whole = decode(whole).dictionary_encode()
+    values = whole.dictionary.to_pylist()
+    texts = [None if value is None or value == "" or value != value else str(value) for value in values]
+    # Codes may be unsigned, which have no -1.
+    indices = whole.indices if whole.indices.null_count == 0 else whole.indices.cast(pa.int64()).fill_null(-1)
+    return texts, as_array(indices)
+
+
 def to_numbers(column: ArrowColumn, *, as_text: bool) -> Numbers:
     """Convert numbers and booleans to float64, and text too if the format has no types (``as_text``)."""
     column = decode(column)

@@ -5,10 +5,11 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from surelift.errors import UsageError
-from surelift.logs import declared
+from surelift.logs import declared, loggers
 from surelift.logs.densities import DENSITIES, Density
 from surelift.logs.embeddings import Embedding
 from surelift.logs.scale import Scale
+from surelift.logs.settled import check_settled, duration, moment
 from surelift.logs.wins import Wins, propensity_from
 
 NO_PROPENSITY = """\
@@ -19,7 +20,18 @@ logging= holds production's whole distribution and action= the logged action; a 
 sampling, logs draws, propensity=wins("k", "m"). If you fitted a model of it, pass propensity='your_column',
 propensity_is_estimated=True; every answer is then conditional on that model and never certified."""
 # Roles that name one column each, or None.
-_COLUMNS = ("reward", "cost", "log_propensity", "action", "time", "id", "cluster", "keep_probability", "score")
+_COLUMNS = (
+    "reward",
+    "cost",
+    "log_propensity",
+    "action",
+    "time",
+    "id",
+    "cluster",
+    "keep_probability",
+    "score",
+    "logger",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +61,18 @@ class Declaration:
     propensity_is_estimated: bool = False
     embedding: Embedding | None = None
     assumes: tuple[str, ...] = ()
+    logger: str | None = None
+    loggers: Mapping[str, str] | None = None
+    logger_rounds: Mapping[str, int] | None = None
+    logger_shares: Mapping[str, float] | None = None
+    settled_after: str | float | None = None
+    as_of: str | float | None = None
 
     def __post_init__(self) -> None:
         _require_one_of(self, "reward", "cost", "the column that holds what each decision earned")
         if self.propensity is not None or self.log_propensity is not None:
             _require_one_of(self, "propensity", "log_propensity", "the probability of the logged action")
-        elif self.logging is None or self.action is None:
+        elif (self.logging is None or self.action is None) and self.logger is None and self.loggers is None:
             raise UsageError(NO_PROPENSITY)
         for role in ("actions", "contexts"):
             if isinstance(given := getattr(self, role), set | frozenset):
@@ -76,6 +94,11 @@ class Declaration:
             "label_probability": declared.probability(self.label_probability, "label_probability"),
             "reward_range": declared.two_numbers(self.reward_range),
             "assumes": declared.assumptions(self.assumes),
+            "loggers": (columns := loggers.probability_columns(self.loggers)),
+            "logger_rounds": loggers.counts(self.logger_rounds, columns),
+            "logger_shares": loggers.shares(self.logger_shares, columns),
+            "settled_after": (after := duration(self.settled_after)),
+            "as_of": moment(self.as_of, after),
         }
         for name, value in normalised.items():
             object.__setattr__(self, name, value)
@@ -83,6 +106,8 @@ class Declaration:
         self._check_actions()
         self._check_clusters()
         self._check_labels()
+        loggers.check_loggers(self)
+        check_settled(self)
         self.require_visible(self.contexts or (), "contexts=")
 
     def require_visible(self, names: Iterable[str], subject: str) -> None:
@@ -113,13 +138,27 @@ class Declaration:
         return self.keep_probability is not None
 
     @property
+    def balances_counts(self) -> bool:
+        """Whether weights are balanced by the rounds of each logger: they hold at these counts, and at no earlier look."""
+        return self.loggers is not None and self.logger_shares is None
+
+    @property
     def hidden(self) -> dict[str, str]:
         """The columns that a function must not see, each with its role: they tell of the outcome, or of what was drawn."""
-        roles = ("reward", "cost", "propensity", "log_propensity", "keep_probability", "score", "label_probability")
+        roles = (
+            "reward",
+            "cost",
+            "propensity",
+            "log_propensity",
+            "keep_probability",
+            "score",
+            "label_probability",
+            "logger",
+        )
         hidden = {name: role for role in roles if isinstance(name := getattr(self, role), str)}
         if isinstance(self.propensity, Wins):
             hidden[self.propensity.k] = "count of draws that took the logged action"
-        return hidden
+        return hidden | {name: f"propensity of logger {logger!r}" for logger, name in (self.loggers or {}).items()}
 
     @property
     def by_draws(self) -> bool:
@@ -144,6 +183,7 @@ class Declaration:
             yield from ((role, name) for name in ([names] if isinstance(names, str) else names or ()))
         if self.embedding is not None and self.embedding.column is not None:
             yield "the embedding", self.embedding.column
+        yield from ((f"loggers, {logger!r}", name) for logger, name in (self.loggers or {}).items())
 
     def with_reward(self, column: str, reward_range: tuple[float, float], *, is_cost: bool) -> "Declaration":
         """The same decisions, judged by another outcome column, which every round has."""

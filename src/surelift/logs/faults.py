@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from surelift.arrays import BoolArray
+from surelift.arrays import BoolArray, IntArray
 from surelift.errors import LogsError
 
 
@@ -193,10 +193,10 @@ class Tally:
 class FaultCounter:
     """The faults of one batch, and which rows have none."""
 
-    def __init__(self, rows: int, *, start: int, place: str, place_start: int) -> None:
+    def __init__(self, rows: int, *, start: int, place: str, place_start: int, numbers: IntArray | None = None) -> None:
         self.usable: BoolArray = np.ones(rows, dtype=np.bool_)
         self.tallies: dict[Fault, Tally] = {}
-        self._start, self._place, self._place_start = start, place, place_start
+        self._start, self._place, self._place_start, self._numbers = start, place, place_start, numbers
 
     def count(self, subject: str, reason: Reason, bad: BoolArray, shown: object) -> None:
         """Count the rows marked in ``bad``; ``shown`` holds the values to show, or is the first of them."""
@@ -205,8 +205,9 @@ class FaultCounter:
             return
         first = int(rows[0])
         value = shown[first] if isinstance(shown, np.ndarray | pa.Array | pa.ChunkedArray) else shown
-        place = f" ({self._place}, row {self._start + first - self._place_start})" if self._place else ""
-        tally = Tally(int(rows.size), self._start + first, _show(value), place)
+        row = self._start + first if self._numbers is None else int(self._numbers[first])
+        place = f" ({self._place}, row {row - self._place_start})" if self._place else ""
+        tally = Tally(int(rows.size), row, _show(value), place)
         self.tallies = merge_tallies(self.tallies, {Fault(subject, reason): tally})
         self.usable &= ~bad
 

@@ -1,7 +1,7 @@
 """``Logs``: a source of rounds, and a ``Declaration`` of what its columns mean."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from surelift.logs.clusters import whole_clusters
 from surelift.logs.declaration import Declaration
 from surelift.logs.embeddings import Known
 from surelift.logs.scale import Scale
+from surelift.logs.settled import settled
 from surelift.logs.sources.recognise import open_source
 from surelift.logs.sources.remote import REMOTE
 from surelift.logs.wins import Wins
@@ -23,7 +24,7 @@ _NUMBERS = ("action_count", "cluster_size", "label_probability")
 # Arguments that are neither columns nor arrays.
 _OPTIONS = (
     "actions", "cluster_max", "rounds_before_sampling", "reward_range", "density", "propensity_is_estimated", "embedding",
-    "assumes",
+    "assumes", "logger_rounds", "logger_shares", "settled_after", "as_of",
 )  # fmt: skip
 
 
@@ -48,6 +49,14 @@ class Logs:
     instead of single ones. With ``score`` every round has a cheap score, in the units of the reward, and the reward is null
     but in rounds drawn with ``label_probability``, a column or a number. ``assumes`` lists your own assumptions, which every
     bound then states.
+
+    Where several policies took the rounds, ``logger`` names the column of who took each, and ``loggers`` each one's column
+    of its probability of the logged action, in every row, instead of ``propensity``. ``logger_rounds`` are the rounds of
+    each in the whole log; left out, they are counted. ``logger_shares`` are the chances with which the logger of each round
+    was drawn, where it was.
+
+    ``settled_after`` says how old a round must be at ``as_of`` for its reward to be final: "7d", or a number in the units of
+    ``time``. Younger ones are left out, and counted. ``as_of`` is the newest time of the log, where times are moments.
     """
 
     def __init__(
@@ -77,11 +86,17 @@ class Logs:
         propensity_is_estimated: bool = False,
         embedding: Any = None,
         assumes: Sequence[str] = (),
+        logger: Any = None,
+        loggers: Mapping[Any, Any] | None = None,
+        logger_rounds: Mapping[Any, int] | None = None,
+        logger_shares: Mapping[Any, float] | None = None,
+        settled_after: Any = None,
+        as_of: Any = None,
     ) -> None:
         given = {
             name: value for name, value in locals().items() if name not in ("self", "source") and value is not None
         }
-        drawn = {"propensity", "log_propensity"} & given.keys() or {"logging", "action"} <= given.keys()
+        drawn = {"propensity", "log_propensity", "loggers"} & given.keys() or {"logging", "action"} <= given.keys()
         if source is None and {"reward", "cost"} & given.keys() and drawn:
             source, names = _name_arrays({role: value for role, value in given.items() if role not in _OPTIONS})
             given |= names
@@ -149,6 +164,8 @@ class Logs:
         declared, needs = self.declaration, self.needs() + needs
         roles = (declared.id, declared.time, declared.cluster)
         batches = of_one_kind(self.source.batches(needs), {*filter(None, roles), *needs.handed_on, *needs.coded})
+        if declared.settled_after is not None:
+            batches = settled(batches, declared)
         cluster = declared.cluster
         return batches if cluster is None else whole_clusters(batches, cluster)
 
@@ -216,6 +233,9 @@ def _name_arrays(arrays: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
                 contexts = {f"x{i}": matrix[:, i] for i in range(matrix.shape[1])}
             names[role] = list(contexts)
             columns |= contexts
+        elif role == "loggers" and isinstance(array, Mapping):
+            names[role] = {logger: f"loggers.{logger}" for logger in array}
+            columns |= {f"loggers.{logger}": each for logger, each in array.items()}
         else:
             names[role] = role
             columns[role] = array

@@ -9,6 +9,7 @@ from surelift.arrays import FloatArray
 from surelift.kernels.columns import count_outside
 from surelift.logs import faults
 from surelift.logs.densities import DENSITIES
+from surelift.logs.loggers import balanced_propensity
 from surelift.logs.wins import Wins
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ SMALLEST = math.ulp(0.0)
 def read_propensity(rounds: "Rounds") -> FloatArray:
     """Production's probability of the logged action, or its density there, checked."""
     declared = rounds.declaration
+    if declared.loggers is not None:
+        return balanced_propensity(rounds)
     if declared.log_propensity is not None:
         subject = f"log_propensity {declared.log_propensity!r}"
         logarithms, tolerance = rounds.numbers(declared.log_propensity, subject)

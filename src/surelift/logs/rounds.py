@@ -33,6 +33,7 @@ from surelift.logs.densities import Density
 from surelift.logs.faults import FaultCounter, Reason
 from surelift.logs.fingerprint import RoundHashes, words_of_lists
 from surelift.logs.labels import Labels, read_labels
+from surelift.logs.loggers import read_loggers
 from surelift.logs.propensities import SMALLEST, read_propensity
 from surelift.logs.scale import Scale
 from surelift.logs.vectors import Vectors
@@ -53,9 +54,11 @@ class Rounds:
         self.logs = logs
         self.declaration = declared = logs.declaration
         self.table = batch.table
-        self.start, self.part = batch.start, batch.part
+        self.start, self.part, self.row_numbers, self.left_out = batch.start, batch.part, batch.rows, batch.left_out
         self.size: int = batch.table.num_rows
-        self.faults = FaultCounter(self.size, start=batch.start, place=batch.place, place_start=batch.place_start)
+        self.faults = FaultCounter(
+            self.size, start=batch.start, place=batch.place, place_start=batch.place_start, numbers=batch.rows
+        )
         self.hashes = RoundHashes(self.size)
         self._list_words: dict[str, tuple[Words, Words]] = {}
         self.as_text = batch.as_text
@@ -75,6 +78,7 @@ class Rounds:
         if declared.logging is not None:
             subject = f"logging {declared.logging!r}" if isinstance(declared.logging, str) else "logging"
             self.logging = self.check_probability_vectors(self.vectors(declared.logging, subject), subject)
+        self.logger = None if declared.logger is None else read_loggers(self)
         self.propensity = read_propensity(self)
         self.logging_shares = None if self.logging is None else self.logging.normalised(only_down=False)
         self.clusters = None if declared.cluster is None else self._read_clusters(batch)
@@ -86,7 +90,7 @@ class Rounds:
     @cached_property
     def rows(self) -> IntArray:
         """Their numbers in the whole source."""
-        return self.start + np.arange(self.size, dtype=np.int64)
+        return self.start + np.arange(self.size, dtype=np.int64) if self.row_numbers is None else self.row_numbers
 
     @property
     def usable(self) -> BoolArray:

@@ -107,6 +107,11 @@ class Array:
 
     def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
         wanted = getattr(_whole(rounds.logs), "index", None)
+        numbers = rounds.row_numbers
+        if numbers is not None and len(numbers):  # some rows in between were left out
+            first = int(numbers[0])
+            rows = self.array[places(self.index, wanted, first, int(numbers[-1]) + 1)]
+            return kept(rounds, rows[numbers - first], subject)
         return kept(rounds, self.array[places(self.index, wanted, rounds.start, rounds.start + rounds.size)], subject)
 
     def describe(self) -> dict[str, Any]:

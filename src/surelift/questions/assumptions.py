@@ -6,9 +6,11 @@ from typing import Any, Literal
 
 from surelift.bounds import Promise
 from surelift.logs.declaration import Declaration
+from surelift.logs.settled import settled_assumption
 from surelift.logs.wins import Wins
 from surelift.policies import Policy
 from surelift.policies.policy import notes_of
+from surelift.questions.loggers import assumed_of_loggers
 
 ONCE = "no round comes twice, and none was left out because of its action or its reward"
 NOT_FITTED = "no policy was fitted on these rounds, or uses what was not known before the action"
@@ -49,6 +51,8 @@ def assumptions_of(
         *besides,
         *_about_units(declared),
         *(() if declared.score is None else (DRAWN, BLIND_SCORE)),
+        *assumed_of_loggers(declared),
+        *(() if declared.settled_after is None else (settled_assumption(declared),)),
         *(() if declared.embedding is None else declared.embedding.assumes),
         *declared.assumes,
         *(() if segment is None else (SEGMENTS_FIXED,)),

@@ -49,8 +49,8 @@ def about_drift(declared: Declaration, sums: Sums, method: Method, *, level: flo
 
 
 def _tested(declared: Declaration) -> list[RoundMoments]:
-    """Rounds of a cluster depend on each other, and how many were kept may differ from day to day."""
-    if declared.time is None or declared.cluster is not None or declared.is_sampled:
+    """Rounds of a cluster depend on each other, and how many were kept, or by whom they were taken, may differ by day."""
+    if declared.time is None or declared.cluster is not None or declared.is_sampled or declared.balances_counts:
         return []
     rewards = [REWARDS] if declared.score is None else []  # of a few labels the mean is not one of numbers in [0, 1]
     return rewards if declared.density else [*rewards, PROPENSITIES]

@@ -93,7 +93,7 @@ class EstimateQuestion(Question):
             )
             for name, term_sums in found.items()
         }  # fmt: skip
-        return Estimation(estimates, self.estimator, sums.units)
+        return Estimation(estimates, self.estimator, sums.units, place.provenance.aloud)
 
     def _plug_ins(self, sums: TermSums, discrepancy: Moment, best: TermSums) -> dict[str, float]:
         """The paper's statements about the estimate, with sample means in place of expectations."""

@@ -7,6 +7,7 @@ from surelift.evidence.propensities import BY_ACTION, OVERALL, TESTED, Evidence,
 from surelift.logs.declaration import Declaration
 from surelift.logs.faults import describe_faults
 from surelift.logs.scale import Scale
+from surelift.logs.settled import aloud
 from surelift.questions.assumptions import doubts_of
 from surelift.results.health import Finding, HeavyRound, WeightHealth, WeightSize
 from surelift.statistics.digits import RoundedDigits
@@ -33,6 +34,8 @@ ENDS_COUNT, ENDS_SHARE = 20, 0.01
 def about_rounds(declared: Declaration, sums: Sums) -> Iterator[Finding]:
     if sums.rows == 0:
         yield Finding("refuse", "rounds", "the logs are empty", "Check the path or the filter.")
+    for said in aloud(declared, sums.left_out, sums.rows):
+        yield Finding("warn", "time", said.rstrip("."), "Ask again when their rewards are final.")
     ordered = sorted(sums.invalid.items(), key=lambda item: -item[1].count)
     for (fault, _), line in zip(ordered, describe_faults(sums.invalid, rows=sums.rows), strict=True):
         yield Finding("refuse", fault.subject, line, fault.reason.remedy)

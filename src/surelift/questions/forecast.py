@@ -54,6 +54,10 @@ class ForecastQuestion(ImprovementQuestion):
             )
         if self.declaration.is_sampled:
             raise UsageError("power forecasts rounds like these, but the log was sampled; ask of a log that was not.")
+        if self.declaration.balances_counts:
+            raise UsageError(
+                "power forecasts looks at a growing log, which balanced weights of several loggers do not allow."
+            )
 
     def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
         yield from super().requests(count, key)
@@ -95,6 +99,7 @@ def forecast_of(
         rounds_needed_range=needed[1], more_rounds=more[0], more_rounds_range=more[1], counted=answer.counted,
         method=answer.method, control=answer.control, any_looks=term.needed.any_looks,
         assumptions=answer.assumptions, doubts=answer.doubts, growth=prospect.growing,
+        said=answer.aloud(),
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from surelift.questions.findings import (
     weight_health,
 )
 from surelift.questions.labels import about_labels
+from surelift.questions.loggers import BY_SEGMENT, about_contexts, about_shares
 from surelift.questions.question import Place, Question, RoundCount
 from surelift.questions.telling import TAKEN, about_segments, knows_actions, told_by, without_told
 from surelift.questions.weights import about_mean_weights, weight_evidence, weight_tests
@@ -50,6 +51,8 @@ class HealthQuestion(Question):
             raise UsageError(
                 f"level, the chance of a false alarm, must lie strictly between 0 and 1, but is {printed(self.level)}."
             )
+        if self.columns and self.declaration.balances_counts:
+            raise UsageError(BY_SEGMENT)
 
     @property
     def _bets(self) -> Bets:
@@ -60,6 +63,8 @@ class HealthQuestion(Question):
         """Rounds that were kept by what happened in them say nothing about the propensities."""
         if self.declaration.is_sampled:
             return {}
+        if self.declaration.balances_counts:
+            return {OVERALL: ()}  # a day, or a segment, has other counts
         days = {} if self.declaration.time is None else {BY_DAY: (DAY,)}
         columns = {Family("column", name): (Segment(name, tears_clusters=True),) for name in self.columns}
         return {OVERALL: (), **columns, **days}
@@ -110,6 +115,7 @@ class HealthQuestion(Question):
         if declared.time is not None:
             findings += about_duplicates(sums.get(DUPLICATES))
         findings += about_labels(sums, declared, None, level=self.level)
+        findings += [*about_contexts(declared, sums, self.level), *about_shares(declared, sums, self.level)]
         findings += about_drift(declared, sums, self.method, level=self.level)
         findings += about_weights(weights, sums, declared)
         findings += about_tests(evidence, sampled=declared.is_sampled)

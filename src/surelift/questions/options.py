@@ -9,6 +9,7 @@ from surelift.errors import LogsError, UsageError, exact, is_number, printed
 from surelift.logs.declaration import Declaration
 from surelift.policies import Policy
 from surelift.questions.labels import DRAWS, refuse_labels, tests_labels
+from surelift.questions.loggers import refuse_other_loggers
 from surelift.questions.telling import TAKEN, knows_actions, refuse_told
 from surelift.questions.weights import refuse_mean_weights, weight_tests
 from surelift.statistics.plan import Request
@@ -81,6 +82,7 @@ def refuse_disproved(sums: Sums, declared: Declaration, policies: Mapping[str, P
         refuse_told(sums, by)
     refuse_labels(sums, declared, by)
     refuse_mean_weights(sums, weight_tests(declared, policies), by)
+    refuse_other_loggers(declared, sums)
 
 
 def consistent(

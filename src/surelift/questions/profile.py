@@ -30,4 +30,5 @@ class ProfileQuestion(ImprovementQuestion):
         return Profile(
             answer.policy, answer.over, answer.estimate, answer.lower, tuple(smoothing[order].tolist()),
             tuple(bounds[order].tolist()), place.delta, answer.rounds, answer.doubts,
+            answer.aloud(),
         )  # fmt: skip

@@ -12,17 +12,19 @@ from typing import Any, ClassVar
 from surelift import questions
 from surelift.bounds import Promise
 from surelift.controls.model import SAME_ROUNDS, RewardModel
-from surelift.engines import collect, count_units, known_distributions
+from surelift.engines import collect, completed, count_units, known_distributions
 from surelift.engines.collect import EMPTY
 from surelift.errors import LogsError, UsageError
 from surelift.logs.declaration import Declaration
 from surelift.logs.faults import refuse_faults
 from surelift.logs.logs import Logs
 from surelift.logs.origins import MOST, Origins
+from surelift.logs.settled import aloud
 from surelift.policies import Policy
 from surelift.policies.policy import origins_of
 from surelift.policies.resolve import PRODUCTION, name_policies, one_policy
 from surelift.questions.fields import decoded, encoded
+from surelift.questions.loggers import check_balanced, logger_requests, refuse_other_counts
 from surelift.questions.method import Method, choose_method, method_from
 from surelift.questions.options import SAMPLED_SEGMENTS, check_segments, refuse_disproved, test_requests
 from surelift.results.provenance import Provenance
@@ -88,6 +90,8 @@ class Question:
         kinds = _kinds()
         if kind not in kinds:
             raise UsageError(f"no question {kind!r}; the questions are {', '.join(sorted(kinds))}.")
+        if isinstance(logs, Logs):
+            logs = completed(logs)
         declared = logs.declaration if isinstance(logs, Logs) else Declaration(**logs)
         names = {item.name for item in fields(kinds[kind])}
         bound_options = {name: options.pop(name) for name in options.keys() - names}
@@ -118,9 +122,9 @@ class Question:
 
     @property
     def promise(self) -> Promise:
-        """Segments that were not declared share delta by a number that grows, which is good for one look."""
+        """Segments that were not declared share delta by a number that grows, so for one look; so do counts of loggers."""
         promised = self.method.promise
-        one_look = self.by is not None and self.by.declared is None
+        one_look = (self.by is not None and self.by.declared is None) or self.declaration.balances_counts
         return "one look" if one_look and promised == "any number of looks" else promised
 
     @property
@@ -130,7 +134,9 @@ class Question:
 
     def ask(self, logs: Logs, *, progress: Progress | None = None) -> Any:
         """Read the log once, where its rounds are, and answer."""
-        question = self.resolved(logs)
+        whole = completed(logs, self.declaration)
+        question = self if whole is logs else replace(self, declaration=whole.declaration)
+        logs, question = whole, question.resolved(whole)
         key = () if question.by is None else (question.by,)
         counts = count_units(logs, key) if question.counts_rounds else None
         return question.answer(collect(logs, question.plan(counts), progress=progress))
@@ -149,6 +155,7 @@ class Question:
     def check(self, logs: Logs) -> None:
         """Refuse logs that this question, or its segments, cannot be asked of."""
         self.method.check_units(self.declaration)
+        check_balanced(self.declaration, self.method, self.everyone, self.by)
         if self.by is not None:
             check_segments(logs, self.by.column, self.by.declared, self.everyone)
 
@@ -156,7 +163,7 @@ class Question:
         """Statistics and the keys they are split by; ``counts`` has the rounds of each segment, where they matter."""
         requests = list(self._requests(counts))
         requests += [Request(memory) for _, origins in self._origins() for memory in _memories(origins)]
-        requests += map(Request, self._ids())
+        requests += [*map(Request, self._ids()), *logger_requests(self.declaration)]
         return Plan(self.everyone, tuple(requests), self.model)
 
     @property
@@ -205,7 +212,7 @@ class Question:
 
     def refuse_unfit(self, sums: Sums) -> None:
         if sums.rows == 0:
-            raise LogsError(EMPTY)
+            raise LogsError(" ".join([EMPTY, *aloud(self.declaration, sums.left_out, 0)]))
         refuse_faults(sums.invalid, rows=sums.rows)
         for memory in self._ids():
             memory.refuse_again(sums.get(memory))
@@ -230,12 +237,13 @@ class Question:
     def provenance(self, sums: Sums) -> Provenance:
         return Provenance(
             question=self.to_dict(), rounds=self.before_sampling(sums).units, fingerprint=sums.fingerprint,
-            certifies=self.method.bound.certifies,
+            certifies=self.method.bound.certifies, aloud=aloud(self.declaration, sums.left_out, sums.rows),
         )  # fmt: skip
 
     def before_sampling(self, sums: Sums) -> Sums:
         """The sums of the rounds that were kept, with the number of those there were."""
         declared = self.declaration
+        refuse_other_counts(declared, sums)
         if not declared.is_sampled or sums.rows == 0 or sums.invalid:
             return sums
         before = declared.rounds_before_sampling

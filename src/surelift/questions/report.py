@@ -61,9 +61,15 @@ class ReportQuestion(ImprovementsQuestion):
 
     @property
     def normal(self) -> ImprovementsQuestion | None:
-        """The same question by the usual interval, which does not support clusters, sampling and scores."""
+        """The same question by the usual interval, which does not support clusters, sampling, scores and several loggers."""
         declared = self.declaration
-        if declared.cluster is not None or declared.is_sampled or declared.score is not None:
+        unlike = (
+            declared.cluster is not None,
+            declared.is_sampled,
+            declared.score is not None,
+            declared.balances_counts,
+        )
+        if any(unlike):
             return None
         return ImprovementsQuestion(
             declaration=self.declaration, policies=self.policies, delta=self.delta, method=NORMAL, over=self.over,
@@ -72,8 +78,8 @@ class ReportQuestion(ImprovementsQuestion):
 
     @property
     def few(self) -> bool:
-        """Whether the candidates are few enough for a history and forecasts."""
-        return len(self.policies) <= MOST_FOLLOWED
+        """Whether there are a history and forecasts: of few candidates, where earlier looks are true."""
+        return len(self.policies) <= MOST_FOLLOWED and not self.declaration.balances_counts
 
     @property
     def course(self) -> Split | None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from surelift.results.result import ByName, Result, dict_key
+from surelift.results.result import OMITTED, ByName, Result, dict_key
 from surelift.views.figures import Interval, Intervals
 from surelift.views.names import quoted
 from surelift.views.text import aligned, doubt_lines, lines
@@ -49,6 +49,7 @@ class Estimation(ByName[PolicyEstimate]):
     results: Mapping[str, PolicyEstimate] = field(metadata=dict_key("policies"))
     estimator: str
     rounds: int
+    said: tuple[str, ...] = field(metadata=OMITTED, compare=False, default=())
 
     title: ClassVar = "Point estimates"
 

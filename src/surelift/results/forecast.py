@@ -49,6 +49,7 @@ class Forecast(Result):
     doubts: tuple[str, ...]
     """Why no number of rounds would certify it."""
     growth: PowerCurve = field(metadata=OMITTED)
+    said: tuple[str, ...] = field(metadata=OMITTED, compare=False, default=())
 
     title: ClassVar = "How much more data is needed?"
     columns: ClassVar = {

@@ -1,11 +1,11 @@
 """What each single smoothing would have given."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from surelift.results.result import Result
+from surelift.results.result import OMITTED, Result
 from surelift.views.figures import Curve
 from surelift.views.names import baseline_name, quoted
 from surelift.views.numbers import decimals_for, rounded
@@ -29,6 +29,7 @@ class Profile(Result):
     delta: float
     rounds: int
     doubts: tuple[str, ...]
+    said: tuple[str, ...] = field(metadata=OMITTED, compare=False, default=())
 
     title: ClassVar = "What would each smoothing alone have given?"
 

@@ -30,6 +30,8 @@ class Provenance:
     """The rows of the log that were held out to judge, from the first up to, not including, the last."""
     certifies: bool = True
     """Whether the method gives certificates."""
+    aloud: tuple[str, ...] = ()
+    """Sentences about rounds that were left out, said with the answer."""
     version: str = __version__
 
 

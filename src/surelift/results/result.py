@@ -111,7 +111,7 @@ class Result:
 
         numbers, assumptions = Section("The numbers", shown(self.figure_or_none())), self.all_of("assumptions")
         sections = (numbers, assumptions_section(assumptions)) if assumptions else (numbers,)
-        lead = (*self.lead(), *doubt_lines(self.all_of("doubts")))
+        lead = (*self.lead(), *self.aloud(), *doubt_lines(self.all_of("doubts")))
         return Page(self.title, self.tone(), self.sentence(), lead, sections, self.certificate_content())
 
     def parts(self) -> Iterable["Result"]:
@@ -135,8 +135,15 @@ class Result:
         except UsageError:
             return None
 
+    def aloud(self) -> tuple[str, ...]:
+        """What was done to the log before it was judged."""
+        provenance = getattr(self, "provenance", None)
+        said: tuple[str, ...] = getattr(self, "said", ()) if provenance is None else provenance.aloud
+        return said
+
     def to_dict(self) -> dict[str, Any]:
-        return {**fields_dict(self), **{name: plain_value(getattr(self, name)) for name in self.derived}}
+        said = {"aloud": list(self.aloud())} if self.aloud() else {}
+        return {**fields_dict(self), **{name: plain_value(getattr(self, name)) for name in self.derived}, **said}
 
     def records(self) -> list[dict[str, Any]]:
         """Flat records, one for each policy or finding."""
@@ -193,7 +200,7 @@ class Result:
         raise TypeError(f"a {type(self).__name__} is neither true nor false; use .certified, .ok or .same")
 
     def __repr__(self) -> str:
-        return wrap(self.text())
+        return wrap("\n".join([self.text(), *self.aloud()]))
 
     __str__ = __repr__
 

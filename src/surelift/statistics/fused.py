@@ -76,10 +76,12 @@ class SimplePlan:
         special = {
             "log propensities": declared.log_propensity is not None, "densities": declared.density,
             "propensities by draws (wins)": declared.by_draws,
+            "several loggers (loggers=)": declared.loggers is not None,
+            "only settled rounds (settled_after=)": declared.settled_after is not None,
             "a vector over actions (logging=)": declared.logging is not None,
             "actions (action=)": declared.action is not None, "clusters": declared.cluster is not None,
             "sampled rounds": declared.is_sampled, "labels (score=)": declared.score is not None,
-             "action_count=": declared.action_count is not None,
+            "action_count=": declared.action_count is not None,
             "actions=": declared.actions is not None,
         }  # fmt: skip
         for what, applies in special.items():

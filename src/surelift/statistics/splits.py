@@ -11,7 +11,7 @@ from surelift.arrays import ArrowColumn, IntArray, pc
 from surelift.errors import UsageError
 from surelift.kernels.sorting import distinct, random_blocks
 from surelift.logs import faults
-from surelift.logs.columns import as_array, decode, inexact, is_text
+from surelift.logs.columns import as_array, decode, inexact, is_text, texts_and_codes
 from surelift.logs.rounds import Rounds
 
 NOWHERE = -1
@@ -62,7 +62,7 @@ class Segment(Split):
         column, subject = segment_column(rounds, self.column), f"by {self.column!r}"
         if pa.types.is_floating(column.type):
             rounds.refuse(subject, faults.INEXACT, inexact(decode(column)), column)
-        texts, codes = _dictionary(column)
+        texts, codes = texts_and_codes(column)
         # Values that read the same are one segment; an empty text, as a null, is none.
         names = list(dict.fromkeys(text for text in texts if text is not None))
         places = {name: place for place, name in enumerate(names)}
@@ -161,20 +161,6 @@ def segment_column(rounds: Rounds, name: str) -> ArrowColumn:
     if pa.types.is_nested(column.type):
         raise UsageError(f"by {name!r} holds {column.type}; a segment is named by text, a number or a date.")
     return column
-
-
-def _dictionary(column: ArrowColumn) -> tuple[list[str | None], IntArray]:
-    """The texts of a column's values (None for an empty one, and for what is no number), and each row's place among them;
-    -1 for a null.
-    """
-    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if isinstance(whole, pa.ChunkedArray) or not pa.types.is_dictionary(whole.type):
-        whole = decode(whole).dictionary_encode()
-    values = whole.dictionary.to_pylist()
-    texts = [None if value is None or value == "" or value != value else str(value) for value in values]
-    # Codes may be unsigned, which have no -1.
-    indices = whole.indices if whole.indices.null_count == 0 else whole.indices.cast(pa.int64()).fill_null(-1)
-    return texts, as_array(indices)
 
 
 def _days(column: ArrowColumn) -> tuple[IntArray, list[str]]:

@@ -60,12 +60,13 @@ class Sums:
     states: Mapping[Request, States] = field(default_factory=dict)
     invalid: Mapping[Fault, Tally] = field(default_factory=dict)
     fingerprint: Fingerprint = Fingerprint()
+    left_out: int = 0
+    """Rows that were not read, since their rewards are not final."""
 
     def __add__(self, other: "Sums") -> "Sums":
-        if self.rows == 0:
-            return other
-        if other.rows == 0:
-            return self
+        left_out = self.left_out + other.left_out
+        if self.rows == 0 or other.rows == 0:
+            return replace(other if self.rows == 0 else self, left_out=left_out)
         if self.states.keys() != other.states.keys():
             raise ValueError("cannot add sums made for different plans: their statistics or keys differ")
         return Sums(
@@ -73,6 +74,7 @@ class Sums:
             states={request: _added(states, other.states[request]) for request, states in self.states.items()},
             invalid=merge_tallies(self.invalid, other.invalid),
             fingerprint=self.fingerprint + other.fingerprint,
+            left_out=left_out,
         )
 
     @property

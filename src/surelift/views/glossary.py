@@ -92,6 +92,15 @@ drift: The value changes over the rounds. The default method then bounds the ave
   production adapts to the log, or if the ids by which rounds are dealt into blocks tell of the rewards.
 power: The probability that a log of so many rounds certifies the candidate, if it is as good as assumed. A forecast
   has an 80% range, from a bootstrap of the log: how far these rounds can tell what would be needed.
+logger: One of several policies that took the rounds of a log, such as an arm of an A/B test or a version of a model
+  (--logger COLUMN says which, --loggers A=COL,B=COL gives each one's probability of the logged action in every row).
+balanced weights: The weights of a log of several loggers: the propensity is the average of their probabilities, each
+  counted by its share of the rounds. They are much smaller than those of each row's own logger. They hold at the
+  rounds of each logger in the whole log (--logger-rounds, or counted), for loggers that met one law of contexts and
+  rewards; an earlier look is false. Loggers drawn at random with known shares (--logger-shares) allow any number.
+settled after: How old a round must be for its reward to be final (--settled-after 7d, with --time). Younger rounds, as of
+  --as-of or of the newest time in the log, are left out and counted, whatever their rewards: to keep those whose reward
+  has come would be a bias. A monitor refuses a batch with such a round.
 certificate: An answer together with the question, the options, the declared range and a fingerprint of the rounds, as
   JSON. Anyone who has the rounds can recompute it: surelift verify CERTIFICATE SOURCE.
 """

@@ -1,0 +1,180 @@
+"""Delayed rewards: a round is judged once it is old enough for its reward to be final, and younger ones are left out.
+
+Whether a round is old enough follows from its time, which is known before its action, so those that are make a log of their
+own. The newest time of a log, the default of ``as_of``, only says how far in the order of time it is looked at.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from surelift.arrays import ArrowColumn, BoolArray, IntArray, pc
+from surelift.errors import LogsError, UsageError, is_number, printed
+from surelift.logs.batch import Batch
+from surelift.logs.columns import as_array, decode, is_missing, is_text, to_numbers
+
+if TYPE_CHECKING:
+    from surelift.logs.declaration import Declaration
+
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_EPOCH = datetime(1970, 1, 1)
+_PER_MICROSECOND = {"s": 1_000_000, "ms": 1_000, "us": 1}
+AS_OF_NEEDED = "as_of= is needed here, the time at which rewards were joined: a part of the log does not tell it."
+
+
+def duration(settled_after: Any) -> str | float | None:
+    """As "7d" or "12h" where times are moments, as a number where they are numbers."""
+    if isinstance(settled_after, timedelta):
+        settled_after = f"{settled_after.total_seconds():.6f}s"
+    if isinstance(settled_after, str) and _NUMBER.fullmatch(settled_after):
+        settled_after = float(settled_after)
+    matched = _DURATION.fullmatch(settled_after) if isinstance(settled_after, str) else None
+    length = float(matched[1]) if matched else settled_after
+    if settled_after is not None and not (is_number(length) and 0.0 < length < 1e12):
+        raise UsageError(
+            "settled_after must be a positive duration such as '7d', '12h', '30m' or '45s', or a number in the units of the "
+            f"time column, but is {printed(settled_after)}."
+        )
+    return settled_after if matched or settled_after is None else float(settled_after)
+
+
+def moment(as_of: Any, settled_after: str | float | None) -> str | float | None:
+    """A number, or a moment as ISO 8601 writes it, in UTC where it names a zone."""
+    if as_of is None:
+        return None
+    if settled_after is None:
+        raise UsageError("as_of= says how old rounds are, for settled_after=; give both.")
+    if isinstance(settled_after, float):
+        number = float(as_of) if isinstance(as_of, str) and _NUMBER.fullmatch(as_of) else as_of
+        if not (is_number(number) and abs(number) < float("inf")):
+            raise UsageError(f"as_of must be a number, as settled_after is, but is {printed(as_of)}.")
+        return float(number)
+    try:
+        parsed = datetime.fromisoformat(str(as_of))
+    except ValueError as error:
+        raise UsageError(
+            f"as_of must be a moment such as 2026-03-09 or 2026-03-09T17:00, not {printed(as_of)}."
+        ) from error
+    return (parsed if parsed.tzinfo is None else parsed.astimezone(UTC).replace(tzinfo=None)).isoformat()
+
+
+def check_settled(declared: "Declaration") -> None:
+    if declared.settled_after is None:
+        return
+    if declared.time is None:
+        raise UsageError("settled_after= needs time=, the column of the time of each decision.")
+    for role in ("cluster", "rounds_before_sampling"):
+        if getattr(declared, role) is not None:
+            raise UsageError(f"settled_after= does not support {role}=: it would leave out a part of what it counts.")
+
+
+def settled(batches: Iterator[Batch], declared: "Declaration") -> Iterator[Batch]:
+    """The rounds that are old enough; each batch says how many were left out since the one before."""
+    left_out, empty = 0, None
+    for batch in batches:
+        old = is_old_enough(batch, declared)
+        left_out += int(np.count_nonzero(~old))
+        kept = batch
+        if not old.all():
+            kept = replace(batch, table=batch.table.filter(pa.array(old)), rows=batch.start + np.flatnonzero(old))
+        if kept.table.num_rows:
+            yield replace(kept, left_out=left_out)
+            left_out = 0
+        else:
+            empty = kept
+    if left_out and empty is not None:
+        yield replace(empty, left_out=left_out)
+
+
+def is_old_enough(batch: Batch, declared: "Declaration") -> BoolArray:
+    """A round without a time counts as old enough, and is refused for it."""
+    assert declared.time is not None
+    if declared.as_of is None:
+        raise UsageError(AS_OF_NEEDED)
+    if isinstance(declared.settled_after, float):
+        numbers = to_numbers(batch.table[declared.time], as_text=declared.time in batch.as_text)
+        if numbers.not_numeric.any():
+            raise UsageError(f"settled_after is a number, but time {declared.time!r} holds moments; say '7d'.")
+        return np.asarray(~(numbers.values > float(declared.as_of) - declared.settled_after))
+    times, missing = microseconds(batch, declared.time)
+    return np.asarray((times <= cutoff(declared)) | missing)
+
+
+def cutoff(declared: "Declaration") -> int:
+    """The latest microsecond, since 1970, at which a round is old enough."""
+    matched = _DURATION.fullmatch(str(declared.settled_after))
+    assert matched is not None
+    needed = timedelta(seconds=float(matched[1]) * _UNITS[matched[2]])
+    return (datetime.fromisoformat(str(declared.as_of)) - needed - _EPOCH) // timedelta(microseconds=1)
+
+
+def microseconds(batch: Batch, name: str) -> tuple[IntArray, BoolArray]:
+    """Moments since 1970, never rounded down; and which are missing."""
+    column = decode(batch.table[name])
+    missing = is_missing(column)
+    if is_text(column):
+        column = _parsed(column, missing, name)
+    elif pa.types.is_date(column.type):
+        column = column.cast(pa.timestamp("ms"))
+    if not pa.types.is_timestamp(column.type):
+        raise UsageError(
+            f"settled_after is a duration, but time {name!r} holds {column.type}; give a number and as_of=."
+        )
+    ticks = as_array(column.cast(pa.int64()).fill_null(0))
+    per = _PER_MICROSECOND.get(column.type.unit)
+    return (-(-ticks // 1_000) if per is None else ticks * per), missing
+
+
+def _parsed(column: ArrowColumn, missing: BoolArray, name: str) -> ArrowColumn:
+    present = pc.if_else(pa.array(missing), pa.scalar(None, column.type), column)
+    for zone in (None, "UTC"):
+        try:
+            return present.cast(pa.timestamp("us", zone))
+        except pa.ArrowInvalid as error:
+            problem = error
+    raise UsageError(
+        f"time {name!r} holds text that is no moment by ISO 8601 ({problem}); settled_after= needs moments."
+    )
+
+
+def newest(batches: Iterator[Batch], name: str) -> int | None:
+    """The latest microsecond since 1970; None where there is no round."""
+    latest = None
+    for batch in batches:
+        times, missing = microseconds(batch, name)
+        if not missing.all():
+            of_batch = int(times[~missing].max())
+            latest = of_batch if latest is None else max(latest, of_batch)
+    return latest
+
+
+def as_moment(latest: int | None) -> str:
+    if latest is None:
+        raise LogsError("these logs have no round with a time: there is none to judge. Check the path or the filter.")
+    return (_EPOCH + timedelta(microseconds=latest)).isoformat()
+
+
+def aloud(declared: "Declaration", left_out: int, judged: int) -> tuple[str, ...]:
+    """What is said of the rounds that were left out, where there are any."""
+    after, as_of = _words(declared.settled_after), _words(declared.as_of)
+    said = f"{left_out:,} of {left_out + judged:,} rounds were younger than {after} at {as_of}, and were left out."
+    return (said,) if left_out else ()
+
+
+def _words(value: str | float | None) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def settled_assumption(declared: "Declaration") -> str:
+    after = _words(declared.settled_after)
+    if declared.as_of is None:
+        return f"a round was counted {after} after its decision, or later, whatever its reward: by then it is final"
+    as_of = _words(declared.as_of)
+    return f"only rounds up to {after} before {as_of} are judged, whatever their rewards: by then they are final"
