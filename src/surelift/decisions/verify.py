@@ -147,10 +147,23 @@ def _not_compared(stated: Mapping[str, Any], repeated: Mapping[str, Any]) -> Ite
         if _unknown(content):
             yield f"the rounds one by one: {maker} by an engine that makes no fingerprint of them"
             break
-    if any(NOT_KEPT in json.dumps(content["answer"]) for content in (stated, repeated)):
+    was, now = (json.dumps(content["answer"]) for content in (stated, repeated))
+    if NOT_KEPT in was + now:
         yield f"bounds in per cent and the tipping factor: {NOT_KEPT}"
+    elif was.count('"relative_lower"') < now.count('"relative_lower"'):
+        yield "bounds in per cent and the tipping factor: the certificate states none, as of an earlier version"
+    if _told(stated["answer"]) != _told(repeated["answer"]):
+        yield "what is said of rounds that were left out, of which a log that grew has more"
     if stated["surelift"] != repeated["surelift"]:
         yield f"the wording: the certificate was made by surelift {stated['surelift']}"
+
+
+def _told(answer: Any) -> list[Any]:
+    """What the parts of an answer say aloud."""
+    if isinstance(answer, Mapping):
+        own = [answer[name] for name in sorted(_SAID & answer.keys())]
+        return own + [text for part in answer.values() for text in _told(part)]
+    return [text for part in answer for text in _told(part)] if isinstance(answer, list) else []
 
 
 def _compare(place: str, was: Any, now: Any, rounding: float, prose: frozenset[str] = frozenset()) -> Iterator[str]:
@@ -158,7 +171,8 @@ def _compare(place: str, was: Any, now: Any, rounding: float, prose: frozenset[s
     if isinstance(was, Mapping) and isinstance(now, Mapping):
         if "improvement_range" in now and _OTHER_UNITS.search(place):
             rounding = TOLERANCE * now["improvement_range"][1]
-        unsaid = _SINCE if NOT_KEPT in (was.get("relative_note"), now.get("relative_note")) else _SINCE - was.keys()
+        not_kept = NOT_KEPT in (was.get("relative_note"), now.get("relative_note"))
+        unsaid = _SINCE if not_kept or not _SINCE & was.keys() else frozenset()
         for name in sorted((was.keys() | now.keys()) - prose - unsaid):
             if name in was and name in now:
                 yield from _compare(f"{place}.{name}", was[name], now[name], rounding, prose)
