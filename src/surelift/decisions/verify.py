@@ -138,8 +138,11 @@ def _not_compared(stated: Mapping[str, Any], repeated: Mapping[str, Any]) -> Ite
         if _unknown(content):
             yield f"the rounds one by one: {maker} by an engine that makes no fingerprint of them"
             break
-    if any(NOT_KEPT in json.dumps(content["answer"]) for content in (stated, repeated)):
+    was, now = (json.dumps(content["answer"]) for content in (stated, repeated))
+    if NOT_KEPT in was or NOT_KEPT in now:
         yield f"bounds in per cent and the tipping factor: {NOT_KEPT}"
+    elif any(was.count(f'"{name}"') < now.count(f'"{name}"') for name in _SINCE):
+        yield "bounds in per cent and the tipping factor: the certificate does not state all of them"
     if stated["surelift"] != repeated["surelift"]:
         yield f"the wording: the certificate was made by surelift {stated['surelift']}"
 
