@@ -151,7 +151,7 @@ def _not_compared(stated: Mapping[str, Any], repeated: Mapping[str, Any]) -> Ite
     if NOT_KEPT in was + now:
         yield f"bounds in per cent and the tipping factor: {NOT_KEPT}"
     elif was.count('"relative_lower"') < now.count('"relative_lower"'):
-        yield "bounds in per cent and the tipping factor: the certificate states none, as of an earlier version"
+        yield "bounds in per cent and the tipping factor: the certificate does not state all of them"
     if _told(stated["answer"]) != _told(repeated["answer"]):
         yield "what is said of rounds that were left out, of which a log that grew has more"
     if stated["surelift"] != repeated["surelift"]:
