@@ -46,6 +46,13 @@ class LogFlags:
     cluster_max: Annotated[
         int | None, WHOLE, flag("The most rounds a cluster can have, if sizes are not known in advance.")
     ] = None
+    position: Annotated[
+        str | None,
+        flag(
+            "Column of the position in a cluster, from 0 or 1: each round is decided after those before, and probabilities "
+            "are given them."
+        ),
+    ] = None
     keep_probability: Annotated[
         str | None, flag("Column of the probability with which a round was kept, if the log was sampled.")
     ] = None

@@ -17,7 +17,7 @@ K actions: epsilon/K, plus 1 - epsilon for the greedy action). It cannot be reco
 of it, pass propensity='your_column', propensity_is_estimated=True; every answer is then conditional on that model and
 never certified."""
 # Roles that name one column each, or None.
-_COLUMNS = ("reward", "cost", "log_propensity", "action", "time", "id", "cluster", "keep_probability")
+_COLUMNS = ("reward", "cost", "log_propensity", "action", "time", "id", "cluster", "position", "keep_probability")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +37,7 @@ class Declaration:
     cluster: str | None = None
     cluster_size: int | str | None = None
     cluster_max: int | None = None
+    position: str | None = None
     keep_probability: str | None = None
     rounds_before_sampling: int | None = None
     action_count: int | str | None = None
@@ -100,6 +101,11 @@ class Declaration:
     def counted(self) -> Literal["rounds", "clusters"]:
         """The unit a bound counts in these logs."""
         return "rounds" if self.cluster is None else "clusters"
+
+    @property
+    def most_positions(self) -> int | None:
+        """The most rounds of a cluster, where that is one number declared in advance."""
+        return self.cluster_size if isinstance(self.cluster_size, int) else self.cluster_max
 
     @property
     def is_sampled(self) -> bool:
@@ -179,6 +185,11 @@ class Declaration:
             raise UsageError(
                 "rounds_before_sampling= means that rounds were dropped, so keep_probability= must name the column with the "
                 "probability of keeping each round."
+            )
+        if self.position is not None and (self.cluster is None or self.embedding is not None):
+            raise UsageError(
+                "position= is the order of the rounds in a cluster, each decided after those before: it needs cluster=, and "
+                "does not go with an embedding."
             )
         if self.cluster is None:
             if self.cluster_size is not None or self.cluster_max is not None:

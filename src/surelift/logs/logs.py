@@ -41,6 +41,10 @@ class Logs:
     then the position of the logged action, or its label declared in ``actions``. ``id`` names a column that tells rounds
     apart: no id may come twice.
 
+    ``cluster`` names rounds that belong together, with ``cluster_size`` or ``cluster_max``. ``position`` is the order of the
+    rounds in it: the steps of a session, or the positions of a ranking. All probabilities are then those given the
+    positions before, and a round is weighted by the product up to it: the candidate acts from the first position on.
+
     With ``density=True`` actions are continuous: ``action`` is the number that was chosen, and ``propensity`` a column of
     its density, or one of ``surelift.densities``. ``embedding``, one of ``surelift.embeddings``, weights kinds of actions
     instead of single ones. ``assumes`` lists your own assumptions, which every bound then states.
@@ -63,6 +67,7 @@ class Logs:
         cluster: Any = None,
         cluster_size: Any = None,
         cluster_max: int | None = None,
+        position: Any = None,
         keep_probability: Any = None,
         rounds_before_sampling: int | None = None,
         action_count: Any = None,

@@ -36,6 +36,10 @@ class EstimateQuestion(Question):
 
     def __post_init__(self) -> None:
         check_delta(self.delta)
+        if self.declaration.position is not None and self.line.asks_model:
+            raise UsageError(
+                f"estimator {self.estimator!r} predicts single rounds, not sequences; use another, or leave out position=."
+            )
         name = self.line.parameter
         if self.parameter is None and name and name not in FROM_ROUNDS:
             raise UsageError(f"estimator {self.estimator!r} needs {name}=; there is no default that suits every log.")

@@ -8,6 +8,7 @@ from surelift.errors import UsageError
 from surelift.evidence import p_value
 from surelift.policies import Policy
 from surelift.policies.resolve import PRODUCTION
+from surelift.policies.sequences import over_clusters
 from surelift.policies.wrappers import Production
 from surelift.quantities import Decline, Difference, Gain, Quantity
 from surelift.questions.assumptions import assumed_of, assumptions_of, doubts_of
@@ -46,7 +47,7 @@ class ImprovementsQuestion(Question):
             else ((name, Difference(other)), (other, Difference(name)))
         )
         # Of the two alone: a plan for each of many candidates must not look through them all.
-        policies = {name: self.policies[name], other: baseline}
+        policies = over_clusters({name: self.policies[name], other: baseline}, self.declaration)
         gain, loss = (
             self.method.plan(candidate, quantity, policies=policies, count=count, known=self.known or frozenset())
             for candidate, quantity in sides

@@ -130,7 +130,7 @@ def _bets(reading: Reading, candidates: Sequence[str], labels: Sequence[object] 
     rounds = reading.rounds
     if rounds.logging_shares is None:
         for name in candidates:
-            yield _held_to(f"weights of {name!r}", reading.weights[name].weight, np.ones(rounds.size))
+            yield _held_to(f"weights of {name!r}", reading.own_weights(name), np.ones(rounds.size))
         if rounds.action_counts is not None and not rounds.declaration.density:
             yield _held_to("inverse propensities", 1.0 / rounds.propensity, rounds.action_counts)
         return

@@ -15,6 +15,7 @@ from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
 from surelift.policies.policy import Probabilities
 from surelift.quantities import Quantity, Weights
+from surelift.quantities.prefixes import in_sequence, padding_of, prefix_weights
 from surelift.statistics.embedded import embedded
 from surelift.statistics.plan import Plan, RewardColumn
 
@@ -42,6 +43,16 @@ class Reading:
                 self._terms.clear()
             found = self._terms[candidate, quantity] = quantity.terms(candidate, self.weights, self.rounds.reward)
         return found
+
+    def padding(self, candidate: str, quantity: Quantity) -> float | FloatArray:
+        """What stands for each round that a cluster lacks."""
+        return padding_of(self.rounds, candidate, quantity, self.weights)
+
+    def own_weights(self, candidate: str) -> FloatArray:
+        """The weight of each round's own action: given everything before it, its mean is at most 1."""
+        if in_sequence(self.rounds) is None:
+            return self.weights[candidate].weight
+        return 1.0 + self.probabilities[candidate].excess(self.rounds.propensity)
 
     @property
     def fit(self) -> bool:
@@ -95,11 +106,18 @@ def read(rounds: Rounds, plan: Plan, predictor: Predictor | None = None) -> Read
 
 def _weights(rounds: Rounds, name: str, probabilities: Probabilities) -> Weights:
     weight, excess, beyond = weigh(probabilities.logged, rounds.propensity, LARGEST_WEIGHT)
+    known = probabilities.known_excess
+    found, clusters = Weights(weight, excess if known is None else known), in_sequence(rounds)
+    if clusters is not None:
+        # What was refused already must not spoil the positions after it.
+        usable = rounds.usable
+        steps = Weights(np.where(usable, weight, 1.0), np.where(usable, found.excess, 0.0))
+        found = prefix_weights(steps, clusters)
+        weight, beyond = found.weight, int(np.count_nonzero(~(found.weight <= LARGEST_WEIGHT)))
     shown, kept = weight, rounds.keep_probability
     if kept is not None and rounds.declaration.rounds_before_sampling is not None:
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             shown = weight / kept
     if beyond or shown is not weight:
         rounds.refuse(f"policy {name!r}", faults.WEIGHT_OVERFLOW, rounds.usable & ~(shown <= LARGEST_WEIGHT), shown)
-    known = probabilities.known_excess
-    return Weights(weight, excess if known is None else known)
+    return found

@@ -66,6 +66,13 @@ drift: The value changes over the rounds. The default method then bounds the ave
   production adapts to the log, or if the ids by which rounds are dealt into blocks tell of the rewards.
 power: The probability that a log of so many rounds certifies the candidate, if it is as good as assumed. A forecast
   has an 80% range, from a bootstrap of the log: how far these rounds can tell what would be needed.
+prefix weight: The product of the weights of a session or ranking up to and including a position (--position COLUMN). It
+  judges a candidate that acts from the first position on, where the reward of a position does not depend on later
+  actions, and needs probabilities given what came before.
+session: Decisions one after another for the same user, logged as a cluster with positions. Each counts once, as the mean
+  reward of a step; a session that ended earns nothing in the steps it lacks to the declared maximum.
+cascade: The assumption that a ranking is read from the top: the reward of a position depends on its item and those above
+  it, not on those below.
 certificate: An answer together with the question, the options, the declared range and a fingerprint of the rounds, as
   JSON. Anyone who has the rounds can recompute it: surelift verify CERTIFICATE SOURCE.
 """
