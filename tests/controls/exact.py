@@ -41,7 +41,7 @@ def cases(new: float, now: float, rival: float) -> list[tuple[str, Quantity, flo
 
 def factors_of(logs: sl.Logs, plan: Plan, term: Term) -> dict[Component, FloatArray]:
     """1 + smoothing (term + offset) of each row, from the library: exp of the log sum of a one-row log."""
-    (batch,) = logs.batches()
+    (batch,) = logs.batches(plan.needs(logs))
     predictor = None if plan.model is None else plan.model.start(logs)
     factors: dict[Component, list[float]] = {component: [] for component in term.needed.components}
     for row in range(batch.table.num_rows):

@@ -36,7 +36,7 @@ class Tree:
             chances = rng.dirichlet(np.ones(2) if len(history) else np.ones(3), 3)
             if not self.supported and rng.random() < 0.6:
                 chances[0] = np.eye(chances.shape[1])[rng.integers(chances.shape[1])]
-            actions = chances.shape[1]
+            actions = int(chances.shape[1])
             leaves = rng.uniform(0.0, 0.7 * self.may_leave, actions)
             self.nodes[history] = Node(chances, rng.uniform(0.0, 1.0, actions), leaves)
         return self.nodes[history]

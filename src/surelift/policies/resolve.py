@@ -9,6 +9,7 @@ from surelift.errors import UsageError, positive, share
 from surelift.logs.alignment import index_of
 from surelift.logs.densities import DENSITIES, density_from
 from surelift.logs.logs import Logs
+from surelift.policies.additive import AdditiveSlate
 from surelift.policies.continuous import Binned, DensityReader, Kernel, binned_from, kernel
 from surelift.policies.deterministic import Chosen, EpsilonGreedy, UniformPolicy
 from surelift.policies.policy import Policy
@@ -16,7 +17,10 @@ from surelift.policies.readers import Array, Column, Columns, Function, Model, R
 from surelift.policies.wrappers import Blend, Bounded, Direct, Given, Production, Softmax
 
 PRODUCTION = "production"
-_POLICIES = (Given, Production, Chosen, EpsilonGreedy, UniformPolicy, Softmax, Blend, Bounded, Binned, Kernel, Direct)
+_POLICIES = (
+    Given, Production, Chosen, EpsilonGreedy, UniformPolicy, Softmax, Blend, Bounded, Binned, Kernel, Direct,
+    AdditiveSlate,
+)  # fmt: skip
 
 
 def chosen(column: str) -> Policy:
@@ -52,7 +56,12 @@ def bounded(policy: Any, max_weight: float) -> Policy:
     """
     if positive("max_weight", max_weight) < 1.0:
         raise UsageError(f"max_weight must be at least 1, since weights average to 1, but is {max_weight}.")
-    return Bounded(as_policy(policy), float(max_weight))
+    inner = as_policy(policy)
+    if inner.limits.drop > 1.0:
+        raise UsageError(
+            "a largest weight narrows bounds of weights that are never negative, not those of additive slates."
+        )
+    return Bounded(inner, float(max_weight))
 
 
 def as_policy(form: Any) -> Policy:
@@ -159,6 +168,7 @@ _REBUILD: dict[str, Callable[[Mapping[str, Any]], Policy]] = {
     "blend": lambda saved: blend(from_description(saved["of"]), saved["alpha"]),
     "bounded": lambda saved: bounded(from_description(saved["of"]), saved["max_weight"]),
     "binned": lambda saved: binned_from(dict(saved)),
+    "additive": lambda saved: AdditiveSlate(str(saved["column"]), int(saved["positions"]), float(saved["drop"])),
     "kernel": lambda saved: kernel(str(saved["column"]), saved["bandwidth"]),
     **dict.fromkeys(
         ("gaussian", "uniform-density", "density-blend"), lambda saved: Given(DensityReader(density_from(saved)))

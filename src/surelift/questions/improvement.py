@@ -12,7 +12,7 @@ from surelift.policies.sequences import over_clusters
 from surelift.policies.wrappers import Production
 from surelift.quantities import Decline, Difference, Gain, Quantity
 from surelift.questions.assumptions import assumed_of, assumptions_of, doubts_of
-from surelift.questions.method import control_of
+from surelift.questions.method import control_of, least_of
 from surelift.questions.options import check_delta, check_margin, consistent
 from surelift.questions.question import Place, Question, RoundCount, check_over
 from surelift.results.improvement import Improvement
@@ -66,7 +66,7 @@ class ImprovementsQuestion(Question):
         method, scale = self.method, self.declaration.scale
         gain, loss = self.terms(name, lambda: place.planned or sums.units)
         mean_weight = sums.weights(name).total / sums.units
-        most = gain.needed.offset
+        most = -least_of(gain)
         # One-sided bounds may both fail: where they contradict each other at delta, they are held to half of it each.
         pairs = (
             (method.lower_bound(sums, gain, delta=each), method.upper_bound(sums, gain, loss, most=0.0, delta=each))

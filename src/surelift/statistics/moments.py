@@ -18,6 +18,10 @@ from surelift.statistics.reading import Reading
 from surelift.statistics.statistic import Statistic
 from surelift.statistics.units import Units
 
+NEGATIVE_WEIGHTS = (
+    "the weights of an additive slate can be negative, so only plain means of them are estimates: use 'ips'."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class MomentSums(Statistic):
@@ -37,6 +41,8 @@ class MomentSums(Statistic):
 
         if self.moments == (MEAN, SQUARES):
             return list(sums_of(reading.terms(self.candidate, self.quantity)))
+        if reading.least_weights[self.candidate] < 0.0 and any(m.regularizer != MEAN.regularizer for m in self.moments):
+            raise UsageError(NEGATIVE_WEIGHTS)
         seen = policy_rounds(reading, self.candidate, self.quantity, self.moments)
         totals = np.empty((len(groups), len(self.moments)))
         for column, moment in enumerate(self.moments):

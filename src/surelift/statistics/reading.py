@@ -33,6 +33,8 @@ class Reading:
     """What a reward model expects of every action, where there is one."""
     outcomes: Mapping[RewardColumn, FloatArray] = field(default_factory=dict)
     """Other rewards of the same rounds, on [0, 1]."""
+    least_weights: Mapping[str, float] = field(default_factory=dict)
+    """The least that the weight of a round's own action can be, by policy: 0, or less in additive slates."""
     _terms: dict[tuple[str, Quantity], FloatArray] = field(default_factory=dict)
 
     def terms(self, candidate: str, quantity: Quantity) -> FloatArray:
@@ -101,7 +103,8 @@ def read(rounds: Rounds, plan: Plan, predictor: Predictor | None = None) -> Read
     weights = {name: _weights(rounds, name, found) for name, found in probabilities.items()}
     predicted = None if predictor is None else predictor.predictions(rounds)
     outcomes = {outcome: rounds.read_outcome(outcome.column, outcome.scale) for outcome in plan.outcomes}
-    return Reading(rounds, probabilities, weights, predicted, outcomes)
+    least = {name: min(0.0, 1.0 - policy.limits.drop) for name, policy in plan.policies.items()}
+    return Reading(rounds, probabilities, weights, predicted, outcomes, least)
 
 
 def _weights(rounds: Rounds, name: str, probabilities: Probabilities) -> Weights:

@@ -73,6 +73,9 @@ session: Decisions one after another for the same user, logged as a cluster with
   reward of a step; a session that ended earns nothing in the steps it lacks to the declared maximum.
 cascade: The assumption that a ranking is read from the top: the reward of a position depends on its item and those above
   it, not on those below.
+additive slate: A page whose expected reward is a sum with one part for each position, shown by a production that draws
+  positions independently. Its weight is the sum of the weights of its positions, less one for each position but one
+  (importers.slates with weight='additive'); it can be negative, and bounds allow for that.
 certificate: An answer together with the question, the options, the declared range and a fingerprint of the rounds, as
   JSON. Anyone who has the rounds can recompute it: surelift verify CERTIFICATE SOURCE.
 """
