@@ -8,7 +8,9 @@ import pytest
 from scipy import stats
 
 import surelift as sl
+from surelift.controls.weights import overstated
 from surelift.engines import collect
+from surelift.logs.rounds import Rounds
 from surelift.policies.resolve import name_policies
 from surelift.policies.sequences import over_clusters
 from surelift.quantities import Decline, Difference, Gain, Quantity, Shortfall, Value
@@ -21,6 +23,7 @@ from surelift.statistics.splits import Segment
 from surelift.statistics.sums import requests_of
 from tests import reference
 from tests.importers.test_slates import FIRST, SECOND, SECOND_RATES, draw_rankings
+from tests.numpy_loops import in_numpy
 from tests.quantities.trees import Node, Tree, logs_of
 
 BY_SESSION = (Segment("session"),)
@@ -254,3 +257,29 @@ def test_a_reward_model_narrows_and_stays_exact() -> None:
     target = tree.values[1] - tree.values[0]
     limits = np.array([1 + part.smoothing * (target + part.offset) for part in term.needed.components])
     assert chances @ found / limits == pytest.approx(1.0, abs=1e-9)
+
+
+def test_numpy_gives_the_same_answers() -> None:
+    logs = logs_of(Tree(6).draw(300, np.random.default_rng(2)), most=3, vectors=True)
+
+    def answers() -> list[float]:
+        gain = sl.compare(logs, "new", over="rival")
+        value: Any = sl.evaluate(logs, "new")["new"]
+        return [gain.lower, gain.upper, value.lower, value.upper]
+
+    compiled = answers()
+    with in_numpy():
+        assert answers() == pytest.approx(compiled, rel=1e-10)
+
+
+def test_propensities_above_their_entries_multiply_along_a_sequence() -> None:
+    """By a relative 4e-7 at each of two positions, which is within the tolerance: 8e-7 for a session, not 4e-7."""
+    table = {
+        "session": [1, 1, 2], "place": [0, 1, 0], "reward": [1.0, 0.0, 1.0], "action": [0, 1, 0],
+        "p_logging": [0.5 * (1 + 4e-7), 0.5 * (1 + 4e-7), 0.5], "logging": [[0.5, 0.5]] * 3, "new": [[0.4, 0.6]] * 3,
+    }  # fmt: skip
+    logs = logs_of(table, most=2, vectors=True)
+    alone = logs_of(table, most=2, vectors=True, position=None)
+    for rounds, expected in ((logs, 8e-7), (alone, 4e-7)):
+        found = [float(each) for batch in rounds.batches() for each in overstated(Rounds(rounds, batch))]
+        assert found == pytest.approx([expected, 0.0], rel=1e-5)
