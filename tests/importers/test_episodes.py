@@ -106,6 +106,7 @@ BROKEN: dict[str, Any] = {
     "several policies": {"type": "MultiAgentBatch", "policy_batches": {"a": STEP, "b": STEP}},
     "no list of rewards": {**STEP, "rewards": None},
     "no list of eps_id as long": {**STEP, "eps_id": [1, 1]},
+    "neither a number nor text": {**STEP, "eps_id": [None]},
     "entry in rewards that is not a number": {**STEP, "rewards": ["x"]},
     "not a whole number": {**STEP, "actions": [0.25]},
     "entry in actions that is not a number": {**STEP, "actions": [[0.1, 0.2]]},

@@ -1,19 +1,25 @@
 """Prefix weights: exact on small trees, where simpler weights and paddings are false."""
 
 import math
+from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 import surelift as sl
 from surelift.controls.weights import overstated
 from surelift.engines import collect
+from surelift.logs.clusters import Clusters
 from surelift.logs.rounds import Rounds
 from surelift.policies.resolve import name_policies
 from surelift.policies.sequences import over_clusters
-from surelift.quantities import Decline, Difference, Gain, Quantity, Shortfall, Value
+from surelift.quantities import Decline, Difference, Gain, Quantity, Shortfall, Value, Weights
+from surelift.quantities.prefixes import prefix_weights
 from surelift.questions.assumptions import GIVEN_BEFORE, NO_LATER_ACTIONS
 from surelift.questions.method import choose_method
 from surelift.statistics import Plan, Term
@@ -27,6 +33,24 @@ from tests.numpy_loops import in_numpy
 from tests.quantities.trees import Node, Tree, logs_of
 
 BY_SESSION = (Segment("session"),)
+
+
+@given(st.lists(st.lists(st.floats(-1.0, 3.0), min_size=1, max_size=6), min_size=1, max_size=5), st.floats(1e-13, 1.0))
+def test_prefix_weights_are_running_products(steps: list[list[float]], scale: float) -> None:
+    sizes = [len(cluster) for cluster in steps]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    excess = scale * np.array([step for cluster in steps for step in cluster])
+    found = prefix_weights(Weights(1.0 + excess, excess), Clusters(starts, np.array(sizes, dtype=float)))
+    for first, last in pairwise(starts):
+        products = [
+            math.prod(Fraction(1) + Fraction(step) for step in excess[first : k + 1]) for k in range(first, last)
+        ]
+        assert found.weight[first:last] == pytest.approx(
+            [float(product) for product in products], rel=1e-12, abs=1e-300
+        )
+        # To rounding in the largest partial product, also where all are near 1.
+        exact = [float(product - 1) for product in products]
+        assert found.excess[first:last] == pytest.approx(exact, rel=1e-12, abs=1e-14 * max(map(abs, exact)))
 
 
 def factors(logs: sl.Logs, policies: dict[str, Any], term: Term) -> Any:

@@ -143,6 +143,8 @@ def _steps(batch: dict[str, Any], others: tuple[str, ...]) -> list[tuple[Any, ..
             return f"batches have no list of {name} as long as that of rewards"
         if not all(map(is_number, values)) and name != "eps_id":
             return f"batches have an entry in {name} that is not a number"
+    if not all(isinstance(name, int | str) for name in lists["eps_id"] or ()):
+        return "batches have an entry in eps_id that is neither a number nor text"
     if not all(isinstance(number, int) for name in ("t", "actions") for number in lists[name] or ()):
         return "batches have an action, or a step t, that is not a whole number; continuous actions are not supported"
     chances = batch.get("action_prob")

@@ -81,7 +81,7 @@ def slates(
     drawn, or ``most`` an upper limit on it.
 
     ``weight="additive"`` is for one reward of the page, the sum of what its positions add to it. Production must draw them
-    independently; a candidate may not, and its columns hold the marginal probabilities. It takes ``size`` as a number, or
+    independently; a candidate need not, and its columns hold the marginal probabilities. It takes ``size`` as a number, or
     ``most``.
     """
     if weight not in ("product", "independent", "additive"):

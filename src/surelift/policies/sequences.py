@@ -11,7 +11,7 @@ from surelift.policies.wrappers import Wrapper
 
 @dataclass(frozen=True, slots=True)
 class SequentialPolicy(Wrapper):
-    """A policy that decides each round of a cluster after those before; stored as what it wraps."""
+    """A policy that decides each round of a cluster after those before: what plans are made with, and nothing stores."""
 
     most: int | None
     """The most rounds of a cluster, where that is one number declared in advance."""
