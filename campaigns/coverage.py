@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from scipy import stats
 
 from campaigns.campaign import Case, Told
-from campaigns.laws import blocks, choices, growing, learned, plain, spaces, units, vectors, worst
+from campaigns.laws import blocks, choices, growing, learned, plain, sequences, spaces, units, vectors, worst
 from campaigns.laws.law import LAWS
 
-MODULES = (plain, vectors, growing, units, spaces, choices, worst, learned, blocks)  # which fill LAWS
+MODULES = (plain, vectors, growing, units, spaces, choices, worst, learned, blocks, sequences)  # which fill LAWS
 CHANCE = 1e-4
 DELTAS = (0.05, 0.2)
 NAMES = tuple(LAWS)

@@ -84,6 +84,15 @@ def clustered_table(seed: int = 3, rounds: int = ROUNDS) -> pa.Table:
     return table.append_column("c", pa.array(cluster)).append_column("s", pa.array(segments))
 
 
+def sequence_table(seed: int = 6, rounds: int = ROUNDS) -> pa.Table:
+    """Sessions of one to three steps."""
+    table = clustered_table(seed, rounds)
+    clusters = np.asarray(table["c"])
+    firsts = np.concatenate([[0], np.flatnonzero(np.diff(clusters)) + 1])
+    steps = np.arange(rounds) - np.repeat(firsts, np.diff([*firsts, rounds]))
+    return table.append_column("step", pa.array(steps))
+
+
 def sampled_table(seed: int = 4, rounds: int = ROUNDS) -> pa.Table:
     """All that earned something, and a tenth of the rest."""
     table, rng = plain_table(seed, 4 * rounds), np.random.default_rng(seed)
@@ -233,6 +242,11 @@ KINDS: Mapping[str, LogKind] = {
         clustered_table,
         {**PLAIN, "cluster": "c", "cluster_max": 3},
         {**certified_questions(), **segment_questions(), **block_questions(), **OUTCOMES},
+    ),
+    "sequences": LogKind(
+        sequence_table,
+        {**PLAIN, "cluster": "c", "cluster_max": 3, "position": "step"},
+        _only(certified_questions(), "evaluate", "compare", "compare over another", "compare a blend", "check"),
     ),
     "sampled": LogKind(
         sampled_table, {**PLAIN, "keep_probability": "k", "rounds_before_sampling": 4 * ROUNDS},

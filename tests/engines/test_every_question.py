@@ -37,8 +37,8 @@ ENGINES = ("local", "spark", *DATABASES)
 CASES = [(kind, name) for kind, logs in KINDS.items() for name in logs.questions]
 # What a database cannot add up, by the kind of log and by the question. Whatever is not here, it can.
 LOGS_REFUSED = {
-    "vectors": "a vector over actions (logging=)", "clustered": "clusters", "sampled": "sampled rounds",
-    "drawn": "propensities by draws (wins)", "labelled": "labels (score=)",
+    "vectors": "a vector over actions (logging=)", "clustered": "clusters", "sequences": "clusters",
+    "sampled": "sampled rounds", "drawn": "propensities by draws (wins)", "labelled": "labels (score=)",
 }  # fmt: skip
 TESTS, MOMENTS = "the squares of rewards and propensities", "moments beyond the mean and the square"
 DATABASES_REFUSE = {
@@ -244,7 +244,7 @@ def parts_of(kind: str, rng: np.random.Generator) -> list[tuple[int, int]]:
     """Cut at random, an empty part and a part of one unit among them, between clusters."""
     table = table_of(kind)
     possible = np.arange(table.num_rows + 1)
-    if kind == "clustered":
+    if kind in ("clustered", "sequences"):
         clusters = np.asarray(table["c"])
         possible = np.concatenate([[0], np.flatnonzero(np.diff(clusters)) + 1, [len(clusters)]])
     edges = np.sort(rng.choice(possible[2:-1], 4, replace=False))

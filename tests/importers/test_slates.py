@@ -136,7 +136,7 @@ def test_position_weights_need_marginal_probabilities() -> None:
 
 def test_invalid_slates_are_rejected() -> None:
     table = draw(10, 3)
-    with pytest.raises(UsageError, match="'product' or 'independent'"):
+    with pytest.raises(UsageError, match="'product', 'independent' or 'additive'"):
         slates_of(table, "both")
     with pytest.raises(UsageError, match="'conditional', 'marginal' or 'independent'"):
         slates_of(table, "product", "joint")

@@ -34,7 +34,7 @@ _IMPORTED = {("open-bandit", "action_count"): "items"}
 @dataclass(frozen=True, kw_only=True)
 class LogFlags:
     format: Annotated[
-        str | None, flag("Format, if the file name does not tell it: dsjson, cb, cb_adf, open-bandit.")
+        str | None, flag("Format, if the file name does not tell it: dsjson, cb, cb_adf, open-bandit, ccb, rllib.")
     ] = None
     reward: Annotated[str | None, flag("Column of the reward.")] = None
     cost: Annotated[str | None, flag("Column of the cost, instead of a reward.")] = None
@@ -57,6 +57,13 @@ class LogFlags:
     ] = None
     cluster_max: Annotated[
         int | None, WHOLE, flag("The most rounds a cluster can have, if sizes are not known in advance.")
+    ] = None
+    position: Annotated[
+        str | None,
+        flag(
+            "Column of the position in a cluster, from 0 or 1: each round is decided after those before, and probabilities "
+            "are given them."
+        ),
     ] = None
     keep_probability: Annotated[
         str | None, flag("Column of the probability with which a round was kept, if the log was sampled.")

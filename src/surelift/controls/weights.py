@@ -20,6 +20,7 @@ from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
 from surelift.policies.policy import Probabilities
 from surelift.quantities import Quantity, Weights
+from surelift.quantities.prefixes import in_sequence, prefix_weights, weights_before
 
 # k = CAP / beta and lambda = GROWTH * beta for every smoothing beta of the grid.
 CAP, GROWTH = 8.0 / 9.0, 9.0
@@ -70,14 +71,25 @@ class KnownDistributions:
         self._vectors = {name: probabilities.vectors for name, probabilities in found.items()}
         self._logged_chance = self._logging.at(self._action)
         self._predicted = predicted
+        self._clusters, self._weights = in_sequence(rounds), dict[str, Weights]()
         # If the propensity exceeds its entry in the vector, the round's factor is divided by the ratio: the factor is never
         # negative, so its mean stays at most 1.
         self.overstated = overstated(rounds)
 
     def weights(self, name: str) -> Weights:
-        """The importance weight of the logged action, from the vectors alone."""
-        entries = self._vectors_of(name).at(self._action)
-        return Weights(entries / self._logged_chance, (entries - self._logged_chance) / self._logged_chance)
+        """The importance weight of the logged action, or of its prefix, from the vectors alone."""
+        if name not in self._weights:
+            entries = self._vectors_of(name).at(self._action)
+            own = Weights(entries / self._logged_chance, (entries - self._logged_chance) / self._logged_chance)
+            self._weights[name] = own if self._clusters is None else prefix_weights(own, self._clusters)
+        return self._weights[name]
+
+    def _chances(self, name: str) -> FloatArray:
+        """The policy's probability of every action, times the weight of what came before in a sequence."""
+        vectors = self._vectors_of(name)
+        if self._clusters is None:
+            return vectors.values
+        return vectors.values * vectors.spread(weights_before(self.weights(name).weight, self._clusters))
 
     def _vectors_of(self, name: str) -> Vectors:
         vectors = self._vectors[name]
@@ -96,7 +108,7 @@ class KnownDistributions:
             everywhere, logged = self._predicted.values, self._predicted.at(self._action)
         expected = np.zeros(len(self._logging.values))
         for name, part in quantity.taken_off(candidate, share, everywhere).items():
-            expected += part * (self._vectors_of(name).values - smallest[name] * self._logging.values)
+            expected += part * (self._chances(name) - smallest[name] * self._logging.values)
         taken = np.zeros(len(self._logging))
         for name, part in quantity.taken_off(candidate, share, logged).items():
             # From the excess: a smallest weight near 1 would be lost in the rounding of the weight.
@@ -105,8 +117,16 @@ class KnownDistributions:
 
 
 def overstated(rounds: Rounds) -> FloatArray:
-    """The relative excess of each propensity over its entry in production's vector."""
+    """The relative excess of the propensities over their entries in production's vectors, of each round or cluster.
+
+    The rounds of a cluster are averaged, so it is the largest of them; in a sequence they multiply.
+    """
     assert rounds.logging_shares is not None
     assert rounds.action is not None
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.maximum(rounds.propensity / rounds.logging_shares.at(rounds.action) - 1.0, 0.0)
+        each = np.maximum(rounds.propensity / rounds.logging_shares.at(rounds.action) - 1.0, 0.0)
+    if rounds.clusters is None:
+        return each
+    if in_sequence(rounds) is None or not len(rounds.clusters):
+        return rounds.clusters.largest(each)
+    return np.expm1(np.add.reduceat(np.log1p(each), rounds.clusters.starts[:-1]))

@@ -35,7 +35,8 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
     frame = _selected(logs, plan)
     if declaration.cluster is not None:
         # The rounds of a cluster go to one partition, and lie next to each other there.
-        frame = frame.repartition(declaration.cluster).sortWithinPartitions(declaration.cluster)
+        order = [name for name in (declaration.cluster, declaration.position) if name is not None]
+        frame = frame.repartition(declaration.cluster).sortWithinPartitions(*order)
 
     def add_up(batches: Iterator[Any]) -> Iterator[Any]:
         yield _packed(lambda: _partition_sums(Partition(batches), declaration, plan))

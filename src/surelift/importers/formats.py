@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from surelift.errors import UsageError
+from surelift.importers.episodes import rllib
 from surelift.importers.events import Imported
 from surelift.importers.open_bandit_pipeline import open_bandit
+from surelift.importers.slots import ccb
 from surelift.importers.vw import cb, cb_adf, dsjson
 from surelift.logs.logs import Logs
 
@@ -16,6 +18,8 @@ FORMATS: dict[str, Callable[..., Imported]] = {
     "cb": cb,
     "cb_adf": cb_adf,
     "open-bandit": open_bandit,
+    "ccb": ccb,  # Vowpal Wabbit, several slots
+    "rllib": rllib,
 }
 
 
@@ -29,6 +33,9 @@ def read(kind: str, paths: Sequence[str | Path], **options: Any) -> Imported:
                 f"the format {kind} defines its own columns and takes no {option}=; it takes "
                 f"{', '.join(name for name in known if name != 'paths')}."
             )
+    for name, parameter in known.items():
+        if parameter.default is parameter.empty and name not in ("paths", *options):
+            raise UsageError(f"the format {kind} needs {name}=.")
     return FORMATS[kind](paths, **options)
 
 

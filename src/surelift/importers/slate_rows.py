@@ -1,25 +1,29 @@
 """Slates and rankings: several positions decided at once, with one row of the log per position.
 
-There are two ways to weight a slate, each with its assumption. The product of the positions' importance weights, each
+There are three ways to weight a slate, each with its assumption. The product of the positions' importance weights, each
 given the positions before, is always right, but explodes with their number. The marginal weight of each position alone is
 right if a position's reward depends only on its own action; a slate is then a cluster of rounds. Where positions are drawn
-independently, their probabilities are both.
+independently, their probabilities are both. Then, for one reward of the page to which its positions add independently of
+each other, there is the sum of their weights, less one for each position but one: it grows with the number of positions,
+where the product explodes.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from surelift.arrays import FloatArray
+from surelift.arrays import FloatArray, IntArray
 from surelift.errors import LogsError, UsageError
 from surelift.importers.events import Imported
 from surelift.logs.batch import Needs
 from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
-from surelift.policies.policy import Policy
+from surelift.policies.additive import AdditiveSlate
+from surelift.policies.policy import Policy, Probabilities
 from surelift.policies.resolve import as_policy, name_policies
 
 PRODUCT = (
@@ -43,6 +47,12 @@ MARGINAL_PRODUCT = (
     "slate; that of marginal probabilities is not. Log conditional probabilities (probabilities='conditional'), or use "
     "weight='independent' if the reward of a position depends on its own action alone."
 )
+NOT_INDEPENDENT = (
+    "weight='additive' needs positions that production drew independently of each other, given the context. Drawn without "
+    "replacement, or one after another, the probability of a page is not a product over positions, and the weights would "
+    "be wrong: use weight='product' with probabilities='conditional'."
+)
+DRAWN_INDEPENDENTLY = "production drew the positions of a page independently of each other, given the context"
 _MANY = 1 << 20
 SMALLEST = math.log(1e-290)
 
@@ -54,7 +64,7 @@ def slates(
     slate: str,
     reward: str,
     propensity: str,
-    weight: Literal["product", "independent"],
+    weight: Literal["product", "independent", "additive"],
     probabilities: Literal["conditional", "marginal", "independent"],
     size: int | str | None = None,
     most: int | None = None,
@@ -69,13 +79,19 @@ def slates(
     positions; a reward of the whole slate is repeated in each of its rows, and needs the product. With
     ``weight="independent"``, ``size`` (a number or a column) is the number of positions of a slate, known before it is
     drawn, or ``most`` an upper limit on it.
+
+    ``weight="additive"`` is for one reward of the page, the sum of what its positions add to it. Production must draw them
+    independently; a candidate need not, and its columns hold the marginal probabilities. It takes ``size`` as a number, or
+    ``most``.
     """
-    if weight not in ("product", "independent"):
-        raise UsageError(f"weight must be 'product' or 'independent', but is {weight!r}.")
+    if weight not in ("product", "independent", "additive"):
+        raise UsageError(f"weight must be 'product', 'independent' or 'additive', but is {weight!r}.")
     if probabilities not in ("conditional", "marginal", "independent"):
         raise UsageError(f"probabilities must be 'conditional', 'marginal' or 'independent', but is {probabilities!r}.")
-    if probabilities == ("marginal" if weight == "product" else "conditional"):
+    if weight != "additive" and probabilities == ("marginal" if weight == "product" else "conditional"):
         raise UsageError(MARGINAL_PRODUCT if weight == "product" else CONDITIONAL_BY_POSITION)
+    if weight == "additive" and probabilities != "independent":
+        raise UsageError(NOT_INDEPENDENT)
     named = name_policies(policies)
     declared: dict[str, Any] = {
         "reward": reward,
@@ -86,13 +102,77 @@ def slates(
     if weight == "independent":
         logs = Logs(source, **declared, cluster_size=size, cluster_max=most, assumes=[INDEPENDENT, MARGINAL])
         return Imported(logs, named)
+    if weight == "additive":
+        if isinstance(size, str):
+            raise UsageError("weight='additive' takes size= as a number, or most=, the most positions a page can have.")
+        return _additive(Logs(source, **declared, cluster_size=size, cluster_max=most), named)
     if size is not None or most is not None:
         raise UsageError("the product of weights takes neither size= nor most=: a slate is one round.")
     return _one_round_per_slate(Logs(source, **declared, cluster_max=_MANY), named)
 
 
+Reduced = Callable[[Rounds, IntArray], FloatArray]
+"""From the positions of a batch, with where each slate starts, to a number for each slate."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pages:
+    """A number for each slate."""
+
+    rewards: FloatArray
+    chances: FloatArray
+    candidates: Mapping[str, FloatArray]
+
+
 def _one_round_per_slate(rows: Logs, policies: Mapping[str, Policy]) -> Imported:
     """Multiply the probabilities of each slate's positions."""
+
+    def log_chance(rounds: Rounds, starts: IntArray) -> FloatArray:
+        return np.asarray(np.add.reduceat(np.log(rounds.propensity), starts))
+
+    def chance(found: Probabilities, rounds: Rounds, starts: IntArray) -> FloatArray:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.exp(np.add.reduceat(np.log(found.logged), starts)))
+
+    pages = _pages(rows, policies, log_chance, chance)
+    if tiny := int((pages.chances < SMALLEST).sum()):
+        raise LogsError(
+            f"{tiny:,} of {len(pages.chances):,} slates have a probability below 1e-290, the product over their positions, "
+            "which is too small to compute with; use weight='independent' if its assumption holds."
+        )
+    span = (rows.scale.low, rows.scale.high)
+    logs = Logs(reward=pages.rewards, log_propensity=pages.chances, reward_range=span, assumes=[PRODUCT])
+    return Imported(logs, {name: as_policy(values) for name, values in pages.candidates.items()})
+
+
+def _additive(rows: Logs, policies: Mapping[str, Policy]) -> Imported:
+    """Add up the weights of each slate's positions, each minus 1."""
+
+    def smallest(rounds: Rounds, starts: IntArray) -> FloatArray:
+        return np.asarray(np.minimum.reduceat(rounds.propensity, starts))
+
+    def excess(found: Probabilities, rounds: Rounds, starts: IntArray) -> FloatArray:
+        return np.asarray(np.add.reduceat(found.excess(rounds.propensity), starts))
+
+    pages, positions = _pages(rows, policies, smallest, excess), rows.declaration.most_positions
+    assert positions is not None
+    columns = {f"excess weight of {name}": values for name, values in pages.candidates.items()}
+    logs = Logs(
+        {**columns, "reward": pages.rewards, "smallest propensity": pages.chances}, reward="reward",
+        propensity="smallest propensity", reward_range=(rows.scale.low, rows.scale.high), assumes=[DRAWN_INDEPENDENTLY],
+    )  # fmt: skip
+    slates = {
+        name: AdditiveSlate(f"excess weight of {name}", positions, policy.limits.drop)
+        for name, policy in policies.items()
+    }
+    return Imported(logs, slates)
+
+
+def _pages(
+    rows: Logs, policies: Mapping[str, Policy], of_production: Reduced,
+    of_candidate: Callable[[Probabilities, Rounds, IntArray], FloatArray],
+) -> _Pages:  # fmt: skip
+    """From a row for each position to a number for each slate; its reward is the mean over its positions."""
     needs = sum((policy.needs(rows) for policy in policies.values()), start=Needs())
     rewards, chances, candidates = (
         list[FloatArray](),
@@ -102,7 +182,7 @@ def _one_round_per_slate(rows: Logs, policies: Mapping[str, Policy]) -> Imported
     invalid, count = dict[Fault, Tally](), 0
     for batch in rows.batches(needs):
         rounds = Rounds(rows, batch)
-        logged = {name: policy.probabilities(rounds, f"policy {name!r}").logged for name, policy in policies.items()}
+        found = {name: policy.probabilities(rounds, f"policy {name!r}") for name, policy in policies.items()}
         invalid, count = merge_tallies(invalid, rounds.faults.tallies), count + rounds.size
         if invalid:
             continue
@@ -110,19 +190,11 @@ def _one_round_per_slate(rows: Logs, policies: Mapping[str, Policy]) -> Imported
         starts, sizes = rounds.clusters.starts[:-1], rounds.clusters.sizes
         units = np.add.reduceat(rounds.reward, starts) / sizes
         rewards.append(np.array([rows.scale.value(unit) for unit in units.tolist()]))
-        chances.append(np.add.reduceat(np.log(rounds.propensity), starts))
-        for name, values in logged.items():
-            with np.errstate(divide="ignore"):
-                candidates[name].append(np.exp(np.add.reduceat(np.log(values), starts)))
+        chances.append(of_production(rounds, starts))
+        for name, probabilities in found.items():
+            candidates[name].append(of_candidate(probabilities, rounds, starts))
     refuse_faults(invalid, rows=count)
     if not rewards:
         raise LogsError("these logs are empty: they contain no slate.")
-    log_propensity = np.concatenate(chances)
-    if tiny := int((log_propensity < SMALLEST).sum()):
-        raise LogsError(
-            f"{tiny:,} of {len(log_propensity):,} slates have a probability below 1e-290, the product over their positions, "
-            "which is too small to compute with; use weight='independent' if its assumption holds."
-        )
-    span, reward = (rows.scale.low, rows.scale.high), np.concatenate(rewards)
-    logs = Logs(reward=reward, log_propensity=log_propensity, reward_range=span, assumes=[PRODUCT])
-    return Imported(logs, {name: as_policy(np.concatenate(parts)) for name, parts in candidates.items()})
+    joined = {name: np.concatenate(parts) for name, parts in candidates.items()}
+    return _Pages(np.concatenate(rewards), np.concatenate(chances), joined)

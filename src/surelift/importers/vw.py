@@ -30,7 +30,7 @@ def dsjson(
     sampled: ``rounds_before_sampling`` gives the number of events before that.
     """
     files = files_of(paths)
-    sampled = rounds_before_sampling is not None or _has_dropped_events(files)
+    sampled = rounds_before_sampling is not None or has_dropped_events(files)
     parse = partial(vw_lines.parse_dsjson, sampled=sampled)
     source = Events(files, what="dsjson", schema=vw_lines.DSJSON, parse=parse)
     declared = {**_LABEL, "logging": "logging", "reward_range": reward_range}
@@ -40,7 +40,7 @@ def dsjson(
     return Imported(logs, {"first": chosen("first_action"), "uniform": uniform()})
 
 
-def _has_dropped_events(files: Sequence[str]) -> bool:
+def has_dropped_events(files: Sequence[str]) -> bool:
     """Whether any event has a ``pdrop``; a text search is faster than parsing."""
     return any(DROPPED.search(line) for path in files for _, line in numbered(path))
 

@@ -68,7 +68,10 @@ def _round(event: Any, sampled: bool) -> tuple[Any, ...] | str | None:
     if not isinstance(event, dict):
         return "lines are not JSON objects"
     if "_outcomes" in event or "_slates" in event or "_label_ca" in event:
-        return "events have several slots or a continuous action (CCB, slates, CATS), which is not supported"
+        return (
+            "events have several slots or a continuous action (CCB, slates, CATS), which is not supported; CCB has a format "
+            "of its own, ccb"
+        )
     skipped = event.get("_skipLearn", False)
     if not isinstance(skipped, bool):
         return "events have a _skipLearn that is neither true nor false"
@@ -77,14 +80,14 @@ def _round(event: Any, sampled: bool) -> tuple[Any, ...] | str | None:
     if "_label_cost" not in event and "a" not in event and "p" not in event:
         return None if "RewardValue" in event or "DanglingReward" in event else "events have no _label_cost"
     cost, propensity = event.get("_label_cost"), event.get("_label_probability")
-    if not _number(cost):
+    if not is_number(cost):
         return "events have no number in _label_cost"
-    if not _number(propensity):
+    if not is_number(propensity):
         return "events have no number in _label_probability, which has no default"
     ranked, shares = event.get("a"), event.get("p")
     if not isinstance(ranked, list) or not isinstance(shares, list) or len(ranked) != len(shares):
         return "events have no lists a and p of equal length"
-    if not all(_number(share) for share in shares):
+    if not all(is_number(share) for share in shares):
         return "events have an entry in p that is not a number"
     whole = all(isinstance(action, int) and not isinstance(action, bool) for action in ranked)
     if not ranked or not whole or sorted(ranked) != list(range(1, len(ranked) + 1)):
@@ -93,7 +96,7 @@ def _round(event: Any, sampled: bool) -> tuple[Any, ...] | str | None:
     if not (isinstance(taken, int) and 1 <= taken <= len(ranked)):
         return "events have an action in _label_Action that is not in a"
     dropped = event.get("pdrop", 0.0)
-    if not (_number(dropped) and 0.0 <= dropped < 1.0):
+    if not (is_number(dropped) and 0.0 <= dropped < 1.0):
         return "events have a pdrop outside [0, 1)"
     if dropped and not sampled:
         return "events have a pdrop that the first scan of the file did not find; write it without escapes"
@@ -103,15 +106,15 @@ def _round(event: Any, sampled: bool) -> tuple[Any, ...] | str | None:
     time, name = event.get("Timestamp"), event.get("EventId")
     return (
         -float(cost) + 0.0, float(propensity), taken - 1, logging, 0, 1.0 - dropped,
-        None if time is None else _text(time), None if name is None else _text(name),
+        None if time is None else valid_text(time), None if name is None else valid_text(name),
     )  # fmt: skip
 
 
-def _number(value: Any) -> TypeGuard[float]:
+def is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
-def _text(value: Any) -> str:
+def valid_text(value: Any) -> str:
     """Replace unpaired surrogates, which Arrow cannot store."""
     return str(value).encode(errors="replace").decode()
 

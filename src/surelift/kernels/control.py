@@ -48,8 +48,8 @@ class UnitsOfRounds:
     starts: IntArray | None = None
     """The first round of each unit, and behind the last; without, each round is one."""
     divisor: FloatArray | None = None
-    padding: float = 0.0
-    """What stands for each round that a unit lacks to its divisor."""
+    padding: float | FloatArray = 0.0
+    """What stands for each round that a unit lacks to its divisor, or a number for each unit."""
     keep: FloatArray | None = None
     """The probability with which each unit was kept."""
 
@@ -131,7 +131,8 @@ def _reference(
         capped = terms.capped(cap)
         deepest = max(deepest, -float(capped.min(initial=0.0) + offset) / (1.0 + offset))
         if units.starts is not None and units.divisor is not None:
-            capped = cluster_means(capped, units.starts, units.divisor, units.padding)
+            lacking = units.padding * (units.divisor - np.diff(units.starts)) / units.divisor
+            capped = cluster_means(capped, units.starts, units.divisor, 0.0) + lacking
         shifted = np.maximum(capped + offset, 0.0)
         if units.keep is not None:
             shifted = shifted / units.keep

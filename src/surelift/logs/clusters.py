@@ -29,9 +29,12 @@ class Clusters:
     def sizes(self) -> IntArray:
         return np.diff(self.starts)
 
-    def mean(self, values: FloatArray, *, padded_with: float) -> FloatArray:
-        """The mean over each cluster, with ``padded_with`` in place of each missing round."""
-        return cluster_means(values, self.starts, self.divisor, padded_with)
+    def mean(self, values: FloatArray, *, padded_with: float | FloatArray) -> FloatArray:
+        """The mean over each cluster, with ``padded_with`` (of each cluster) in place of each missing round."""
+        if isinstance(padded_with, float):
+            return cluster_means(values, self.starts, self.divisor, padded_with)
+        lacking = padded_with * (self.divisor - self.sizes) / self.divisor
+        return cluster_means(values, self.starts, self.divisor, 0.0) + lacking
 
     def largest(self, values: FloatArray) -> FloatArray:
         return np.zeros(0) if len(self) == 0 else np.maximum.reduceat(values, self.starts[:-1])

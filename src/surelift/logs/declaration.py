@@ -28,6 +28,7 @@ _COLUMNS = (
     "time",
     "id",
     "cluster",
+    "position",
     "keep_probability",
     "score",
     "logger",
@@ -51,6 +52,7 @@ class Declaration:
     cluster: str | None = None
     cluster_size: int | str | None = None
     cluster_max: int | None = None
+    position: str | None = None
     keep_probability: str | None = None
     rounds_before_sampling: int | None = None
     score: str | None = None
@@ -132,6 +134,11 @@ class Declaration:
     def counted(self) -> Literal["rounds", "clusters"]:
         """The unit a bound counts in these logs."""
         return "rounds" if self.cluster is None else "clusters"
+
+    @property
+    def most_positions(self) -> int | None:
+        """The most rounds of a cluster, where that is one number declared in advance."""
+        return self.cluster_size if isinstance(self.cluster_size, int) else self.cluster_max
 
     @property
     def is_sampled(self) -> bool:
@@ -243,6 +250,8 @@ class Declaration:
                 "score= and label_probability= go together: all rounds carry a score, and those drawn with that "
                 "probability carry the reward. State the probability of the draw, not the share of rounds with a label."
             )
+        if self.score is not None and self.position is not None:
+            raise UsageError("score= is for single rounds and clusters; it does not go together with position= yet.")
         if self.score is not None and self.score == self.outcome:
             raise UsageError(
                 f"score={self.score!r} is also the column of the reward; a reward filled in by its score is none. Leave the "
@@ -254,6 +263,11 @@ class Declaration:
             raise UsageError(
                 "rounds_before_sampling= means that rounds were dropped, so keep_probability= must name the column with the "
                 "probability of keeping each round."
+            )
+        if self.position is not None and (self.cluster is None or self.embedding is not None):
+            raise UsageError(
+                "position= is the order of the rounds in a cluster, each decided after those before: it needs cluster=, and "
+                "does not go with an embedding."
             )
         if self.cluster is None:
             if self.cluster_size is not None or self.cluster_max is not None:

@@ -129,6 +129,11 @@ CLUSTER_MAX = Reason(
     "belong to a cluster with more than cluster_max rounds",
     "Declare a maximum that no cluster can exceed by design, never the largest observed.",
 )
+POSITION = Reason(
+    "are not the next position of their cluster",
+    "Positions are whole numbers that count up by 1 from the first round of a cluster, 0 or 1 throughout the log: sort the "
+    "log by cluster and position, and log every position once.",
+)
 CLUSTER_VARIES = Reason(
     "differ within their cluster",
     "This value must be the same in all rounds of a cluster: clusters are kept or dropped whole.",

@@ -44,6 +44,10 @@ class Logs:
     production policy that can only be drawn from has ``propensity=wins("k", "m")``. ``id`` names a column that tells rounds
     apart: no id may come twice.
 
+    ``cluster`` names rounds that belong together, with ``cluster_size`` or ``cluster_max``. ``position`` is the order of the
+    rounds in it: the steps of a session, or the positions of a ranking. All probabilities are then those given the
+    positions before, and a round is weighted by the product up to it: the candidate acts from the first position on.
+
     With ``density=True`` actions are continuous: ``action`` is the number that was chosen, and ``propensity`` a column of
     its density, or one of ``surelift.densities``. ``embedding``, one of ``surelift.embeddings``, weights kinds of actions
     instead of single ones. With ``score`` every round has a cheap score, in the units of the reward, and the reward is null
@@ -76,6 +80,7 @@ class Logs:
         cluster: Any = None,
         cluster_size: Any = None,
         cluster_max: int | None = None,
+        position: Any = None,
         keep_probability: Any = None,
         rounds_before_sampling: int | None = None,
         score: Any = None,

@@ -34,6 +34,7 @@ from surelift.logs.faults import FaultCounter, Reason
 from surelift.logs.fingerprint import RoundHashes, words_of_lists
 from surelift.logs.labels import Labels, read_labels
 from surelift.logs.loggers import read_loggers
+from surelift.logs.positions import check_order
 from surelift.logs.propensities import SMALLEST, read_propensity
 from surelift.logs.scale import Scale
 from surelift.logs.vectors import Vectors
@@ -82,6 +83,8 @@ class Rounds:
         self.propensity = read_propensity(self)
         self.logging_shares = None if self.logging is None else self.logging.normalised(only_down=False)
         self.clusters = None if declared.cluster is None else self._read_clusters(batch)
+        if declared.position is not None and self.clusters is not None:
+            check_order(self, self.clusters)
         self.keep_probability = self._read_keep_probability()
         for role, name in (("time", declared.time), ("id", declared.id)):
             if name is not None:

@@ -40,7 +40,10 @@ class Probabilities:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How far importance weights can fall below 1 and rise above it, for any context and action."""
+    """How far importance weights can fall below 1 and rise above it, for any context and action.
+
+    By more than 1 if they can be negative, as those of additive slates.
+    """
 
     drop: float = 1.0
     rise: float = float("inf")

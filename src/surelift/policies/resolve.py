@@ -10,6 +10,7 @@ from surelift.logs.alignment import index_of
 from surelift.logs.densities import DENSITIES, density_from
 from surelift.logs.logs import Logs
 from surelift.logs.wins import Wins, wins_from
+from surelift.policies.additive import AdditiveSlate
 from surelift.policies.continuous import Binned, DensityReader, Kernel, binned_from, kernel
 from surelift.policies.deterministic import Chosen, EpsilonGreedy, UniformPolicy
 from surelift.policies.policy import Policy
@@ -20,6 +21,7 @@ from surelift.policies.wrappers import Blend, Bounded, Direct, Given, Production
 PRODUCTION = "production"
 _POLICIES = (
     Given, Production, Chosen, EpsilonGreedy, UniformPolicy, Softmax, Blend, Bounded, Binned, Kernel, Direct, Simulated,
+    AdditiveSlate,
 )  # fmt: skip
 
 
@@ -56,7 +58,12 @@ def bounded(policy: Any, max_weight: float) -> Policy:
     """
     if positive("max_weight", max_weight) < 1.0:
         raise UsageError(f"max_weight must be at least 1, since weights average to 1, but is {max_weight}.")
-    return Bounded(as_policy(policy), float(max_weight))
+    inner = as_policy(policy)
+    if inner.limits.drop > 1.0:
+        raise UsageError(
+            "a largest weight narrows bounds of weights that are never negative, not those of additive slates."
+        )
+    return Bounded(inner, float(max_weight))
 
 
 def as_policy(form: Any) -> Policy:
@@ -166,6 +173,7 @@ _REBUILD: dict[str, Callable[[Mapping[str, Any]], Policy]] = {
     "bounded": lambda saved: bounded(from_description(saved["of"]), saved["max_weight"]),
     "binned": lambda saved: binned_from(dict(saved)),
     "wins": lambda saved: Simulated(wins_from(saved)),
+    "additive": lambda saved: AdditiveSlate(str(saved["column"]), int(saved["positions"]), float(saved["drop"])),
     "kernel": lambda saved: kernel(str(saved["column"]), saved["bandwidth"]),
     **dict.fromkeys(
         ("gaussian", "uniform-density", "density-blend"), lambda saved: Given(DensityReader(density_from(saved)))

@@ -58,19 +58,22 @@ class Quantity(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Value(Quantity):
-    """w r, whose mean is at most the value V, and equal to it if production supports every action."""
+    """w r, whose mean is at most the value V, and equal to it if production supports every action.
+
+    It is negative only where a weight can be.
+    """
 
     def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
         return weights[candidate].weight * self.earned(reward)
 
     def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
-        return 0.0
+        return max(0.0, limits[candidate].drop - 1.0)
 
     def counted_from(self, limits: Limits) -> float:
         return 0.0
 
     def control_caps(self, cap: float, offset: float) -> tuple[float, float]:
-        return cap, cap
+        return cap, offset + cap
 
     def offset_without(self, candidate: str, taken_off: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
         return taken_off[candidate] * limits[candidate].rise

@@ -29,6 +29,14 @@ DRAWN = (
 BLIND_SCORE = (
     "the score of a round was made without knowing whether it was drawn, or its label; how good it is does not matter"
 )
+GIVEN_BEFORE = (
+    "the probabilities of a position, production's and the candidates', are those given everything before it in its "
+    "cluster, and the candidate acts from the first position on"
+)
+NO_LATER_ACTIONS = (
+    "the reward of a position does not depend on later actions: true by time in a session, an assumption (the cascade) in a "
+    "ranking"
+)
 SEGMENTS_FIXED = "the segment of a round was known before its action, and the list of segments before looking"
 
 
@@ -84,9 +92,10 @@ def _about_units(declared: Declaration) -> Iterator[str]:
     if declared.cluster is not None:
         if declared.cluster_max is None:
             yield "the size of every cluster was known before its first action"
+            others = ", with the other rounds of the cluster as production played them"
             yield (
                 f"every cluster of {declared.cluster!r} counts once: a value is the mean over clusters of their average "
-                "round, with the other rounds of the cluster as production played them"
+                f"round{others if declared.position is None else ''}"
             )
         else:
             yield f"no cluster can have more than {declared.cluster_max} rounds"
@@ -94,6 +103,8 @@ def _about_units(declared: Declaration) -> Iterator[str]:
                 f"every cluster of {declared.cluster!r} counts once, filled up to {declared.cluster_max} rounds that "
                 f"{_padding(declared)}"
             )
+    if declared.position is not None:
+        yield from (GIVEN_BEFORE, NO_LATER_ACTIONS)
     if declared.rounds_before_sampling is not None:
         yield "every round was kept independently, with the recorded probability, out of rounds_before_sampling"
     elif declared.is_sampled:

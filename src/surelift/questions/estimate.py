@@ -40,6 +40,10 @@ class EstimateQuestion(Question):
             raise UsageError(
                 "the point estimates need the reward of every round; with score=, use evaluate or compare."
             )
+        if self.declaration.position is not None and self.line.asks_model:
+            raise UsageError(
+                f"estimator {self.estimator!r} predicts single rounds, not sequences; use another, or leave out position=."
+            )
         name = self.line.parameter
         if self.parameter is None and name and name not in FROM_ROUNDS:
             raise UsageError(f"estimator {self.estimator!r} needs {name}=; there is no default that suits every log.")

@@ -8,10 +8,11 @@ from surelift.errors import UsageError
 from surelift.evidence import p_value
 from surelift.policies import Policy
 from surelift.policies.resolve import PRODUCTION
+from surelift.policies.sequences import over_clusters
 from surelift.policies.wrappers import Production
 from surelift.quantities import Decline, Difference, Gain, Quantity
 from surelift.questions.assumptions import assumed_of, assumptions_of, doubts_of
-from surelift.questions.method import control_of
+from surelift.questions.method import control_of, least_of
 from surelift.questions.options import check_delta, check_margin, consistent
 from surelift.questions.question import Place, Question, RoundCount, check_over
 from surelift.questions.relative import (
@@ -78,7 +79,7 @@ class ImprovementsQuestion(Question):
             else ((name, Difference(other)), (other, Difference(name)))
         )
         # Of the two alone: a plan for each of many candidates must not look through them all.
-        policies = {name: self.policies[name], other: baseline}
+        policies = over_clusters({name: self.policies[name], other: baseline}, self.declaration)
         gain, loss = (
             self.method.plan(
                 candidate,
@@ -97,7 +98,7 @@ class ImprovementsQuestion(Question):
         yield from requests_of(self.everyone, (term for pair in pairs for term in pair), key, self.outcome)
         if self.in_per_cent:
             for gain, loss in pairs:
-                if gain.needed.offset > 0.0:
+                if 0.0 < gain.needed.offset <= 1.0:
                     for table in tables_of(gain, loss, self.declaration):
                         yield Request(table, key, self.outcome)
 
@@ -109,7 +110,7 @@ class ImprovementsQuestion(Question):
         method, scale = self.method, self.declaration.scale
         gain, loss = self.terms(name, lambda: place.planned or sums.units)
         mean_weight = sums.weights(name).total / sums.units
-        most = gain.needed.offset
+        most = -least_of(gain)
         # One-sided bounds may both fail: where they contradict each other at delta, they are held to half of it each.
         pairs = (
             (method.lower_bound(sums, gain, delta=each), method.upper_bound(sums, gain, loss, most=0.0, delta=each))

@@ -93,6 +93,12 @@ class Method:
             able = ", ".join(name for name, bound in BOUNDS.items() if bound.paired)
             raise UsageError(f"method {self.name!r} bounds values, not improvements; compare with one of {able}.")
         offset = offset_of(candidate, quantity, policies)
+        if offset > 0.0 and not self.bound.paired:
+            able = ", ".join(name for name, bound in BOUNDS.items() if bound.paired)
+            raise UsageError(
+                f"method {self.name!r} needs weights that are never negative, and those of additive slates can be; use one "
+                f"of {able}."
+            )
         if quantity.paired and offset == 0.0:
             return Term(candidate, quantity)
         if scored:
@@ -128,7 +134,7 @@ class Method:
             return 0.0
         # Where the vectors and the propensities differ a little, so does the production they are compared with.
         bound = self.bound.lower_bound(sums.of(term), delta=delta) - slack_of(sums, term)
-        return max(bound, 0.0 - term.needed.offset)
+        return max(bound, least_of(term))
 
     def upper_bound(self, sums: Sums, term: Term, *mirror: Term, most: float, delta: float) -> float:
         """From the quantity itself, or from a lower bound on its mirror image, which adds up to ``most`` with it."""
@@ -168,6 +174,11 @@ class Method:
 
     def describe(self) -> dict[str, Any]:
         return {**self.choice.describe(), "control": self.control if self.model is None else self.model.describe()}
+
+
+def least_of(term: Term) -> float:
+    """The least that a value, or an improvement, can be: terms may be lower where weights can be negative."""
+    return 0.0 - min(term.needed.offset, 1.0) if term.quantity.paired else 0.0
 
 
 def slack_of(sums: Sums, term: Term) -> float:

@@ -23,6 +23,7 @@ from surelift.logs.settled import aloud
 from surelift.policies import Policy
 from surelift.policies.policy import origins_of
 from surelift.policies.resolve import PRODUCTION, name_policies, one_policy
+from surelift.policies.sequences import over_clusters
 from surelift.questions.fields import decoded, encoded
 from surelift.questions.loggers import check_balanced, logger_requests, refuse_other_counts
 from surelift.questions.method import Method, choose_method, method_from
@@ -30,6 +31,7 @@ from surelift.questions.options import SAMPLED_SEGMENTS, check_segments, refuse_
 from surelift.results.provenance import Provenance
 from surelift.results.result import Result
 from surelift.results.segments import Segments
+from surelift.statistics.first_positions import FirstPositions
 from surelift.statistics.memories import IdMemory, RoundMemory
 from surelift.statistics.plan import Plan, Request, RewardColumn
 from surelift.statistics.splits import Key, KeyValue, Segment
@@ -149,7 +151,7 @@ class Question:
         wanted = self.method.wants_distributions and self.declaration.score is None
         known = known_distributions(logs, self.everyone) if wanted else frozenset()
         if wanted:
-            self.method.check_known(self.everyone, known)
+            self.method.check_known(over_clusters(self.everyone, self.declaration), known)
         return replace(self, known=known)
 
     def check(self, logs: Logs) -> None:
@@ -176,12 +178,14 @@ class Question:
             yield f"policy {name!r} {LEARNED_FROM}", origins_of(policy)
         yield SAME_ROUNDS, origins_of(self.model)
 
-    def _ids(self) -> Iterator[IdMemory]:
+    def _ids(self) -> Iterator[IdMemory | FirstPositions]:
         """What remembers the ids that may not come again, also where parts of the log are added up."""
         if self.declaration.id is not None:
             yield IdMemory(self.declaration.id, of_clusters=False)
         if self.declaration.cluster is not None:
             yield IdMemory(self.declaration.cluster, of_clusters=True)
+        if self.declaration.position is not None:
+            yield FirstPositions(self.declaration.position)
 
     def _requests(self, counts: Mapping[KeyValue, int] | None) -> Iterator[Request]:
         yield from test_requests(self.declaration, self.everyone, self.by)

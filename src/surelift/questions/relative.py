@@ -69,6 +69,8 @@ def no_ratio(declared: Declaration, method: Method) -> str:
     scale, kind = declared.scale, "cost" if declared.scale.is_cost else "reward"
     if declared.score is not None:
         return f"the {kind} of most rounds is not known, only its score"
+    if declared.position is not None:
+        return "bounds in per cent are not made for sequences (position=)"
     if not tabulated(declared, method):
         return f"method {method.name!r} has no bounds in per cent; use method='mixture'"
     if scale.low < 0.0:
@@ -84,7 +86,7 @@ def no_ratio(declared: Declaration, method: Method) -> str:
 
 def tabulated(declared: Declaration, method: Method) -> bool:
     """Whether the bound is made of log sums over all rounds, whose smoothings serve here too, and of their rewards."""
-    return method.name in ("mixture", "logarithmic-smoothing") and declared.score is None
+    return method.name in ("mixture", "logarithmic-smoothing") and declared.score is None and declared.position is None
 
 
 def tables_of(gain: Term, loss: Term, declared: Declaration) -> tuple[WeightTable, WeightTable]:
@@ -116,6 +118,8 @@ class RelativeQuestion:
         missing = no_ratio(self.declared, self.method)
         if not missing and self.gain.needed.offset == 0.0:
             return Relative(0.0, 0.0, math.exp(_LARGEST_LOG) if (margin or 0.0) < 0.0 else 1.0)
+        if not missing and self.gain.needed.offset > 1.0:
+            missing = "the weights of additive slates may be negative, and then per cent are not bounded"
         sides = self._sides(sums)
         if sides is None or missing:
             return Relative(note=missing or NOT_KEPT)
@@ -141,7 +145,7 @@ class RelativeQuestion:
         return factor if factor > 1.0 else None
 
     def _sides(self, sums: Sums) -> tuple[RatioEvidence, RatioEvidence] | None:
-        if not tabulated(self.declared, self.method) or self.gain.needed.offset == 0.0:
+        if not tabulated(self.declared, self.method) or not 0.0 < self.gain.needed.offset <= 1.0:
             return None
         found = []
         names: tuple[Side, Side] = ("gain", "decline")

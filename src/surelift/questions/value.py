@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from surelift.errors import UsageError
 from surelift.policies import Policy
+from surelift.policies.sequences import over_clusters
 from surelift.quantities import Shortfall, Value
 from surelift.questions.assumptions import assumed_of, assumptions_of, doubts_of
 from surelift.questions.method import control_of, thinned
@@ -36,11 +37,12 @@ class ValueQuestion(Question):
 
     def _terms(self, name: str, count: RoundCount) -> tuple[Term, ...]:
         """The value and the shortfall: a side that is not shown is made too, to contradict the other if logs are wrong."""
+        policies = over_clusters({name: self.policies[name]}, self.declaration)
         value, shortfall = (
             self.method.plan(
                 name,
                 quantity,
-                policies=self.policies,
+                policies=policies,
                 count=count,
                 known=self.known or frozenset(),
                 scored=self.declaration.score is not None,

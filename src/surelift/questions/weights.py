@@ -7,6 +7,7 @@ from surelift.errors import LogsError
 from surelift.evidence.propensities import MEAN_WEIGHT, Evidence, mean_weight_evidence
 from surelift.logs.declaration import Declaration
 from surelift.policies import Policy
+from surelift.policies.sequences import over_clusters
 from surelift.results.health import Finding
 from surelift.statistics.mean_weights import MeanWeight
 from surelift.statistics.splits import Segment
@@ -20,7 +21,7 @@ def weight_tests(declared: Declaration, policies: Mapping[str, Policy]) -> list[
     """One for each policy with a declared largest weight; how likely a round was to be kept is in no such range."""
     if declared.is_sampled:
         return []
-    limits = {name: policy.limits for name, policy in policies.items()}
+    limits = {name: policy.limits for name, policy in over_clusters(policies, declared).items()}
     return [
         MeanWeight(name, limit.drop, limit.rise)
         for name, limit in limits.items()

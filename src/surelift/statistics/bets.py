@@ -39,6 +39,8 @@ class Bet:
     both_ways: bool
     action: int | None = None
     """The action bet on, where it is the same in all rounds."""
+    least: float = 0.0
+    """The least that can be observed, from which both are counted, one way."""
 
     @property
     def rates(self) -> FloatArray:
@@ -130,7 +132,8 @@ def _bets(reading: Reading, candidates: Sequence[str], labels: Sequence[object] 
     rounds = reading.rounds
     if rounds.logging_shares is None:
         for name in candidates:
-            yield _held_to(f"weights of {name!r}", reading.weights[name].weight, np.ones(rounds.size))
+            bet = _held_to(f"weights of {name!r}", reading.own_weights(name), np.ones(rounds.size))
+            yield replace(bet, least=reading.least_weights[name])
         if rounds.action_counts is not None and not rounds.declaration.density:
             yield _held_to("inverse propensities", 1.0 / rounds.propensity, rounds.action_counts)
         return
@@ -171,7 +174,8 @@ def log_wealth(bet: Bet, groups: Sorted) -> FloatArray:
     """(groups, rates): what betting at each rate has won in each group, as a logarithm."""
     if bet.both_ways:
         return log_products(bet.observed - bet.expected, bet.rates, groups)
-    return _log_sums(bet.observed, bet.rates, groups) - _log_sums(bet.expected, bet.rates, groups)
+    observed, expected = bet.observed - bet.least, bet.expected - bet.least
+    return _log_sums(observed, bet.rates, groups) - _log_sums(expected, bet.rates, groups)
 
 
 def _log_sums(values: FloatArray, rates: FloatArray, groups: Sorted) -> FloatArray:

@@ -21,6 +21,7 @@ from surelift.kernels.columns import count_outside
 from surelift.kernels.control import ControlComponents, ControlledTerms, UnitsOfRounds, controlled_log_sums
 from surelift.kernels.log_sums import log_sums
 from surelift.quantities import Quantity
+from surelift.quantities.prefixes import padding_of
 from surelift.statistics.groups import Groups
 from surelift.statistics.plan import Component
 from surelift.statistics.reading import Reading
@@ -117,14 +118,16 @@ class _Batch:
 
     def shifted(self, values: FloatArray, offset: float) -> FloatArray:
         """What each unit multiplies the smoothing by."""
-        return self.units.scaled_up(self.units.mean(values, padded_with=self.term.quantity.padding) + offset)
+        padding = self.reading.padding(self.term.candidate, self.term.quantity)
+        return self.units.scaled_up(self.units.mean(values, padded_with=padding) + offset)
 
     def by_score(self, components: Sequence[Component]) -> tuple[FloatArray, FloatArray]:
         """(groups, components), of those that subtract a capped share of what a score predicts, and add back its mean."""
         labels = self.reading.rounds.labels
         assert labels is not None
         labelled = LabelledTerms.of(*self.reading.at_ends(self.term.candidate, self.term.quantity), labels)
-        return self._capped(components, lambda by_score, share: labelled.controlled(share, by_score=by_score))
+        padding = self.reading.padding(self.term.candidate, self.term.quantity)
+        return self._capped(components, lambda by_score, share: labelled.controlled(share, by_score=by_score), padding)
 
     def by_weights(self, components: Sequence[Component]) -> tuple[FloatArray, FloatArray]:
         """(groups, components), of those that subtract a capped share of the weights and add back its mean."""
@@ -132,20 +135,23 @@ class _Batch:
         known = KnownDistributions(reading.rounds, reading.probabilities, reading.predicted)
         names = term.quantity.taken_off(term.candidate, 0.5, None)
         smallest = {**dict.fromkeys(names, 0.0), **dict(term.smallest)}
-        values = term.quantity.terms(
-            term.candidate, {name: known.weights(name) for name in names}, reading.rounds.reward
-        )
-        overstated = self.groups.sums(np.log1p(self.units.largest(known.overstated)))
+        weights = {name: known.weights(name) for name in names}
+        values = term.quantity.terms(term.candidate, weights, reading.rounds.reward)
+        padding = padding_of(reading.rounds, term.candidate, term.quantity, weights)
+        overstated = self.groups.sums(np.log1p(known.overstated))
 
         def terms_of(by_model: bool, share: float) -> ControlledTerms:
             off = known.taken_off(term.quantity, term.candidate, share=share, by_model=by_model, smallest=smallest)
             return ControlledTerms(values, off.taken, off.logging.starts, off.expected, off.logging.values)
 
-        totals, sums = self._capped(components, terms_of)
+        totals, sums = self._capped(components, terms_of, padding)
         return totals - overstated[:, None], sums
 
     def _capped(
-        self, components: Sequence[Component], terms_of: Callable[[bool, float], ControlledTerms]
+        self,
+        components: Sequence[Component],
+        terms_of: Callable[[bool, float], ControlledTerms],
+        padding: float | FloatArray,
     ) -> tuple[FloatArray, FloatArray]:
         """Of components by whether something predicts, and the share: those alike differ in their cap alone."""
         totals, sums = np.zeros((2, len(self.groups), len(components)))
@@ -153,10 +159,12 @@ class _Batch:
         for (predicted, share), group in groupby(order, key=lambda column: _share(components[column])):
             columns = list(group)
             parts = [components[column] for column in columns]
-            totals[:, columns], sums[:, columns] = self._controlled(terms_of(predicted, share), parts)
+            totals[:, columns], sums[:, columns] = self._controlled(terms_of(predicted, share), parts, padding)
         return totals, sums
 
-    def _controlled(self, terms: ControlledTerms, parts: Sequence[Component]) -> tuple[FloatArray, FloatArray]:
+    def _controlled(
+        self, terms: ControlledTerms, parts: Sequence[Component], padding: float | FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         caps = [part.control.cap for part in parts if isinstance(part.control, WeightControl | ScoreControl)]
         offsets, smoothings = [part.offset for part in parts], [part.smoothing for part in parts]
         clusters = self.units.clusters
@@ -166,7 +174,7 @@ class _Batch:
             self.groups.codes,
             None if clusters is None else clusters.starts,
             None if clusters is None else clusters.divisor,
-            self.term.quantity.padding,
+            padding,
             self.units.keep_probability,
         )
         components = ControlComponents(np.array(caps), np.array(offsets), np.array(smoothings))

@@ -53,7 +53,7 @@ class ProductionTotals(Statistic):
         smallest = group_extremes(rounds.propensity, by_round)[:, 0]
         slack = np.zeros(len(groups))
         if rounds.logging_shares is not None:
-            slack = group_extremes(overstated(rounds), by_round)[:, 1]
+            slack = group_extremes(overstated(rounds), groups.units.sorted(units.count))[:, 1]
         shortfall = max((found.short_of_one for found in reading.probabilities.values()), default=0.0)
         kept = np.tile([INFINITE, 0.0], (len(groups), 1))
         if rounds.keep_probability is not None:

@@ -16,6 +16,7 @@ from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
 from surelift.policies.policy import Probabilities
 from surelift.quantities import Quantity, Weights
+from surelift.quantities.prefixes import in_sequence, padding_of, prefix_weights
 from surelift.statistics.embedded import embedded
 from surelift.statistics.plan import Plan, RewardColumn
 
@@ -33,6 +34,8 @@ class Reading:
     """What a reward model expects of every action, where there is one."""
     outcomes: Mapping[RewardColumn, FloatArray] = field(default_factory=dict)
     """Other rewards of the same rounds, on [0, 1]."""
+    least_weights: Mapping[str, float] = field(default_factory=dict)
+    """The least that the weight of a round's own action can be, by policy: 0, or less in additive slates."""
     _terms: dict[tuple[str, Quantity], FloatArray] = field(default_factory=dict)
 
     def terms(self, candidate: str, quantity: Quantity) -> FloatArray:
@@ -54,6 +57,16 @@ class Reading:
         """The number of each round if its reward were 0, and if it were 1."""
         zero, one = np.zeros(self.rounds.size), np.ones(self.rounds.size)
         return quantity.terms(candidate, self.weights, zero), quantity.terms(candidate, self.weights, one)
+
+    def padding(self, candidate: str, quantity: Quantity) -> float | FloatArray:
+        """What stands for each round that a cluster lacks."""
+        return padding_of(self.rounds, candidate, quantity, self.weights)
+
+    def own_weights(self, candidate: str) -> FloatArray:
+        """The weight of each round's own action: given everything before it, its mean is at most 1."""
+        if in_sequence(self.rounds) is None:
+            return self.weights[candidate].weight
+        return 1.0 + self.probabilities[candidate].excess(self.rounds.propensity)
 
     @property
     def fit(self) -> bool:
@@ -102,11 +115,20 @@ def read(rounds: Rounds, plan: Plan, predictor: Predictor | None = None) -> Read
     weights = {name: _weights(rounds, name, found) for name, found in probabilities.items()}
     predicted = None if predictor is None else predictor.predictions(rounds)
     outcomes = {outcome: rounds.read_outcome(outcome.column, outcome.scale) for outcome in plan.outcomes}
-    return Reading(rounds, probabilities, weights, predicted, outcomes)
+    least = {name: min(0.0, 1.0 - policy.limits.drop) for name, policy in plan.policies.items()}
+    return Reading(rounds, probabilities, weights, predicted, outcomes, least)
 
 
 def _weights(rounds: Rounds, name: str, probabilities: Probabilities) -> Weights:
     weight, excess, beyond = weigh(probabilities.logged, rounds.propensity, LARGEST_WEIGHT)
+    known = probabilities.known_excess
+    found, clusters = Weights(weight, excess if known is None else known), in_sequence(rounds)
+    if clusters is not None:
+        # What was refused already must not spoil the positions after it.
+        usable = rounds.usable
+        steps = Weights(np.where(usable, weight, 1.0), np.where(usable, found.excess, 0.0))
+        found = prefix_weights(steps, clusters)
+        weight, beyond = found.weight, int(np.count_nonzero(~(found.weight <= LARGEST_WEIGHT)))
     shown, kept = weight, rounds.keep_probability
     if kept is not None and rounds.declaration.rounds_before_sampling is not None:
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -116,5 +138,4 @@ def _weights(rounds: Rounds, name: str, probabilities: Probabilities) -> Weights
             shown = shown / rounds.labels.probability
     if beyond or shown is not weight:
         rounds.refuse(f"policy {name!r}", faults.WEIGHT_OVERFLOW, rounds.usable & ~(shown <= LARGEST_WEIGHT), shown)
-    known = probabilities.known_excess
-    return Weights(weight, excess if known is None else known)
+    return found

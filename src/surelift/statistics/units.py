@@ -32,12 +32,9 @@ class Units:
         """Whether every round is a unit that stands for itself."""
         return self.clusters is None and self.keep_probability is None
 
-    def mean(self, values: FloatArray, *, padded_with: float = 0.0) -> FloatArray:
+    def mean(self, values: FloatArray, *, padded_with: float | FloatArray = 0.0) -> FloatArray:
         """From a number a round to a number a unit."""
         return values if self.clusters is None else self.clusters.mean(values, padded_with=padded_with)
-
-    def largest(self, values: FloatArray) -> FloatArray:
-        return values if self.clusters is None else self.clusters.largest(values)
 
     def scaled_up(self, values: FloatArray) -> FloatArray:
         """Divides by the keep probability to correct for sampling."""

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from surelift.kernels.sums import group_extremes, group_sums
+from surelift.quantities.prefixes import in_sequence
 from surelift.statistics.groups import Groups
 from surelift.statistics.reading import Reading
 from surelift.statistics.statistic import Statistic
@@ -45,7 +46,9 @@ class PolicyWeights(Statistic):
         if logging is not None and vectors is not None:
             beyond = vectors.fold(np.add, np.where(logging.values == 0.0, vectors.values, 0.0), empty=0.0)
             unsupported = groups.units.sums(units.scaled_up(units.mean(beyond))).tolist()
-        scaled = units.scaled_up(units.mean(weight, padded_with=1.0))
+        clusters = in_sequence(rounds)
+        after = 1.0 if clusters is None else weight[clusters.starts[1:] - 1]
+        scaled = units.scaled_up(units.mean(weight, padded_with=after))
         largest = group_extremes(weight, groups.sorted(rounds.size))[:, 1]
         totals, squares = group_sums(scaled, groups.units.sorted(units.count)).T
         return list(map(WeightSums, totals.tolist(), squares.tolist(), largest.tolist(), unsupported))

@@ -101,6 +101,16 @@ balanced weights: The weights of a log of several loggers: the propensity is the
 settled after: How old a round must be for its reward to be final (--settled-after 7d, with --time). Younger rounds, as of
   --as-of or of the newest time in the log, are left out and counted, whatever their rewards: to keep those whose reward
   has come would be a bias. A monitor refuses a batch with such a round.
+prefix weight: The product of the weights of a session or ranking up to and including a position (--position COLUMN). It
+  judges a candidate that acts from the first position on, where the reward of a position does not depend on later
+  actions, and needs probabilities given what came before.
+session: Decisions one after another for the same user, logged as a cluster with positions. Each counts once, as the mean
+  reward of a step; a session that ended earns nothing in the steps it lacks to the declared maximum.
+cascade: The assumption that a ranking is read from the top: the reward of a position depends on its item and those above
+  it, not on those below.
+additive slate: A page whose expected reward is a sum with one part for each position, shown by a production that draws
+  positions independently. Its weight is the sum of the weights of its positions, less one for each position but one
+  (importers.slates with weight='additive'); it can be negative, and bounds allow for that.
 certificate: An answer together with the question, the options, the declared range and a fingerprint of the rounds, as
   JSON. Anyone who has the rounds can recompute it: surelift verify CERTIFICATE SOURCE.
 """
