@@ -395,7 +395,7 @@ def test_several_outcomes(folder: Path) -> None:
     done = run(*better, *claims, *files, "--json", folder=folder)
     assert done.returncode == 0
     assert json.loads(done.stdout)["certified"] is True
-    assert "'clicks' is higher by at least 0.01 and 'click' is worse by at most 0.9" in flat(done.stderr)
+    assert "'clicks' is higher by at least 0.01 and 'click' is worse by no more than 0.9" in flat(done.stderr)
     assert run("verify", "outcomes.json", "shop.parquet", folder=folder).returncode == 0
     told = run("explain", "outcomes.json", folder=folder).stdout
     assert "'clicks' (click) higher by at least 0.01" in told
@@ -450,7 +450,7 @@ def test_a_reward_model_from_the_command_line(folder: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "text, says",
     [
-        ("click:0.1", "'0.1' is no part of an outcome"), ("click:at-least=x", "'x' is not a number"),
+        ("click:0.1", "'0.1' cannot be read"), ("click:at-least=x", "'x' is not a number"),
         ("click:at-most-worse=-1", "at least 0"), ("nope:cost", "no column 'nope'"), ("click:range=0", "LOW,HIGH"),
         (":cost", "takes COL"), ("click:at-least=1:at-most-worse=1", "makes one claim"),
     ],

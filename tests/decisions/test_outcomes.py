@@ -59,7 +59,7 @@ def test_each_claim_is_a_comparison_at_its_share_of_delta() -> None:
     said = flat(str(answer))
     assert "bounded at delta 0.02. Together, all lower bounds hold with probability 0.94" in said
     assert (
-        "'quality' is worse by at most 0.05, 'cost' is lower by at least 0.1 and 'latency' is worse by at most 900"
+        "'quality' is worse by no more than 0.05, 'cost' is lower by at least 0.1 and 'latency' is worse by no more than 900"
         in said
     )
     assert [record["outcome"] for record in answer.records()] == list(CLAIMS)
@@ -84,7 +84,7 @@ def test_one_claim_that_fails_keeps_it_from_being_certified() -> None:
 def test_a_doubt_is_told_as_one() -> None:
     answer = sl.compare(logs(propensity_is_estimated=True), "new", outcomes=CLAIMS)
     assert not answer.certified
-    assert "it looks as if 'quality' is worse by at most 0.05, 'cost' is lower" in answer.sentence()
+    assert "it looks as if 'quality' is worse by no more than 0.05, 'cost' is lower" in answer.sentence()
     assert "this is in doubt: conditional on the propensity model" in answer.sentence()
 
 

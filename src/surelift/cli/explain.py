@@ -89,6 +89,10 @@ def explain_certificate(certificate: Certificate, path: str = "CERTIFICATE") -> 
             for side, words, towards in (("lower", "at least", "down"), ("upper", "at most", "up"))
             if result.get(side) is not None
         ]
+        if result.get("relative_lower") is not None and result.get("relative_upper") is not None:
+            share = [rounded(100.0 * result[f"relative_{side}"], 1, towards=to, sign=True)
+                     for side, to in (("lower", "down"), ("upper", "up"))]  # fmt: skip
+            bounds.append(f"relative {share[0]}% to {share[1]}%")
         verdict = "" if "certified" not in result else ", certified" if result["certified"] else ", not certified"
         lines.append(f"  {name}: {', '.join(bounds)}{verdict}")
     if answer.get("many") == "e-bh":
@@ -101,10 +105,17 @@ def explain_certificate(certificate: Certificate, path: str = "CERTIFICATE") -> 
         )
     if question["kind"] == "gate":
         lines.append(f"  {'can' if answer['certified'] else 'cannot'} be launched")
-    assumptions = next(result["assumptions"] for _, result in _results_in(answer))
-    lines += ["", "It holds if:", *(f"- {assumption}" for assumption in assumptions)]
+    lines += ["", "It holds if:", *(f"- {assumption}" for assumption in _assumptions(answer))]
     lines += ["", f"Verify it with: surelift verify {path} SOURCE (fingerprint {content['fingerprint']})"]
     return "\n".join(lines)
+
+
+def _assumptions(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Each once; what not all results have in common, such as the range of an outcome, with the name of its result."""
+    stated = {name: result["assumptions"] for name, result in _results_in(answer)}
+    shared = set.intersection(*map(set, stated.values()))
+    said = (text if text in shared else f"{name}: {text}" for name, texts in stated.items() for text in texts)
+    return iter(dict.fromkeys(said))
 
 
 def _margin(question: Mapping[str, Any]) -> str:

@@ -169,14 +169,24 @@ class OverFlags:
     over: Annotated[str, Parameter(help="The baseline: 'production', or a column of another policy.")] = "production"
     margin: Annotated[
         str,
-        Parameter(help="How much better it must be, in units of the reward, or for compare and gate in per cent: 2%."),
+        Parameter(
+            help="How much better it must be, in units of the reward, or for compare, gate and monitor in per cent: 2%.",
+            allow_leading_hyphen=True,
+        ),
     ] = "0"
 
     def arguments(self) -> dict[str, Any]:
         name, named, column = self.over.partition("=")
         over = {name: columns(column)} if named and name and column else columns(self.over)
-        margin = self.margin if self.margin.rstrip().endswith("%") else number(self.margin, "--margin")
+        margin = self.margin if self.margin.rstrip().endswith("%") else _margin(self.margin)
         return {"over": over, "margin": margin}
+
+
+def _margin(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise UsageError(f"--margin takes a number, or per cent such as 2%, not {text!r}.") from error
 
 
 @Parameter(name="*", group=QUESTION)

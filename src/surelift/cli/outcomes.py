@@ -23,6 +23,9 @@ def parse_outcome(text: str, flag: str) -> "Outcome":
     column, *parts = text.split(":")
     claim: dict[str, float] = {}
     limits, cost = (0.0, 1.0), False
+    given = [part.partition("=")[0] for part in parts]
+    if twice := next((name for name in given if given.count(name) > 1), None):
+        raise UsageError(f"{flag} {text}: {twice} is given twice.")
     for part in parts:
         name, _, value = part.partition("=")
         if part == "cost":
@@ -33,7 +36,7 @@ def parse_outcome(text: str, flag: str) -> "Outcome":
             low, high = value.split(",")
             limits = (number(low, f"{flag} {text}"), number(high, f"{flag} {text}"))
         else:
-            raise UsageError(f"{flag} {text}: {part!r} is no part of an outcome; give COL, and after colons {CLAIM}.")
+            raise UsageError(f"{flag} {text}: {part!r} cannot be read; give COL, and after colons {CLAIM}.")
     if not column:
         raise UsageError(f"{flag} takes COL, and after colons {CLAIM}; not {text!r}.")
     return Outcome(column, **claim, range=limits, cost=cost)
@@ -49,6 +52,8 @@ def parse_outcomes(texts: list[str]) -> "dict[str, Outcome]":
     for text in texts:
         head, colon, rest = text.partition(":")
         name, equals, column = head.partition("=")
+        if not name:
+            raise UsageError(f"--outcome {text}: the outcome has no name; give NAME=COL:... or COL:...")
         if name in named:
             raise UsageError(f"--outcome names {name!r} twice; give each outcome a name of its own, NAME=COL:...")
         named[name] = parse_outcome(f"{column if equals else head}{colon}{rest}", "--outcome")

@@ -12,7 +12,7 @@ from surelift.statistics.plan import Plan, Request
 from surelift.statistics.splits import Key, KeyValue
 from surelift.statistics.sums import COUNT, Sums
 
-EMPTY = "these logs are empty: there is no round to learn from. Check the path or the filter."
+EMPTY = "these logs are empty: no round was read. Check the path, or what leaves rounds out."
 
 
 def collect(logs: Logs, plan: Plan, *, progress: Progress | None = None) -> Sums:

@@ -149,6 +149,7 @@ def _additive(rows: Logs, policies: Mapping[str, Policy]) -> Imported:
     """Add up the weights of each slate's positions, each minus 1."""
 
     def smallest(rounds: Rounds, starts: IntArray) -> FloatArray:
+        _refuse_several_rewards(rounds, starts)
         return np.asarray(np.minimum.reduceat(rounds.propensity, starts))
 
     def excess(found: Probabilities, rounds: Rounds, starts: IntArray) -> FloatArray:
@@ -166,6 +167,17 @@ def _additive(rows: Logs, policies: Mapping[str, Policy]) -> Imported:
         for name, policy in policies.items()
     }
     return Imported(logs, slates)
+
+
+def _refuse_several_rewards(rounds: Rounds, starts: IntArray) -> None:
+    assert rounds.clusters is not None
+    differ = rounds.reward != np.repeat(rounds.reward[starts], rounds.clusters.sizes)
+    if differ.any():
+        raise LogsError(
+            f"weight='additive' is for one reward a page, but {int(differ.sum()):,} rows have another reward than "
+            f"the first row of their page, the first in row {int(rounds.rows[differ][0]):,}; repeat the page's reward in "
+            "each of its rows."
+        )
 
 
 def _pages(

@@ -26,13 +26,18 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _EPOCH = datetime(1970, 1, 1)
 _PER_MICROSECOND = {"s": 1_000_000, "ms": 1_000, "us": 1}
-AS_OF_NEEDED = "as_of= is needed here, the time at which rewards were joined: a part of the log does not tell it."
+AS_OF_NEEDED = (
+    "as_of= is needed, the time at which rewards were joined: only where times are moments, settled_after= has a unit (such "
+    "as '7d') and the whole log is at hand can it be read off the log."
+)
 
 
 def duration(settled_after: Any) -> str | float | None:
     """As "7d" or "12h" where times are moments, as a number where they are numbers."""
+    if isinstance(settled_after, np.timedelta64):
+        settled_after = settled_after.astype("timedelta64[us]").item()
     if isinstance(settled_after, timedelta):
-        settled_after = f"{settled_after.total_seconds():.6f}s"
+        settled_after = _written(settled_after)
     if isinstance(settled_after, str) and _NUMBER.fullmatch(settled_after):
         settled_after = float(settled_after)
     matched = _DURATION.fullmatch(settled_after) if isinstance(settled_after, str) else None
@@ -43,6 +48,15 @@ def duration(settled_after: Any) -> str | float | None:
             f"time column, but is {printed(settled_after)}."
         )
     return settled_after if matched or settled_after is None else float(settled_after)
+
+
+def _written(length: timedelta) -> str:
+    """
+    >>> _written(timedelta(days=7)), _written(timedelta(milliseconds=1500))
+    ('7d', '1.500000s')
+    """
+    days, rest = divmod(length, timedelta(days=1))
+    return f"{days}d" if days > 0 and not rest else f"{length.total_seconds():.6f}s"
 
 
 def moment(as_of: Any, settled_after: str | float | None) -> str | float | None:

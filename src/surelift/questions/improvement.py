@@ -16,6 +16,7 @@ from surelift.questions.method import control_of, least_of
 from surelift.questions.options import check_delta, check_margin, consistent
 from surelift.questions.question import Place, Question, RoundCount, check_over
 from surelift.questions.relative import (
+    ADDITIVE,
     MOST_IN_PER_CENT,
     NOT_KEPT,
     ZERO_IS_NONE,
@@ -58,6 +59,8 @@ class ImprovementsQuestion(Question):
                     "candidates one by one, each at its share of delta."
                 )
             check_relative_margin(self.relative_margin, self.declaration, self.method)
+            if any(policy.limits.drop > 1.0 for policy in self.everyone.values()):
+                raise UsageError(f"margin in per cent: {ADDITIVE}.")
         check_over(self.policies, self.over[0])
 
     @property

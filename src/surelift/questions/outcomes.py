@@ -51,9 +51,11 @@ class OutcomesQuestion(ImprovementQuestion):
     def __post_init__(self) -> None:
         super().__post_init__()
         pairs = self.outcomes.items()
-        if not (pairs and all(isinstance(name, str) and isinstance(outcome, Outcome) for name, outcome in pairs)):
+        if not (
+            pairs and all(name and isinstance(name, str) and isinstance(outcome, Outcome) for name, outcome in pairs)
+        ):
             raise UsageError(NOT_OUTCOMES)
-        if self.margin:
+        if self.margin or self.relative_margin is not None:
             raise UsageError("margin= is for one reward; give each outcome its own, in at_least= or at_most_worse=.")
         judging = Counter((outcome.column, outcome.cost) for outcome in self.outcomes.values())
         for (column, cost), count in judging.items():

@@ -16,7 +16,8 @@ from surelift.statistics.weight_table import Side, WeightCells, WeightTable
 
 NOT_KEPT = "no table of weights was kept where these rounds were added up (a database, or an earlier version)"
 CONTRADICTION = "at this delta the bounds in per cent contradict each other, so one of them fails"
-ZERO_IS_NONE = "a {kind} of 0 means none at all, so that per cent of it mean something"
+ZERO_IS_NONE = "0 is a true zero of the {kind}, so that percentages of it are meaningful"
+ADDITIVE = "relative bounds are not available for additive slates, whose weights may be negative"
 MOST_IN_PER_CENT = 20
 _LARGEST_LOG = math.log(1.7e308)
 # A ratio is made from a scale that was rounded outwards; this covers what the division adds.
@@ -68,15 +69,15 @@ def no_ratio(declared: Declaration, method: Method) -> str:
     """Why values of these logs have no ratio that this method bounds; empty where they have."""
     scale, kind = declared.scale, "cost" if declared.scale.is_cost else "reward"
     if declared.score is not None:
-        return f"the {kind} of most rounds is not known, only its score"
+        return "relative bounds are not available for logs with a score"
     if declared.position is not None:
-        return "bounds in per cent are not made for sequences (position=)"
+        return "relative bounds are not available for sessions (position=)"
     if not tabulated(declared, method):
         return f"method {method.name!r} has no bounds in per cent; use method='mixture'"
     if scale.low < 0.0:
-        return f"{kind}s may be negative, and then per cent mean nothing"
+        return f"percentages are not defined where {kind}s may be negative"
     if scale.low > 0.0:
-        return f"per cent count from 0, but the range begins at {scale.low:g}; declare reward_range=(0, {scale.high:g})"
+        return f"per cent count from 0, but the range begins at {scale.low:g}; declare a range from 0 to {scale.high:g}"
     if scale.is_cost and declared.cluster_max is not None:
         return (
             "clusters are filled up with rounds of the largest cost, of which per cent mean nothing; give cluster_size="
@@ -119,7 +120,7 @@ class RelativeQuestion:
         if not missing and self.gain.needed.offset == 0.0:
             return Relative(0.0, 0.0, math.exp(_LARGEST_LOG) if (margin or 0.0) < 0.0 else 1.0)
         if not missing and self.gain.needed.offset > 1.0:
-            missing = "the weights of additive slates may be negative, and then per cent are not bounded"
+            missing = ADDITIVE
         sides = self._sides(sums)
         if sides is None or missing:
             return Relative(note=missing or NOT_KEPT)

@@ -62,8 +62,8 @@ class Improvement(Result):
 
     title: ClassVar = "Is it better?"
     columns: ClassVar = (
-        "policy", "over", "estimate", "lower", "upper", "margin", "certified", "e_value", "p_value", "delta", "rounds",
-        "method", "control", "relative_lower", "relative_upper", "tipping_factor",
+        "policy", "over", "estimate", "lower", "upper", "margin", "relative_margin", "certified", "e_value", "p_value",
+        "delta", "rounds", "method", "control", "relative_lower", "relative_upper", "tipping_factor",
     )  # fmt: skip
 
     @property
@@ -151,9 +151,7 @@ class Improvement(Result):
             e_value if certifies(self.promise) else "",
             f"  {outside}" if outside else "",
             f"  {self.survives}" if self.survives else "",
-            f"  no bound in per cent: {self.relative_note}"
-            if self.relative_note and self.relative_margin is not None
-            else "",
+            f"  relative      none: {self.relative_note}" if self.relative_note else "",
             doubt_lines(self.doubts),
             self.sentence(),
             self.advice,

@@ -78,10 +78,10 @@ class Outcome:
     def words(self) -> str:
         """
         >>> Outcome("usd", at_least=0.05, cost=True).words, Outcome("ms", at_most_worse=50, cost=True).words
-        ('lower by at least 0.05', 'worse by at most 50')
+        ('lower by at least 0.05', 'worse by no more than 50')
         """
         if self.at_least is None:
-            return f"worse by at most {plain(self.at_most_worse or 0.0)}" if self.at_most_worse else "not worse"
+            return f"worse by no more than {plain(self.at_most_worse or 0.0)}" if self.at_most_worse else "not worse"
         better = "lower" if self.cost else "higher"
         return f"{better} by at least {plain(self.at_least)}" if self.at_least else better
 
@@ -152,7 +152,7 @@ class Outcomes(ByName[Improvement]):
             )
         ruled_out = [name for name in left if self.results[name].ruled_out]
         if ruled_out:
-            return f"Not certified: with {instead}, these rounds rule out that {', and that '.join(self._told(ruled_out))}."
+            return f"Not certified: with {instead}, it is ruled out that {', and that '.join(self._told(ruled_out))}."
         return f"Not certified: with {instead}, these rounds do not show that {', and that '.join(self._told(left))}."
 
     def _told(self, names: list[str]) -> list[str]:

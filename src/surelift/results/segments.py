@@ -12,6 +12,7 @@ from surelift.results.provenance import Provenance
 from surelift.results.result import ByName, Result, dict_key
 from surelift.views.figures import Intervals
 from surelift.views.names import baseline_name, quoted, visible
+from surelift.views.numbers import plain
 from surelift.views.tables import decimals_of, interval_cells
 from surelift.views.text import aligned, all_hold, doubt_lines, lines
 
@@ -70,11 +71,19 @@ class Segments(ByName[R], Generic[R]):
             rows.append((visible(segment), quoted(name), f"{answer.rounds:,}", *cells))
         count = f"{len(self)} segments, {self.rounds:,} {first.counted}"
         return lines(
-            f"By {quoted(self.by)}: {count}, delta {self.delta:g} split evenly",
+            f"By {quoted(self.by)}: {count}, delta {self.delta:g} split evenly{_asked(first)}",
             aligned(rows),
             f"Together, all {'lower bounds' if improves else 'bounds'} {all_hold(first.promise, self.delta)}.",
             doubt_lines(first.doubts),
         )
+
+    def lead(self) -> tuple[str, ...]:
+        answers = self.answers()
+        if not answers:
+            return (f"{self.rounds:,} rounds.",)
+        first = answers[0][2]
+        sides = "lower bounds" if isinstance(first, Improvement) else "bounds"
+        return f"{self.rounds:,} {first.counted}.", f"Together, all {sides} {all_hold(first.promise, self.delta)}."
 
     def figure(self) -> Intervals:
         answers = self.answers()
@@ -92,6 +101,14 @@ class Segments(ByName[R], Generic[R]):
 
     def records(self) -> list[dict[str, Any]]:
         return [{self.by: name, **record} for name, result in self.results.items() for record in result.records()]
+
+
+def _asked(answer: BoundedAnswer) -> str:
+    """The margin, where there is one."""
+    if not isinstance(answer, Improvement) or not (answer.margin or answer.relative_margin):
+        return ""
+    share = answer.relative_margin
+    return f"; margin {plain(answer.margin)}" if share is None else f"; margin {plain(100.0 * share)}%"
 
 
 def _named(result: Result) -> Iterable[tuple[str, Any]]:
