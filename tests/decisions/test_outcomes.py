@@ -72,7 +72,7 @@ def test_one_claim_that_fails_keeps_it_from_being_certified() -> None:
     answer = sl.compare(logs(), "new", outcomes=strict)
     assert (answer.certified, answer["cost"].certified) == (False, True)
     assert (
-        "with 'new' instead of production, these rounds rule out that 'quality' is higher by at least 0.5."
+        "with 'new' instead of production, it is ruled out that 'quality' is higher by at least 0.5."
         in answer.sentence()
     )
     unsure = sl.compare(logs(), "new", outcomes={**CLAIMS, "quality": sl.Outcome("quality", at_least=0.01)})

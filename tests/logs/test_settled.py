@@ -72,7 +72,7 @@ def test_a_nanosecond_too_young() -> None:
 def test_numbers() -> None:
     assert judged(DAYS, settled_after=2, as_of=6).rounds == 4
     assert judged(np.array(DAYS) / 1.0, settled_after="2", as_of="6").rounds == 4
-    with pytest.raises(sl.UsageError, match="as_of= is needed here"):
+    with pytest.raises(sl.UsageError, match="as_of= is needed"):
         judged(DAYS, settled_after=2)
 
 

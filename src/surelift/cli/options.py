@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from surelift import importers
 from surelift.cli.flag import ANSWER, OUTPUT, POLICIES, QUESTION, WHOLE, columns, flag, number, split, wins_flag
 from surelift.cli.log_flags import LogFlags
-from surelift.errors import UsageError
+from surelift.errors import UsageError, printed
 
 if TYPE_CHECKING:
     from surelift.learning.learned import LearnedPolicy
@@ -186,7 +186,7 @@ def _margin(text: str) -> float:
     try:
         return float(text)
     except ValueError as error:
-        raise UsageError(f"--margin takes a number, or per cent such as 2%, not {text!r}.") from error
+        raise UsageError(f"--margin takes a number, or per cent such as 2%, not {printed(text)}.") from error
 
 
 @Parameter(name="*", group=QUESTION)

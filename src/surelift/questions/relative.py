@@ -6,7 +6,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from surelift.bounds.relative import RatioEvidence
-from surelift.errors import UsageError
+from surelift.errors import UsageError, printed
 from surelift.logs.declaration import Declaration
 from surelift.quantities import Gain
 from surelift.questions.method import Method
@@ -50,7 +50,7 @@ def parse_margin(margin: Any) -> tuple[Any, float | None]:
     except InvalidOperation:
         share = Decimal("nan")
     if not margin.strip().endswith("%") or not share.is_finite() or abs(share) > 10**6:
-        raise UsageError(f"margin must be a number, or per cent such as '2%', but is {margin!r}.")
+        raise UsageError(f"margin must be a number, or per cent such as '2%', but is {printed(margin)}.")
     return 0.0, float(share)
 
 
