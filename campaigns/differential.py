@@ -66,6 +66,10 @@ class Drawn:
     def folder(self) -> Path:
         return self.case.folder
 
+    @property
+    def is_clustered(self) -> bool:
+        return "cluster" in self.declared
+
     def logs(self, source: Any) -> sl.Logs:
         return sl.Logs(source, **self.declared)
 
@@ -77,8 +81,8 @@ class Drawn:
     def cuts(self, parts: int) -> list[int]:
         """Places to cut the log at, between clusters."""
         places = np.arange(1, self.table.num_rows)
-        if self.kind == "clustered":
-            places = np.flatnonzero(np.diff(np.asarray(self.table["c"]))) + 1
+        if self.is_clustered:
+            places = np.flatnonzero(np.diff(np.asarray(self.table[self.declared["cluster"]]))) + 1
         chosen = self.case.rng.choice(places, min(parts - 1, len(places)), replace=False)
         return [0, *sorted(chosen.tolist()), self.table.num_rows]
 
@@ -319,7 +323,7 @@ def ways_for(world: Drawn) -> list[str]:
     ordered = not counted and question.plan().needs_order is not None
     # Where a row lies is told of a fault, and so is the first of the heaviest.
     places = "report" in world.name or (question.tells_faults and world.broken)
-    if world.kind not in ("timed", "clustered") and not places and "efron-stein" not in world.name:
+    if world.kind != "timed" and not world.is_clustered and not places and "efron-stein" not in world.name:
         possible.append("shuffled")
     if not counted and not ordered:
         possible.append("parts")

@@ -377,8 +377,7 @@ def _weights(log: Log) -> dict[str, set[int]]:
 def _segments(log: Log) -> dict[str, set[int]]:
     if log.by is None:
         return {}
-    absent = {row for row, cell in enumerate(log.columns[log.by].cells) if _absent(cell)}
-    return {repr(log.by): absent | inexact(log.columns[log.by])}
+    return {repr(log.by): inexact(log.columns[log.by])}
 
 
 STAGES: list[tuple[Callable[[Log], dict[str, set[int]]], tuple[str, ...]]] = [
@@ -439,7 +438,8 @@ def _answer(log: Log) -> Verdict:
     segments: dict[str, list[list[int]]] = {}
     for rows in units:
         cell = log.columns[log.by].cells[rows[0]]
-        segments.setdefault(cell.text if isinstance(cell, Text) else str(cell), []).append(rows)
+        name = "(missing)" if _absent(cell) else cell.text if isinstance(cell, Text) else str(cell)
+        segments.setdefault(name, []).append(rows)
     return _bounds(log, segments, kept, before)
 
 

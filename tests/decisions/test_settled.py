@@ -1,14 +1,17 @@
 """Delayed rewards: what is settled is judged as if it were alone, and nothing is lost or counted twice."""
 
+from functools import partial
 from itertools import product
 from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import surelift as sl
+from surelift.arrays import pc
 from surelift.cli.app import main
 from surelift.learning.data.survey import require_learnable
 
@@ -176,3 +179,25 @@ def test_the_command_line(rows: dict[str, Any], tmp_path: Path, capsys: pytest.C
     assert main(["monitor", settled, *flags[1:], "--state", state, "--as-of", "2026-05-03"]) in (0, 3)
     for word in ("settled_after", "settled-after"):
         assert main(["explain", word]) == 0
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_day_without_a_time_is_as_young_as_it_can_be(as_text: bool) -> None:
+    """A round of the second day may be minutes old at the midnight that ends it."""
+    days = np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[D]")
+    time = pa.array(days.astype(str) if as_text else days)
+    table = pa.table({"t": time, "r": [1.0, 0.0], "p": [0.5, 0.5], "n": [0.5, 0.5]})
+    logs = sl.Logs(table, reward="r", propensity="p", time="t", settled_after="1d", as_of="2026-01-03")
+    assert sl.evaluate(logs, "n")["n"].rounds == 1
+
+
+def test_a_zone_that_the_times_do_not_name() -> None:
+    """Local times in Tokyo read as UTC would make rounds nine hours older than they are."""
+    times = pa.array(np.array(["2026-01-01T00", "2026-01-03T00"], dtype="datetime64[s]"))
+    columns = {"r": [1.0, 0.0], "p": [0.5, 0.5], "n": [0.5, 0.5]}
+    settled = partial(sl.Logs, reward="r", propensity="p", time="t", settled_after="1d")
+    with pytest.raises(sl.UsageError, match="names a zone, but the times in 't' do not"):
+        sl.evaluate(settled({"t": times, **columns}, as_of="2026-01-03T00:00+00:00"), "n")
+    zoned = {"t": pc.assume_timezone(times, "UTC"), **columns}
+    for as_of in ("2026-01-03T09:00+09:00", "2026-01-03"):
+        assert sl.evaluate(settled(zoned, as_of=as_of), "n")["n"].rounds == 1

@@ -35,9 +35,9 @@ def logs(rows: dict[str, list[Any]] = ROWS, **declared: Any) -> sl.Logs:
         ({"logger_shares": {"a": 0.5, "b": 0.4}}, "must sum to 1"),
         ({"logger_shares": {"a": 1.0, "b": 0.0}}, "must be probabilities above 0"),
         ({"logger_rounds": {"a": 2, "b": 2}, "logger_shares": {"a": 0.5, "b": 0.5}}, "not both"),
-        ({"propensity": "p_a"}, "propensity= cannot stand beside loggers="),
-        ({"keep_probability": "p_a"}, "keep_probability= cannot stand beside loggers="),
-        ({"cluster": "version", "cluster_size": 2}, "cluster= cannot stand beside loggers="),
+        ({"propensity": "p_a"}, "propensity= cannot be given with loggers="),
+        ({"keep_probability": "p_a"}, "keep_probability= cannot be given with loggers="),
+        ({"cluster": "version", "cluster_size": 2}, "cluster= cannot be given with loggers="),
         ({"contexts": ["p_a"]}, "the propensity of logger 'a'; a policy decides without it"),
     ],
 )

@@ -102,15 +102,13 @@ def check_loggers(declared: "Declaration") -> None:
         )
     refused = {
         "propensity=": declared.propensity, "log_propensity=": declared.log_propensity, "logging=": declared.logging,
-        "embedding=": declared.embedding,
+        "embedding=": declared.embedding, "cluster=": declared.cluster,
     }  # fmt: skip
     if declared.balances_counts:
-        refused |= {"cluster=": declared.cluster, "keep_probability=": declared.keep_probability}
+        refused |= {"keep_probability=": declared.keep_probability}
     for role, value in refused.items():
         if value is not None:
-            raise UsageError(
-                f"{role} cannot stand beside loggers=, which make the propensity, and with which it is not proved to hold."
-            )
+            raise UsageError(f"{role} cannot be given with loggers=, which determine the propensity of single rounds.")
 
 
 def read_loggers(rounds: "Rounds") -> IntArray:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,7 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _EPOCH = datetime(1970, 1, 1)
 _PER_MICROSECOND = {"s": 1_000_000, "ms": 1_000, "us": 1}
+_LAST_OF_DAY = 86_400_000_000 - 1
 AS_OF_NEEDED = (
     "as_of= is needed, the time at which rewards were joined: only where times are moments, settled_after= has a unit (such "
     "as '7d') and the whole log is at hand can it be read off the log."
@@ -76,7 +77,7 @@ def moment(as_of: Any, settled_after: str | float | None) -> str | float | None:
         raise UsageError(
             f"as_of must be a moment such as 2026-03-09 or 2026-03-09T17:00, not {printed(as_of)}."
         ) from error
-    return (parsed if parsed.tzinfo is None else parsed.astimezone(UTC).replace(tzinfo=None)).isoformat()
+    return (parsed if parsed.tzinfo is None else parsed.astimezone(UTC)).isoformat()
 
 
 def check_settled(declared: "Declaration") -> None:
@@ -117,8 +118,12 @@ def is_old_enough(batch: Batch, declared: "Declaration") -> BoolArray:
         if numbers.not_numeric.any():
             raise UsageError(f"settled_after is a number, but time {declared.time!r} holds moments; say '7d'.")
         return np.asarray(~(numbers.values > float(declared.as_of) - declared.settled_after))
-    times, missing = microseconds(batch, declared.time)
-    return np.asarray((times <= cutoff(declared)) | missing)
+    moments = latest_possible(batch, declared.time)
+    if not moments.zoned and datetime.fromisoformat(str(declared.as_of)).tzinfo is not None:
+        raise UsageError(
+            f"as_of {declared.as_of} names a zone, but the times in {declared.time!r} do not: give as_of= in theirs, without one."
+        )
+    return np.asarray((moments.values <= cutoff(declared)) | moments.missing)
 
 
 def cutoff(declared: "Declaration") -> int:
@@ -126,11 +131,20 @@ def cutoff(declared: "Declaration") -> int:
     matched = _DURATION.fullmatch(str(declared.settled_after))
     assert matched is not None
     needed = timedelta(seconds=float(matched[1]) * _UNITS[matched[2]])
-    return (datetime.fromisoformat(str(declared.as_of)) - needed - _EPOCH) // timedelta(microseconds=1)
+    as_of = datetime.fromisoformat(str(declared.as_of)).replace(tzinfo=None)
+    return (as_of - needed - _EPOCH) // timedelta(microseconds=1)
 
 
-def microseconds(batch: Batch, name: str) -> tuple[IntArray, BoolArray]:
-    """Moments since 1970, never rounded down; and which are missing."""
+class Moments(NamedTuple):
+    """In microseconds since 1970, in UTC where they name a zone."""
+
+    values: IntArray
+    missing: BoolArray
+    zoned: bool
+
+
+def microseconds(batch: Batch, name: str) -> Moments:
+    """Never rounded down."""
     column = decode(batch.table[name])
     missing = is_missing(column)
     if is_text(column):
@@ -143,7 +157,7 @@ def microseconds(batch: Batch, name: str) -> tuple[IntArray, BoolArray]:
         )
     ticks = as_array(column.cast(pa.int64()).fill_null(0))
     per = _PER_MICROSECOND.get(column.type.unit)
-    return (-(-ticks // 1_000) if per is None else ticks * per), missing
+    return Moments(-(-ticks // 1_000) if per is None else ticks * per, missing, zoned=column.type.tz is not None)
 
 
 def _parsed(column: ArrowColumn, missing: BoolArray, name: str) -> ArrowColumn:
@@ -158,13 +172,22 @@ def _parsed(column: ArrowColumn, missing: BoolArray, name: str) -> ArrowColumn:
     )
 
 
+def latest_possible(batch: Batch, name: str) -> Moments:
+    """As ``microseconds``, but of a day without a time its last one: a round is as young as its time allows."""
+    moments, column = microseconds(batch, name), decode(batch.table[name])
+    is_day = np.full(len(column), pa.types.is_date(column.type))
+    if is_text(column):
+        is_day = as_array(pc.less_equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 10).fill_null(False))
+    return moments._replace(values=np.where(is_day, moments.values + _LAST_OF_DAY, moments.values))
+
+
 def newest(batches: Iterator[Batch], name: str) -> int | None:
     """The latest microsecond since 1970; None where there is no round."""
     latest = None
     for batch in batches:
-        times, missing = microseconds(batch, name)
-        if not missing.all():
-            of_batch = int(times[~missing].max())
+        moments = microseconds(batch, name)
+        if not moments.missing.all():
+            of_batch = int(moments.values[~moments.missing].max())
             latest = of_batch if latest is None else max(latest, of_batch)
     return latest
 
