@@ -241,3 +241,15 @@ def test_what_is_refused() -> None:
     with pytest.raises(sl.UsageError, match="can be negative, so only plain means"):
         sl.estimate(logs, policies, estimator="clipped")
     assert sl.estimate(logs, policies, estimator="snips")["new"].estimate is not None
+
+
+@pytest.mark.parametrize("weight", ["additive", "product"])
+@pytest.mark.parametrize("whose", ["production", "the candidate"])
+def test_draws_of_single_positions_are_not_those_of_a_page(weight: Any, whose: str) -> None:
+    table = {"page": [0, 0], "click": [1, 1], "p": [0.5, 0.5], "k": [2, 2]}
+    drawn = sl.wins("k", 4)
+    propensity, policy = (drawn, "p") if whose == "production" else ("p", drawn)
+    with pytest.raises(sl.UsageError, match="wins are draws of single ones"):
+        importers.slates(
+            table, policy, slate="page", reward="click", propensity=propensity, weight=weight, probabilities="independent"
+        )

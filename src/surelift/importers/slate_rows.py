@@ -22,9 +22,11 @@ from surelift.logs.batch import Needs
 from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
+from surelift.logs.wins import Wins
 from surelift.policies.additive import AdditiveSlate
 from surelift.policies.policy import Policy, Probabilities
 from surelift.policies.resolve import as_policy, name_policies
+from surelift.policies.simulated import draws_in
 
 PRODUCT = (
     "the positions of a slate were sampled one after another, each with its logged probability given those before, so "
@@ -52,6 +54,10 @@ NOT_INDEPENDENT = (
     "replacement, or one after another, the probability of a page is not a product over positions, and the weights would "
     "be wrong: use weight='product' with probabilities='conditional'."
 )
+COUNTED_BY_POSITION = (
+    "weight={weight!r} combines the probabilities of a page's positions, but wins are draws of single ones; use "
+    "weight='independent', or give probabilities."
+)
 DRAWN_INDEPENDENTLY = "production drew the positions of a page independently of each other, given the context"
 _MANY = 1 << 20
 SMALLEST = math.log(1e-290)
@@ -63,7 +69,7 @@ def slates(
     *,
     slate: str,
     reward: str,
-    propensity: str,
+    propensity: str | Wins,
     weight: Literal["product", "independent", "additive"],
     probabilities: Literal["conditional", "marginal", "independent"],
     size: int | str | None = None,
@@ -93,6 +99,8 @@ def slates(
     if weight == "additive" and probabilities != "independent":
         raise UsageError(NOT_INDEPENDENT)
     named = name_policies(policies)
+    if weight != "independent" and (isinstance(propensity, Wins) or any(draws_in(policy) for policy in named.values())):
+        raise UsageError(COUNTED_BY_POSITION.format(weight=weight))
     declared: dict[str, Any] = {
         "reward": reward,
         "propensity": propensity,
