@@ -251,5 +251,11 @@ def test_draws_of_single_positions_are_not_those_of_a_page(weight: Any, whose: s
     propensity, policy = (drawn, "p") if whose == "production" else ("p", drawn)
     with pytest.raises(sl.UsageError, match="wins are draws of single ones"):
         importers.slates(
-            table, policy, slate="page", reward="click", propensity=propensity, weight=weight, probabilities="independent"
+            table,
+            policy,
+            slate="page",
+            reward="click",
+            propensity=propensity,
+            weight=weight,
+            probabilities="independent",
         )

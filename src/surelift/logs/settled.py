@@ -121,7 +121,8 @@ def is_old_enough(batch: Batch, declared: "Declaration") -> BoolArray:
     moments = latest_possible(batch, declared.time)
     if not moments.zoned and datetime.fromisoformat(str(declared.as_of)).tzinfo is not None:
         raise UsageError(
-            f"as_of {declared.as_of} names a zone, but the times in {declared.time!r} do not: give as_of= in theirs, without one."
+            f"as_of {declared.as_of} names a zone, but the times in {declared.time!r} do not: give as_of= in theirs, "
+            "without one."
         )
     return np.asarray((moments.values <= cutoff(declared)) | moments.missing)
 
