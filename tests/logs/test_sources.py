@@ -377,7 +377,7 @@ def test_lines_are_counted_across_blocks(tmp_path: Path, monkeypatch: pytest.Mon
     path = tmp_path / "log.csv"
     path.write_bytes(b"r,p\r\n" + b"1,0.5\r\n\r\n" * 50)
     for block in (1, 2, 3, 7):
-        monkeypatch.setattr("surelift.logs.sources.files._BLOCK", block)
+        monkeypatch.setattr("surelift.logs.sources.delimited._BLOCK", block)
         assert sl.check(sl.Logs(path, reward="r", propensity="p")).rounds == 50
 
 

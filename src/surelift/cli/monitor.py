@@ -18,7 +18,7 @@ from surelift.cli.terminal import progress, say
 from surelift.decisions.monitor import Monitor
 from surelift.errors import LogsError, UsageError
 from surelift.logs.fingerprint import Fingerprint
-from surelift.logs.sources.files import expand
+from surelift.logs.sources.places import expand
 from surelift.logs.sources.streams import StreamKind, read_stream
 from surelift.results.evaluation import Evaluation
 from surelift.saving import exists

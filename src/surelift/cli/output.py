@@ -64,7 +64,7 @@ def deliver(
 
 def require_writable(sources: list[str], policies: PolicyFlags, *paths: str | None) -> None:
     """Before any work is done, refuse a folder that does not exist, and to overwrite what is read or written besides."""
-    from surelift.logs.sources.files import expand
+    from surelift.logs.sources.places import expand
 
     given = [text.rpartition("=")[2] for text in (*(policies.learned or ()), *(policies.predictions or ()))]
     taken = {os.path.realpath(file) for source in sources for file in expand(source)} | set(

@@ -12,7 +12,7 @@ from surelift.cli.terminal import progress
 from surelift.decisions.verify import verify as ask
 from surelift.errors import LogsError, UsageError
 from surelift.learning.files import is_policy
-from surelift.logs.sources.files import FORMATS
+from surelift.logs.sources.formats import FORMATS
 from surelift.questions.certificate import Certificate, damage_told
 
 

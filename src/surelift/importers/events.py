@@ -17,7 +17,7 @@ from surelift.arrays import ArrowTable
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
 from surelift.logs.logs import Logs
-from surelift.logs.sources.files import expand, name_of_files
+from surelift.logs.sources.places import expand, name_of_files
 from surelift.logs.sources.streams import read_line
 from surelift.policies.policy import Policy
 from surelift.saving import write_beside
