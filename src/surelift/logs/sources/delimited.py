@@ -15,7 +15,7 @@ _BLOCK = 1 << 20
 _AGAIN = "\0"
 
 
-class Dataset:
+class ArrowDataset:
     """A CSV or Arrow file."""
 
     def __init__(self, path: str, as_text: frozenset[str]) -> None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs, rows_per_batch
-from surelift.logs.sources.delimited import Dataset, check_lines
+from surelift.logs.sources.delimited import ArrowDataset, check_lines
 from surelift.logs.sources.formats import format_of
 from surelift.logs.sources.parquet import ParquetFile
 from surelift.logs.sources.places import expand, identity_of, name_of_files, partitions_of
@@ -108,16 +108,16 @@ def _refuse_copies(paths: Sequence[str]) -> None:
 
 def _open(
     path: str, *, as_text: frozenset[str] = frozenset(), coded: frozenset[str] = frozenset()
-) -> ParquetFile | Dataset:
+) -> ParquetFile | ArrowDataset:
     try:
-        data = ParquetFile(path, coded) if format_of(path) == "parquet" else Dataset(path, as_text)
+        data = ParquetFile(path, coded) if format_of(path) == "parquet" else ArrowDataset(path, as_text)
         _ = data.schema.names
         return data
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise _read_error(path, error) from error
 
 
-def _scan(path: str, data: ParquetFile | Dataset, columns: Sequence[str], groups: range | None) -> Iterator[Any]:
+def _scan(path: str, data: ParquetFile | ArrowDataset, columns: Sequence[str], groups: range | None) -> Iterator[Any]:
     size = _batch_size(data, columns)
     try:
         for batch in (
