@@ -70,6 +70,10 @@ def test_wrong_flags(flags: list[str], code: int, says: str, path: str, capsys: 
     assert says in " ".join(capsys.readouterr().err.split())
 
 
+def test_spaces_after_commas(path: str) -> None:
+    assert main(["compare", path, "--reward", "r", "--policy", "p", "--propensity-wins", "k, m"]) in (0, 3)
+
+
 def test_the_words_are_explained(capsys: pytest.CaptureFixture[str]) -> None:
     for word in ("wins", "monte-carlo-propensity", "Monte Carlo propensity"):
         assert main(["explain", word]) == 0

@@ -16,7 +16,7 @@ from surelift.learning.data.layout import FeatureLayout
 from surelift.learning.summary import summary
 from surelift.questions.certificate import Certificate, damage_told
 from surelift.results.outcomes import outcome_from
-from surelift.views.glossary import WORDS
+from surelift.views.glossary import ALIASES, WORDS, word_for
 from surelift.views.numbers import rounded
 
 
@@ -26,7 +26,7 @@ def explain(
     ],
 ) -> int:
     topic = " ".join(words)
-    if topic.lower() in (*BOUNDS, *ESTIMATES, *WORDS) and not os.path.isfile(topic):
+    if topic.lower() in (*BOUNDS, *ESTIMATES) and not os.path.isfile(topic):
         topic = topic.lower()
     if not topic:
         print("surelift explain TOPIC, where TOPIC is one of\n")
@@ -45,14 +45,14 @@ def explain(
         estimate = ESTIMATES[topic]
         print(f"{topic}\n\n{fill(estimate.says)} {fill('A point estimate carries no promise.')}\n")
         print(f"Hyper-parameter: {estimate.parameter or 'none'}.  From: {estimate.seen}.")
-    elif word := WORDS.get(topic) or WORDS.get(topic.replace("-", " ").replace("_", " ")):
-        print(f"{topic}\n\n{fill(word)}")
+    elif (word := word_for(topic)) and not os.path.isfile(topic):
+        print(f"{word}\n\n{fill(WORDS[word])}")
     elif os.path.isfile(topic):
         with damage_told():
             policy = topic.lower().endswith(".safetensors") or files.is_policy(topic)
             print(explain_policy(topic) if policy else explain_certificate(Certificate.load(topic)))
     else:
-        near = get_close_matches(topic.lower(), [*BOUNDS, *ESTIMATES, *WORDS], n=3, cutoff=0.4)
+        near = get_close_matches(topic.lower(), [*BOUNDS, *ESTIMATES, *WORDS, *ALIASES], n=3, cutoff=0.4)
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         raise UsageError(f"nothing is known about {topic!r}.{hint} 'surelift explain' lists the topics.")
     return 0

@@ -41,7 +41,7 @@ def wins_flag(text: str, name: str) -> "Wins":
     """Counts of draws, as K,M or K,M,played."""
     from surelift.logs.wins import wins
 
-    k, *rest = text.split(",")
+    k, *rest = (part.strip() for part in text.split(","))
     if not k or not rest or not rest[0] or rest[1:] not in ([], ["played"]):
         raise UsageError(f"{name} takes K,M, or K,M,played where the logged action is one of the M, not {text!r}.")
     m: Any = number_or_column(rest[0])
@@ -66,9 +66,10 @@ def two_numbers(text: str) -> tuple[float, float]:
 def pairs(text: str) -> dict[str, str]:
     """NAME=VALUE, several separated by commas, each name once."""
     parts = [part.partition("=") for part in text.split(",")]
-    if not all(name and value for name, _, value in parts) or len({name for name, _, _ in parts}) != len(parts):
+    found = {name.strip(): value.strip() for name, _, value in parts}
+    if not all(name and value for name, value in found.items()) or len(found) != len(parts):
         raise UsageError(f"{text!r} must be NAME=VALUE,NAME=VALUE with each name once, such as a=p_a,b=p_b.")
-    return {name: value for name, _, value in parts}
+    return found
 
 
 def numbers_by_name(text: str) -> dict[str, float]:

@@ -4,6 +4,15 @@ import re
 
 # A word, a colon and its meaning; later lines of a meaning are indented.
 _ENTRIES = """\
+reward: What a decision earned: a click, a sale, minutes. A cost is told the other way round: less of it is better.
+action: What was decided: the item shown, the model called, the dose given.
+context: What was known before the action, such as the user, the hour or the prompt.
+cluster: Rounds that belong together, of a user, a session or a page (--cluster COLUMN). They count as one, so that they
+  may depend on each other; clusters may not.
+keep probability: The probability with which a round was kept when the log was sampled (--keep-probability COLUMN).
+time: When a round was decided (--time COLUMN). It tells which rounds came first, and how old they are.
+id: What tells rounds apart (--id COLUMN): none may come twice, or its reward would count twice.
+density: The probability of a continuous action, such as a price, per unit; it may exceed 1.
 propensity: The probability with which production chose the logged action, recorded at decision time. Every guarantee
   depends on it, and it cannot be recovered later.
 wins: Of m draws from a policy at the decision, the k that took the logged action (--propensity-wins k,m): what to log
@@ -115,7 +124,55 @@ certificate: An answer together with the question, the options, the declared ran
   JSON. Anyone who has the rounds can recompute it: surelift verify CERTIFICATE SOURCE.
 """
 
+_ALSO = {
+    "relative lift": (
+        "per cent",
+        "percent",
+        "percentage",
+        "relative",
+        "lift",
+        "saving",
+        "relative lower",
+        "relative upper",
+    ),
+    "tipping factor": ("tipping", "misstated propensity"),
+    "wins": ("k of m", "propensity wins", "policy wins", "draws", "thompson sampling"),
+    "monte carlo propensity": ("monte carlo",),
+    "score": ("judge", "llm judge"),
+    "label probability": ("label", "labelled"),
+    "logger": ("ab test", "a/b test", "logger rounds", "logger shares"),
+    "balanced weights": ("balanced",),
+    "settled after": ("settled", "as of", "delayed reward"),
+    "prefix weight": ("prefix", "position", "per decision weight"),
+    "session": ("episode",),
+    "additive slate": ("slate", "additive", "pseudo inverse"),
+    "cascade": ("ranking",),
+    "outcome": ("claim",),
+    "reward": ("cost",),
+    "action": ("action count", "arm", "item"),
+    "keep probability": ("rounds before sampling", "sampling"),
+    "cluster": ("cluster size", "cluster max"),
+    "propensity": ("log propensity", "logging", "propensity is estimated"),
+    "missing support": ("overlap", "support"),
+    "segment": ("by", "subgroup"),
+}
+ALIASES = {other: word for word, others in _ALSO.items() for other in others}
+
 WORDS = {
     word: " ".join(meaning.split())
     for word, meaning in (entry.split(": ", 1) for entry in re.split(r"\n(?=\S)", _ENTRIES))
 }
+
+
+def word_for(topic: str) -> str | None:
+    """The word that explains a topic, however it is spelled: as a flag, an argument, a plural or another word for it.
+
+    >>> word_for("--settled-after"), word_for("loggers"), word_for("per cent")
+    ('settled after', 'logger', 'relative lift')
+    """
+    spelled = " ".join(re.split(r"[-_\s]+", topic.strip().lower())).strip()
+    known = {re.sub("[-_]", " ", word.lower()): word for word in WORDS}
+    for form in (spelled, spelled.removesuffix("s"), spelled + "s"):
+        if word := known.get(form) or ALIASES.get(form):
+            return word
+    return None
