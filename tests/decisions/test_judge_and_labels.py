@@ -236,3 +236,9 @@ def test_learning_is_refused() -> None:
     table = {**table_of(rounds=300), "x": np.zeros(300), "a": np.zeros(300, dtype=int)}
     with pytest.raises(sl.UsageError, match="cannot be learned from logs with score="):
         require_learnable(sl.Logs(table, **ROLES, contexts=["x"], action="a", action_count=2))
+
+
+def test_the_labelled_reward_is_no_outcome() -> None:
+    logs = sl.Logs(judged(np.random.default_rng(0), 50, "good"), **ROLES)
+    with pytest.raises(sl.UsageError, match="'label' is known of the labelled rounds alone, and cannot be an outcome"):
+        sl.compare(logs, "new", outcomes={"quality": sl.Outcome("label"), "other": sl.Outcome("truth")})

@@ -16,6 +16,7 @@ from scipy import stats
 import surelift as sl
 from surelift import grids
 from surelift.bounds import mixture
+from surelift.cli.explain import explain_certificate
 from surelift.engines import collect
 from surelift.logs.batch import Batch
 from surelift.logs.clusters import whole_clusters
@@ -133,7 +134,7 @@ def test_invalid_cluster_declarations_are_rejected() -> None:
         sl.LogsError, match="3 of 5 values belong to a cluster with more than cluster_max rounds; the first is 3"
     ):
         sl.evaluate(sl.Logs(table, **DECLARED, cluster_max=2), "new")
-    with pytest.raises(sl.LogsError, match="whose size differs from the declared one"):
+    with pytest.raises(sl.LogsError, match="are not the number of rounds that their cluster has"):
         sl.evaluate(sl.Logs({**table, "size": [2, 2, 4, 4, 4]}, **DECLARED, cluster_size="size"), "new")
     split = {**table, "user": ["a", "b", "a", "b", "b"], "size": [1, 1, 1, 2, 2]}
     with pytest.raises(
@@ -292,3 +293,10 @@ def test_unusual_cluster_ids(tmp_path: Path) -> None:
     pq.write_table(floats.slice(3), tmp_path / "b.parquet")
     evaluation = sl.evaluate(sl.Logs(str(tmp_path / "*.parquet"), **DECLARED, cluster_size=2), "new")["new"]
     assert evaluation.rounds == 3
+
+
+def test_a_certificate_counts_clusters() -> None:
+    logs = sl.Logs(users_log([2, 3], np.random.default_rng(0)), **DECLARED, cluster_max=3)
+    certificate = sl.Certificate.of(sl.evaluate(logs, "new"))
+    assert "Verified: the same 2 clusters give the same answer." in str(sl.verify(certificate, logs))
+    assert "from 2 clusters:" in explain_certificate(certificate)

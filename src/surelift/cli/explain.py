@@ -16,6 +16,7 @@ from surelift.learning.data.layout import FeatureLayout
 from surelift.learning.summary import summary
 from surelift.questions.certificate import Certificate, damage_told
 from surelift.results.outcomes import outcome_from
+from surelift.results.provenance import counted_in
 from surelift.views.glossary import ALIASES, WORDS, word_for
 from surelift.views.numbers import rounded
 
@@ -78,7 +79,7 @@ def explain_certificate(certificate: Certificate, path: str = "CERTIFICATE") -> 
     over = "".join(f" over {'production' if name == 'production' else repr(name)}" for name in question.get("over", {}))
     lines = [
         f"A certificate for '{question['kind']}', made by surelift {content['surelift']} from"
-        f" {content['rounds']:,} rounds:",
+        f" {content['rounds']:,} {counted_in(question)}:",
         f"{', '.join(candidates)}{over}; delta {question['delta']:g}, {_margin(question)}"
         f"method {question['method']['method']}.",
         "",

@@ -16,6 +16,7 @@ from surelift.questions.assumptions import judged_last
 from surelift.questions.certificate import Certificate, damage_told
 from surelift.questions.question import Progress, Question
 from surelift.questions.relative import NOT_KEPT
+from surelift.results.provenance import counted_in
 from surelift.results.verification import Verification
 
 TOLERANCE = 1e-9
@@ -69,7 +70,8 @@ def verify(
         differences = tuple(_differences(stated, repeated, rounding=TOLERANCE * logs.scale.width))
     if differences and stated["fingerprint"] == repeated["fingerprint"] and _dealt_by_row(question):
         differences += (OTHER_ORDER,)
-    return Verification(differences, repeated["rounds"], answer, tuple(_not_compared(stated, repeated)))
+    not_compared = tuple(_not_compared(stated, repeated))
+    return Verification(differences, repeated["rounds"], answer, counted_in(repeated["question"]), not_compared)
 
 
 def _dealt_by_row(question: Question) -> bool:

@@ -122,7 +122,7 @@ CLUSTER_AGAIN = Reason(
     "The rounds of a cluster must be contiguous and in one shard: sort the log by cluster.",
 )
 CLUSTER_SIZE = Reason(
-    "belong to a cluster whose size differs from the declared one",
+    "are not the number of rounds that their cluster has in the log",
     "Every round of a cluster must be in the log, and its size must be known before its first action.",
 )
 CLUSTER_MAX = Reason(

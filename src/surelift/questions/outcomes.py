@@ -128,6 +128,11 @@ def check_outcomes(
     for outcome in outcomes.values():
         column = outcome.column
         logs.require_columns(column, role=role, single=True)
+        if logs.declaration.score is not None and column == logs.declaration.reward:
+            raise UsageError(
+                f"the reward {column!r} is known of the labelled rounds alone, and cannot be {role}, which every round has; "
+                "compare by it in a question of its own."
+            )
         if question.by is not None and question.by.column == column:
             raise UsageError(f"by {column!r} is {role}; a segment must be known before the action.")
         for subject, reader in readers.items():

@@ -35,6 +35,11 @@ class Provenance:
     version: str = __version__
 
 
+def counted_in(question: Mapping[str, Any]) -> str:
+    """What a question counts: rounds, or the clusters they make."""
+    return "rounds" if question.get("declaration", {}).get("cluster") is None else "clusters"
+
+
 def certificate_content(provenance: Provenance | None, answer: Mapping[str, Any]) -> dict[str, Any]:
     """What a certificate stores of an answer, given as a dict; an error where there can be no certificate, and why."""
     if provenance is None:
