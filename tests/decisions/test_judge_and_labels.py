@@ -242,3 +242,10 @@ def test_the_labelled_reward_is_no_outcome() -> None:
     logs = sl.Logs(judged(np.random.default_rng(0), 50, "good"), **ROLES)
     with pytest.raises(sl.UsageError, match="'label' is known of the labelled rounds alone, and cannot be an outcome"):
         sl.compare(logs, "new", outcomes={"quality": sl.Outcome("label"), "other": sl.Outcome("truth")})
+
+
+@pytest.mark.parametrize("by", [None, "phone"])
+def test_how_many_are_labelled_is_said(by: str | None) -> None:
+    table = judged(np.random.default_rng(0), 300, "good")
+    labelled = np.isfinite(table["label"]).sum()
+    assert f"{labelled} of 300 rounds carry their reward." in str(sl.evaluate(sl.Logs(table, **ROLES), "new", by=by))

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from surelift.errors import LogsError
 from surelift.logs.declaration import Declaration
+from surelift.logs.settled import aloud
 from surelift.results.health import Finding
 from surelift.statistics.label_draws import LabelDraws, draws_e_value
 from surelift.statistics.splits import Segment
@@ -34,6 +35,19 @@ def about_labels(sums: Sums, declared: Declaration, by: Segment | None, *, level
                 "every round that was drawn its reward. Labels that were picked by hand cannot be certified.",
                 value[0] if value else None, e_value,
             )  # fmt: skip
+
+
+def said_of(sums: Sums, declared: Declaration) -> tuple[str, ...]:
+    """How many rounds were left out, and how many were labelled, where that was added up."""
+    left_out = aloud(declared, sums.left_out, sums.rows)
+    found = next((states for request, states in sums.states.items() if request.statistic == DRAWS), None)
+    if found is None:
+        return left_out
+    rounds, labels, _ = sum(state[-3:] for state in found.values()).tolist()
+    return (
+        *left_out,
+        f"{labels:,.0f} of {rounds:,.0f} rounds carry their {'cost' if declared.scale.is_cost else 'reward'}.",
+    )
 
 
 def refuse_labels(sums: Sums, declared: Declaration, by: Segment | None) -> None:

@@ -19,12 +19,12 @@ from surelift.logs.declaration import Declaration
 from surelift.logs.faults import refuse_faults
 from surelift.logs.logs import Logs
 from surelift.logs.origins import MOST, Origins
-from surelift.logs.settled import aloud
 from surelift.policies import Policy
 from surelift.policies.policy import origins_of
 from surelift.policies.resolve import PRODUCTION, name_policies, one_policy
 from surelift.policies.sequences import over_clusters
 from surelift.questions.fields import decoded, encoded
+from surelift.questions.labels import said_of
 from surelift.questions.loggers import check_balanced, logger_requests, refuse_other_counts
 from surelift.questions.method import Method, choose_method, method_from
 from surelift.questions.options import SAMPLED_SEGMENTS, check_segments, refuse_disproved, test_requests
@@ -216,7 +216,7 @@ class Question:
 
     def refuse_unfit(self, sums: Sums) -> None:
         if sums.rows == 0:
-            raise LogsError(" ".join([EMPTY, *aloud(self.declaration, sums.left_out, 0)]))
+            raise LogsError(" ".join([EMPTY, *said_of(sums, self.declaration)]))
         refuse_faults(sums.invalid, rows=sums.rows)
         for memory in self._ids():
             memory.refuse_again(sums.get(memory))
@@ -241,7 +241,7 @@ class Question:
     def provenance(self, sums: Sums) -> Provenance:
         return Provenance(
             question=self.to_dict(), rounds=self.before_sampling(sums).units, fingerprint=sums.fingerprint,
-            certifies=self.method.bound.certifies, aloud=aloud(self.declaration, sums.left_out, sums.rows),
+            certifies=self.method.bound.certifies, aloud=said_of(sums, self.declaration),
         )  # fmt: skip
 
     def before_sampling(self, sums: Sums) -> Sums:
