@@ -29,7 +29,7 @@ def check(
 ) -> int:
     from surelift.decisions.check import check as ask
 
-    brought = log.imported(sources)
+    brought = log.imported(sources) if log.slate is None else log.pages(sources, policies.columns())
     named = policies.policies(None if brought is None else brought.policies)
     logs = log.logs(sources) if brought is None else brought.logs
     with progress(logs) as tell:

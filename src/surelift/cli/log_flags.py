@@ -1,8 +1,8 @@
 """The flags that declare a log."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -65,6 +65,20 @@ class LogFlags:
             "are given them."
         ),
     ] = None
+    slate: Annotated[
+        str | None,
+        flag(
+            "Column of the page or ranking: its rows, one for each position, count as one round (see --slate-weight)."
+        ),
+    ] = None
+    slate_weight: Annotated[
+        Literal["product", "additive"] | None,
+        flag(
+            "The weight of a page: the product of its positions' weights, each given those before (the default), or their "
+            "sum, for positions drawn independently whose parts of the reward add up."
+        ),
+    ] = None
+    slate_max: Annotated[int | None, WHOLE, flag("The most positions of a page, for --slate-weight additive.")] = None
     keep_probability: Annotated[
         str | None, flag("Column of the probability with which a round was kept, if the log was sampled.")
     ] = None
@@ -133,8 +147,28 @@ class LogFlags:
         named = {_IMPORTED.get((kind, role), role): value for role, value in given.items()}
         return importers.read(kind, sources, **named)
 
+    def pages(self, sources: list[str], columns: list[str]) -> "Imported":
+        """The pages of --slate, with the candidates of these columns."""
+        given = replace(self, slate=None, slate_weight=None, slate_max=None).declared()
+        for role, value in given.items():
+            if role not in ("reward", "propensity", "reward_range") and value:
+                raise UsageError(f"--slate makes each page a round, and takes no --{role.replace('_', '-')}.")
+        if self.slate is None or self.reward is None or self.propensity is None:
+            raise UsageError("--slate needs --reward and --propensity, columns of the rows.")
+        if (self.slate_weight == "additive") != (self.slate_max is not None):
+            raise UsageError("--slate-weight additive and --slate-max, the most positions of a page, need each other.")
+        return importers.slates(
+            sources, columns, slate=self.slate, reward=self.reward, propensity=self.propensity,
+            weight=self.slate_weight or "product", most=self.slate_max, reward_range=given["reward_range"],
+            probabilities="independent" if self.slate_weight == "additive" else "conditional",
+        )  # fmt: skip
+
     def declared(self) -> dict[str, Any]:
         """The arguments of ``Logs`` that were given."""
+        if self.slate is not None:
+            raise UsageError("this command takes rounds, not the positions of pages: leave --slate out.")
+        if self.slate_weight is not None or self.slate_max is not None:
+            raise UsageError("--slate-weight and --slate-max need --slate, the column of the page.")
         given = {role: value for role, value in vars(self).items() if role != "format" and value is not None}
         read: dict[str, Callable[[Any], Any]] = {
             "actions": split, "contexts": split, "logging": columns, "cluster_size": number_or_column,

@@ -51,6 +51,15 @@ class PolicyFlags:
         flag("[NAME=]K,M: columns of how many of M draws of a candidate took the logged action. Repeatable."),
     ] = None
 
+    def columns(self) -> list[str]:
+        """Those of the candidates of pages, which are nothing but columns."""
+        for role in ("chosen", "learned", "predictions", "policy_wins"):
+            if getattr(self, role):
+                raise UsageError(f"--slate takes candidates by --policy COLUMN, and no --{role.replace('_', '-')}.")
+        if not self.policy:
+            raise UsageError("no candidate was named; say --policy COLUMN, or --policy NAME=COLUMN.")
+        return list(dict.fromkeys(text.partition("=")[2] or text for text in self.policy))
+
     def policies(
         self, brought: "Mapping[str, Policy] | None" = None, present: Collection[str] = ()
     ) -> "dict[str, Policy]":
@@ -97,7 +106,7 @@ def opened(
     sources: list[str], log: LogFlags, policies: PolicyFlags, *, alone: bool = False
 ) -> "tuple[Logs, dict[str, Policy]]":
     """The logs, and the candidates (or the one alone): those named, or else those that the format brings along."""
-    brought = log.imported(sources)
+    brought = log.imported(sources) if log.slate is None else log.pages(sources, policies.columns())
     logs = log.logs(sources) if brought is None else brought.logs
     with_logs = {} if brought is None else dict(brought.policies)
     named = policies.policies(with_logs, logs.column_names()) or with_logs
@@ -114,6 +123,7 @@ def opened(
 def again(log: LogFlags, policies: PolicyFlags) -> str:
     """The flags that ``verify`` needs again, because a certificate does not hold them."""
     told = [] if log.format is None else ["--format", log.format]
+    told += [] if log.slate is None else ["--slate", log.slate]
     for text in policies.predictions or ():
         told += ["--predictions", text]
     return "".join(f" {shlex.quote(part)}" for part in told)

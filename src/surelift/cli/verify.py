@@ -11,6 +11,7 @@ from surelift.cli.output import show
 from surelift.cli.terminal import progress
 from surelift.decisions.verify import verify as ask
 from surelift.errors import LogsError, UsageError
+from surelift.importers.slate_rows import slates_again
 from surelift.learning.files import is_policy
 from surelift.logs.sources.formats import FORMATS
 from surelift.questions.certificate import Certificate, damage_told
@@ -29,6 +30,7 @@ def verify(
     predictions: Annotated[
         list[str] | None, flag("[NAME=]FILE: the predictions that were evaluated. Repeatable.")
     ] = None,
+    slate: Annotated[str | None, flag("Column of the page, if each page was a round (--slate).")] = None,
     json: JsonFlag = False,
 ) -> int:
     if any(certificate.lower().endswith(ending) for ending in FORMATS):
@@ -41,6 +43,8 @@ def verify(
         declared = stated.content["question"]["declaration"]
         kind = format or importers.format_of(sources[0])
         logs: Any = sources if kind is None else importers.read_declared(kind, sources, declared)
+        if slate is not None:
+            logs = slates_again(sources, slate, stated.content["question"])
     given = PolicyFlags(predictions=predictions).policies()
     with progress() as tell, damage_told():
         result = ask(stated, logs, given or learned, progress=tell)

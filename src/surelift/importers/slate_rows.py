@@ -9,7 +9,7 @@ where the product explodes.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -60,6 +60,10 @@ COUNTED_BY_POSITION = (
 )
 DRAWN_INDEPENDENTLY = "production drew the positions of a page independently of each other, given the context"
 _MANY = 1 << 20
+# What a page's columns are called after those of its rows.
+MULTIPLIED, LOGARITHM, EXCESS, SMALLEST_OF_PAGE = (
+    " (product)", " (logarithm of the product)", " (excess weight)", " (smallest of the page)",
+)  # fmt: skip
 SMALLEST = math.log(1e-290)
 
 
@@ -148,9 +152,11 @@ def _one_round_per_slate(rows: Logs, policies: Mapping[str, Policy]) -> Imported
             f"{tiny:,} of {len(pages.chances):,} slates have a probability below 1e-290, the product over their positions, "
             "which is too small to compute with; use weight='independent' if its assumption holds."
         )
-    span = (rows.scale.low, rows.scale.high)
-    logs = Logs(reward=pages.rewards, log_propensity=pages.chances, reward_range=span, assumes=[PRODUCT])
-    return Imported(logs, {name: as_policy(values) for name, values in pages.candidates.items()})
+    columns = {name: _column_of(name, policy) + MULTIPLIED for name, policy in policies.items()}
+    logs = _page_log(
+        rows, pages, columns, log_propensity=str(rows.declaration.propensity) + LOGARITHM, assumes=[PRODUCT]
+    )
+    return Imported(logs, {name: as_policy(column) for name, column in columns.items()})
 
 
 def _additive(rows: Logs, policies: Mapping[str, Policy]) -> Imported:
@@ -165,16 +171,53 @@ def _additive(rows: Logs, policies: Mapping[str, Policy]) -> Imported:
 
     pages, positions = _pages(rows, policies, smallest, excess), rows.declaration.most_positions
     assert positions is not None
-    columns = {f"excess weight of {name}": values for name, values in pages.candidates.items()}
-    logs = Logs(
-        {**columns, "reward": pages.rewards, "smallest propensity": pages.chances}, reward="reward",
-        propensity="smallest propensity", reward_range=(rows.scale.low, rows.scale.high), assumes=[DRAWN_INDEPENDENTLY],
-    )  # fmt: skip
-    slates = {
-        name: AdditiveSlate(f"excess weight of {name}", positions, policy.limits.drop)
-        for name, policy in policies.items()
-    }
-    return Imported(logs, slates)
+    columns = {name: _column_of(name, policy) + EXCESS for name, policy in policies.items()}
+    smallest_of_page = str(rows.declaration.propensity) + SMALLEST_OF_PAGE
+    logs = _page_log(rows, pages, columns, propensity=smallest_of_page, assumes=[DRAWN_INDEPENDENTLY])
+    limits = {name: policy.limits.drop for name, policy in policies.items()}
+    return Imported(logs, {name: AdditiveSlate(columns[name], positions, limits[name]) for name in policies})
+
+
+def _column_of(name: str, policy: Policy) -> str:
+    """The column that a policy reads, by which a certificate can be verified; else its name."""
+    described = policy.describe()
+    return str(described["column"]) if described.get("kind") == "column" else f"{name} (policy)"
+
+
+def _page_log(rows: Logs, pages: "_Pages", columns: Mapping[str, str], **declared: Any) -> Logs:
+    """One row for each page."""
+    [chances] = (declared[role] for role in ("propensity", "log_propensity") if role in declared)
+    table = {columns[name]: values for name, values in pages.candidates.items()}
+    table |= {rows.declaration.outcome: pages.rewards, chances: pages.chances}
+    return Logs(table, reward=rows.declaration.outcome, reward_range=(rows.scale.low, rows.scale.high), **declared)
+
+
+def slates_again(source: Any, slate: str, question: Mapping[str, Any]) -> Logs:
+    """The pages that a certificate is about, from the rows of their positions; its question says how they were made."""
+    declared = question["declaration"]
+    chances, ending, own, weight = (
+        (declared.get("log_propensity"), LOGARITHM, MULTIPLIED, "product")
+        if "log_propensity" in declared
+        else (declared.get("propensity"), SMALLEST_OF_PAGE, EXCESS, "additive")
+    )
+    read = [value for value in _values_in(question.get("policies")) if isinstance(value, str) and value.endswith(own)]
+    if not (isinstance(chances, str) and chances.endswith(ending)) or not read:
+        raise UsageError("--slate: this certificate is not about slates; leave it out.")
+    positions = [value for value in _values_in(question["policies"]) if isinstance(value, int)]
+    return slates(
+        source, [column.removesuffix(own) for column in dict.fromkeys(read)], slate=slate, reward=declared["reward"],
+        propensity=chances.removesuffix(ending), weight=weight,  # type: ignore[arg-type]
+        probabilities="conditional" if weight == "product" else "independent",
+        most=max(positions) if weight == "additive" else None, reward_range=tuple(declared["reward_range"]),
+    ).logs  # fmt: skip
+
+
+def _values_in(content: Any) -> Iterator[Any]:
+    if isinstance(content, Mapping):
+        for value in content.values():
+            yield from _values_in(value)
+    else:
+        yield content
 
 
 def _refuse_several_rewards(rounds: Rounds, starts: IntArray) -> None:

@@ -119,7 +119,7 @@ cascade: The assumption that a ranking is read from the top: the reward of a pos
   it, not on those below.
 additive slate: A page whose expected reward is a sum with one part for each position, shown by a production that draws
   positions independently. Its weight is the sum of the weights of its positions, less one for each position but one
-  (importers.slates with weight='additive'); it can be negative, and bounds allow for that.
+  (--slate COLUMN --slate-weight additive); it can be negative, and bounds allow for that.
 certificate: An answer together with the question, the options, the declared range and a fingerprint of the rounds, as
   JSON. Anyone who has the rounds can recompute it: surelift verify CERTIFICATE SOURCE.
 """
@@ -145,7 +145,7 @@ _ALSO = {
     "settled after": ("settled", "as of", "delayed reward"),
     "prefix weight": ("prefix", "position", "per decision weight"),
     "session": ("episode",),
-    "additive slate": ("slate", "additive", "pseudo inverse"),
+    "additive slate": ("slate", "slate weight", "slate max", "additive", "pseudo inverse"),
     "cascade": ("ranking",),
     "outcome": ("claim",),
     "reward": ("cost",),
