@@ -1,5 +1,6 @@
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -82,3 +83,11 @@ def test_the_papers_problems_on_real_data(data_folder: Path, name: str, temperat
     gain = sl.compare(feedback.logs(), {"ideal": ideal})
     assert gain.lower <= truth - feedback.true_value(logging) <= gain.upper
     assert gain.certified or name != "kropt"
+
+
+@pytest.mark.parametrize("simulated", [sl.datasets.shop, sl.datasets.routing])
+@pytest.mark.parametrize("rounds", [0, -5, 2.5, "a"])
+def test_a_number_of_rounds_that_cannot_be(simulated: Any, rounds: Any) -> None:
+    with pytest.raises(sl.UsageError, match="rounds must be a whole number of at least 1"):
+        simulated(rounds)
+    assert len(repr(simulated(2))) < 300

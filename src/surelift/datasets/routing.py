@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from surelift.arrays import ArrowTable, FloatArray
 from surelift.datasets.shop import draw
+from surelift.errors import whole
 from surelift.logs.logs import Logs
 from surelift.results.outcomes import Outcome
 from surelift.saving import write_beside
@@ -42,6 +43,9 @@ class Routing:
     """The expected quality, usd and ms of a request, for production and each router, over all contexts."""
     expected: Mapping[str, FloatArray]
     """The expected quality, usd and ms of each of these requests by each model, (rounds, models)."""
+
+    def __repr__(self) -> str:
+        return f"Routing({self.table.num_rows:,} requests; columns {', '.join(self.table.column_names)})"
 
     def logs(self) -> Logs:
         return Logs(self.table, **self.columns())
@@ -81,6 +85,7 @@ def routing(rounds: int = 20_000, *, seed: int = SEED) -> Routing:
     ['request', 'time', 'task', 'language', 'prompt_tokens', 'model', 'probabilities', 'propensity', 'quality', 'usd', \
 'ms', 'cheap', 'careful', 'reckless']
     """
+    rounds = whole("rounds", rounds)
     cells = list(product(TASKS, LANGUAGES, LENGTHS))
     shares = np.array([TASKS[task] * LANGUAGES[language] * LENGTHS[length] for task, language, length in cells])
     quality = _quality(cells)

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from surelift.arrays import ArrowTable, FloatArray, IntArray
+from surelift.errors import whole
 from surelift.logs.logs import Logs
 
 VISITORS = {"new": 0.5, "returning": 0.35, "loyal": 0.15}
@@ -27,6 +28,9 @@ class Shop:
     table: ArrowTable
     true_values: dict[str, float]
     """Expected clicks per visit over all contexts and items, for ``logging`` and each candidate."""
+
+    def __repr__(self) -> str:
+        return f"Shop({self.table.num_rows:,} visits; columns {', '.join(self.table.column_names)})"
 
     def logs(self) -> Logs:
         return Logs(self.table, **self.columns())
@@ -50,6 +54,7 @@ def shop(rounds: int = 20_000, *, seed: int = SEED) -> Shop:
     >>> shop(rounds=2).table.column_names
     ['time', 'visitor', 'device', 'daypart', 'item', 'click', 'propensity', 'p_better', 'p_slight', 'p_worse']
     """
+    rounds = whole("rounds", rounds)
     contexts = list(product(VISITORS, DEVICES, DAYPARTS))
     shares = np.array([VISITORS[v] * DEVICES[d] * DAYPARTS[t] for v, d, t in contexts])
     clicks = _click_rates(len(contexts))
