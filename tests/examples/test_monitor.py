@@ -38,41 +38,40 @@ def counted(folders: dict[str, str]) -> int:
     return int(ledger["rows"])
 
 
-def test_it_tells_every_change_of_the_verdict_once(tmp_path: Path, folders: dict[str, str]) -> None:
-    better, worse = scored("better"), scored("worse")
-    told, unsent = [], "monitor.sh: the message could not be sent; the next run tries again.\n"
-    days = {"open": better[:200], "unsent": better[200:1_000], "sent": None}
-    days |= {"quiet": better[1_000:1_100], "worse": worse[1_100:]}
-    for number, (day, rounds) in enumerate(days.items()):
-        if rounds is not None:
-            arrive(folders, str(number), rounds)
-        done = run(SCRIPT, folder=tmp_path, given={**folders, "TELL": "exit 7" if day == "unsent" else "cat"})
-        assert (done.returncode, done.stderr) == ((1, unsent) if day == "unsent" else (0, ""))
-        told.append(done.stdout.split("\n")[0])
-    certified, worse_now = "certified, before it was open", "worse, before it was certified"
-    assert told == ["", "", f"surelift monitor: {certified}", "", f"surelift monitor: {worse_now}"]
+def test_verdicts_are_told_once_and_files_count_once(tmp_path: Path, folders: dict[str, str]) -> None:
+    better, worse, told = scored("better"), scored("worse"), "surelift monitor: "
+
+    def tells() -> str:
+        done = run(SCRIPT, folder=tmp_path, given=folders)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    arrive(folders, "1", better[:200])
+    assert tells() == ""
+    arrive(folders, "2", better[200:1_000])
+    killed_while_telling(tmp_path, folders)
+    again = tells()
+    assert again.startswith(f"{told}certified, before it was open\n0 new files, 2 counted before\n")
+    arrive(folders, "3", better[1_000:1_100])
+    assert tells() == ""
+    last = arrive(folders, "4", worse[1_100:])
+    assert tells().startswith(f"{told}worse, before it was certified\n1 new file, 3 counted before\n")
+    assert counted(folders) == 20_000
+    last.rename(last.with_name("day-5.parquet"))
+    done = run(SCRIPT, folder=tmp_path, given=folders)
+    assert done.returncode == 4
+    assert done.stdout.startswith(f"{told}failed with exit code 4\n")
+    assert "would count twice" in done.stdout
     assert counted(folders) == 20_000
 
 
-def test_a_log_that_is_not_fit_is_told(tmp_path: Path, folders: dict[str, str]) -> None:
-    arrive(folders, "1", scored(rounds=300))
-    (Path(folders["LOGS"]) / "day-2.parquet").write_bytes(b"broken")
-    done = run(SCRIPT, folder=tmp_path, given={**folders, "TELL": "cat > message"})
-    assert (done.returncode, done.stdout) == (4, "")
-    message = (tmp_path / "message").read_text()
-    assert message.startswith("surelift monitor: failed with exit code 4\n")
-    assert "day-2.parquet" in message
-    assert counted(folders) == 300
-
-
-def test_a_file_counts_once_whatever_happens_to_it(tmp_path: Path, folders: dict[str, str]) -> None:
-    """The run is killed once the file was counted, when its message is on the way; then the file moves, and comes back."""
-    first = arrive(folders, "1", scored(rounds=3_000))
+def killed_while_telling(tmp_path: Path, folders: dict[str, str]) -> None:
+    """Kill a run whose files are counted and whose message is on the way; until then no other run may start."""
     path = os.pathsep.join([str(BIN), os.environ["PATH"]])
-    environment = {**os.environ, "PATH": path, **folders, "TELL": "touch telling; sleep 20"}
+    environment = {**os.environ, "PATH": path, **folders, "TELL": "touch telling; sleep 60"}
     process = subprocess.Popen([SCRIPT], cwd=tmp_path, env=environment, start_new_session=True)
     try:
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while not (tmp_path / "telling").exists():
             assert time.monotonic() < until
             time.sleep(0.02)
@@ -82,14 +81,21 @@ def test_a_file_counts_once_whatever_happens_to_it(tmp_path: Path, folders: dict
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    done = run(SCRIPT, folder=tmp_path, given=folders)
-    assert done.stdout.startswith("surelift monitor: certified, before it was open\n")
-    assert "0 new files, 1 counted before" in done.stdout
-    first.rename(first.with_name("day-3.parquet"))  # the same rounds, under a name that sorts after it
-    done = run(SCRIPT, folder=tmp_path, given=folders)
-    assert done.returncode == 4
-    assert "would count twice" in done.stdout
-    assert counted(folders) == 3_000
+
+
+def test_what_is_wrong_is_told(tmp_path: Path, folders: dict[str, str]) -> None:
+    arrive(folders, "1", scored(rounds=300))
+    wrong = {**folders, "REPORT": "no folder/page.html"}
+    done = run(SCRIPT, folder=tmp_path, given={**wrong, "TELL": "cat > message"})
+    assert (done.returncode, done.stdout) == (2, "")
+    message = (tmp_path / "message").read_text()
+    assert message.startswith("surelift monitor: failed with exit code 2\n")
+    assert "no folder/page.html cannot be written" in message
+    done = run(SCRIPT, folder=tmp_path, given={**wrong, "TELL": "exit 7"})
+    assert (done.returncode, done.stderr) == (
+        1,
+        "monitor.sh: the message could not be sent; the next run tries again.\n",
+    )
 
 
 def test_wrong_folders_get_a_sentence(tmp_path: Path, folders: dict[str, str]) -> None:
@@ -131,12 +137,12 @@ def test_the_units_of_systemd(tmp_path: Path, folders: dict[str, str]) -> None:
     mailer.write_text('#!/bin/sh\nprintf "%s|" "$@" > "$(dirname "$0")/mailed"\ncat >> "$(dirname "$0")/mailed"\n')
     mailer.chmod(0o755)
     environment["PATH"] = f"{tmp_path}:{environment['PATH']}"
+    assert environment.pop("REPORT") == f"{folders['STATE']}/report.html"  # drawing it takes seconds
     (command,) = (value for key, value in service if key == "ExecStart")
     done = subprocess.run([command], env=environment, cwd="/", capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     mailed = (tmp_path / "mailed").read_text()
     assert mailed.startswith("-s|surelift monitor|team@example.org|surelift monitor: certified, before it was open\n")
-    assert Path(environment["REPORT"]).stat().st_size > 10_000
     timer = configparser.ConfigParser(interpolation=None)
     timer.read(EXAMPLES / "surelift-monitor.timer")
     assert timer["Timer"]["OnCalendar"] == "*-*-* 05:15"
