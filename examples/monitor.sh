@@ -20,6 +20,8 @@ logs="${LOGS:-}" state="${STATE:-}" tell="${TELL:-cat}"
 [ -d "$logs" ] || wrong "LOGS must name the folder of the log files; it is '$logs'."
 [ -d "$state" ] || wrong "STATE must name a folder for the counts; it is '$state'. Make it first."
 
+command -v flock > /dev/null || wrong "there is no command flock; it is in the package util-linux."
+
 # One run at a time. The lock ends with the processes that hold it, however they end.
 exec 9> "$state/.lock" || wrong "$state cannot be written."
 flock --nonblock 9 || { echo "monitor.sh: another run is at work on $state; nothing was done." >&2; exit 75; }

@@ -104,6 +104,13 @@ def test_wrong_folders_get_a_sentence(tmp_path: Path, folders: dict[str, str]) -
     done = run(SCRIPT, folder=tmp_path, given={**folders, "STATE": "nowhere"})
     assert done.returncode == 2
     assert "STATE must name a folder for the counts; it is 'nowhere'" in done.stderr
+    (Path(folders["STATE"]) / ".lock").mkdir()
+    done = run(SCRIPT, folder=tmp_path, given=folders)
+    assert done.returncode == 2
+    assert done.stderr.endswith(f"monitor.sh: {folders['STATE']} cannot be written.\n")
+    bash = str(shutil.which("bash"))
+    bare = subprocess.run([bash, SCRIPT], env={**folders, "PATH": "/nowhere"}, capture_output=True, text=True)
+    assert (bare.returncode, bare.stderr[:43]) == (2, "monitor.sh: there is no command flock; it i")
 
 
 def installed(text: str, tmp_path: Path, folders: dict[str, str]) -> str:
