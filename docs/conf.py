@@ -24,3 +24,5 @@ autodoc_default_options = {"members": True, "show-inheritance": False}
 
 # Pages call the command that belongs to this Python.
 os.environ["PATH"] = os.pathsep.join([os.path.join(sys.prefix, "bin"), os.environ["PATH"]])
+# One of them runs the examples as they are.
+os.environ["EXAMPLES"] = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "examples")

@@ -1,14 +1,10 @@
-"""The documentation and the examples: all code in them is executed. (``.ci/run`` builds the pages.)"""
+"""The documentation: all code in it is executed. (``.ci/run`` builds the pages.)"""
 
-import os
 import pkgutil
 import re
-import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 
-import numpy as np
 import pytest
 
 import surelift as sl
@@ -51,54 +47,6 @@ def test_every_public_name_is_in_the_reference() -> None:
     documented = re.findall(r"\.\. auto(?:class|function|module):: surelift\.(\S+)", text)
     for path in documented:
         assert pkgutil.resolve_name(f"surelift.{path}"), path
-
-
-def commands() -> list[str]:
-    import yaml
-
-    steps = yaml.safe_load((ROOT / "examples" / "gate.yml").read_text())["jobs"]["gate"]["steps"]
-    return [step["run"] for step in steps if "surelift gate" in step.get("run", "")]
-
-
-@pytest.mark.parametrize("candidate, code", [("p_better", 0), ("p_worse", 3)])
-def test_the_workflow_gate_stops_a_merge(tmp_path: Path, candidate: str, code: int) -> None:
-    (command,) = commands()
-    table = sl.datasets.shop().table.to_pandas().rename(columns={candidate: "p_new"})
-    table["complaint"] = (np.random.default_rng(0).random(len(table)) < 0.02).astype(float)
-    table.to_parquet(tmp_path / "scored.parquet")
-    done = shell(command, tmp_path)
-    assert done.returncode == code, done.stderr
-    assert (tmp_path / "certificate.json").exists()
-    assert (tmp_path / "gate.html").exists()
-
-
-def test_the_cron_job_reports_only_news(tmp_path: Path) -> None:
-    logs, state = tmp_path / "logs", tmp_path / "state"
-    logs.mkdir()
-    state.mkdir()
-    days = sl.datasets.shop(3_000).table.to_pandas().rename(columns={"p_better": "p_new"})
-    script, folders = str(ROOT / "examples" / "monitor.sh"), {"LOGS": str(logs), "STATE": str(state)}
-    certified = []
-    for day, (first, last) in enumerate([(0, 200), (200, 2_500), (2_500, 3_000)]):
-        days[first:last].to_parquet(logs / f"day-{day}.parquet")
-        done = shell(f"bash {script}", tmp_path, **folders)
-        assert done.returncode == 0, done.stderr
-        certified.append("Certified" in done.stdout)
-    assert sum(certified) == 1  # not certified at first, and reported once
-    assert not certified[0]
-    assert (state / "report.html").exists()
-    (logs / "day-3.parquet").write_bytes(b"broken")
-    done = shell(f"bash {script}", tmp_path, **folders)
-    assert done.returncode == 4
-    assert "surelift monitor failed (exit code 4)" in done.stdout
-
-
-def shell(command: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    return subprocess.run(
-        ["bash", "-e", "-c", command], cwd=folder, capture_output=True, text=True, check=False,
-        env={**os.environ, "PATH": path, **environment},
-    )  # fmt: skip
 
 
 def test_every_command_is_documented() -> None:

@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 import surelift as sl
 from surelift.datasets.routing import MODELS, ROUTERS, routing
-from tests.test_docs import shell
+from tests.examples.shop import run
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "model_routing.md"
 
@@ -82,7 +82,7 @@ def test_the_page_certifies_a_cheaper_table_and_is_right(
         lines = [line for line in block.splitlines() if ".plot()" not in line]
         exec(compile("\n".join(line for line in lines if not line.startswith("!")), PAGE.name, "exec"), names)
         for command in (line[1:] for line in lines if line.startswith("!")):
-            done = shell(command, tmp_path)
+            done = run("bash", "-e", "-c", command, folder=tmp_path)
             assert done.returncode == 0, done.stderr
     answer, found = names["answer"], names["found"]
     assert answer.certified
