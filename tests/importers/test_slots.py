@@ -111,6 +111,7 @@ BROKEN = {
     '{"_outcomes":[{"_label_cost":0,"_a":[0],"_p":["x"]}]}': "entry in _p that is not a number",
     '{"_outcomes":[' + SLOT + "," + SLOT + "]}": "offer an action again",
     '{"_outcomes":[' + SLOT + '],"pdrop":1}': "pdrop outside",
+    '{"_outcomes":[{"_label_cost":0,"_original_label_cost":-1,"_a":[0],"_p":[1]}]}': "apprentice mode",
 }
 
 
