@@ -1,5 +1,6 @@
 """Vowpal Wabbit's slates: the answers of slates by hand, and predictions that VW itself wrote; and CCB's refused."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,26 @@ def test_other_formats_name_the_one_that_reads_them(tmp_path: Path) -> None:
     for kind in ("dsjson", "ccb"):
         with pytest.raises(sl.LogsError, match=r"3 events are slates.*importers.vw_slates"):
             sl.evaluate(importers.read(kind, [path]).logs, "production")
+
+
+def test_json_is_recognised_by_its_first_line(tmp_path: Path) -> None:
+    whole = write(tmp_path / "slates.json", drawn(1))
+    lines = {
+        "ccb": write_ccb(tmp_path / "ccb.json", ccb_pages(1)).read_text(),
+        "cats": '{"_label_ca": {}}\n',
+        "dsjson": '{"_label_cost": 0, "_label_probability": 1, "a": [1], "p": [1]}\n',
+        None: '{"reward": 1}\n',
+    }
+    for kind, text in lines.items():
+        (tmp_path / "log.jsonl").write_text(text)
+        (tmp_path / "log.json.gz").write_bytes(gzip.compress(text.encode()))
+        assert importers.format_of(tmp_path / "log.jsonl") == importers.format_of(tmp_path / "log.json.gz") == kind
+    assert importers.format_of(whole) == "ccb"  # which tells how slates are read
+    for broken in (b"{", b"[1]", b"", b"[" * 100_000):
+        (tmp_path / "log.jsonl").write_bytes(broken)
+        (tmp_path / "log.json.gz").write_bytes(gzip.compress(broken)[:-6])
+        assert importers.format_of(tmp_path / "log.jsonl") is importers.format_of(tmp_path / "log.json.gz") is None
+    assert importers.format_of(tmp_path / "none.json") is None
 
 
 def test_predictions_for_the_slots_of_ccb_are_refused(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_actions_whose_numbering_is_not_told_are_refused(tmp_path: Path) -> None
     path, new = write_cb(tmp_path / "log.cb", data), tmp_path / "new.txt"
     logs = importers.cb(path, action_count=3).logs
     new.write_text("1\n2\n1\n")
-    with pytest.raises(sl.UsageError, match=r"none is 0, .* first_action=0 or first_action=1"):
+    with pytest.raises(sl.UsageError, match=r"none is 0, .* first_action=, 0 or 1"):
         importers.predictions(new)
     for first in (0, 1):
         chosen = np.eye(3)[np.array([1, 2, 1]) - first]
@@ -86,7 +86,7 @@ def test_actions_whose_numbering_is_not_told_are_refused(tmp_path: Path) -> None
         assert answer.estimate == sl.evaluate(plain(data, action_count=3), {"new": chosen})["new"].estimate
     done = run("evaluate", "log.cb", "--action-count", "3", "--predictions", "new.txt", folder=tmp_path)
     assert done.returncode == 2
-    assert "--first-action" in done.stderr
+    assert "Say which in --first-action, 0 or 1" in done.stderr
     done = run(
         "compare", "log.cb", "--action-count", "3", "--predictions", "new.txt", "--first-action", "1", "--certificate",
         "c.json", folder=tmp_path,

@@ -43,7 +43,7 @@ _OWN_DRAWS = (
 )
 _UNNUMBERED = (
     "holds one action per line, and none is 0, so that they may be numbered from 0 (--cb_adf, and --cb of VW 9) or from 1 "
-    "(--cb with --cb_force_legacy, and older versions). Say which: first_action=0 or first_action=1."
+    "(--cb with --cb_force_legacy, and older versions). Say which in first_action=, 0 or 1."
 )
 
 
