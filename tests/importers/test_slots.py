@@ -101,6 +101,7 @@ def test_sampled_pages_are_kept_or_dropped_whole(tmp_path: Path) -> None:
 
 SLOT = '{"_label_cost":0,"_a":[0,1],"_p":[0.5,0.5]}'
 BROKEN = {
+    '{"_outcomes":[' + SLOT + '],"c":{"_slots":[{},{}]}}': "one entry in _outcomes for each slot",
     "{": "lines are not JSON",
     '{"_label_cost":0}': "no slots in _outcomes",
     '{"_outcomes":[]}': "no slots in _outcomes",

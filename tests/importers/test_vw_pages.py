@@ -116,6 +116,7 @@ def test_predictions_that_do_not_fit(tmp_path: Path) -> None:
 
 
 BROKEN = {
+    '{"_label_cost":0,"_outcomes":[{"_a":[0],"_p":[1]}],"c":{"_slots":[{},{}]}}': "one entry in _outcomes for each slot",
     "{": "lines are not JSON",
     '{"_label_cost":0}': "no slots in _outcomes",
     '{"_outcomes":[{"_label_cost":0,"_a":[0],"_p":[1]}]}': "read them by the format ccb",
@@ -125,6 +126,8 @@ BROKEN = {
     '{"_label_cost":0,"_outcomes":[{"_a":[0,1],"_p":[0.5,0.4]}]}': "do not sum to 1",
     '{"_label_cost":0,"_outcomes":[{"_a":[0,1],"_p":[0.5,"x"]}]}': "not a number",
     '{"_label_cost":0,"_outcomes":[{"_a":1,"_p":0.5}],"c":{"_multi":[{"_slot_id":0}]}}': "does not match the actions",
+    '{"_label_cost":0,"_outcomes":[{"_a":1,"_p":0.5}],"c":{"_multi":[{"_slot_id":[0]},2]}}': "does not match the actions",
+    '{"_label_cost":0,"_outcomes":[{"_a":1,"_p":0.5}],"c":{"_multi":7}}': "without lists _a and _p",
     '{"_label_cost":"x","_outcomes":[{"_a":[0],"_p":[1]}]}': "no number in _label_cost",
 }
 

@@ -19,6 +19,8 @@ NONE = pa.schema([])
 SKIPPED = "events marked _skipLearn, whose action was never shown"
 DANGLING = "rewards without a decision (dangling observations)"
 
+UNEQUAL_SLOTS = "events do not have one entry in _outcomes for each slot in _slots"
+
 Row = tuple[Any, ...]
 Read = Callable[[dict[str, Any], str], list[Row] | str]
 """From an event and its location to its rows, or what is wrong with it."""
@@ -69,6 +71,13 @@ def keep_probability(event: dict[str, Any], sampled: bool) -> float | str:
     if dropped and not sampled:
         return "events have a pdrop that the first scan of the file did not find; write it without escapes"
     return 1.0 - dropped
+
+
+def lacks_slots(event: dict[str, Any]) -> bool:
+    """Whether the context lists another number of slots than there are outcomes."""
+    context = event.get("c")
+    listed = context.get("_slots") if isinstance(context, dict) else None
+    return isinstance(listed, list) and len(listed) != len(event["_outcomes"])
 
 
 def text_or_null(value: Any) -> str | None:

@@ -17,7 +17,14 @@ from typing import Any
 import pyarrow as pa
 
 from surelift.importers.events import Imported, Paths, files_of
-from surelift.importers.json_lines import Row, is_number, keep_probability, text_or_null
+from surelift.importers.json_lines import (
+    UNEQUAL_SLOTS,
+    Row,
+    is_number,
+    keep_probability,
+    lacks_slots,
+    text_or_null,
+)
 from surelift.importers.vw import has_dropped_events, json_events
 from surelift.importers.vw_lines import REPLACED, SLATES
 from surelift.logs.logs import Logs
@@ -73,10 +80,14 @@ def _page(event: dict[str, Any], location: str, *, sampled: bool) -> list[Row] |
         return "events have no slots in _outcomes; read those of one action by the format dsjson"
     if "_label_cost" in event:
         return SLATES
+    if lacks_slots(event):
+        return UNEQUAL_SLOTS
     kept = keep_probability(event, sampled)
-    wrong = kept if isinstance(kept, str) else next(filter(None, map(_fault, slots)), None)
-    if isinstance(kept, str) or wrong is not None:
-        return str(wrong)
+    if isinstance(kept, str):
+        return kept
+    wrong = next(filter(None, map(_fault, slots)), None)
+    if wrong is not None:
+        return wrong
     shown = [slot["_a"][0] for slot in slots]
     if any(action in slot["_a"] for place, slot in enumerate(slots) for action in shown[:place]):
         return "events offer an action again that an earlier slot shows"

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from surelift.errors import UsageError
 from surelift.importers.events import Events, Imported, Paths, files_of
-from surelift.importers.json_lines import Row, is_number, parse_json
+from surelift.importers.json_lines import UNEQUAL_SLOTS, Row, is_number, lacks_slots, parse_json
 from surelift.importers.slate_rows import slates
 from surelift.importers.vw import has_dropped_events
 from surelift.importers.vw_predictions import PredictedProbabilities, predictions
@@ -95,9 +95,11 @@ def _page(event: dict[str, Any], location: str) -> list[Row] | str:
         return "events have a cost for each slot (CCB): read them by the format ccb"
     if not is_number(cost):
         return "events have no number in _label_cost"
+    if lacks_slots(event):
+        return UNEQUAL_SLOTS
     context = event.get("c")
     listed = context.get("_multi") if isinstance(context, dict) else None
-    counts = Counter(each.get("_slot_id") for each in listed if isinstance(each, dict)) if listed else None
+    counts = _actions_by_slot(listed) if isinstance(listed, list) else None
     rows: list[Row] = []
     for place, slot in enumerate(slots):
         read = _slot(slot, None if counts is None else counts[place])
@@ -106,6 +108,11 @@ def _page(event: dict[str, Any], location: str) -> list[Row] | str:
         action, share, count = read
         rows.append((-float(cost) + 0.0, share, location, action, float(action == 0), 1.0 / count))
     return rows
+
+
+def _actions_by_slot(listed: list[Any]) -> Counter[int]:
+    slots = [each.get("_slot_id") for each in listed if isinstance(each, dict)]
+    return Counter(slot for slot in slots if isinstance(slot, int))
 
 
 def _slot(slot: dict[str, Any], count: int | None) -> tuple[int, float, int] | str:
