@@ -1,8 +1,5 @@
 """Recognise a format by the name of a file, and Vowpal Wabbit's JSON by its first line."""
 
-import gzip
-import json
-import zlib
 from pathlib import Path
 
 _ENDINGS = {f".{kind}{zipped}": kind for kind in ("dsjson", "cb", "cb_adf") for zipped in ("", ".gz")}
@@ -23,6 +20,11 @@ def format_of(path: str | Path) -> str | None:
 
 def _of_events(path: Path) -> str | None:
     """What VW's own keys in the first line tell."""
+    # Here, since every command asks for the format, most of Parquet files, and starts faster without.
+    import gzip
+    import json
+    import zlib
+
     try:
         with gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb") as file:
             event = json.loads(file.readline(_LONGEST))
