@@ -101,6 +101,7 @@ def test_sampled_pages_are_kept_or_dropped_whole(tmp_path: Path) -> None:
 
 SLOT = '{"_label_cost":0,"_a":[0,1],"_p":[0.5,0.5]}'
 BROKEN = {
+    '{"_outcomes":[' + SLOT + '],"c":{"_slots":[{},{}]}}': "one entry in _outcomes for each slot",
     "{": "lines are not JSON",
     '{"_label_cost":0}': "no slots in _outcomes",
     '{"_outcomes":[]}': "no slots in _outcomes",
@@ -111,6 +112,7 @@ BROKEN = {
     '{"_outcomes":[{"_label_cost":0,"_a":[0],"_p":["x"]}]}': "entry in _p that is not a number",
     '{"_outcomes":[' + SLOT + "," + SLOT + "]}": "offer an action again",
     '{"_outcomes":[' + SLOT + '],"pdrop":1}': "pdrop outside",
+    '{"_outcomes":[{"_label_cost":0,"_original_label_cost":-1,"_a":[0],"_p":[1]}]}': "apprentice mode",
 }
 
 

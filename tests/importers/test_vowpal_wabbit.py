@@ -118,7 +118,7 @@ BROKEN = {
     '{"_label_cost":-1,"_label_probability":0.5,"_label_Action":7,"a":[1,2],"p":[0.5,0.5]}': "not in a",
     '{"_label_cost":-1,"_label_probability":0.5,"a":[1,2],"p":[0.5,0.5],"pdrop":1}': "pdrop outside",
     '{"_label_cost":NaN,"_label_probability":0.5,"a":[1,2],"p":[0.5,0.5]}': "no number in _label_cost",
-    '{"_outcomes":[{"_label_cost":-1}]}': "several slots or a continuous action",
+    '{"_outcomes":[{"_label_cost":-1}]}': "each with a cost (CCB): read them by the format ccb",
     '{"something":"else"}': "no _label_cost",
     "[1, 2]": "not JSON objects",
     '{"_label_cost":-1,"_label_probability":0.5,"a":[],"p":[]}': "do not rank the actions 1 to K",
@@ -127,6 +127,11 @@ BROKEN = {
     '{"_label_cost":-1,"_skipLearn":"false","_label_probability":0.5,"a":[1],"p":[1]}': "neither true nor false",
     '{"_label_cost":-1,"_label_probability":1,"a":[1],"p":[1],"p\\u0064rop":0.5}': "that the first scan",
     "[" * 100_000: "lines are not JSON",
+    '{"_label_cost":-1,"_label_probability":0,"_original_label_cost":0}': "apprentice mode",
+    '{"_label_cost":-1,"_outcomes":[]}': "read them by importers.vw_slates",
+    '{"_label_ca":{}}': "read them by the format cats",
+    '{"_label_cost":-1,"_label_probability":1,"a":[1],"p":[1],"_label_Action":2}': "action in _label_Action",
+    '{"_label_cost":-1,"_label_probability":1,"a":[1]': "lines are not JSON",
 }
 
 
@@ -145,6 +150,20 @@ def test_a_propensity_that_differs_from_p_is_rejected(tmp_path: Path) -> None:
     path = write_dsjson(tmp_path / "log.dsjson", decisions(rounds=20), _label_probability=0.123)
     with pytest.raises(LogsError, match="propensity"):
         sl.evaluate(importers.dsjson(path).logs, "production")
+
+
+def test_a_propensity_of_zero_is_rejected(tmp_path: Path) -> None:
+    data = decisions(rounds=20)
+    data["propensity"][3] = 0.0
+    with pytest.raises(LogsError, match="row 3"):
+        sl.evaluate(importers.dsjson(write_dsjson(tmp_path / "log.dsjson", data)).logs, "production")
+
+
+def test_an_original_cost_that_is_the_cost_is_read(tmp_path: Path) -> None:
+    data = decisions(rounds=20)
+    path = tmp_path / "log.dsjson"
+    path.write_text("\n".join(dsjson_line(data, i, _original_label_cost=-data["click"][i]) for i in range(20)) + "\n")
+    assert importers.dsjson(path).logs.count() == 20
 
 
 def test_sampled_events(tmp_path: Path) -> None:
@@ -325,5 +344,5 @@ def test_broken_predictions(tmp_path: Path) -> None:
         importers.predictions(tmp_path / "none.txt")
     (tmp_path / "new.txt").write_text("0.5,0.5\n")
     logs = importers.cb(write_cb(tmp_path / "log.cb", decisions(rounds=20))).logs
-    with pytest.raises(UsageError, match="has 1 rows, but the logs have 20 rounds"):
+    with pytest.raises(UsageError, match="predictions for 1 events, but the log has 20 rounds"):
         sl.compare(logs, {"new": importers.predictions(tmp_path / "new.txt")})

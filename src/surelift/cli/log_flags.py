@@ -34,7 +34,8 @@ _IMPORTED = {("open-bandit", "action_count"): "items"}
 @dataclass(frozen=True, kw_only=True)
 class LogFlags:
     format: Annotated[
-        str | None, flag("Format, if the file name does not tell it: dsjson, cb, cb_adf, open-bandit, ccb, rllib.")
+        str | None,
+        flag("Format, if the file name does not tell it: dsjson, cb, cb_adf, open-bandit, ccb, cats, rllib."),
     ] = None
     reward: Annotated[str | None, flag("Column of the reward.")] = None
     cost: Annotated[str | None, flag("Column of the cost, instead of a reward.")] = None

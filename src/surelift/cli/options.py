@@ -40,7 +40,14 @@ class PolicyFlags:
     learned: Annotated[list[str] | None, flag("[NAME=]FILE: a policy written by 'surelift learn'. Repeatable.")] = None
     predictions: Annotated[
         list[str] | None,
-        flag("[NAME=]FILE: probabilities of all actions, one line per round, as written by 'vw -p'. Repeatable."),
+        flag(
+            "[NAME=]FILE: probabilities of all actions, or one action, a line per round, as 'vw -p' writes. Repeatable."
+        ),
+    ] = None
+    first_action: Annotated[
+        int | None,
+        WHOLE,
+        flag("Number of the first action, 0 or 1, in --predictions of one action, if it is not told."),
     ] = None
     blend: Annotated[
         list[str] | None,
@@ -71,7 +78,7 @@ class PolicyFlags:
         with_logs = brought or {}
         given: list[tuple[str, Callable[[str], Policy]]] = [
             *((text, lambda column: with_logs.get(column) or as_policy(columns(column))) for text in self.policy or ()),
-            *((text if "=" in text else f"new={text}", importers.predictions) for text in self.predictions or ()),
+            *((text if "=" in text else f"new={text}", self._predicted) for text in self.predictions or ()),
             *((text, chosen) for text in self.chosen or ()),
             *((text if "=" in text else f"learned={text}", _learned) for text in self.learned or ()),
             *((text if "=" in text else f"new={text}", _drawn) for text in self.policy_wins or ()),
@@ -101,6 +108,10 @@ class PolicyFlags:
             raise UsageError(f"--blend would give two candidates one name: {', '.join(name for name, _ in pairs)}.")
         return dict(pairs)
 
+    def _predicted(self, path: str) -> "Policy":
+        number: Any = self.first_action
+        return importers.predictions(path, first_action=number)
+
 
 def opened(
     sources: list[str], log: LogFlags, policies: PolicyFlags, *, alone: bool = False
@@ -126,6 +137,8 @@ def again(log: LogFlags, policies: PolicyFlags) -> str:
     told += [] if log.slate is None else ["--slate", log.slate]
     for text in policies.predictions or ():
         told += ["--predictions", text]
+    if policies.first_action is not None:
+        told += ["--first-action", str(policies.first_action)]
     return "".join(f" {shlex.quote(part)}" for part in told)
 
 

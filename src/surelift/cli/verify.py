@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from surelift import importers
-from surelift.cli.flag import flag
+from surelift.cli.flag import WHOLE, flag
 from surelift.cli.options import JsonFlag, PolicyFlags, Sources, load_learned
 from surelift.cli.output import show
 from surelift.cli.terminal import progress
@@ -31,6 +31,11 @@ def verify(
         list[str] | None, flag("[NAME=]FILE: the predictions that were evaluated. Repeatable.")
     ] = None,
     slate: Annotated[str | None, flag("Column of the page, if each page was a round (--slate).")] = None,
+    first_action: Annotated[
+        int | None,
+        WHOLE,
+        flag("Number of the first action, 0 or 1, in --predictions of one action, if it is not told."),
+    ] = None,
     json: JsonFlag = False,
 ) -> int:
     if any(certificate.lower().endswith(ending) for ending in FORMATS):
@@ -45,7 +50,7 @@ def verify(
         logs: Any = sources if kind is None else importers.read_declared(kind, sources, declared)
         if slate is not None:
             logs = slates_again(sources, slate, stated.content["question"])
-    given = PolicyFlags(predictions=predictions).policies()
+    given = PolicyFlags(predictions=predictions, first_action=first_action).policies()
     with progress() as tell, damage_told():
         result = ask(stated, logs, given or learned, progress=tell)
     show(result, json=json)

@@ -12,15 +12,18 @@ if TYPE_CHECKING:
     from surelift.importers.recognise import format_of
     from surelift.importers.slate_rows import slates
     from surelift.importers.slots import ccb
-    from surelift.importers.vw import cb, cb_adf, dsjson, predictions
+    from surelift.importers.vw import cb, cb_adf, dsjson
+    from surelift.importers.vw_continuous import cats
+    from surelift.importers.vw_pages import vw_slates
+    from surelift.importers.vw_predictions import predictions
 else:
     __getattr__, __dir__ = lazy(__name__, {
         "episodes": "rllib", "events": "Imported", "formats": "FORMATS read read_declared",
         "open_bandit_pipeline": "obp open_bandit", "recognise": "format_of", "slate_rows": "slates", "slots": "ccb",
-        "vw": "cb cb_adf dsjson predictions",
+        "vw": "cb cb_adf dsjson", "vw_continuous": "cats", "vw_pages": "vw_slates", "vw_predictions": "predictions",
     })  # fmt: skip
 
 __all__ = [
-    "FORMATS", "Imported", "cb", "cb_adf", "ccb", "dsjson", "format_of", "obp", "open_bandit", "predictions", "read",
-    "read_declared", "rllib", "slates",
+    "FORMATS", "Imported", "cats", "cb", "cb_adf", "ccb", "dsjson", "format_of", "obp", "open_bandit", "predictions", "read",
+    "read_declared", "rllib", "slates", "vw_slates",
 ]  # fmt: skip

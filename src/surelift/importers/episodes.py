@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from surelift.arrays import ArrowTable
 from surelift.importers.events import Events, Found, Imported, Paths, files_of, numbered, to_table
-from surelift.importers.vw_lines import is_number
+from surelift.importers.json_lines import is_number
 from surelift.logs.logs import Logs
 from surelift.policies.resolve import uniform
 

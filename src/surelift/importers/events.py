@@ -7,6 +7,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -50,26 +51,38 @@ class Found:
         )
 
 
-Parse = Callable[[list[tuple[int, bytes]], str, Found], ArrowTable]
+Parse = Callable[..., ArrowTable]
+"""From numbered lines, their path and what is to be reported, to a table."""
 
 
 class Events:
     """A source of rounds for ``Logs``; invalid lines are counted and rejected.
 
     ``parse`` turns numbered lines into a table and reports what it could not read; ``ends`` says after which lines a piece
-    may end, if an event has several lines.
+    may end, if an event has several lines. ``contexts`` are further columns, which ``parse`` adds where they are
+    ``wanted``; ``unread`` says of others why they are not columns.
     """
 
     ordered = True
 
     def __init__(
-        self, paths: Paths, *, what: str, schema: pa.Schema, parse: Parse, ends: Callable[[bytes], bool] | None = None
+        self,
+        paths: Paths,
+        *,
+        what: str,
+        schema: pa.Schema,
+        parse: Parse,
+        ends: Callable[[bytes], bool] | None = None,
+        contexts: pa.Schema | None = None,
+        unread: Mapping[str, str] | None = None,
     ) -> None:
         self.paths = files_of(paths)
         self.what = what
+        self.unread = unread or {}
         self.left_out: Counter[str] = Counter()
         """Lines that are not decisions, by reason, from the last complete pass."""
         self._schema, self._parse, self._ends = schema, parse, ends
+        self._contexts = pa.schema([]) if contexts is None else contexts
         self._count: int | None = None
 
     @property
@@ -77,7 +90,7 @@ class Events:
         return name_of_files(self.paths)
 
     def column_names(self) -> list[str]:
-        return list(self._schema.names)
+        return [*self._schema.names, *self._contexts.names]
 
     def count(self) -> int:
         if self._count is None:
@@ -86,10 +99,14 @@ class Events:
 
     def batches(self, needs: Needs) -> Iterator[Batch]:
         report, start = Found(), 0
+        names = needs.columns()
+        wanted = pa.schema([each for each in self._contexts if each.name in names])
+        parse = partial(self._parse, wanted=wanted) if len(wanted) else self._parse
+        schema = pa.schema([*self._schema, *wanted])
         for path in self.paths:
             place_start = start
             for lines in self._pieces(path):
-                table = self._parse(lines, path, report).cast(self._schema).select(needs.columns())
+                table = parse(lines, path, report).cast(schema).select(names)
                 # After an invalid line there will be no result: only count the rest.
                 for first in range(0, 0 if report.broken else table.num_rows, ROWS_PER_BATCH):
                     part = table.slice(first, ROWS_PER_BATCH)
@@ -113,7 +130,11 @@ class Events:
 
 def to_table(rows: list[tuple[Any, ...]], schema: pa.Schema) -> ArrowTable:
     columns = zip(*rows, strict=True) if rows else [()] * len(schema)
-    return pa.table(dict(zip(schema.names, columns, strict=True)), schema=schema)
+    try:
+        return pa.table(dict(zip(schema.names, columns, strict=True)), schema=schema)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        # The types of features come from a pass before.
+        raise LogsError(f"the file changed while it was read: {error}. Nothing was computed.") from error
 
 
 def files_of(paths: Any) -> list[str]:

@@ -11,6 +11,7 @@ from surelift.importers.events import Imported
 from surelift.importers.open_bandit_pipeline import open_bandit
 from surelift.importers.slots import ccb
 from surelift.importers.vw import cb, cb_adf, dsjson
+from surelift.importers.vw_continuous import cats
 from surelift.logs.logs import Logs
 
 FORMATS: dict[str, Callable[..., Imported]] = {
@@ -19,6 +20,7 @@ FORMATS: dict[str, Callable[..., Imported]] = {
     "cb_adf": cb_adf,
     "open-bandit": open_bandit,
     "ccb": ccb,  # Vowpal Wabbit, several slots
+    "cats": cats,  # Vowpal Wabbit, continuous actions
     "rllib": rllib,
 }
 

@@ -1,8 +1,10 @@
-"""Recognise a format by the name of a file."""
+"""Recognise a format by the name of a file, and Vowpal Wabbit's JSON by its first line."""
 
 from pathlib import Path
 
 _ENDINGS = {f".{kind}{zipped}": kind for kind in ("dsjson", "cb", "cb_adf") for zipped in ("", ".gz")}
+_JSON = tuple(f"{ending}{zipped}" for ending in (".json", ".jsonl", ".ndjson") for zipped in ("", ".gz"))
+_LONGEST = 1 << 24
 
 
 def format_of(path: str | Path) -> str | None:
@@ -12,4 +14,26 @@ def format_of(path: str | Path) -> str | None:
     ('dsjson', None)
     """
     name = Path(path).name.lower()
-    return next((kind for ending, kind in _ENDINGS.items() if name.endswith(ending)), None)
+    named = next((kind for ending, kind in _ENDINGS.items() if name.endswith(ending)), None)
+    return _of_events(Path(path)) if named is None and name.endswith(_JSON) else named
+
+
+def _of_events(path: Path) -> str | None:
+    """What VW's own keys in the first line tell."""
+    # Here, since every command asks for the format, most of Parquet files, and starts faster without.
+    import gzip
+    import json
+    import zlib
+
+    try:
+        with gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb") as file:
+            event = json.loads(file.readline(_LONGEST))
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError):
+        return None
+    if not isinstance(event, dict):
+        return None
+    if "_label_ca" in event:
+        return "cats"
+    if "_outcomes" in event:
+        return "ccb"
+    return "dsjson" if {"_label_cost", "_label_probability", "a", "p"} <= event.keys() else None

@@ -10,17 +10,23 @@ One JSON object per line, as logged by VW's RL client library; ``_outcomes`` has
 probabilities given the slots before.
 """
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
-from surelift.arrays import ArrowTable
-from surelift.importers.events import Events, Found, Imported, Paths, files_of, to_table
-from surelift.importers.vw import has_dropped_events
-from surelift.importers.vw_lines import SKIPPED, is_number, valid_text
+from surelift.importers.events import Imported, Paths, files_of
+from surelift.importers.json_lines import (
+    UNEQUAL_SLOTS,
+    Row,
+    is_number,
+    keep_probability,
+    lacks_slots,
+    text_or_null,
+)
+from surelift.importers.vw import has_dropped_events, json_events
+from surelift.importers.vw_lines import REPLACED, SLATES
 from surelift.logs.logs import Logs
 from surelift.policies.readers import Column
 from surelift.policies.resolve import chosen
@@ -40,76 +46,61 @@ MOST = 1 << 20
 
 
 def ccb(
-    paths: Paths, *, reward_range: tuple[float, float] = (0, 1), rounds_before_sampling: int | None = None
+    paths: Paths,
+    *,
+    contexts: Sequence[str] | None = None,
+    reward_range: tuple[float, float] = (0, 1),
+    rounds_before_sampling: int | None = None,
 ) -> Imported:
     """A log of pages with several slots, in dsjson, gzipped or not: one row per slot, a page as a cluster.
 
     The candidates fill the slots with the first action that is left, and with any that is left, uniformly. The reward of a
     slot is minus its cost. If events were dropped with probability ``pdrop``, ``rounds_before_sampling`` is their number
-    before that. A candidate acts from the first slot on, and a slot's reward must not depend on later ones.
+    before that. A candidate acts from the first slot on, and a slot's reward must not depend on later ones. The shared
+    features of a page are columns of all its slots; ``contexts`` names those that functions of the batch see.
     """
     files = files_of(paths)
     sampled = rounds_before_sampling is not None or has_dropped_events(files)
-    source = Events(files, what="dsjson with slots (CCB)", schema=SCHEMA, parse=partial(parse, sampled=sampled))
+    source = json_events(files, "dsjson with slots (CCB)", SCHEMA, partial(_page, sampled=sampled), contexts)
     dropped: dict[str, Any] = {
         "keep_probability": "keep_probability", "rounds_before_sampling": rounds_before_sampling,
     }  # fmt: skip
     logs = Logs(
         source, reward="reward", propensity="propensity", action="action", logging="logging", cluster="event",
-        cluster_size="slots", position="slot", reward_range=reward_range, **(dropped if sampled else {}),
+        cluster_size="slots", position="slot", reward_range=reward_range, contexts=contexts,
+        **(dropped if sampled else {}),
     )  # fmt: skip
     return Imported(logs, {"first": chosen("first_action"), "uniform": Given(Column("uniform"))})
 
 
-def parse(lines: list[tuple[int, bytes]], path: str, report: Found, *, sampled: bool) -> ArrowTable:
-    rows: list[tuple[Any, ...]] = []
-    for number, line in lines:
-        text = line.strip()
-        if not text:
-            continue
-        try:
-            event = json.loads(text)
-        except (ValueError, RecursionError):
-            report.breaks("lines are not JSON", path, number, text.decode(errors="replace"))
-            continue
-        read = _page(event, f"{path}:{number}", sampled)
-        if isinstance(read, str):
-            report.breaks(read, path, number, text.decode(errors="replace"))
-        elif read is None:
-            report.left_out[SKIPPED] += 1
-        else:
-            rows += read
-    return to_table(rows, SCHEMA)
-
-
-def _page(event: Any, line: str, sampled: bool) -> list[tuple[Any, ...]] | str | None:
-    """A row for each slot, what is wrong with the event, or None if it was never shown."""
-    slots = event.get("_outcomes") if isinstance(event, dict) else None
+def _page(event: dict[str, Any], location: str, *, sampled: bool) -> list[Row] | str:
+    """A row for each slot, or what is wrong with the event."""
+    slots = event.get("_outcomes")
     if not isinstance(slots, list) or not slots or not all(isinstance(slot, dict) for slot in slots):
         return "events have no slots in _outcomes; read those of one action by the format dsjson"
-    if event.get("_skipLearn", False) is True:
-        return None
-    dropped = event.get("pdrop", 0.0)
-    if not (is_number(dropped) and 0.0 <= dropped < 1.0):
-        return "events have a pdrop outside [0, 1)"
-    if dropped and not sampled:
-        return "events have a pdrop that the first scan of the file did not find; write it without escapes"
+    if "_label_cost" in event:
+        return SLATES
+    if lacks_slots(event):
+        return UNEQUAL_SLOTS
+    kept = keep_probability(event, sampled)
+    if isinstance(kept, str):
+        return kept
     wrong = next(filter(None, map(_fault, slots)), None)
     if wrong is not None:
         return wrong
     shown = [slot["_a"][0] for slot in slots]
     if any(action in slot["_a"] for place, slot in enumerate(slots) for action in shown[:place]):
         return "events offer an action again that an earlier slot shows"
-    name = event.get("EventId") or slots[0].get("_id") or line
-    time = event.get("Timestamp")
-    about = valid_text(name), len(slots), 1.0 - dropped, None if time is None else valid_text(time)
-    return list(_slots(slots, event.get("c"), about))
+    name = text_or_null(event.get("EventId") or slots[0].get("_id") or location)
+    return list(_slots(slots, event.get("c"), (name, len(slots), kept, text_or_null(event.get("Timestamp")))))
 
 
 def _fault(slot: dict[str, Any]) -> str | None:
     actions, shares = slot.get("_a"), slot.get("_p")
     if not is_number(slot.get("_label_cost")):
         return "events have a slot without a number in _label_cost"
+    if slot.get("_original_label_cost") not in (slot["_label_cost"], None):
+        return REPLACED
     if not isinstance(actions, list) or not isinstance(shares, list) or not actions or len(actions) != len(shares):
         return "events have a slot without lists _a and _p of equal length"
     whole = all(isinstance(action, int) and not isinstance(action, bool) and 0 <= action < MOST for action in actions)
@@ -118,7 +109,9 @@ def _fault(slot: dict[str, Any]) -> str | None:
     return None if all(map(is_number, shares)) else "events have a slot with an entry in _p that is not a number"
 
 
-def _slots(slots: list[dict[str, Any]], context: Any, about: tuple[str, int, float, str | None]) -> Iterator[Any]:
+def _slots(
+    slots: list[dict[str, Any]], context: Any, about: tuple[str | None, int, float, str | None]
+) -> Iterator[Any]:
     listed = context.get("_multi") if isinstance(context, dict) else None
     count = max(max(slot["_a"]) for slot in slots) + 1
     if isinstance(listed, list):

@@ -1,43 +1,65 @@
-"""Vowpal Wabbit's logs as ``Logs``, whose rewards are negative costs, and its predictions as policies."""
+"""Vowpal Wabbit's logs as ``Logs``, whose rewards are negative costs, and whose shared features are columns."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from surelift.errors import LogsError, UsageError
 from surelift.importers import vw_lines
+from surelift.importers.contexts import Features, survey
 from surelift.importers.events import Events, Imported, Paths, files_of, numbered
+from surelift.importers.json_lines import Read, json_features, parse_json
 from surelift.logs.logs import Logs
-from surelift.policies.readers import Array
 from surelift.policies.resolve import chosen, uniform
-from surelift.policies.wrappers import Given
-from surelift.saving import exists
 
 DROPPED = re.compile(rb'"pdrop"\s*:\s*0*\.?0*[1-9]')
 _LABEL: dict[str, Any] = {"reward": "reward", "propensity": "propensity", "action": "action"}
 
 
 def dsjson(
-    paths: Paths, *, reward_range: tuple[float, float] = (0, 1), rounds_before_sampling: int | None = None
+    paths: Paths,
+    *,
+    contexts: Sequence[str] | None = None,
+    reward_range: tuple[float, float] = (0, 1),
+    rounds_before_sampling: int | None = None,
 ) -> Imported:
     """A log in dsjson, gzipped or not, with two candidates: always the first action, and uniform.
 
-    The reward is minus the cost, in ``reward_range``. If events were dropped with probability ``pdrop``, the log is
-    sampled: ``rounds_before_sampling`` gives the number of events before that.
+    The reward is minus the cost, in ``reward_range``. Shared features are columns, such as ``User.country``; ``contexts``
+    names those to learn from. If events were dropped with probability ``pdrop``, the log is sampled:
+    ``rounds_before_sampling`` gives the number of events before that.
     """
     files = files_of(paths)
     sampled = rounds_before_sampling is not None or has_dropped_events(files)
-    parse = partial(vw_lines.parse_dsjson, sampled=sampled)
-    source = Events(files, what="dsjson", schema=vw_lines.DSJSON, parse=parse)
-    declared = {**_LABEL, "logging": "logging", "reward_range": reward_range}
+    read = partial(vw_lines.dsjson_round, sampled=sampled)
+    source = json_events(files, "dsjson", vw_lines.DSJSON, read, contexts)
+    declared = {**_LABEL, "logging": "logging", "reward_range": reward_range, "contexts": contexts}
     if sampled:
         declared |= {"keep_probability": "keep_probability", "rounds_before_sampling": rounds_before_sampling}
     logs = Logs(source, **declared)
     return Imported(logs, {"first": chosen("first_action"), "uniform": uniform()})
+
+
+def with_contexts(
+    files: Sequence[str],
+    what: str,
+    schema: pa.Schema,
+    parse: Callable[..., Any],
+    features_of: Callable[[bytes], Features],
+    contexts: Sequence[str] | None,
+    ends: Callable[[bytes], bool] | None = None,
+) -> Events:
+    """The events, with their shared features as columns."""
+    found = survey(files, features_of, taken=schema.names, named=contexts)
+    return Events(files, what=what, schema=schema, parse=parse, ends=ends, contexts=found.schema, unread=found.unread)
+
+
+def json_events(
+    files: Sequence[str], what: str, schema: pa.Schema, read: Read, contexts: Sequence[str] | None
+) -> Events:
+    return with_contexts(files, what, schema, partial(parse_json, read=read, schema=schema), json_features, contexts)
 
 
 def has_dropped_events(files: Sequence[str]) -> bool:
@@ -45,45 +67,32 @@ def has_dropped_events(files: Sequence[str]) -> bool:
     return any(DROPPED.search(line) for path in files for _, line in numbered(path))
 
 
-def cb(paths: Paths, *, reward_range: tuple[float, float] = (0, 1), action_count: int | None = None) -> Imported:
-    """A log in VW's ``cb`` text; with ``action_count``, a uniform policy over that many actions is a candidate."""
-    source = Events(paths, what="cb text", schema=vw_lines.CB, parse=vw_lines.parse_cb)
-    logs = Logs(source, **_LABEL, action_count=action_count, reward_range=reward_range)
+def cb(
+    paths: Paths,
+    *,
+    contexts: Sequence[str] | None = None,
+    reward_range: tuple[float, float] = (0, 1),
+    action_count: int | None = None,
+) -> Imported:
+    """A log in VW's ``cb`` text; with ``action_count``, a uniform policy over that many actions is a candidate.
+
+    Features are columns, such as ``User.country``; ``contexts`` names those to learn from.
+    """
+    source = with_contexts(files_of(paths), "cb text", vw_lines.CB, vw_lines.parse_cb, vw_lines.cb_features, contexts)
+    logs = Logs(source, **_LABEL, action_count=action_count, reward_range=reward_range, contexts=contexts)
     return Imported(logs, {} if action_count is None else {"uniform": uniform()})
 
 
-def cb_adf(paths: Paths, *, reward_range: tuple[float, float] = (0, 1)) -> Imported:
-    """A log in VW's ``cb_adf`` text, with two candidates: always the first action, and uniform."""
-    source = Events(
-        paths, what="cb_adf text", schema=vw_lines.ADF, parse=vw_lines.parse_adf, ends=lambda line: not line.strip()
-    )
-    logs = Logs(source, **_LABEL, action_count="action_count", reward_range=reward_range)
-    return Imported(logs, {"first": chosen("first_action"), "uniform": uniform()})
+def cb_adf(
+    paths: Paths, *, contexts: Sequence[str] | None = None, reward_range: tuple[float, float] = (0, 1)
+) -> Imported:
+    """A log in VW's ``cb_adf`` text, with two candidates: always the first action, and uniform.
 
-
-def predictions(path: str | Path) -> Given:
-    """A policy from a file that ``-p`` wrote, in the order of the events, ``0:0.8,1:0.2`` or ``0.8,0.2`` per line.
-
-    Blank lines, which ``cb_explore_adf`` writes after every event, are skipped.
+    Shared features are columns, such as ``User.country``; ``contexts`` names those to learn from.
     """
-    rows: list[list[float]] = []
-    if not (exists(path) and Path(path).is_file()):
-        raise UsageError(f"the predictions {path} cannot be read: the file does not exist.")
-    for number, line in numbered(str(path)):
-        if line.strip():
-            rows.append(_shares(line.decode(errors="replace").strip(), f"line {number:,} of {path}"))
-    return Given(Array(pa.array(rows, pa.list_(pa.float64()))))
-
-
-def _shares(line: str, location: str) -> list[float]:
-    # A tag may follow the numbers.
-    parts = line.split()[0].split(",")
-    try:
-        if ":" not in line.split()[0]:
-            return [float(part) for part in parts]
-        by_action = {int(action): float(share) for action, share in (part.split(":") for part in parts)}
-    except ValueError as error:
-        raise LogsError(f"{location} has no action probabilities: {line[:80]!r}. Nothing was computed.") from error
-    if sorted(by_action) != list(range(len(parts))):
-        raise LogsError(f"{location} must list each action from 0 once: {line[:80]!r}. Nothing was computed.")
-    return [by_action[action] for action in range(len(parts))]
+    source = with_contexts(
+        files_of(paths), "cb_adf text", vw_lines.ADF, vw_lines.parse_adf, vw_lines.adf_features, contexts,
+        ends=lambda line: not line.strip(),
+    )  # fmt: skip
+    logs = Logs(source, **_LABEL, action_count="action_count", reward_range=reward_range, contexts=contexts)
+    return Imported(logs, {"first": chosen("first_action"), "uniform": uniform()})

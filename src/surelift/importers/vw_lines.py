@@ -17,16 +17,16 @@ dsjson is one JSON object per line, as logged by VW's RL client library and Azur
 A label is action:cost:probability; in ``cb_adf`` it is on the line of the logged action.
 """
 
-import json
 import math
-import sys
 from collections.abc import Iterator
-from typing import Any, TypeGuard
+from typing import Any
 
 import pyarrow as pa
 
 from surelift.arrays import ArrowTable
+from surelift.importers.contexts import Features, of_text, row_of, values_of
 from surelift.importers.events import Found, to_table
+from surelift.importers.json_lines import NONE, Row, is_number, keep_probability, text_or_null
 
 _LABEL = [("reward", pa.float64()), ("propensity", pa.float64()), ("action", pa.int64())]
 CB = pa.schema([*_LABEL, ("features", pa.string())])
@@ -37,51 +37,28 @@ DSJSON = pa.schema(
         ("time", pa.string()), ("event", pa.string()),
     ]
 )  # fmt: skip
-SKIPPED = "events marked _skipLearn, whose action was never shown"
-DANGLING = "rewards without a decision (dangling observations)"
+REPLACED = (
+    "events have an _original_label_cost other than their _label_cost: the cost was replaced (apprentice mode does so), and "
+    "is not that of the logged action; remove _original_label_cost if _label_cost is the one to use"
+)
+SLATES = "events are slates, one cost for several slots: read them by importers.vw_slates, in Python"
 
 
-def parse_dsjson(lines: list[tuple[int, bytes]], path: str, report: Found, *, sampled: bool) -> ArrowTable:
-    """A table of the decisions; ``sampled`` says whether events may have been dropped."""
-    rows: list[tuple[Any, ...]] = []
-    for number, line in lines:
-        text = line.strip()
-        if not text:
-            continue
-        try:
-            event = json.loads(text)
-        except (ValueError, RecursionError):
-            report.breaks("lines are not JSON", path, number, text.decode(errors="replace"))
-            continue
-        read = _round(event, sampled)
-        if isinstance(read, str):
-            report.breaks(read, path, number, text.decode(errors="replace"))
-        elif read is None:
-            report.left_out[SKIPPED if "_skipLearn" in event else DANGLING] += 1
-        else:
-            rows.append(read)
-    return to_table(rows, DSJSON)
-
-
-def _round(event: Any, sampled: bool) -> tuple[Any, ...] | str | None:
-    """The values of a round, a description of what is wrong with it, or None if it is not a decision."""
-    if not isinstance(event, dict):
-        return "lines are not JSON objects"
-    if "_outcomes" in event or "_slates" in event or "_label_ca" in event:
-        return (
-            "events have several slots or a continuous action (CCB, slates, CATS), which is not supported; CCB has a format "
-            "of its own, ccb"
-        )
-    skipped = event.get("_skipLearn", False)
-    if not isinstance(skipped, bool):
-        return "events have a _skipLearn that is neither true nor false"
-    if skipped:
-        return None
+def dsjson_round(event: dict[str, Any], location: str, *, sampled: bool) -> list[Row] | str:
+    """The values of a round, or what is wrong with it; ``sampled`` says whether events may have been dropped."""
+    if "_outcomes" in event and "_label_cost" in event:
+        return SLATES
+    if "_outcomes" in event:
+        return "events have several slots, each with a cost (CCB): read them by the format ccb"
+    if "_label_ca" in event:
+        return "events have a continuous action (CATS): read them by the format cats"
     if "_label_cost" not in event and "a" not in event and "p" not in event:
-        return None if "RewardValue" in event or "DanglingReward" in event else "events have no _label_cost"
+        return "events have no _label_cost"
     cost, propensity = event.get("_label_cost"), event.get("_label_probability")
     if not is_number(cost):
         return "events have no number in _label_cost"
+    if event.get("_original_label_cost", cost) not in (cost, None):
+        return REPLACED
     if not is_number(propensity):
         return "events have no number in _label_probability, which has no default"
     ranked, shares = event.get("a"), event.get("p")
@@ -95,32 +72,22 @@ def _round(event: Any, sampled: bool) -> tuple[Any, ...] | str | None:
     taken = event.get("_label_Action", ranked[0])
     if not (isinstance(taken, int) and 1 <= taken <= len(ranked)):
         return "events have an action in _label_Action that is not in a"
-    dropped = event.get("pdrop", 0.0)
-    if not (is_number(dropped) and 0.0 <= dropped < 1.0):
-        return "events have a pdrop outside [0, 1)"
-    if dropped and not sampled:
-        return "events have a pdrop that the first scan of the file did not find; write it without escapes"
+    kept = keep_probability(event, sampled)
+    if isinstance(kept, str):
+        return kept
     logging = [0.0] * len(ranked)
     for action, share in zip(ranked, shares, strict=True):
         logging[action - 1] = float(share)
-    time, name = event.get("Timestamp"), event.get("EventId")
-    return (
-        -float(cost) + 0.0, float(propensity), taken - 1, logging, 0, 1.0 - dropped,
-        None if time is None else valid_text(time), None if name is None else valid_text(name),
+    row = (
+        -float(cost) + 0.0, float(propensity), taken - 1, logging, 0, kept, text_or_null(event.get("Timestamp")),
+        text_or_null(event.get("EventId")),
     )  # fmt: skip
+    return [row]
 
 
-def is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
-
-
-def valid_text(value: Any) -> str:
-    """Replace unpaired surrogates, which Arrow cannot store."""
-    return str(value).encode(errors="replace").decode()
-
-
-def parse_cb(lines: list[tuple[int, bytes]], path: str, report: Found) -> ArrowTable:
+def parse_cb(lines: list[tuple[int, bytes]], path: str, report: Found, *, wanted: pa.Schema = NONE) -> ArrowTable:
     rows: list[tuple[Any, ...]] = []
+    taken = frozenset(CB.names)
     for number, line in lines:
         text = line.decode(errors="replace").strip()
         if not text:
@@ -133,19 +100,31 @@ def parse_cb(lines: list[tuple[int, bytes]], path: str, report: Found) -> ArrowT
             report.breaks(read, path, number, text)
         else:
             action, cost, probability = read
-            rows.append((-cost + 0.0, probability, action - 1, features.strip()))
-    return to_table(rows, CB)
+            context = row_of(values_of(of_text(bar + features), taken), wanted) if len(wanted) else ()
+            rows.append((-cost + 0.0, probability, action - 1, features.strip(), *context))
+    return to_table(rows, pa.schema([*CB, *wanted]))
 
 
-def parse_adf(lines: list[tuple[int, bytes]], path: str, report: Found) -> ArrowTable:
+def cb_features(line: bytes) -> Features:
+    _, bar, features = line.decode(errors="replace").partition("|")
+    return of_text(bar + features)
+
+
+def adf_features(line: bytes) -> Features:
+    return cb_features(line) if line.lstrip().startswith(b"shared") else ()
+
+
+def parse_adf(lines: list[tuple[int, bytes]], path: str, report: Found, *, wanted: pa.Schema = NONE) -> ArrowTable:
     rows: list[tuple[Any, ...]] = []
+    taken = frozenset(ADF.names)
     for number, event in _events(lines):
         read = _adf_round(event)
         if isinstance(read, str):
             report.breaks(read, path, number, event[0])
         else:
-            rows.append(read)
-    return to_table(rows, ADF)
+            shared = adf_features(event[0].encode()) if len(wanted) else ()
+            rows.append((*read, *row_of(values_of(shared, taken), wanted)))
+    return to_table(rows, pa.schema([*ADF, *wanted]))
 
 
 def _adf_round(event: list[str]) -> tuple[Any, ...] | str:

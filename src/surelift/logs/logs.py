@@ -203,6 +203,8 @@ class Logs:
 
         if name in getattr(self.source, "repeated", ()):
             return f"the source has several columns {name!r}, so {role} cannot name one of them; rename all but one."
+        if name in (unread := getattr(self.source, "unread", {})):
+            return str(unread[name])
         names = self.column_names()
         near = get_close_matches(name, names, n=3, cutoff=0.5)
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""

@@ -120,6 +120,9 @@ cascade: The assumption that a ranking is read from the top: the reward of a pos
 additive slate: A page whose expected reward is a sum with one part for each position, shown by a production that draws
   positions independently. Its weight is the sum of the weights of its positions, less one for each position but one
   (--slate COLUMN --slate-weight additive); it can be negative, and bounds allow for that.
+vowpal wabbit: A learner of contextual bandits whose files surelift reads: dsjson, cb, cb_adf, several slots (ccb) and
+  continuous actions (cats). Shared features are columns such as User.country (--by, --contexts), and what 'vw -p' writes
+  is a candidate (--predictions).
 certificate: An answer together with the question, the options, the declared range and a fingerprint of the rounds, as
   JSON. Anyone who has the rounds can recompute it: surelift verify CERTIFICATE SOURCE.
 """

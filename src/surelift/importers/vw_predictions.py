@@ -1,0 +1,217 @@
+"""Vowpal Wabbit's predictions (``-p``) as policies: probabilities, one action, or a density, for each event.
+
+    0:0.8,1:0.2      --cb_explore, --cb_explore_adf    a distribution over the actions, numbered from 0
+    2                --cb, --cb_adf                    the one action that is taken
+    0-2:0.1,2-6:0.2  --cats_pdf                        a density over a continuous action
+
+VW prints six decimals, so that many actions sum to 1 only roughly: within that rounding they are rescaled.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from surelift.errors import LogsError, UsageError
+from surelift.importers.events import numbered
+from surelift.logs.batch import Needs, Slice
+from surelift.logs.logs import Logs
+from surelift.logs.rounds import Rounds
+from surelift.logs.vectors import Vectors
+from surelift.policies.continuous import require_continuous
+from surelift.policies.deterministic import peaked
+from surelift.policies.policy import require_action
+from surelift.policies.readers import Array, Reader, Singles
+from surelift.policies.wrappers import Given
+from surelift.saving import exists
+
+_ROUNDING = 5e-7
+"""Half of the last of six decimals."""
+_SEGMENT = re.compile(r"(-?[\d.]+(?:e[+-]?\d+)?)-(-?[\d.]+(?:e[+-]?\d+)?):([\d.]+(?:e[+-]?\d+)?)")
+_MASS = 1e-3
+_SCORES = (
+    "These are scores, as VW writes them with --rank_all; probabilities come from --cb_explore or --cb_explore_adf, and "
+    "without --rank_all --cb_adf writes the one action it takes."
+)
+_OWN_DRAWS = (
+    "With --ccb_explore_adf, VW lists the actions that its own draws left, not those that were left in the log, so these "
+    "are not the candidate's probabilities of the logged slots."
+)
+_UNNUMBERED = (
+    "holds one action per line, and none is 0, so that they may be numbered from 0 (--cb_adf, and --cb of VW 9) or from 1 "
+    "(--cb with --cb_force_legacy, and older versions). Say which in first_action=, 0 or 1."
+)
+
+
+def predictions(path: str | Path, *, first_action: Literal[0, 1] | None = None) -> Given:
+    """A policy from a file that ``-p`` wrote, in the order of the events.
+
+    A line has the probabilities of all actions, ``0:0.8,1:0.2`` or ``0.8,0.2``, or the one action that is taken, or with
+    ``--cats_pdf`` a density. ``first_action`` is the number of the first action, where the file does not tell: a 0 among
+    single actions does. Blank lines are skipped.
+    """
+    if not (exists(path) and Path(path).is_file()):
+        raise UsageError(f"the predictions {path} cannot be read: the file does not exist.")
+    if first_action not in (None, 0, 1):
+        raise UsageError(f"first_action must be 0 or 1, but is {first_action!r}.")
+    kind: Kind | None = None
+    began, rows = 0, list[list[float]]()
+    for number, line in numbered(str(path)):
+        words = line.decode(errors="replace").split()
+        if not words:
+            continue
+        # A tag may follow the numbers.
+        found, location = _kind(words[0]), f"line {number:,} of {path}"
+        if kind is None:
+            kind, began = found, number
+        if found != kind:
+            raise LogsError(f"{location} holds {found}, but line {began:,} {kind}. Nothing was computed.")
+        rows.append(_READ[kind](words[0], location))
+    if kind == "one action":
+        return Given(PredictedActions(str(path), Array(_positions(rows, path, first_action)[:, 0])))
+    if first_action is not None:
+        raise UsageError(f"first_action= is for files with one action per line, but {path} holds {kind or 'no line'}.")
+    made = PredictedDensities if kind == "a density" else PredictedProbabilities
+    return Given(made(str(path), Array(pa.array(rows, pa.list_(pa.float64())))))
+
+
+Kind = Literal["one action", "probabilities", "a density"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Predicted(Reader):
+    path: str
+    rows: Array
+
+    def needs(self, logs: Logs) -> Needs:
+        if logs.declaration.density and not isinstance(self, PredictedDensities):
+            raise UsageError(
+                f"{self.path} holds no densities, which a log of continuous actions needs: write them with --cats_pdf; "
+                "--cats writes only the action that it drew."
+            )
+        source = logs.source
+        while isinstance(source, Slice):
+            source = source.source
+        if source.ordered and len(self.rows.array) != source.count():
+            raise UsageError(
+                f"{self.path} has predictions for {len(self.rows.array):,} events, but the log has {source.count():,} "
+                "rounds; it must be written on the same events, in the same order."
+            )
+        return self.rows.needs(logs)
+
+    def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
+        return self.rows.read(rounds, subject)
+
+    def describe(self) -> dict[str, Any]:
+        return self.rows.describe()
+
+
+class PredictedProbabilities(Predicted):
+    __slots__ = ()
+
+
+class PredictedActions(Predicted):
+    """All probability on one action."""
+
+    __slots__ = ()
+
+    def needs(self, logs: Logs) -> Needs:
+        require_action(logs, f"the predictions {self.path}")
+        return super().needs(logs)
+
+    def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
+        found = self.rows.read(rounds, subject)
+        assert isinstance(found, Singles)
+        positions = found.values.astype(np.int64)
+        limit = rounds.action_counts if rounds.logging is None else rounds.logging.lengths
+        if limit is not None:
+            rounds.check_positions(positions, subject, limit=limit)
+        peak = peaked(rounds, positions, exploration=0.0)
+        return Singles(peak.logged, 0.0) if peak.vectors is None else peak.vectors
+
+
+class PredictedDensities(Predicted):
+    """The density at the logged action; rows hold the low end, the high end and the density of each segment."""
+
+    __slots__ = ()
+
+    def needs(self, logs: Logs) -> Needs:
+        require_continuous(logs, f"the predictions {self.path}")
+        return super().needs(logs)
+
+    def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
+        found = self.rows.read(rounds, subject)
+        assert isinstance(found, Vectors)
+        assert rounds.continuous is not None
+        low, high, density = found.values.reshape(-1, 3).T
+        action = found.spread(rounds.continuous).reshape(-1, 3)[:, 0]
+        # A segment holds its low end, and the last its high end too.
+        last = np.zeros(len(low), dtype=np.bool_)
+        last[found.starts[1:] // 3 - 1] = True
+        inside = (action >= low) & ((action < high) | (last & (action == high)))
+        per_round = np.add.reduceat(np.where(inside, density, 0.0), found.starts[:-1] // 3)
+        return Singles(np.asarray(per_round), 0.0)
+
+
+def _kind(word: str) -> Kind:
+    if word.isdecimal():
+        return "one action"
+    return "a density" if _SEGMENT.fullmatch(word.split(",")[0]) else "probabilities"
+
+
+def _action(word: str, location: str) -> list[float]:
+    if len(word) > 9:
+        raise LogsError(f"{location} has an action number that is too large: {word[:80]!r}. Nothing was computed.")
+    return [int(word)]
+
+
+def _shares(word: str, location: str) -> list[float]:
+    pairs = ":" in word
+    try:
+        listed = [part.split(":") if pairs else (str(place), part) for place, part in enumerate(word.split(","))]
+        by_action = {int(action): float(share) for action, share in listed}
+    except ValueError as error:
+        raise LogsError(f"{location} has no action probabilities: {word[:80]!r}. Nothing was computed.") from error
+    if sorted(by_action) != list(range(len(listed))):
+        told = f"{location} must list each action from 0 once: {word[:80]!r}."
+        raise LogsError(f"{told} {_OWN_DRAWS} Nothing was computed.")
+    shares = [by_action[action] for action in range(len(listed))]
+    total = sum(shares)
+    if not (abs(total - 1.0) <= 1e-9 + len(shares) * _ROUNDING and min(shares) >= 0.0):
+        told = f"{location} has numbers that are no probabilities, with a sum of {total:g}: {word[:80]!r}."
+        raise LogsError(f"{told} {_SCORES} Nothing was computed.")
+    return shares if abs(total - 1.0) <= 1e-9 else [share / total for share in shares]
+
+
+def _segments(word: str, location: str) -> list[float]:
+    matches = [_SEGMENT.fullmatch(part) for part in word.split(",")]
+    try:
+        found = [[float(text) for text in match.groups()] for match in matches if match]
+    except ValueError:
+        found = []
+    end, mass = -np.inf, 0.0
+    for low, high, density in found:
+        if low < end or high < low:
+            raise LogsError(f"{location} has segments that overlap: {word[:80]!r}. Nothing was computed.")
+        end, mass = high, mass + (high - low) * density
+    if len(found) < len(matches) or not abs(mass - 1.0) <= _MASS:
+        raise LogsError(f"{location} has no density with a mass of 1: {word[:80]!r}. Nothing was computed.")
+    return [value for low, high, density in found for value in (low, high, density / mass)]
+
+
+_READ: dict[Kind, Callable[[str, str], list[float]]] = {
+    "one action": _action, "probabilities": _shares, "a density": _segments,
+}  # fmt: skip
+
+
+def _positions(rows: list[list[float]], path: str | Path, first_action: int | None) -> Any:
+    numbers = np.array(rows)
+    if first_action is None and numbers.min() > 0:
+        raise UsageError(f"{path} {_UNNUMBERED}")
+    if first_action == 1 and numbers.min() < 1:
+        raise UsageError(f"{path} holds action 0, so its actions are numbered from 0, not from first_action=1.")
+    return numbers - (first_action or 0)
