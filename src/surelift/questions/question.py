@@ -19,15 +19,15 @@ from surelift.logs.declaration import Declaration
 from surelift.logs.faults import refuse_faults
 from surelift.logs.logs import Logs
 from surelift.logs.origins import MOST, Origins
-from surelift.logs.settled import aloud
 from surelift.policies import Policy
 from surelift.policies.policy import origins_of
 from surelift.policies.resolve import PRODUCTION, name_policies, one_policy
 from surelift.policies.sequences import over_clusters
+from surelift.questions.assumptions import left_out_aloud
 from surelift.questions.fields import decoded, encoded
 from surelift.questions.loggers import check_balanced, logger_requests, refuse_other_counts
 from surelift.questions.method import Method, choose_method, method_from
-from surelift.questions.options import SAMPLED_SEGMENTS, check_segments, refuse_disproved, test_requests
+from surelift.questions.options import SAMPLED_SEGMENTS, check_known, check_segments, refuse_disproved, test_requests
 from surelift.results.provenance import Provenance
 from surelift.results.result import Result
 from surelift.results.segments import Segments
@@ -158,8 +158,7 @@ class Question:
         """Refuse logs that this question, or its segments, cannot be asked of."""
         self.method.check_units(self.declaration)
         check_balanced(self.declaration, self.method, self.everyone, self.by)
-        if self.by is not None:
-            check_segments(logs, self.by.column, self.by.declared, self.everyone)
+        check_known(logs, self.everyone, self.model, self.by)
 
     def plan(self, counts: Mapping[KeyValue, int] | None = None) -> Plan:
         """Statistics and the keys they are split by; ``counts`` has the rounds of each segment, where they matter."""
@@ -216,7 +215,7 @@ class Question:
 
     def refuse_unfit(self, sums: Sums) -> None:
         if sums.rows == 0:
-            raise LogsError(" ".join([EMPTY, *aloud(self.declaration, sums.left_out, 0)]))
+            raise LogsError(" ".join([EMPTY, *left_out_aloud(self.declaration, sums)]))
         refuse_faults(sums.invalid, rows=sums.rows)
         for memory in self._ids():
             memory.refuse_again(sums.get(memory))
@@ -241,7 +240,7 @@ class Question:
     def provenance(self, sums: Sums) -> Provenance:
         return Provenance(
             question=self.to_dict(), rounds=self.before_sampling(sums).units, fingerprint=sums.fingerprint,
-            certifies=self.method.bound.certifies, aloud=aloud(self.declaration, sums.left_out, sums.rows),
+            certifies=self.method.bound.certifies, aloud=left_out_aloud(self.declaration, sums),
         )  # fmt: skip
 
     def before_sampling(self, sums: Sums) -> Sums:

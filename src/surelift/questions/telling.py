@@ -7,6 +7,7 @@ from surelift.evidence.propensities import Evidence, Family
 from surelift.evidence.segments import TOLD, telling_evidence
 from surelift.logs.declaration import Declaration
 from surelift.results.health import Finding
+from surelift.statistics.plan import Request
 from surelift.statistics.restricted import TakenActions
 from surelift.statistics.splits import Segment
 from surelift.statistics.sums import Sums
@@ -29,6 +30,25 @@ def refuse_told(sums: Sums, by: Segment) -> None:
     if evidence.e_value >= 1.0 / LEVEL:
         for finding in about_segments([evidence]):
             raise LogsError(f"{finding.statement}.\n{finding.remedy}")
+
+
+def condition_requests(declared: Declaration) -> Iterator[Request]:
+    if declared.where is not None and knows_actions(declared):
+        yield Request(TAKEN)
+
+
+def about_condition(sums: Sums, declared: Declaration, level: float = LEVEL) -> Iterator[Finding]:
+    """Whether only some actions were taken in the rounds that meet ``where=``."""
+    for request in condition_requests(declared):
+        found = telling_evidence("where", {"": sums.get(request.statistic)}, level=level)
+        if found.e_value >= 1.0 / level:
+            yield Finding(
+                "refuse", f"where={declared.where!r}",
+                f"it tells of the action: only {found.bet} taken in the {found.rounds:,} rounds that meet it, where the "
+                f"propensities give that a chance of {found.expected:.3g} a round (e-value {found.e_value:.3g})",
+                "Rounds must be chosen by what was known before the action, such as a country or a day. If this was, the "
+                "logged propensities are wrong in these rounds.", None, found.e_value,
+            )  # fmt: skip
 
 
 def without_told(wrong: Iterable[Evidence], evidence: Iterable[Evidence]) -> tuple[list[Evidence], list[Evidence]]:

@@ -219,7 +219,7 @@ def require_learnable(logs: Logs) -> None:
     require_action_count(logs, SUBJECT)
     if not logs.declaration.contexts:
         raise UsageError(f"{SUBJECT} needs contexts: name their columns in contexts=.")
-    for name in ("cluster", "keep_probability", "score", "embedding", "loggers", "settled_after"):
+    for name in ("cluster", "keep_probability", "score", "embedding", "loggers", "settled_after", "where"):
         if getattr(logs.declaration, name) is not None:
             raise UsageError(f"policies cannot be learned from logs with {name}=; use the rounds as they were logged.")
 
