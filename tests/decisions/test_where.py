@@ -65,7 +65,7 @@ def test_a_certificate_carries_the_condition_and_verify_applies_it(rows: pa.Tabl
 
 def test_it_is_told(rows: pa.Table, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     logs = sl.Logs(rows, where=WHERE, **DECLARED)
-    said = f"{len(rows) - len(chosen(rows)):,} of 6,000 rounds do not meet where={WHERE!r}, and were left out."
+    said = f"{len(rows) - len(chosen(rows)):,} of 6,000 rounds do not meet `{WHERE}`, and were left out."
     assumed = f"the rounds were chosen by `{WHERE}`, which was fixed in advance"
     answer = sl.compare(logs, "new")
     assert said in " ".join(str(answer).split())
@@ -154,13 +154,11 @@ def test_a_copy_of_the_action_is_found_and_a_true_condition_is_not(rows: pa.Tabl
     declared = {**DECLARED, "action": "a"}
     told = sl.Logs(rows, where="shown = 'y'", **declared)
     for ask in (sl.compare, sl.evaluate, sl.power):
-        with pytest.raises(
-            sl.LogsError, match="where=\"shown = 'y'\": it tells of the action, or of its reward: one action"
-        ):
+        with pytest.raises(sl.LogsError, match="where: `shown = 'y'` tells of actions or rewards: one action"):
             ask(told, "new")
     health = sl.check(told, "new")
     assert not health.ok
-    assert any("it tells of the action" in finding.says for finding in health.findings)
+    assert any("tells of actions or rewards" in finding.says for finding in health.findings)
     assert sl.check(sl.Logs(rows, where=WHERE, **declared), "new").ok
     # Without the actions, the weights tell: their mean is that of one action.
     assert not sl.check(sl.Logs(rows, where="shown = 'y'", **DECLARED), "new").ok
@@ -168,7 +166,7 @@ def test_a_copy_of_the_action_is_found_and_a_true_condition_is_not(rows: pa.Tabl
 
 def test_a_copy_of_the_reward_is_found_by_the_weights(rows: pa.Table) -> None:
     """Among the rounds that won, the better action is too frequent for its propensity."""
-    found = {"the bounds contradict each other": DECLARED, "it tells of the action": {**DECLARED, "action": "a"}}
+    found = {"the bounds contradict each other": DECLARED, "tells of actions or rewards": {**DECLARED, "action": "a"}}
     for says, declared in found.items():
         logs = sl.Logs(rows, where="won = true", **declared)
         assert not sl.check(logs, "new").ok
@@ -243,3 +241,19 @@ def test_an_array_stays_beside_its_rows(rows: pa.Table) -> None:
     given = np.asarray(rows["new"])
     found = sl.compare(sl.Logs(rows, where=WHERE, **DECLARED), {"new": given})
     assert found.lower == sl.compare(sl.Logs(rows, where=WHERE, **DECLARED), "new").lower
+
+
+def test_a_log_of_another_format(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    times = [f"2019-11-{day:02} 00:00:00+00:00" for day in rng.integers(20, 30, 900)]
+    table = {
+        "timestamp": times, "item_id": rng.integers(0, 3, 900), "position": rng.integers(1, 4, 900),
+        "click": rng.integers(0, 2, 900), "propensity_score": np.full(900, 1 / 3),
+    }  # fmt: skip
+    log = str(tmp_path / "log.csv")
+    pyarrow.csv.write_csv(pa.table(table), log)
+    more = ["--format", "open-bandit", "--action-count", "3", "--where", "timestamp >= 2019-11-25 and position = 1"]
+    assert main(["evaluate", log, *more, "--policy", "uniform", "--certificate", str(tmp_path / "c.json")]) == 0
+    kept = sum(time >= "2019-11-25" and place == 1 for time, place in zip(times, table["position"], strict=True))
+    assert sl.Certificate.load(tmp_path / "c.json").content["rounds"] == kept
+    assert main(["verify", str(tmp_path / "c.json"), log, "--format", "open-bandit"]) == 0

@@ -316,4 +316,4 @@ def test_folders_that_cannot_match_are_not_read(tmp_path: Path) -> None:
         pq.write_table(table, tmp_path / f"day={day}" / "part.parquet")
     answer = sl.evaluate(sl.Logs(str(tmp_path), reward="r", propensity="p", where="day >= 2026-01-02"), "q")
     assert answer.rounds == 4
-    assert "2 of 6 rounds do not meet where='day >= 2026-01-02', and were left out." in str(answer)
+    assert "2 of 6 rounds do not meet `day >= 2026-01-02`, and were left out." in str(answer)

@@ -252,7 +252,7 @@ def check_where(declared: "Declaration") -> None:
 
 def excluded_aloud(declared: "Declaration", excluded: int, met: int) -> tuple[str, ...]:
     """What is said of the rounds that do not meet the condition, where there are any."""
-    said = f"{excluded:,} of {excluded + met:,} rounds do not meet where={declared.where!r}, and were left out."
+    said = f"{excluded:,} of {excluded + met:,} rounds do not meet `{declared.where}`, and were left out."
     return (said,) if excluded else ()
 
 

@@ -43,8 +43,8 @@ def about_condition(sums: Sums, declared: Declaration, level: float = LEVEL) -> 
         found = telling_evidence("where", {"": sums.get(request.statistic)}, level=level)
         if found.e_value >= 1.0 / level:
             yield Finding(
-                "refuse", f"where={declared.where!r}",
-                f"it tells of the action, or of its reward: {found.bet} taken in the {found.rounds:,} rounds that meet it, "
+                "refuse", "where",
+                f"`{declared.where}` tells of actions or rewards: {found.bet} taken in {found.rounds:,} rounds that meet it, "
                 f"where the propensities give that a chance of {found.expected:.3g} a round (e-value {found.e_value:.3g})",
                 "Rounds must be chosen by what was known before the action, such as a country or a day. If this was, the "
                 "logged propensities are wrong in these rounds.", None, found.e_value,
