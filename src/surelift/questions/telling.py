@@ -44,8 +44,8 @@ def about_condition(sums: Sums, declared: Declaration, level: float = LEVEL) -> 
         if found.e_value >= 1.0 / level:
             yield Finding(
                 "refuse", "where",
-                f"`{declared.where}` tells of actions or rewards: {found.bet} taken in {found.rounds:,} rounds that meet it, "
-                f"where the propensities give that a chance of {found.expected:.3g} a round (e-value {found.e_value:.3g})",
+                f"`{declared.where}` tells of actions or rewards: {found.bet} taken in {found.rounds:,} rounds that meet it,"
+                f" where the propensities give that a chance of {found.expected:.3g} a round (e-value {found.e_value:.3g})",
                 "Rounds must be chosen by what was known before the action, such as a country or a day. If this was, the "
                 "logged propensities are wrong in these rounds.", None, found.e_value,
             )  # fmt: skip
@@ -69,7 +69,7 @@ def about_segments(wrong: Iterable[Evidence]) -> Iterator[Finding]:
             yield Finding(
                 "refuse", f"by {found.family.name!r}",
                 f"it tells of the action: in segment {found.segment!r} only {found.bet} taken in {found.rounds:,} rounds, "
-                f"where the propensities give that a chance of {found.expected:.3g} a round (e-value {found.e_value:.3g})",
+                f" where the propensities give that a chance of {found.expected:.3g} a round (e-value {found.e_value:.3g})",
                 "A segment must be known before the action, such as a country or a device: leave this column out of by=. If "
                 "it was known before, the logged propensities are wrong in that segment.",
                 None, found.e_value,
