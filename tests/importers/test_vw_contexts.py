@@ -30,7 +30,7 @@ def column(logs: sl.Logs, name: str) -> list[Any]:
 def test_segments_are_those_of_the_plain_table(kind: str, tmp_path: Path) -> None:
     data = visits(600)
     path = {"dsjson": write_dsjson, "cb": write_cb, "cb_adf": write_adf}[kind](tmp_path / f"log.{kind}", data)
-    options = {"action_count": 3} if kind == "cb" else {}
+    options: dict[str, Any] = {"action_count": 3} if kind == "cb" else {}
     logs = importers.read(kind, [path], **options).logs
     known: dict[str, Any] = {"dsjson": {"logging": "l"}, "cb": {"action_count": 3}, "cb_adf": {"action_count": "k"}}
     theirs = plain(data, **known[kind])

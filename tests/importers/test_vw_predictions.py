@@ -25,6 +25,11 @@ def distribution(line: str) -> list[float]:
     return [share / sum(shares) for share in shares]
 
 
+def read(kind: str, path: str) -> sl.Logs:
+    options: dict[str, Any] = {"action_count": 3} if kind == "cb" else {}
+    return importers.read(kind, [path], **options).logs
+
+
 @pytest.mark.parametrize(
     "kind, options",
     [
@@ -39,7 +44,7 @@ def test_probabilities(kind: str, options: str, tmp_path: Path) -> None:
     data = visits(ROUNDS)
     path = {"dsjson": write_dsjson, "cb": write_cb, "cb_adf": write_adf}[kind](tmp_path / f"log.{kind}", data)
     written = predict(options, path, tmp_path / "new.txt")
-    logs = importers.read(kind, [path], **({"action_count": 3} if kind == "cb" else {})).logs
+    logs = read(kind, path)
     shares = [distribution(line) for line in rows(written)]
     assert len({tuple(row) for row in shares}) > 1
     known: dict[str, Any] = {"dsjson": {"logging": "l"}, "cb": {"action_count": 3}, "cb_adf": {"action_count": "k"}}
@@ -64,7 +69,7 @@ def test_one_action_per_line_is_a_deterministic_policy(kind: str, options: str, 
     written = predict(options, path, tmp_path / "new.txt")
     chosen = np.array([int(line) for line in rows(written)]) - first
     assert set(chosen) == {0, 1, 2}
-    logs = importers.read(kind, [path], **({"action_count": 3} if kind == "cb" else {})).logs
+    logs = read(kind, path)
     new = importers.predictions(written, first_action=1) if first else importers.predictions(written)
     known: dict[str, Any] = {"dsjson": {"logging": "l"}, "cb": {"action_count": 3}, "cb_adf": {"action_count": "k"}}
     theirs = sl.compare(plain(data, **known[kind]), {"new": np.eye(3)[chosen]})

@@ -130,6 +130,14 @@ class LogFlags:
         str | None, flag("The moment at which rewards were joined; by default the newest time, if times are moments.")
     ] = None
 
+    where: Annotated[
+        str | None,
+        flag(
+            "Which rounds are judged, by what was known before the action: \"country = 'FR' and day >= 2026-01-01\". The "
+            "others are left out, and counted."
+        ),
+    ] = None
+
     def logs(self, sources: list[str]) -> "Logs":
         from surelift.logs.logs import Logs
 

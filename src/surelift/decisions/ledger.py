@@ -172,7 +172,7 @@ def batch_of(sums: Sums, logs: Logs, file: Path | None) -> NewBatch:
     declared = logs.declaration
     times = None if declared.time is None else sums.get(SPAN)
     clusters = None if declared.cluster is None or not sums.rows else cluster_ends(logs)
-    return NewBatch(sums.rows, sums.get(MEMORY) or SeenRounds(), times, clusters, file)
+    return NewBatch(sums.rows + sums.excluded, sums.get(MEMORY) or SeenRounds(), times, clusters, file)
 
 
 def cluster_ends(logs: Logs) -> tuple[str, str]:

@@ -181,6 +181,8 @@ class Monitor:
                 self._question.before_sampling(total)  # all must have been kept with one probability, in every batch
             self._question = replace(self._question, known=question.known)
             self._sampled, self._sums = before is not None, total
+        else:
+            self._sums = self._sums + Sums(excluded=sums.excluded)
         self.ledgers = {self.name: counted}
         if self._sums.units:
             self._remember()
@@ -292,7 +294,7 @@ class Monitor:
         return {
             "name": self.name, "question": self._question.to_dict(), "sampled": self._sampled,
             "ledgers": {name: ledger.describe() for name, ledger in self.ledgers.items()},
-            "sums": None if self._sums.rows == 0 else self._sums.to_state(),
+            "sums": self._sums.to_state() if self._sums.rows or self._sums.excluded else None,
             "history": self.history_points,
         }  # fmt: skip
 

@@ -39,6 +39,6 @@ def partial_sums(batches: Iterable[Any], question: Question) -> Sums:
         if sums.rows:
             question.refuse_unfit(sums)
         total = total + sums
-    if total.rows == 0 and not total.left_out:
+    if total.rows == 0 and not (total.left_out or total.excluded):
         raise LogsError("this part of the log is empty; leave it out.")
     return total

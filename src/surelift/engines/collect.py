@@ -53,7 +53,7 @@ def count_units(logs: Logs, key: Key = ()) -> dict[KeyValue, int]:
     declared = logs.declaration
     if not key and declared.rounds_before_sampling is not None:
         return {(): declared.rounds_before_sampling}
-    if not key and declared.cluster is None and declared.settled_after is None:
+    if not key and declared.cluster is None and declared.settled_after is None and declared.where is None:
         rows = logs.count()
         counts: dict[KeyValue, int] = {(): rows} if rows else {}
     else:

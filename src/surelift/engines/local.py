@@ -4,6 +4,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -43,7 +44,7 @@ def _hold_on_to_memory() -> None:
 def first_reading(logs: Logs, plan: Plan) -> Reading | None:
     """The first batch, which shows what policies give; None where there is no round."""
     for batch in logs.batches(plan.needs(logs)):
-        if batch.table.num_rows or not batch.left_out:
+        if not batch.is_remainder:
             return read(Rounds(logs, batch), plan)
     return None
 
@@ -79,7 +80,7 @@ def _works(logs: Logs, plan: Plan) -> Iterator[tuple[int, Callable[[], Sums]]]:
         return
     predictor = plan.model.start(logs)
     for batch in batches:
-        if batch.left_out and not batch.table.num_rows:
+        if batch.is_remainder:
             yield 0, partial(_sums_of, logs, batch, plan)
             continue
         reading = read(Rounds(logs, batch), plan, predictor)
@@ -87,24 +88,24 @@ def _works(logs: Logs, plan: Plan) -> Iterator[tuple[int, Callable[[], Sums]]]:
 
 
 def _sums_of(logs: Logs, batch: Batch, plan: Plan) -> Sums:
-    if batch.left_out and not batch.table.num_rows:
-        return Sums(left_out=batch.left_out)
+    if batch.is_remainder:
+        return Sums(left_out=batch.left_out, excluded=batch.excluded)
     return accumulate(read(Rounds(logs, batch), plan), plan)
 
 
 def _collect_fused(logs: Logs, plan: Plan, fused: Fused, progress: Progress | None) -> Sums:
     """Compiled loops over batches in several threads; they are added up in the order of the log, so that sums repeat."""
-    odd, plain, rows = Sums(), None, 0
+    odd, plain, rows, excluded = Sums(), None, 0, 0
     waiting, threads = deque[tuple[Batch, Callable[[], Partial | None]]](), os.cpu_count() or 1
 
     def settle() -> None:
-        nonlocal odd, plain, rows
+        nonlocal odd, plain, rows, excluded
         batch, result = waiting.popleft()
-        found = result()
+        found = None if batch.is_remainder else result()
         if found is None:
             odd = odd + _sums_of(logs, batch, plan)
         else:
-            plain = found if plain is None else plain + found
+            plain, excluded = found if plain is None else plain + found, excluded + batch.excluded
         rows += batch.table.num_rows
         if progress is not None:
             progress(rows)
@@ -117,7 +118,7 @@ def _collect_fused(logs: Logs, plan: Plan, fused: Fused, progress: Progress | No
                 settle()
         while waiting:
             settle()
-    return odd if plain is None else odd + fused.sums(plain)
+    return odd if plain is None else odd + replace(fused.sums(plain), excluded=excluded)
 
 
 def refuse_many_segments(sums: Sums) -> None:

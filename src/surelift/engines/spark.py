@@ -16,11 +16,12 @@ import pyarrow as pa
 
 from surelift.engines import local
 from surelift.errors import LogsError, SureliftError, UsageError
-from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
+from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs, left_behind
 from surelift.logs.declaration import Declaration
 from surelift.logs.faults import Tally
 from surelift.logs.logs import Logs
 from surelift.logs.settled import newest
+from surelift.logs.sources.pushdown import filtered
 from surelift.logs.sources.remote import SparkFrame
 from surelift.statistics.plan import Plan
 from surelift.statistics.sums import Sums
@@ -32,7 +33,7 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
     """Add up the plan over all rounds, where they are."""
     refuse_what_needs_order(plan)
     declaration = logs.declaration
-    frame = _selected(logs, plan)
+    frame, before = _selected(logs, plan)
     if declaration.cluster is not None:
         # The rounds of a cluster go to one partition, and lie next to each other there.
         order = [name for name in (declaration.cluster, declaration.position) if name is not None]
@@ -47,6 +48,9 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
     parts = frame.mapInArrow(add_up, SCHEMA)
     rows = _run(lambda: parts.repartition(1).mapInArrow(add_together, SCHEMA).collect())
     total = _added(row["sums"] for row in rows)
+    if before is not None:
+        read = total.rows + total.left_out + total.excluded
+        total = total + Sums(excluded=left_behind(_run(before.count), read))
     if progress is not None:
         progress(total.rows)
     return total
@@ -66,7 +70,7 @@ def known_distributions(logs: Logs, plan: Plan) -> frozenset[str]:
 
         yield _packed(names)
 
-    rows = _run(lambda: _selected(logs, plan).limit(100).mapInArrow(look, SCHEMA).collect())
+    rows = _run(lambda: _selected(logs, plan)[0].limit(100).mapInArrow(look, SCHEMA).collect())
     return frozenset.intersection(*[_unpacked(row["sums"]) for row in rows]) if rows else frozenset()
 
 
@@ -117,14 +121,18 @@ class Partition:
         return Batch(pa.Table.from_batches(held), start, part=self.part)
 
 
-def _selected(logs: Logs, plan: Plan) -> Any:
+def _selected(logs: Logs, plan: Plan) -> tuple[Any, Any | None]:
+    """The columns of the rows to read; and of the rows before Spark left some out, where it did."""
     assert isinstance(logs.source, SparkFrame)
     frame = logs.source.frame
     context = getattr(frame.sparkSession, "_sc", None)
     if context is not None and context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
         # Workers on this machine run the Python that runs here, also where the session was started without saying so.
         context.pythonExec = sys.executable
-    return frame.select(*(logs.needs() + plan.needs(logs)).columns())
+    needs = logs.needs() + plan.needs(logs)
+    selected = frame.select(*needs.columns())
+    chosen = None if needs.where is None else filtered(selected, needs.where)
+    return (selected, None) if chosen is None else (chosen, frame)
 
 
 def _packed(make: Callable[[], Any]) -> Any:

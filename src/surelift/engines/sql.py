@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from surelift.engines.sql_query import AggregateQuery, segment_of
+from surelift.engines.sql_query import AggregateQuery, rows_of, segment_of
 from surelift.errors import LogsError, UsageError
 from surelift.logs import faults
+from surelift.logs.batch import left_behind
 from surelift.logs.faults import Fault, Tally
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.hash_sample import HashSample
@@ -44,7 +45,7 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
     simple = {key: _simple(logs, plan, key) for key in plan.keys}
     states, invalid, rows = dict[Request, Any](), dict[Fault, Tally](), set[int]()
     for request, memory in ids.items():
-        _refuse_repeated(logs.source.table, memory)
+        _refuse_repeated(rows_of(logs), memory)
         states[request] = {(): HashSample(0)}
     for key in plan.keys:
         query = AggregateQuery(logs, simple[key], key)
@@ -63,7 +64,8 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
     if progress is not None:
         progress(count)
     in_order = {request: states.get(request, {}) for request in asked}
-    return Sums(count, in_order, invalid, Fingerprint.unknown(count))
+    excluded = 0 if logs.declaration.where is None else left_behind(logs.source.count(), count)
+    return Sums(count, in_order, invalid, Fingerprint.unknown(count), excluded=excluded)
 
 
 def _simple(logs: Logs, plan: Plan, key: Key) -> SimplePlan:

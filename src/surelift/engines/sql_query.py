@@ -13,6 +13,7 @@ from surelift.logs import faults
 from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32
 from surelift.logs.faults import Fault, Reason
 from surelift.logs.logs import Logs
+from surelift.logs.sources.pushdown import filtered
 from surelift.logs.sources.remote import SqlTable
 from surelift.statistics.dealing import HEX_DIGITS, MODULUS, PLACES, SALT, STEPS, Dealt
 from surelift.statistics.fused import COMPLEMENTS, SimplePlan, SimpleTerm
@@ -35,13 +36,28 @@ class Bad(NamedTuple):
     value: Any
 
 
+def rows_of(logs: Logs) -> Any:
+    """The table, or of it the rows that meet ``where=``."""
+    assert isinstance(logs.source, SqlTable)
+    condition = logs.needs().where
+    if condition is None:
+        return logs.source.table
+    chosen = filtered(logs.source.table, condition)
+    if chosen is None:
+        raise UsageError(
+            "where= compares a date with text, or finer than a column stores it, which databases do in their own ways; make "
+            "the column a date or a timestamp in the query, or bring the rows here, logs.here()."
+        )
+    return chosen
+
+
 class AggregateQuery:
     """Unfit rows are counted, and enter no sum: with one of them nothing is computed from the sums."""
 
     def __init__(self, logs: Logs, simple: SimplePlan, key: Key) -> None:
         assert isinstance(logs.source, SqlTable)
         self._logs, self._simple, self.key = logs, simple, key
-        self._table = logs.source.table
+        self._table = rows_of(logs)
         self.backend = self._table.get_backend()
         self.names = sorted(simple.policies)
         self.bad = list(self._conditions())

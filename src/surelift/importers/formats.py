@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ FORMATS: dict[str, Callable[..., Imported]] = {
 }
 
 
-def read(kind: str, paths: Sequence[str | Path], **options: Any) -> Imported:
+def read(kind: str, paths: Sequence[str | Path], *, where: str | None = None, **options: Any) -> Imported:
     if kind not in FORMATS:
         raise UsageError(f"unknown format {kind!r}; choose from {', '.join(FORMATS)}.")
     known = inspect.signature(FORMATS[kind]).parameters
@@ -38,7 +39,10 @@ def read(kind: str, paths: Sequence[str | Path], **options: Any) -> Imported:
     for name, parameter in known.items():
         if parameter.default is parameter.empty and name not in ("paths", *options):
             raise UsageError(f"the format {kind} needs {name}=.")
-    return FORMATS[kind](paths, **options)
+    brought = FORMATS[kind](paths, **options)
+    if where is None:
+        return brought
+    return replace(brought, logs=brought.logs.declared_as(replace(brought.logs.declaration, where=where)))
 
 
 def read_declared(kind: str, paths: Sequence[str | Path], declared: Mapping[str, Any]) -> Logs:
@@ -46,4 +50,5 @@ def read_declared(kind: str, paths: Sequence[str | Path], declared: Mapping[str,
     names = {"items": "action_count"}
     known = inspect.signature(FORMATS[kind]).parameters if kind in FORMATS else {}
     options = {name: declared[names.get(name, name)] for name in known if names.get(name, name) in declared}
-    return read(kind, paths, **{name: value for name, value in options.items() if not isinstance(value, str)}).logs
+    given = {name: value for name, value in options.items() if not isinstance(value, str)}
+    return read(kind, paths, where=declared.get("where"), **given).logs

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from surelift.arrays import ArrowTable, BoolArray, IntArray
 from surelift.errors import LogsError
+from surelift.logs.where import Condition
 
 ROWS_PER_BATCH = 1 << 16
 # Of plain columns: 64 MB as float64.
@@ -46,7 +47,14 @@ class Batch:
     rows: IntArray | None = None
     """The numbers of its rows in the whole source, where some in between were left out."""
     left_out: int = 0
-    """How many rows were left out since the batch before."""
+    """How many rows were left out since the batch before, as their rewards are not final."""
+    excluded: int = 0
+    """How many were, as they do not meet the condition of ``where=``."""
+
+    @property
+    def is_remainder(self) -> bool:
+        """Whether all its rows were left out."""
+        return not self.table.num_rows and bool(self.left_out or self.excluded)
 
     def cut(self, rows: int) -> "Iterator[Batch]":
         """In pieces of so many rows; whole if it has clusters."""
@@ -55,7 +63,7 @@ class Batch:
             part = replace(self, table=self.table.slice(first, size), start=self.start + first)
             if self.rows is not None:
                 part = replace(part, rows=self.rows[first : first + size])
-            yield replace(part, left_out=self.left_out if first == 0 else 0)
+            yield part if first == 0 else replace(part, left_out=0, excluded=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +74,8 @@ class Needs:
     handed_on: tuple[str, ...] = ()
     coded: tuple[str, ...] = ()
     """Of those read, the columns of few values, wanted as codes and a list of them where the format has such."""
+    where: Condition | None = None
+    """Rows that do not meet it are not wanted: a source may leave them out, and then counts them."""
 
     def __add__(self, other: "Needs") -> "Needs":
         return Needs.all_of([self, other])
@@ -76,7 +86,8 @@ class Needs:
         listed = list(needs)
         read = tuple(name for each in listed for name in each.read)
         handed_on = tuple(name for each in listed for name in each.handed_on)
-        return cls(read, handed_on, tuple(name for each in listed for name in each.coded))
+        where = next((each.where for each in listed if each.where is not None), None)
+        return cls(read, handed_on, tuple(name for each in listed for name in each.coded), where)
 
     def columns(self) -> list[str]:
         return list(dict.fromkeys(self.read + self.handed_on))
@@ -116,6 +127,7 @@ class Slice:
         return max(0, min(self.last, self.source.count()) - self.first)
 
     def batches(self, needs: Needs) -> Iterator[Batch]:
+        needs = replace(needs, where=None)  # what a source leaves out may lie outside the slice
         between = getattr(self.source, "batches_between", None)  # of a source that can leave rows out
         for batch in self.source.batches(needs) if between is None else between(needs, self.first, self.last):
             begin = max(self.first - batch.start, 0)
@@ -133,6 +145,16 @@ def number_rows(tables: Iterable[ArrowTable]) -> Iterator[Batch]:
         if table.num_rows:
             yield Batch(table, start)
             start += table.num_rows
+
+
+def left_behind(total: int, kept: int) -> int:
+    """How many rows a filter left out of a table, by two counts of it."""
+    if kept > total:
+        raise LogsError(
+            f"the table had {total:,} rows, and then {kept:,} of them met where=: it was written to while it was read.\n"
+            "Nothing was computed. Ask of a snapshot, or of the rows up to a time that has passed."
+        )
+    return total - kept
 
 
 def of_one_kind(batches: Iterable[Batch], names: set[str]) -> Iterator[Batch]:

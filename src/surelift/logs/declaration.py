@@ -10,6 +10,7 @@ from surelift.logs.densities import DENSITIES, Density
 from surelift.logs.embeddings import Embedding
 from surelift.logs.scale import Scale
 from surelift.logs.settled import check_settled, duration, moment
+from surelift.logs.where import check_where, columns_of, condition_text, parsed
 from surelift.logs.wins import Wins, propensity_from
 
 NO_PROPENSITY = """\
@@ -69,6 +70,7 @@ class Declaration:
     logger_shares: Mapping[str, float] | None = None
     settled_after: str | float | None = None
     as_of: str | float | None = None
+    where: str | None = None
 
     def __post_init__(self) -> None:
         _require_one_of(self, "reward", "cost", "the column that holds what each decision earned")
@@ -101,6 +103,7 @@ class Declaration:
             "logger_shares": loggers.shares(self.logger_shares, columns),
             "settled_after": (after := duration(self.settled_after)),
             "as_of": moment(self.as_of, after),
+            "where": condition_text(self.where),
         }
         for name, value in normalised.items():
             object.__setattr__(self, name, value)
@@ -110,6 +113,7 @@ class Declaration:
         self._check_labels()
         loggers.check_loggers(self)
         check_settled(self)
+        check_where(self)
         self.require_visible(self.contexts or (), "contexts=")
 
     def require_visible(self, names: Iterable[str], subject: str) -> None:
@@ -168,6 +172,11 @@ class Declaration:
         return hidden | {name: f"propensity of logger {logger!r}" for logger, name in (self.loggers or {}).items()}
 
     @property
+    def chosen_by(self) -> tuple[str, ...]:
+        """The columns of the condition that rounds must meet."""
+        return () if self.where is None else tuple(dict.fromkeys(columns_of(parsed(self.where))))
+
+    @property
     def by_draws(self) -> bool:
         """Whether the propensity is estimated by draws from production."""
         return isinstance(self.propensity, Wins)
@@ -191,6 +200,7 @@ class Declaration:
         if self.embedding is not None and self.embedding.column is not None:
             yield "the embedding", self.embedding.column
         yield from ((f"loggers, {logger!r}", name) for logger, name in (self.loggers or {}).items())
+        yield from (("where", name) for name in self.chosen_by)
 
     def with_reward(self, column: str, reward_range: tuple[float, float], *, is_cost: bool) -> "Declaration":
         """The same decisions, judged by another outcome column, which every round has."""

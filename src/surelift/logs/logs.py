@@ -11,6 +11,7 @@ import pyarrow as pa
 from surelift.arrays import as_numpy
 from surelift.errors import UsageError, whole
 from surelift.logs.batch import Batch, Needs, Slice, Source, of_one_kind
+from surelift.logs.chosen import chosen
 from surelift.logs.clusters import whole_clusters
 from surelift.logs.declaration import Declaration
 from surelift.logs.embeddings import Known
@@ -18,13 +19,14 @@ from surelift.logs.scale import Scale
 from surelift.logs.settled import settled
 from surelift.logs.sources.recognise import open_source
 from surelift.logs.sources.remote import REMOTE
+from surelift.logs.where import parsed
 from surelift.logs.wins import Wins
 
 _NUMBERS = ("action_count", "cluster_size", "label_probability")
 # Arguments that are neither columns nor arrays.
 _OPTIONS = (
     "actions", "cluster_max", "rounds_before_sampling", "reward_range", "density", "propensity_is_estimated", "embedding",
-    "assumes", "logger_rounds", "logger_shares", "settled_after", "as_of",
+    "assumes", "logger_rounds", "logger_shares", "settled_after", "as_of", "where",
 )  # fmt: skip
 
 
@@ -61,6 +63,9 @@ class Logs:
 
     ``settled_after`` says how old a round must be at ``as_of`` for its reward to be final: "7d", or a number in the units of
     ``time``. Younger ones are left out, and counted. ``as_of`` is the newest time of the log, where times are moments.
+
+    ``where`` is a condition on columns known before the action, such as "country = 'FR' and day >= 2026-01-01": only rounds
+    that meet it are judged, and the others are counted.
     """
 
     def __init__(
@@ -97,6 +102,7 @@ class Logs:
         logger_shares: Mapping[Any, float] | None = None,
         settled_after: Any = None,
         as_of: Any = None,
+        where: str | None = None,
     ) -> None:
         given = {
             name: value for name, value in locals().items() if name not in ("self", "source") and value is not None
@@ -168,17 +174,21 @@ class Logs:
             )
         declared, needs = self.declaration, self.needs() + needs
         roles = (declared.id, declared.time, declared.cluster)
-        batches = of_one_kind(self.source.batches(needs), {*filter(None, roles), *needs.handed_on, *needs.coded})
-        if declared.settled_after is not None:
-            batches = settled(batches, declared)
-        cluster = declared.cluster
-        return batches if cluster is None else whole_clusters(batches, cluster)
+        same = {*filter(None, roles), *needs.handed_on, *needs.coded, *declared.chosen_by}
+        batches = of_one_kind(self.source.batches(needs), same)
+        if declared.cluster is not None:
+            batches = whole_clusters(batches, declared.cluster)
+        if declared.where is not None:
+            batches = chosen(batches, parsed(declared.where), declared.cluster)
+        return batches if declared.settled_after is None else settled(batches, declared)
 
     def needs(self) -> Needs:
         read = tuple(column for role, column in self.declaration.columns() if role != "contexts")
         embedding = self.declaration.embedding
         by_context = isinstance(embedding, Known) and embedding.by_context
-        return Needs(read=read, handed_on=self.handed_on() if by_context else ())
+        # A source that leaves rows out could cut through a cluster.
+        where = None if self.declaration.where is None or self.declaration.cluster else parsed(self.declaration.where)
+        return Needs(read=read, handed_on=self.handed_on() if by_context else (), where=where)
 
     def handed_on(self) -> tuple[str, ...]:
         """The columns passed to a function of the batch: the contexts, or all but those that it must not see."""

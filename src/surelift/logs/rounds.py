@@ -55,7 +55,8 @@ class Rounds:
         self.logs = logs
         self.declaration = declared = logs.declaration
         self.table = batch.table
-        self.start, self.part, self.row_numbers, self.left_out = batch.start, batch.part, batch.rows, batch.left_out
+        self.start, self.part, self.row_numbers = batch.start, batch.part, batch.rows
+        self.left_out, self.excluded = batch.left_out, batch.excluded
         self.size: int = batch.table.num_rows
         self.faults = FaultCounter(
             self.size, start=batch.start, place=batch.place, place_start=batch.place_start, numbers=batch.rows

@@ -6,7 +6,6 @@ own. The newest time of a log, the default of ``as_of``, only says how far in th
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +15,7 @@ import pyarrow as pa
 from surelift.arrays import ArrowColumn, BoolArray, IntArray, pc
 from surelift.errors import LogsError, UsageError, is_number, printed
 from surelift.logs.batch import Batch
+from surelift.logs.chosen import keeping
 from surelift.logs.columns import as_array, decode, is_missing, is_text, to_numbers
 
 if TYPE_CHECKING:
@@ -91,21 +91,12 @@ def check_settled(declared: "Declaration") -> None:
 
 
 def settled(batches: Iterator[Batch], declared: "Declaration") -> Iterator[Batch]:
-    """The rounds that are old enough; each batch says how many were left out since the one before."""
-    left_out, empty = 0, None
-    for batch in batches:
-        old = is_old_enough(batch, declared)
-        left_out += int(np.count_nonzero(~old))
-        kept = batch
-        if not old.all():
-            kept = replace(batch, table=batch.table.filter(pa.array(old)), rows=batch.start + np.flatnonzero(old))
-        if kept.table.num_rows:
-            yield replace(kept, left_out=left_out)
-            left_out = 0
-        else:
-            empty = kept
-    if left_out and empty is not None:
-        yield replace(empty, left_out=left_out)
+    """The rounds that are old enough."""
+
+    def keep(batch: Batch) -> BoolArray:
+        return is_old_enough(batch, declared) if batch.table.num_rows else np.ones(0, dtype=np.bool_)
+
+    return keeping(batches, keep, "left_out")
 
 
 def is_old_enough(batch: Batch, declared: "Declaration") -> BoolArray:

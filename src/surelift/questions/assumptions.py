@@ -6,11 +6,13 @@ from typing import Any, Literal
 
 from surelift.bounds import Promise
 from surelift.logs.declaration import Declaration
-from surelift.logs.settled import settled_assumption
+from surelift.logs.settled import aloud, settled_assumption
+from surelift.logs.where import chosen_assumption, excluded_aloud
 from surelift.logs.wins import Wins
 from surelift.policies import Policy
 from surelift.policies.policy import notes_of
 from surelift.questions.loggers import assumed_of_loggers
+from surelift.statistics.sums import Sums
 
 ONCE = "no round comes twice, and none was left out because of its action or its reward"
 NOT_FITTED = "no policy was fitted on these rounds, or uses what was not known before the action"
@@ -60,11 +62,18 @@ def assumptions_of(
         *_about_units(declared),
         *(() if declared.score is None else (DRAWN, BLIND_SCORE)),
         *assumed_of_loggers(declared),
+        *(() if declared.where is None else (chosen_assumption(declared),)),
         *(() if declared.settled_after is None else (settled_assumption(declared),)),
         *(() if declared.embedding is None else declared.embedding.assumes),
         *declared.assumes,
         *(() if segment is None else (SEGMENTS_FIXED,)),
     )
+
+
+def left_out_aloud(declared: Declaration, sums: Sums) -> tuple[str, ...]:
+    """What is said of the rounds that were left out."""
+    excluded = excluded_aloud(declared, sums.excluded, sums.left_out + sums.rows)
+    return (*excluded, *aloud(declared, sums.left_out, sums.rows))
 
 
 def propensities_assumed(declared: Declaration) -> str:

@@ -8,6 +8,7 @@ from surelift.logs.declaration import Declaration
 from surelift.logs.faults import describe_faults
 from surelift.logs.scale import Scale
 from surelift.logs.settled import aloud
+from surelift.logs.where import excluded_aloud
 from surelift.questions.assumptions import doubts_of
 from surelift.results.health import Finding, HeavyRound, WeightHealth, WeightSize
 from surelift.statistics.digits import RoundedDigits
@@ -34,6 +35,8 @@ ENDS_COUNT, ENDS_SHARE = 20, 0.01
 def about_rounds(declared: Declaration, sums: Sums) -> Iterator[Finding]:
     if sums.rows == 0:
         yield Finding("refuse", "rounds", "the logs are empty", "Check the path or the filter.")
+    for said in excluded_aloud(declared, sums.excluded, sums.left_out + sums.rows):
+        yield Finding("warn", "where", said.rstrip("."), "All that is said is about the others.")
     for said in aloud(declared, sums.left_out, sums.rows):
         yield Finding("warn", "time", said.rstrip("."), "Ask again when their rewards are final.")
     ordered = sorted(sums.invalid.items(), key=lambda item: -item[1].count)

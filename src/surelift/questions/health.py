@@ -20,7 +20,15 @@ from surelift.questions.findings import (
 from surelift.questions.labels import about_labels
 from surelift.questions.loggers import BY_SEGMENT, about_contexts, about_shares
 from surelift.questions.question import Place, Question, RoundCount
-from surelift.questions.telling import TAKEN, about_segments, knows_actions, told_by, without_told
+from surelift.questions.telling import (
+    TAKEN,
+    about_condition,
+    about_segments,
+    condition_requests,
+    knows_actions,
+    told_by,
+    without_told,
+)
 from surelift.questions.weights import about_mean_weights, weight_evidence, weight_tests
 from surelift.results.health import Health
 from surelift.statistics.bets import Bets, Wealths
@@ -86,7 +94,7 @@ class HealthQuestion(Question):
             yield Request(DIGITS)
         if self.declaration.time is not None:
             yield Request(DUPLICATES)
-        yield from drift_requests(self.declaration)
+        yield from (*drift_requests(self.declaration), *condition_requests(self.declaration))
         if self.declaration.density and self.declaration.action is not None:
             yield Request(ENDS)
         for name in self.policies:
@@ -114,7 +122,10 @@ class HealthQuestion(Question):
             findings += about_ends(sums.get(ENDS), declared.action, sums.rows)
         if declared.time is not None:
             findings += about_duplicates(sums.get(DUPLICATES))
-        findings += about_labels(sums, declared, None, level=self.level)
+        findings += [
+            *about_labels(sums, declared, None, level=self.level),
+            *about_condition(sums, declared, self.level),
+        ]
         findings += [*about_contexts(declared, sums, self.level), *about_shares(declared, sums, self.level)]
         findings += about_drift(declared, sums, self.method, level=self.level)
         findings += about_weights(weights, sums, declared)

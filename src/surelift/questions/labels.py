@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from surelift.errors import LogsError
 from surelift.logs.declaration import Declaration
-from surelift.logs.settled import aloud
+from surelift.questions.assumptions import left_out_aloud
 from surelift.results.health import Finding
 from surelift.statistics.label_draws import LabelDraws, draws_e_value
 from surelift.statistics.splits import Segment
@@ -39,7 +39,7 @@ def about_labels(sums: Sums, declared: Declaration, by: Segment | None, *, level
 
 def said_of(sums: Sums, declared: Declaration) -> tuple[str, ...]:
     """How many rounds were left out, and how many were labelled, where that was added up."""
-    left_out = aloud(declared, sums.left_out, sums.rows)
+    left_out = left_out_aloud(declared, sums)
     found = next((states for request, states in sums.states.items() if request.statistic == DRAWS), None)
     if found is None:
         return left_out

@@ -7,10 +7,11 @@ from typing import Any
 
 from surelift.errors import LogsError, UsageError, exact, is_number, printed
 from surelift.logs.declaration import Declaration
+from surelift.logs.where import REMEDY
 from surelift.policies import Policy
 from surelift.questions.labels import DRAWS, refuse_labels, tests_labels
 from surelift.questions.loggers import refuse_other_loggers
-from surelift.questions.telling import TAKEN, knows_actions, refuse_told
+from surelift.questions.telling import TAKEN, about_condition, condition_requests, knows_actions, refuse_told
 from surelift.questions.weights import refuse_mean_weights, weight_tests
 from surelift.statistics.plan import Request
 from surelift.statistics.splits import Segment
@@ -48,9 +49,8 @@ def check_segments(
         raise UsageError(f"by must name a column of segments, but is a {type(by).__name__}.")
     logs.require_columns(by, role="by", single=True)
     declared = logs.declaration
-    known = {declared.time, declared.cluster, declared.cluster_size, *(declared.contexts or ())}
-    read = {name for policy in policies.values() for name in policy.needs(logs).read}
-    if by in (set(logs.needs().read) | read) - known:
+    known = {declared.time, declared.cluster, declared.cluster_size, *(declared.contexts or ()), *declared.chosen_by}
+    if by in (set(logs.needs().read) | _read_by(policies, logs)) - known:
         raise UsageError(
             f"by {by!r} is a column that depends on the action or its reward; a segment must be known before the action, "
             "such as a country or a device."
@@ -65,6 +65,24 @@ def check_segments(
     return Segment(by, named)
 
 
+def check_known(logs: Any, policies: Mapping[str, Policy], model: Any, by: Segment | None) -> None:
+    """Refuse segments, and a condition, by what a candidate or a reward model says of the action."""
+    if by is not None:
+        check_segments(logs, by.column, by.declared, policies)
+    declared = logs.declaration
+    if declared.where is None:
+        return
+    models = set() if model is None else set(model.needs(logs).read)
+    said = (_read_by(policies, logs) | models) - {declared.time, *(declared.contexts or ())}
+    for name in declared.chosen_by:
+        if name in said:
+            raise UsageError(f"where= names {name!r}, a column of a candidate or a reward model: {REMEDY}.")
+
+
+def _read_by(policies: Mapping[str, Policy], logs: Any) -> set[str]:
+    return {name for policy in policies.values() for name in policy.needs(logs).read}
+
+
 def test_requests(declared: Declaration, policies: Mapping[str, Policy], by: Segment | None) -> Iterator[Request]:
     """What tests a largest weight that was declared, segments known before the action, and labels."""
     key = () if by is None else (by,)
@@ -72,6 +90,7 @@ def test_requests(declared: Declaration, policies: Mapping[str, Policy], by: Seg
         yield Request(test, key)
     if by is not None and knows_actions(declared):
         yield Request(TAKEN, key)
+    yield from condition_requests(declared)
     if tests_labels(declared):
         yield Request(DRAWS, key)
 
@@ -80,6 +99,8 @@ def refuse_disproved(sums: Sums, declared: Declaration, policies: Mapping[str, P
     """Refuse what these tests disprove; each refuses right logs with probability at most 0.001."""
     if by is not None and knows_actions(declared):
         refuse_told(sums, by)
+    for finding in about_condition(sums, declared):
+        raise LogsError(f"{finding.statement}.\n{finding.remedy}")
     refuse_labels(sums, declared, by)
     refuse_mean_weights(sums, weight_tests(declared, policies), by)
     refuse_other_loggers(declared, sums)

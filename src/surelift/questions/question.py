@@ -27,7 +27,7 @@ from surelift.questions.fields import decoded, encoded
 from surelift.questions.labels import said_of
 from surelift.questions.loggers import check_balanced, logger_requests, refuse_other_counts
 from surelift.questions.method import Method, choose_method, method_from
-from surelift.questions.options import SAMPLED_SEGMENTS, check_segments, refuse_disproved, test_requests
+from surelift.questions.options import SAMPLED_SEGMENTS, check_known, check_segments, refuse_disproved, test_requests
 from surelift.results.provenance import Provenance
 from surelift.results.result import Result
 from surelift.results.segments import Segments
@@ -158,8 +158,7 @@ class Question:
         """Refuse logs that this question, or its segments, cannot be asked of."""
         self.method.check_units(self.declaration)
         check_balanced(self.declaration, self.method, self.everyone, self.by)
-        if self.by is not None:
-            check_segments(logs, self.by.column, self.by.declared, self.everyone)
+        check_known(logs, self.everyone, self.model, self.by)
 
     def plan(self, counts: Mapping[KeyValue, int] | None = None) -> Plan:
         """Statistics and the keys they are split by; ``counts`` has the rounds of each segment, where they matter."""

@@ -7,6 +7,7 @@ from surelift.evidence.propensities import Evidence, Family
 from surelift.evidence.segments import TOLD, telling_evidence
 from surelift.logs.declaration import Declaration
 from surelift.results.health import Finding
+from surelift.statistics.plan import Request
 from surelift.statistics.restricted import TakenActions
 from surelift.statistics.splits import Segment
 from surelift.statistics.sums import Sums
@@ -31,6 +32,25 @@ def refuse_told(sums: Sums, by: Segment) -> None:
             raise LogsError(f"{finding.statement}.\n{finding.remedy}")
 
 
+def condition_requests(declared: Declaration) -> Iterator[Request]:
+    if declared.where is not None and knows_actions(declared):
+        yield Request(TAKEN)
+
+
+def about_condition(sums: Sums, declared: Declaration, level: float = LEVEL) -> Iterator[Finding]:
+    """Whether only some actions were taken in the rounds that meet ``where=``."""
+    for request in condition_requests(declared):
+        found = telling_evidence("where", {"": sums.get(request.statistic)}, level=level)
+        if found.e_value >= 1.0 / level:
+            yield Finding(
+                "refuse", "where",
+                f"`{declared.where}` tells of actions or rewards: {found.bet} taken in {found.rounds:,} rounds that meet it,"
+                f" where the propensities give that a chance of {found.expected:.3g} a round (e-value {found.e_value:.3g})",
+                "Rounds must be chosen by what was known before the action, such as a country or a day. If this was, the "
+                "logged propensities are wrong in these rounds.", None, found.e_value,
+            )  # fmt: skip
+
+
 def without_told(wrong: Iterable[Evidence], evidence: Iterable[Evidence]) -> tuple[list[Evidence], list[Evidence]]:
     """What was refuted, and all evidence against the propensities, without columns that tell of the action.
 
@@ -49,7 +69,7 @@ def about_segments(wrong: Iterable[Evidence]) -> Iterator[Finding]:
             yield Finding(
                 "refuse", f"by {found.family.name!r}",
                 f"it tells of the action: in segment {found.segment!r} only {found.bet} taken in {found.rounds:,} rounds, "
-                f"where the propensities give that a chance of {found.expected:.3g} a round (e-value {found.e_value:.3g})",
+                f" where the propensities give that a chance of {found.expected:.3g} a round (e-value {found.e_value:.3g})",
                 "A segment must be known before the action, such as a country or a device: leave this column out of by=. If "
                 "it was known before, the logged propensities are wrong in that segment.",
                 None, found.e_value,

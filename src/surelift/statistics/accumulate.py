@@ -23,9 +23,9 @@ def accumulate(reading: Reading, plan: Plan) -> Sums:
         found = first.statistic.of_all(statistics, readings[first.outcome], of_key)
         for request, of_request in zip(requests, found, strict=True):
             states[request] = dict(zip(of_key.values, of_request, strict=True))
-    return Sums(rounds.size, states, fingerprint=rounds.hashes.fingerprint(), left_out=rounds.left_out)
+    return Sums(rounds.size, states, {}, rounds.hashes.fingerprint(), rounds.left_out, rounds.excluded)
 
 
 def unfit(rounds: Rounds, plan: Plan) -> Sums:
     states: dict[Request, Any] = {request: {} for request in plan.requests}
-    return Sums(rounds.size, states, invalid=rounds.faults.tallies, left_out=rounds.left_out)
+    return Sums(rounds.size, states, rounds.faults.tallies, left_out=rounds.left_out, excluded=rounds.excluded)

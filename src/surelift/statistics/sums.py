@@ -62,11 +62,13 @@ class Sums:
     fingerprint: Fingerprint = Fingerprint()
     left_out: int = 0
     """Rows that were not read, since their rewards are not final."""
+    excluded: int = 0
+    """Rows that do not meet the condition of ``where=``."""
 
     def __add__(self, other: "Sums") -> "Sums":
-        left_out = self.left_out + other.left_out
+        left_out, excluded = self.left_out + other.left_out, self.excluded + other.excluded
         if self.rows == 0 or other.rows == 0:
-            return replace(other if self.rows == 0 else self, left_out=left_out)
+            return replace(other if self.rows == 0 else self, left_out=left_out, excluded=excluded)
         if self.states.keys() != other.states.keys():
             raise ValueError("cannot add sums made for different plans: their statistics or keys differ")
         return Sums(
@@ -75,6 +77,7 @@ class Sums:
             invalid=merge_tallies(self.invalid, other.invalid),
             fingerprint=self.fingerprint + other.fingerprint,
             left_out=left_out,
+            excluded=excluded,
         )
 
     @property
@@ -170,6 +173,7 @@ class Sums:
         """As JSON, in the order of the plan, whose requests need not be kept; numbers come back to the last bit."""
         return {
             "rows": self.rows,
+            **({"excluded": self.excluded} if self.excluded else {}),
             "states": [
                 [[list(value), request.statistic.encode(state)] for value, state in states.items()]
                 for request, states in self.states.items()
@@ -179,8 +183,9 @@ class Sums:
 
     @classmethod
     def from_state(cls, content: Mapping[str, Any], plan: Plan) -> "Sums":
+        excluded = int(content.get("excluded", 0))
         if not content["rows"]:
-            return cls()
+            return cls(excluded=excluded)
         kept = content["states"]
         missing = [request for request in plan.requests if request.statistic.optional and not request.key]
         if len(kept) == len(plan.requests):
@@ -197,6 +202,7 @@ class Sums:
                 },
             },
             fingerprint=Fingerprint(int(rounds), int(total, 16)),
+            excluded=excluded,
         )
 
 

@@ -110,6 +110,10 @@ balanced weights: The weights of a log of several loggers: the propensity is the
 settled after: How old a round must be for its reward to be final (--settled-after 7d, with --time). Younger rounds, as of
   --as-of or of the newest time in the log, are left out and counted, whatever their rewards: to keep those whose reward
   has come would be a bias. A monitor refuses a batch with such a round.
+where: Which rounds are judged (--where "country = 'FR' and day >= 2026-01-01"), by columns known before the action.
+  Those that meet the condition make a log of their own; the others, and those where it is unknown since a column is
+  null, are left out and counted. A condition on the action, the reward or a candidate is refused: it would choose
+  rounds by how they ended.
 prefix weight: The product of the weights of a session or ranking up to and including a position (--position COLUMN). It
   judges a candidate that acts from the first position on, where the reward of a position does not depend on later
   actions, and needs probabilities given what came before.

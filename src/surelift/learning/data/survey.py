@@ -220,7 +220,7 @@ def require_learnable(logs: Logs) -> None:
     if not logs.declaration.contexts:
         shown = ", ".join(logs.column_names()[:30])
         raise UsageError(f"{SUBJECT} needs contexts: name their columns in contexts=. The columns are: {shown}.")
-    for name in ("cluster", "keep_probability", "score", "embedding", "loggers", "settled_after"):
+    for name in ("cluster", "keep_probability", "score", "embedding", "loggers", "settled_after", "where"):
         if getattr(logs.declaration, name) is not None:
             raise UsageError(f"policies cannot be learned from logs with {name}=; use the rounds as they were logged.")
 

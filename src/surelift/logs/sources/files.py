@@ -17,6 +17,7 @@ from surelift.logs.sources.delimited import ArrowDataset, check_lines
 from surelift.logs.sources.formats import format_of
 from surelift.logs.sources.parquet import ParquetFile
 from surelift.logs.sources.places import expand, identity_of, name_of_files, partitions_of
+from surelift.logs.where import Condition
 
 # Bytes from which a file does not hold the same rounds as another by chance.
 _TELLING = 1 << 12
@@ -83,10 +84,13 @@ class Files:
             if isinstance(data, ParquetFile) and (first > start or start + data.count() > last):
                 groups, before = data.row_groups(first - start, last - start)
             start += before
-            for table in _scan(path, data, [name for name in columns if name not in folders], groups):
+            own = [name for name in columns if name not in folders]
+            for table, skipped in _tables(path, data, own, groups, needs.where, folders):
+                start += skipped
                 for key in folders.keys() & set(columns):
                     table = table.append_column(key, _constant(folders[key], table.num_rows))
-                yield Batch(table, start, place, place_start, as_text | (folders.keys() & set(columns)))
+                texts = as_text | (folders.keys() & set(columns))
+                yield Batch(table, start, place, place_start, texts, excluded=skipped)
                 start += table.num_rows
             if isinstance(data, ParquetFile):
                 start = place_start + data.count()
@@ -129,6 +133,19 @@ def _scan(path: str, data: ParquetFile | ArrowDataset, columns: Sequence[str], g
                 yield pa.Table.from_batches([batch])
     except (pa.ArrowException, OSError) as error:
         raise _read_error(path, error) from error
+
+
+def _tables(
+    path: str, data: ParquetFile | ArrowDataset, columns: Sequence[str], groups: range | None, where: Condition | None,
+    folders: dict[str, str],
+) -> Iterator[tuple[Any, int]]:  # fmt: skip
+    """The tables of a file, or one without rows in place of rows that cannot meet a condition, with their number."""
+    if where is None or not isinstance(data, ParquetFile):
+        yield from ((table, 0) for table in _scan(path, data, columns, groups))
+        return
+    nothing = pa.schema([data.schema.field(name) for name in columns]).empty_table()
+    for run, rows, wanted in data.runs(where, folders):
+        yield from ((table, 0) for table in _scan(path, data, columns, run)) if wanted else [(nothing, rows)]
 
 
 def _constant(text: str, rows: int) -> Any:

@@ -11,7 +11,8 @@ import pyarrow as pa
 from surelift.arrays import ArrowColumn, as_numpy, unmasked
 from surelift.errors import LogsError, UsageError, printed
 from surelift.logs.alignment import aligned, index_of
-from surelift.logs.batch import Batch, Needs, engine_errors, number_rows, rows_per_batch
+from surelift.logs.batch import Batch, Needs, engine_errors, left_behind, number_rows, rows_per_batch
+from surelift.logs.sources.pushdown import filtered
 from surelift.logs.sources.repeated import repeated_in
 
 _CONVERSION = (pa.ArrowException, TypeError, ValueError, OverflowError)
@@ -110,14 +111,23 @@ class LazyQuery:
         return int(self._frame.select(nw.len()).collect("pyarrow").item())
 
     def batches(self, needs: Needs) -> Iterator[Batch]:
+        names = needs.columns()
+        selected = self._frame.select(names).to_native()
+        query = None if needs.where is None else filtered(selected, needs.where)
         with engine_errors(_UNREADABLE):
-            yield from number_rows(self._tables(needs.columns()))
+            kept = 0
+            for batch in number_rows(_tables(selected if query is None else query, rows_per_batch(len(names)))):
+                kept += batch.table.num_rows
+                yield batch
+            if query is not None:
+                nothing = pa.table({name: pa.nulls(0) for name in names})
+                yield Batch(nothing, kept, excluded=left_behind(self.count(), kept))
 
-    def _tables(self, columns: list[str]) -> Iterator[Any]:
-        native, size = self._frame.select(columns).to_native(), rows_per_batch(len(columns))
-        if hasattr(native, "to_arrow_reader"):
-            return (pa.Table.from_batches([batch]) for batch in native.to_arrow_reader(size))
-        return (part.to_arrow() for part in native.collect_batches(chunk_size=size))
+
+def _tables(native: Any, size: int) -> Iterator[Any]:
+    if hasattr(native, "to_arrow_reader"):
+        return (pa.Table.from_batches([batch]) for batch in native.to_arrow_reader(size))
+    return (part.to_arrow() for part in native.collect_batches(chunk_size=size))
 
 
 def _sliceable(name: str, column: Any) -> Any:

@@ -3,16 +3,18 @@
 import os
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import accumulate
+from itertools import accumulate, groupby
 from queue import SimpleQueue
 from threading import Event, Semaphore
 from typing import Any
 
 import pyarrow as pa
 
+from surelift.logs.sources.pushdown import Extremes, extremes_of, may_meet
 from surelift.logs.sources.repeated import repeated_in, told_apart
+from surelift.logs.where import Condition
 
 # Up to this size threads are not worth their start.
 SMALL_FILE = 1 << 24
@@ -48,6 +50,25 @@ class ParquetFile:
         begin = bisect_right(ends, max(first, 0))
         end = min(bisect_left(ends, last) + 1, len(ends))
         return range(begin, max(begin, end)), ends[begin - 1] if begin else 0
+
+    def runs(self, condition: Condition, folders: Mapping[str, str]) -> Iterator[tuple[range, int, bool]]:
+        """Stretches of row groups, how many rows each has, and whether some of them may meet a condition."""
+        metadata = self._file.metadata
+        places = {metadata.schema.column(place).path: place for place in range(metadata.num_columns)}
+        places = {name: place for name, place in places.items() if "." not in name}  # which a field of a struct may be
+
+        def may(group: int) -> bool:
+            row_group = metadata.row_group(group)
+
+            def extremes(name: str) -> Extremes | None:
+                return extremes_of(row_group, places[name], self.schema.field(name).type) if name in places else None
+
+            return may_meet(condition, extremes, folders)
+
+        for wanted, groups in groupby(range(metadata.num_row_groups), may):
+            listed = list(groups)
+            rows = sum(metadata.row_group(group).num_rows for group in listed)
+            yield range(listed[0], listed[-1] + 1), rows, wanted
 
     def batches(self, columns: Sequence[str], size: int, groups: range | None = None) -> Iterator[Any]:
         """Of some row groups, or of all."""
