@@ -25,7 +25,7 @@ def distribution(line: str) -> list[float]:
     return [share / sum(shares) for share in shares]
 
 
-def read(kind: str, path: str) -> sl.Logs:
+def read(kind: str, path: Path) -> sl.Logs:
     options: dict[str, Any] = {"action_count": 3} if kind == "cb" else {}
     return importers.read(kind, [path], **options).logs
 
