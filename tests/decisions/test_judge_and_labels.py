@@ -45,7 +45,7 @@ def judged(rng: np.random.Generator, rounds: int, judge: str, earns: tuple[float
 
 def intervals(table: Any, question: Any, declared: dict[str, Any]) -> FloatArray:
     """(logs, 2): the bounds of many logs at delta 5% each, read in one pass as segments of one."""
-    logs, by = sl.Logs({**table, "log": np.repeat(np.arange(LOGS), ROUNDS)}, **declared), Segment("log")
+    logs, by = sl.Logs({**table, "log": np.repeat(np.arange(LOGS), ROUNDS)}, **declared), Segment(("log",))
     asked = question(declaration=logs.declaration, policies=name_policies({"new": "new"}), by=by, known=frozenset())
     sums = collect(logs, asked.plan())
     place, found = Place(0.05, asked.provenance(sums)), []

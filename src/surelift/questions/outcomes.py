@@ -128,7 +128,7 @@ def check_outcomes(
     for outcome in outcomes.values():
         column = outcome.column
         logs.require_columns(column, role=role, single=True)
-        if question.by is not None and question.by.column == column:
+        if question.by is not None and column in question.by.columns():
             raise UsageError(f"by {column!r} is {role}; a segment must be known before the action.")
         for subject, reader in readers.items():
             if column in reader.needs(logs).handed_on:
