@@ -87,6 +87,13 @@ def test_what_carries_the_columns() -> None:
     assert sl.Question.from_dict(moved).ask(logs).to_dict() != told
 
 
+def test_a_column_called_as_one_of_the_answer_is_in_the_table_too() -> None:
+    table = aged(200)
+    frame = sl.compare(log_of({**table, "policy": ["x", "y"] * 100}), "new", by="policy").to_frame("pyarrow")
+    assert frame["by policy"].to_pylist() == ["x", "y"]
+    assert frame["policy"].to_pylist() == ["new", "new"]
+
+
 def test_combinations_listed_in_advance_hold_at_any_number_of_looks() -> None:
     logs, cut = log_of(aged()), sl.bins("age", [18])
     listed = [(place, name) for place in ("FR", "DE, north", "(missing)") for name in (*cut.names, "(missing)")]
@@ -147,21 +154,21 @@ def test_columns_with_a_role_are_refused_for_what_they_are() -> None:
     }  # fmt: skip
     steps = log_of(table, cluster="session", cluster_max=2, position="step", id="visit")
     with pytest.raises(
-        sl.UsageError, match="by 'step' is declared as position=, which numbers the rounds of a cluster"
+        sl.UsageError, match="by 'step' is declared in position=, which numbers the rounds of a cluster"
     ) as told:
         sl.compare(steps, "new", by=["country", "step"])
     assert "depend" not in str(told.value)
-    with pytest.raises(sl.UsageError, match="by 'visit' is declared as id=, which tells rounds apart"):
+    with pytest.raises(sl.UsageError, match="by 'visit' is declared in id=, which tells rounds apart"):
         sl.compare(steps, "new", by="visit")
     shares = {"a": 0.5, "b": 0.5}
     loggers = sl.Logs(table, reward="r", logger="who", loggers={"a": "pa", "b": "pb"}, logger_shares=shares)
     with pytest.raises(
-        sl.UsageError, match="by 'who' is declared as logger=, which names who decided, but the propensity"
+        sl.UsageError, match="by 'who' is declared in logger=, which names who decided, but the propensity"
     ) as told:
         sl.compare(loggers, "new", by="who")
     assert "depend" not in str(told.value)
     for name, role in (("pa", r"loggers, 'a', which may depend on the action"), ("r", "reward=, which may depend")):
-        with pytest.raises(sl.UsageError, match=f"by '{name}' is declared as {role}"):
+        with pytest.raises(sl.UsageError, match=f"by '{name}' is declared in {role}"):
             sl.compare(loggers, "new", by=["country", name])
     with pytest.raises(sl.UsageError, match="by 'new' is what policy 'new' does; a segment must be known before"):
         sl.check(steps, "new", by=[["country", sl.bins("new", [0.5])]])

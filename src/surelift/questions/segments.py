@@ -83,7 +83,7 @@ def _roles(logs: Logs, policies: Mapping[str, Policy]) -> Iterator[tuple[str, st
     for role, column in logs.declaration.columns():
         if column not in allowed:
             reason = KNOWN_BEFORE.get(role, f"which may depend on the action or its reward; {BEFORE}")
-            yield column, f"is declared as {role}{'=' if role.isidentifier() else ''}, {reason}"
+            yield column, f"is declared in {role}{'=' if role.isidentifier() else ''}, {reason}"
 
 
 def _declared(parts: tuple[SegmentColumn, ...], given: Any) -> str:

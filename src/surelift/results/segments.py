@@ -128,8 +128,10 @@ class Segments(ByName[R], Generic[R]):
     def records(self) -> list[dict[str, Any]]:
         columns = self._columns
         return [
-            {**dict(zip(columns, segment_texts(name, len(columns)), strict=True)), **record}
+            # A column of the log may be called as one of the answer, such as "policy".
+            {f"by {column}" if column in record else column: text for column, text in parts} | record
             for name, result in self.results.items()
+            for parts in [list(zip(columns, segment_texts(name, len(columns)), strict=True))]
             for record in result.records()
         ]
 
