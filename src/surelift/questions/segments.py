@@ -83,15 +83,16 @@ def _roles(logs: Logs, policies: Mapping[str, Policy]) -> Iterator[tuple[str, st
     for role, column in logs.declaration.columns():
         if column not in allowed:
             reason = KNOWN_BEFORE.get(role, f"which may depend on the action or its reward; {BEFORE}")
-            yield column, f"is declared in {role}{'=' if role.isidentifier() else ''}, {reason}"
+            argument = "propensity" if role == "wins" else role
+            yield column, f"is declared in {argument}{'=' if argument.isidentifier() else ''}, {reason}"
 
 
 def _declared(parts: tuple[SegmentColumn, ...], given: Any) -> str:
     """The name of a segment that was declared by it, or by a text for each column."""
-    several = len(parts) > 1
-    texts = segment_texts(given, len(parts)) if isinstance(given, str) else None
-    if texts is None:
-        texts = tuple(map(str, given)) if several and isinstance(given, Sequence) else () if several else (str(given),)
+    if isinstance(given, str):
+        texts = segment_texts(given, len(parts))
+    else:
+        texts = tuple(map(str, given)) if isinstance(given, tuple | list) else (str(given),)
     name = segment_name(texts) if texts else ""
     if len(texts) != len(parts) or segment_texts(name, len(parts)) != texts:
         columns = ", ".join(repr(column_name(part)) for part in parts)
