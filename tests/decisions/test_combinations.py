@@ -1,5 +1,6 @@
 """Segments of several columns, and of bins: what each combination's own log would say, in one pass."""
 
+import json
 from functools import reduce
 from operator import and_
 from typing import Any
@@ -210,3 +211,18 @@ def test_check_tests_each_column_combination_and_bin() -> None:
     assert {found.family.name for found in health.evidence} >= {"place", "age", "place, age"}
     with pytest.raises(sl.UsageError, match="twice"):
         sl.check(logs, "new", by=["place", "place"])
+
+
+def test_questions_come_back_from_json() -> None:
+    logs, cut = log_of(aged(100)), sl.bins("age", [18, 30])
+    asked = [
+        sl.Question.of("compare", logs, "new", by=["place", cut]),
+        sl.Question.of("evaluate", logs, "new", by=cut, segments=[*cut.names, "(missing)"]),
+        sl.Question.of("check", logs, "new", columns=("place", cut, ("place", cut))),
+    ]
+    for question in asked:
+        kept = json.loads(json.dumps(question.to_dict()))
+        again = sl.Question.from_dict(kept)
+        assert again.to_dict() == question.to_dict()
+        assert again.by == question.by
+        assert again.ask(logs).to_dict() == question.ask(logs).to_dict()
