@@ -147,7 +147,7 @@ def factors(world: World) -> Iterator[str]:
     terms = [
         method.plan(name, quantity, policies=policies, count=lambda: 50, known=known) for name, quantity in QUANTITIES
     ]
-    by_row, by_course = Segment("row"), Segment("course")
+    by_row, by_course = Segment(("row",)), Segment(("course",))
     keys = (by_course,) if world.clustered else (by_row, by_course)
     requests = [request for key in keys for request in requests_of(policies, terms, (key,))]
     sums = collect(logs, Plan(policies, tuple(requests), method.model))
@@ -242,7 +242,7 @@ def bets(world: World) -> Iterator[str]:
     if world.clustered or world.units.startswith("kept"):
         return
     logs, policies = world.logs(), world.policies()
-    statistic, by_row = Bets(tuple(sorted(policies)), None), Segment("row")
+    statistic, by_row = Bets(tuple(sorted(policies)), None), Segment(("row",))
     states = collect(logs, Plan(policies, (Request(statistic, (by_row,)),))).states[Request(statistic, (by_row,))]
     rows = [states[str(n),].bets for n in range(len(states))]
     chances = np.array([course.chance for course in world.tree])
@@ -256,7 +256,7 @@ def bets(world: World) -> Iterator[str]:
 def mean_weights(world: World) -> Iterator[str]:
     """The test of a largest weight, with a factor for each round or cluster."""
     logs, policies = world.logs(), world.policies()
-    by, chances = Segment("course"), np.array([course.chance for course in world.tree])
+    by, chances = Segment(("course",)), np.array([course.chance for course in world.tree])
     for test in weight_tests(logs.declaration, policies):
         states = collect(logs, Plan(policies, (Request(test, (by,)),))).states[Request(test, (by,))]
         wealth = np.exp([states[str(n),][: len(test.rates)] for n in range(len(world.tree))])
@@ -278,7 +278,7 @@ def told(rng: np.random.Generator) -> Iterator[str]:
         "r": np.zeros(len(outcome)), "a": outcome % actions, "q": np.concatenate(vectors)[outcome],
         "s": np.repeat(np.arange(len(counts)), rounds), "l": [vectors[each] for each in outcome // actions],
     }  # fmt: skip
-    chances, request = stats.multinomial.logpmf(counts, rounds, odds), Request(TakenActions(), (Segment("s"),))
+    chances, request = stats.multinomial.logpmf(counts, rounds, odds), Request(TakenActions(), (Segment(("s",)),))
     for logging in (None, "l"):
         logs = sl.Logs(columns, reward="r", propensity="q", action="a", logging=logging)
         states = collect(logs, Plan({}, (request,))).states[request]

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from surelift.learning.learned import LearnedPolicy
     from surelift.learning.learner import PolicyLearner
     from surelift.logs import Logs
+    from surelift.logs.segments import bins
     from surelift.logs.wins import wins
     from surelift.policies import blend, bounded, chosen, epsilon_greedy, softmax, uniform
     from surelift.questions.certificate import Certificate
@@ -43,7 +44,7 @@ else:
         **{f"decisions.{verb}": verb for verb in _VERBS.split()}, "decisions.embedding": "check_embedding",
         "decisions.monitor": "Monitor", "decisions.partial": "partial_sums", "controls.models": "models",
         "errors": "LogsError SureliftError UsageError", "learning": "learning LearnedPolicy PolicyLearner", "logs": "Logs",
-        "logs.wins": "wins",
+        "logs.segments": "bins", "logs.wins": "wins",
         "policies": "policies blend bounded chosen epsilon_greedy softmax uniform", "results.outcomes": "Outcome",
         "questions.certificate": "Certificate", "questions.question": "Question", "bounds": "bounds",
         "datasets": "datasets", "densities": "densities", "embeddings": "embeddings", "grids": "grids",
@@ -57,7 +58,7 @@ else:
 
 __all__ = [
     "Certificate", "LearnedPolicy", "Logs", "LogsError", "Monitor", "Outcome", "PolicyLearner", "Question",
-    "SureliftError", "UsageError", "__version__", "blend", "bounded", "bounds", "check", "check_embedding", "chosen",
+    "SureliftError", "UsageError", "__version__", "bins", "blend", "bounded", "bounds", "check", "check_embedding", "chosen",
     "compare", "datasets", "densities", "embeddings", "epsilon_greedy", "estimate", "evaluate", "gate", "grids",
     "importers", "learning", "models", "partial_sums", "policies", "power", "profile", "report", "results", "select",
     "simulate", "softmax", "uniform", "verify", "wins",

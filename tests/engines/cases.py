@@ -55,6 +55,15 @@ def timed_table(seed: int = 1, rounds: int = ROUNDS) -> pa.Table:
     return table.append_column("t", pa.array(times, pa.timestamp("us"))).append_column("s", pa.array(segments))
 
 
+def sliced_table(seed: int = 8, rounds: int = ROUNDS) -> pa.Table:
+    """Several columns of segments: texts with commas and quotes, whole numbers with nulls, and floats with NaN."""
+    rng, table = np.random.default_rng(seed), timed_table(seed, rounds)
+    device = np.array(["phone", "desk, old", 'a "tablet"'], dtype=object)[rng.integers(0, 3, rounds)]
+    age = pa.array(rng.integers(10, 70, rounds), mask=rng.random(rounds) < 0.1)
+    load = np.where(rng.random(rounds) < 0.1, np.nan, rng.integers(0, 9, rounds) / 4.0)
+    return table.append_column("d", pa.array(device)).append_column("age", age).append_column("load", pa.array(load))
+
+
 def identified_table(seed: int = 6, rounds: int = ROUNDS) -> pa.Table:
     """Whole numbers in no order, some of them negative, as ids; and texts."""
     ids = np.random.default_rng(seed).permutation(rounds) * 12_345_678_901 - 10**13
@@ -202,6 +211,18 @@ def segment_questions() -> dict[str, Asked]:
     }
 
 
+def slice_questions() -> dict[str, Asked]:
+    age, load = sl.bins("age", [18, 30, 50]), sl.bins("load", [0.25, 1])
+    named = [(place, name) for place in ("de", "fr", "it", "(missing)") for name in (*age.names, "(missing)")]
+    return {
+        "compare by two": _asked("compare", "a", by=["s", "d"]),
+        "compare by two, declared": _asked("compare", "a", by=["s", age], segments=named),
+        "evaluate by bins": _asked("evaluate", ["a", "b"], by=load),
+        "select by two": _asked("select", ["a", "b"], by=["s", "d"]),
+        "check by several": _asked("check", "a", columns=("s", age, ("d", load))),
+    }
+
+
 def _only(questions: Mapping[str, Asked], *words: str) -> dict[str, Asked]:
     return {name: asked for name, asked in questions.items() if name.split(",")[0] in words}
 
@@ -226,6 +247,7 @@ KINDS: Mapping[str, LogKind] = {
             "estimate by, ls": _asked("estimate", "a", estimator="ls", **BY),
         },
     ),
+    "sliced": LogKind(sliced_table, {**PLAIN, "time": "t"}, slice_questions()),
     "identified": LogKind(identified_table, {**PLAIN, "time": "t", "id": "id"}, block_questions()),
     "named": LogKind(identified_table, {**PLAIN, "id": "name"}, _only(block_questions(), "evaluate", "compare")),
     "vectors": LogKind(

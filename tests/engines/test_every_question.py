@@ -49,7 +49,7 @@ DATABASES_REFUSE = {
     "estimate by, ls": MOMENTS, "select by value": "the log sums of a bound",
     "outcomes": "a second reward, 'g'", "outcomes by": "a second reward, 'g'",
     "outcomes by, planned": "a second reward, 'g'",
-    "check": TESTS, "check by": TESTS, "gate": TESTS, "gate, a guardrail": TESTS, "report": TESTS,
+    "check": TESTS, "check by": TESTS, "check by several": TESTS, "gate": TESTS, "gate, a guardrail": TESTS, "report": TESTS,
     "report in order": TESTS, "report in order, planned": TESTS, "gate, blocks": TESTS, "report, blocks": TESTS,
 }  # fmt: skip
 SPARK_REFUSES = {

@@ -248,7 +248,7 @@ def test_the_wealth_of_stages_has_mean_one_at_most(control: str, drift: float, l
     )  # fmt: skip
     gain, decline = terms = question.terms("learned", lambda: ROUNDS)
     assert {part.control is None for part in gain.needed.components} == ({True} if control == "none" else {True, False})
-    by = Segment("course")
+    by = Segment(("course",))
     requests = [Request(COUNT, (by,)), *requests_of(question.everyone, terms, (by,))]
     parts = collect(logs, Plan(question.everyone, tuple(requests))).parts(by)
     for term, sign in ((gain, 1.0), (decline, -1.0)):

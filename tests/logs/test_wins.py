@@ -254,7 +254,7 @@ def test_declarations_that_are_refused() -> None:
         ),
         (lambda: sl.compare(drawn(), sl.wins("k", "m")), "a candidate needs draws of its own"),
         (lambda: sl.compare(drawn(), sl.wins("j", 50, includes_played=True)), "the logged action is none of them"),
-        (lambda: sl.compare(drawn(), "p", by="k"), "depends on the action"),
+        (lambda: sl.compare(drawn(), "p", by="k"), "by 'k' is declared in propensity=, which may depend on the action"),
         (lambda: sl.select(drawn(), [sl.wins("j", 50)]), "not all columns need names"),
         (lambda: sl.Monitor("p", control="weights", reward="r", propensity=sl.wins("k", "m")), "not valid with wins"),
     ]

@@ -32,7 +32,7 @@ from tests.importers.test_slates import FIRST, SECOND, SECOND_RATES, draw_rankin
 from tests.numpy_loops import in_numpy
 from tests.quantities.trees import Node, Tree, logs_of
 
-BY_SESSION = (Segment("session"),)
+BY_SESSION = (Segment(("session",)),)
 
 
 @given(st.lists(st.lists(st.floats(-1.0, 3.0), min_size=1, max_size=6), min_size=1, max_size=5), st.floats(1e-13, 1.0))

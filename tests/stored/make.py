@@ -32,6 +32,7 @@ def answers(logs: sl.Logs) -> dict[str, Any]:
         "gate": sl.gate(logs, better, guardrails=rails),
         "outcomes": sl.compare(logs, better, outcomes=CLAIMS),
         "segments": sl.compare(logs, better, by="visitor", segments=["new", "returning", "loyal"]),
+        "combinations": sl.compare(logs, better, by=["visitor", "device"]),
     }
 
 

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from surelift.cli.flag import QUESTION, flag, split
+from surelift.cli.flag import QUESTION, flag
 from surelift.cli.log_flags import LogFlags
-from surelift.cli.options import JsonFlag, PolicyFlags, Sources
+from surelift.cli.options import JsonFlag, PolicyFlags, Sources, by_columns
 from surelift.cli.output import show
 from surelift.cli.terminal import progress
 
@@ -18,9 +18,10 @@ def check(
     log: LogFlags = LogFlags(),
     policies: PolicyFlags = PolicyFlags(),
     by: Annotated[
-        str | None,
+        list[str] | None,
         flag(
-            "Columns known before the action, separated by commas: their segments are tested one by one.",
+            "COL, or COL:EDGE,EDGE,... for bins of numbers, known before the action: its segments are tested one by one. "
+            "Repeatable: each column is tested by itself.",
             group=QUESTION,
         ),
     ] = None,
@@ -33,6 +34,7 @@ def check(
     named = policies.policies(None if brought is None else brought.policies)
     logs = log.logs(sources) if brought is None else brought.logs
     with progress(logs) as tell:
-        health = ask(logs, named or None, by=split(by), level=level, progress=tell)
+        columns = None if by is None else by_columns(by, logs.column_names())
+        health = ask(logs, named or None, by=columns, level=level, progress=tell)
     show(health, json=json)
     return 0 if health.ok else 4

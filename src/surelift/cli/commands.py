@@ -22,8 +22,8 @@ COMMANDS = {
     --by: in every segment; with --outcome: every claim), 3 if not.""",
     "select": """Which candidate should replace production? One that is certified better, or none.
 
-    Exit code 0 if one is chosen (e-bh: if there is a discovery), 3 if production stays. With --choose value it is always 0:
-    a policy is chosen, production or not, and none is certified better.""",
+    Exit code 0 if one is chosen (e-bh: if there is a discovery; with --by: in every segment), 3 if production stays. With
+    --choose value it is always 0: a policy is chosen, production or not, and none is certified better.""",
     "gate": """Can the candidate be launched? Checks the logs, then compares: for scripts and merge checks.
 
     Exit code 0 if certified, 3 if not, 4 if the logs are not fit, 2 for wrong usage.""",

@@ -5,6 +5,8 @@ import re
 # Flags of single commands that messages name.
 _OWN = {"many", "sides", "name", "prior", "prior_share", "holdout", "epochs", "objective", "checkpoint", "level"}
 _CALLS = {
+    "by=bins('column', [18, 30, 50])": "--by COL:18,30,50",
+    "such as bins('column', [18, 30, 50]), or list several for": "--by COL:18,30,50, or repeat --by for",
     "Outcome(column, range=(low, high))": "the range, COL:range=LOW,HIGH,",
     "models.given('column')": "--control model:COL",
     'propensity=wins("k", "m")': "--propensity-wins K,M",

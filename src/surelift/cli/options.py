@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from surelift import importers
-from surelift.cli.flag import ANSWER, OUTPUT, POLICIES, QUESTION, WHOLE, columns, flag, number, split, wins_flag
+from surelift.cli.flag import ANSWER, OUTPUT, POLICIES, QUESTION, WHOLE, columns, flag, number, wins_flag
 from surelift.cli.log_flags import LogFlags
 from surelift.errors import UsageError, printed
 
 if TYPE_CHECKING:
     from surelift.learning.learned import LearnedPolicy
     from surelift.logs.logs import Logs
+    from surelift.logs.segments import SegmentColumn
     from surelift.policies.policy import Policy
 
 Sources = Annotated[
@@ -216,16 +217,41 @@ def _margin(text: str) -> float:
 @dataclass(frozen=True, kw_only=True)
 class SegmentFlags:
     by: Annotated[
-        str | None,
-        flag("Column of segments known before the action: an answer for each, at delta divided by their number."),
+        list[str] | None,
+        flag(
+            "COL, or COL:EDGE,EDGE,... for bins of numbers (age:18,30,50): segments known before the action, with an answer "
+            "for each at delta divided by their number. Repeatable: the segments are then the combinations."
+        ),
     ] = None
     segments: Annotated[
-        str | None,
-        flag("All segments, separated by commas, listed in advance; without it the answer is valid at one look."),
+        list[str] | None,
+        flag(
+            "All segments, separated by commas, listed in advance; without it the answer is valid at one look. With several "
+            "--by, one combination, such as FR,phone. Repeatable."
+        ),
     ] = None
 
     def arguments(self) -> dict[str, Any]:
-        return {"by": self.by, "segments": split(self.segments)}
+        several = len(self.by or ()) > 1
+        listed = [name for text in self.segments or () for name in ([text] if several else text.split(","))]
+        return {"by": self.by, "segments": None if self.segments is None else listed}
+
+
+def by_columns(texts: list[str], present: Collection[str]) -> "list[SegmentColumn]":
+    """Columns of segments; a column that is called so comes before bins."""
+    from surelift.logs.segments import bins
+
+    parts: list[SegmentColumn] = []
+    for text in texts:
+        column, colon, edges = text.rpartition(":")
+        if text in present or not colon:
+            if text not in present and "," in text:
+                raise UsageError(f"no column is called {text!r}; repeat --by for several columns.")
+            parts.append(text)
+        else:
+            subject = f"--by {text}, bins of {column!r}"
+            parts.append(bins(column, [number(edge, subject) for edge in edges.split(",")]))
+    return parts
 
 
 @Parameter(name="*", group=OUTPUT)

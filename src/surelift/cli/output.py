@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from surelift.cli.flags import as_flags
 from surelift.cli.log_flags import LogFlags
-from surelift.cli.options import OutputFlags, PolicyFlags, again, opened
+from surelift.cli.options import OutputFlags, PolicyFlags, again, by_columns, opened
 from surelift.cli.terminal import progress, say
 from surelift.errors import UsageError
 
@@ -36,6 +36,8 @@ def asked(
     """The answer from the logs, about the candidates that were named; refused where it could not be written."""
     logs, named = opened(sources, log, policies, alone=alone)
     require_writable(sources, policies, output.certificate, output.html, output.csv)
+    if arguments.get("by") is not None:
+        arguments["by"] = by_columns(arguments["by"], logs.column_names())
     with progress(logs) as tell:
         return ask(logs, named, **arguments, progress=tell)
 

@@ -6,7 +6,7 @@ from cyclopts import Parameter
 
 from surelift.cli.flag import ANSWER, QUESTION, flag
 from surelift.cli.log_flags import LogFlags
-from surelift.cli.options import MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources
+from surelift.cli.options import MethodFlags, OutputFlags, OverFlags, PolicyFlags, SegmentFlags, Sources
 from surelift.cli.output import asked, deliver
 
 
@@ -36,11 +36,14 @@ def select(
             group=ANSWER,
         ),
     ] = None,
+    segments: SegmentFlags = SegmentFlags(),
     output: OutputFlags = OutputFlags(),
 ) -> int:
     from surelift.decisions.select import select as ask
+    from surelift.results.segments import Segments
 
-    arguments = {**question.arguments(), **method.arguments(), "choose": choose, "many": many}
+    arguments = {**question.arguments(), **method.arguments(), **segments.arguments(), "choose": choose, "many": many}
     answer = asked(ask, sources, log, policies, output, **arguments)
     deliver(answer, output, log, policies)
-    return 0 if choose == "value" or answer.discoveries else 3
+    answers = answer.values() if isinstance(answer, Segments) else [answer]
+    return 0 if choose == "value" or all(one.discoveries for one in answers) else 3

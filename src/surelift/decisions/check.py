@@ -5,10 +5,11 @@ from typing import Any
 
 from surelift.errors import UsageError
 from surelift.logs.logs import Logs
+from surelift.logs.segments import Bins, By, SegmentColumn
 from surelift.policies.resolve import name_policies
 from surelift.questions.health import HealthQuestion
-from surelift.questions.options import check_segments
 from surelift.questions.question import Progress, require_logs
+from surelift.questions.segments import check_segments
 from surelift.results.health import Health
 
 
@@ -17,17 +18,17 @@ def check(
     policies: Any = None,
     *,
     level: float = 0.001,
-    by: str | Sequence[str] | None = None,
+    by: SegmentColumn | Sequence[By] | None = None,
     progress: Progress | None = None,
 ) -> Health:
     """Read every round once and say what is wrong with the logs, and what the weights of each policy look like.
 
     The propensities are tested overall, by action, by day where ``time`` tells it, and by the columns in ``by``, known
-    before the action. If they are right, the chance of any refusal by these tests is at most ``level``, however often one
-    looks at a list of segments that does not grow. With production's whole distribution (``logging``) they are tested in
-    both directions, else only for being too small, by the candidates' weights and by the number of actions where it is
-    declared; with a declared largest weight, ``bounded``, the weights are tested in both. A column of ``by`` that tells of
-    the action is refused itself.
+    before the action: each by itself, or those of an inner list in combination. If they are right, the chance of any
+    refusal by these tests is at most ``level``, however often one looks at a list of segments that does not grow. With
+    production's whole distribution (``logging``) they are tested in both directions, else only for being too small, by the
+    candidates' weights and by the number of actions where it is declared; with a declared largest weight, ``bounded``, the
+    weights are tested in both. A column of ``by`` that tells of the action is refused itself.
 
     Where ``time`` tells days, rewards and propensities that differ from day to day by more than chance are warned of; rounds
     that are independent and of one law are, with a chance of at most ``level`` too.
@@ -37,7 +38,7 @@ def check(
     """
     require_logs(logs)
     named = {} if policies is None else name_policies(policies)
-    columns = [by] if isinstance(by, str) else by or ()
+    columns = () if by is None else [by] if isinstance(by, str | Bins) else by
     if not isinstance(columns, Sequence):
         raise UsageError(f"by must name a column of segments, or list several, but is a {type(by).__name__}.")
     for column in columns:

@@ -6,13 +6,14 @@ from typing import Any, overload
 
 from surelift.bounds import BoundChoice
 from surelift.logs.logs import Logs
+from surelift.logs.segments import By
 from surelift.logs.sources.remote import SqlTable
 from surelift.policies.resolve import PRODUCTION, one_policy
 from surelift.questions.improvement import ImprovementQuestion
 from surelift.questions.method import choose_method
-from surelift.questions.options import check_segments
 from surelift.questions.outcomes import OutcomesQuestion, named_outcomes
 from surelift.questions.question import Progress, require_logs
+from surelift.questions.segments import check_segments
 from surelift.results.improvement import Improvement
 from surelift.results.outcomes import Outcome, Outcomes
 from surelift.results.segments import Segments
@@ -31,7 +32,7 @@ def compare(
 @overload
 def compare(
     logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float | str = ...,
-    method: str | BoundChoice = ..., control: Any = ..., by: str, segments: Sequence[Any] | None = ...,
+    method: str | BoundChoice = ..., control: Any = ..., by: By, segments: Sequence[Any] | None = ...,
     progress: Progress | None = ..., outcomes: None = ..., **options: Any,
 ) -> Segments[Improvement]: ...  # fmt: skip
 
@@ -47,7 +48,7 @@ def compare(
 @overload
 def compare(
     logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float = ...,
-    method: str | BoundChoice = ..., control: Any = ..., by: str, segments: Sequence[Any] | None = ...,
+    method: str | BoundChoice = ..., control: Any = ..., by: By, segments: Sequence[Any] | None = ...,
     progress: Progress | None = ..., outcomes: Mapping[str, Outcome] | Sequence[Outcome], **options: Any,
 ) -> Segments[Outcomes]: ...  # fmt: skip
 
@@ -61,7 +62,7 @@ def compare(
     margin: float | str = 0.0,
     method: str | BoundChoice = "mixture",
     control: Any = "auto",
-    by: str | None = None,
+    by: By | None = None,
     segments: Sequence[Any] | None = None,
     progress: Progress | None = None,
     outcomes: Mapping[str, Outcome] | Sequence[Outcome] | None = None,
@@ -70,9 +71,9 @@ def compare(
     """Bound the improvement of one policy over production, or over another, on the same rounds.
 
     It is certified when its lower bound exceeds ``margin``, given in the units of the reward column, or in per cent of the
-    baseline's value (``margin="2%"``). With ``by``, a column
-    of segments known before the action, each is compared at delta divided by their number; ``segments`` lists them all
-    in advance, without which the answer is good for one look.
+    baseline's value (``margin="2%"``). With ``by``, a column of segments known before the action, ``bins`` of one, or
+    several of these for their combinations, each segment is compared at delta divided by their number; ``segments`` lists
+    them all in advance, without which the answer is good for one look.
 
     With ``outcomes``, by name, the policy is judged by these columns instead of the reward, all in one pass, and certified
     if every claim holds. Each is bounded at delta divided by their number, so that all lower bounds hold together.

@@ -5,10 +5,11 @@ from typing import Any
 from surelift.errors import UsageError
 from surelift.estimates import ESTIMATES
 from surelift.logs.logs import Logs
+from surelift.logs.segments import By
 from surelift.policies.resolve import name_policies
 from surelift.questions.estimate import EstimateQuestion, choose_model
-from surelift.questions.options import check_segments
 from surelift.questions.question import Progress, require_logs
+from surelift.questions.segments import check_segments
 
 
 def estimate(
@@ -18,7 +19,7 @@ def estimate(
     estimator: str = "ips",
     delta: float = 0.05,
     model: Any = None,
-    by: str | None = None,
+    by: By | None = None,
     progress: Progress | None = None,
     **parameter: float,
 ) -> Any:

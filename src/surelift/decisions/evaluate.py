@@ -5,10 +5,12 @@ from typing import Any, overload
 
 from surelift.bounds import BoundChoice
 from surelift.logs.logs import Logs
+from surelift.logs.segments import By
 from surelift.policies.resolve import name_policies
 from surelift.questions.method import choose_method
-from surelift.questions.options import check_delta, check_segments
+from surelift.questions.options import check_delta
 from surelift.questions.question import Progress, require_logs
+from surelift.questions.segments import check_segments
 from surelift.questions.value import ValueQuestion
 from surelift.results.evaluation import Evaluation, Sides
 from surelift.results.segments import Segments
@@ -24,7 +26,7 @@ def evaluate(
 @overload
 def evaluate(
     logs: Logs, policies: Any, *, delta: float = ..., method: str | BoundChoice = ..., control: Any = ...,
-    sides: Sides = ..., by: str, segments: Sequence[Any] | None = ..., progress: Progress | None = ..., **options: Any,
+    sides: Sides = ..., by: By, segments: Sequence[Any] | None = ..., progress: Progress | None = ..., **options: Any,
 ) -> Segments[Evaluation]: ...  # fmt: skip
 
 
@@ -36,7 +38,7 @@ def evaluate(
     method: str | BoundChoice = "mixture",
     control: Any = "auto",
     sides: Sides = "both",
-    by: str | None = None,
+    by: By | None = None,
     segments: Sequence[Any] | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -46,9 +48,9 @@ def evaluate(
     ``policies`` is a column, a list of columns, or a dict from names to policies. m policies and two sides are made at
     delta/(2m) each; ``sides="lower"`` or ``"upper"`` spends delta on one side. ``method`` is the name of a bound, or a
     bound with its options, such as ``bounds.moments(order=2)``. ``control`` is a name, or a reward model: an object with
-    ``fit`` and ``predict``, or one of ``surelift.models``. With ``by``, a column of segments known before the action, each
-    segment is evaluated at delta divided by their number; ``segments`` lists them all in advance, without which the answer
-    is good for one look.
+    ``fit`` and ``predict``, or one of ``surelift.models``. With ``by``, a column of segments known before the action,
+    ``bins`` of one, or several of these for their combinations, each segment is evaluated at delta divided by their number;
+    ``segments`` lists them all in advance, without which the answer is good for one look.
 
     >>> logs = Logs(reward=[0, 1, 1, 0] * 50, propensity=[0.5, 0.5, 0.25, 0.5] * 50)
     >>> result = evaluate(logs, {"new": [0.25, 0.75, 0.25, 0.25] * 50})["new"]

@@ -4,11 +4,12 @@ from typing import Any
 
 from surelift.bounds import BoundChoice
 from surelift.logs.logs import Logs
+from surelift.logs.segments import By
 from surelift.policies.resolve import PRODUCTION, one_policy
 from surelift.questions.forecast import ForecastQuestion
 from surelift.questions.method import choose_method
-from surelift.questions.options import check_segments
 from surelift.questions.question import Progress, require_logs
+from surelift.questions.segments import check_segments
 
 
 def power(
@@ -22,7 +23,7 @@ def power(
     power: float = 0.8,
     method: str | BoundChoice = "mixture",
     control: Any = "auto",
-    by: str | None = None,
+    by: By | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Any:

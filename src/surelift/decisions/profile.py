@@ -5,11 +5,12 @@ from typing import Any
 from surelift.bounds import BoundChoice
 from surelift.errors import UsageError
 from surelift.logs.logs import Logs
+from surelift.logs.segments import By
 from surelift.policies.resolve import PRODUCTION, one_policy
 from surelift.questions.method import choose_method
-from surelift.questions.options import check_segments
 from surelift.questions.profile import ProfileQuestion
 from surelift.questions.question import Progress, require_logs
+from surelift.questions.segments import check_segments
 
 
 def profile(
@@ -19,7 +20,7 @@ def profile(
     over: Any = PRODUCTION,
     delta: float = 0.05,
     method: str | BoundChoice = "mixture",
-    by: str | None = None,
+    by: By | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Any:

@@ -1,14 +1,16 @@
 """Which of several policies should replace production, if any?"""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from surelift.bounds import BoundChoice
 from surelift.errors import UsageError
 from surelift.logs.logs import Logs
+from surelift.logs.segments import By
 from surelift.policies.resolve import PRODUCTION, name_policies, one_policy
 from surelift.questions.method import choose_method
-from surelift.questions.options import check_segments
 from surelift.questions.question import Progress, Question, require_logs
+from surelift.questions.segments import check_segments
 from surelift.questions.selection import SelectionQuestion, ValueSelectionQuestion
 from surelift.results.selection import Many
 
@@ -24,7 +26,8 @@ def select(
     many: Many | None = None,
     method: str | BoundChoice = "mixture",
     control: Any = "auto",
-    by: Any = None,
+    by: By | None = None,
+    segments: Sequence[Any] | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Any:
@@ -39,7 +42,8 @@ def select(
 
     ``choose="value"`` is the selection of the paper: the policy, of the candidates and production, whose value has the
     largest lower bound. It always chooses one, a ``ValueSelection``, and does not certify that it is better than
-    production. With ``by``, a column of segments, there is an answer for each, else one.
+    production. With ``by``, a column of segments known before the action, or several for their combinations, there is an
+    answer for each, at delta divided by their number.
 
     >>> logs = Logs(reward=[0, 1] * 500, propensity=[0.5, 0.5] * 500)
     >>> select(logs, {"new": [0.4, 0.6] * 500, "worse": [0.6, 0.4] * 500}).chosen
@@ -53,13 +57,13 @@ def select(
         refuse_comparing(over, margin, many)
         question = ValueSelectionQuestion(
             declaration=logs.declaration, policies=named, delta=delta, method=chosen,
-            by=check_segments(logs, by, None, named),
+            by=check_segments(logs, by, segments, named),
         )  # fmt: skip
     elif choose == "improvement":
         baseline = one_policy(over)
         question = SelectionQuestion(
             declaration=logs.declaration, policies=named, over=baseline, delta=delta, margin=margin, many=many,
-            method=chosen, by=check_segments(logs, by, None, {**named, baseline[0]: baseline[1]}),
+            method=chosen, by=check_segments(logs, by, segments, {**named, baseline[0]: baseline[1]}),
         )  # fmt: skip
     else:
         raise UsageError(f"choose must be 'improvement' or 'value', but is {choose!r}.")

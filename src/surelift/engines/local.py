@@ -123,10 +123,10 @@ def _collect_fused(logs: Logs, plan: Plan, fused: Fused, progress: Progress | No
 
 def refuse_many_segments(sums: Sums) -> None:
     for request, states in sums.states.items():
-        if len(states) > MOST_SEGMENTS and request.key and isinstance(request.key[0], Segment):
-            names = {value[0] for value in states}
-            if len(names) > MOST_SEGMENTS:
-                raise LogsError(
-                    f"by {request.key[0].column!r} has more than {MOST_SEGMENTS:,} segments, too many to certify anything "
-                    "for each; group them into fewer first."
-                )
+        split = request.key[0] if request.key and len(states) > MOST_SEGMENTS else None
+        if isinstance(split, Segment) and len({value[0] for value in states}) > MOST_SEGMENTS:
+            raise LogsError(
+                f"{split.subject} has more than {MOST_SEGMENTS:,} segments, too many to certify anything for each.\nCut a "
+                "column of numbers into bins, by=bins('column', [18, 30, 50]), leave a column out, or group its values into "
+                "fewer first."
+            )

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from surelift.engines.sql_query import AggregateQuery, rows_of, segment_of
+from surelift.engines.sql_query import AggregateQuery, rows_of
 from surelift.errors import LogsError, UsageError
 from surelift.logs import faults
 from surelift.logs.batch import left_behind
@@ -172,10 +172,10 @@ class _Answer:
         invalid = {}
         for place, split in enumerate(self._query.key):
             if isinstance(split, Segment) and split.declared is not None:
-                names = [(segment_of(row[f"key{place}"]), int(row["rows"])) for row in self._rows]
+                names = [(str(self._query.name_of(place, row)), int(row["rows"])) for row in self._rows]
                 others = [(name, rows) for name, rows in names if name not in split.declared]
                 if others:
-                    fault = Fault(f"by {split.column!r}", faults.SEGMENT_UNDECLARED)
+                    fault = Fault(split.subject, faults.SEGMENT_UNDECLARED)
                     invalid[fault] = Tally(sum(rows for _, rows in others), -1, repr(min(others)[0]), "")
         return invalid
 

@@ -13,6 +13,7 @@ from surelift.logs import faults
 from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32
 from surelift.logs.faults import Fault, Reason
 from surelift.logs.logs import Logs
+from surelift.logs.segments import MISSING, Bins, SegmentColumn, column_name, segment_name
 from surelift.logs.sources.pushdown import filtered
 from surelift.logs.sources.remote import SqlTable
 from surelift.statistics.dealing import HEX_DIGITS, MODULUS, PLACES, SALT, STEPS, Dealt
@@ -20,7 +21,7 @@ from surelift.statistics.fused import COMPLEMENTS, SimplePlan, SimpleTerm
 from surelift.statistics.log_sums import LogSums
 from surelift.statistics.moments import MomentSums
 from surelift.statistics.reading import LARGEST_WEIGHT
-from surelift.statistics.splits import MISSING, Day, Key, KeyValue, RandomBlocks, Segment
+from surelift.statistics.splits import Day, Key, KeyValue, RandomBlocks, Segment
 
 # Of all rounds, whatever the blocks they are dealt into besides.
 BUCKETS = 1009
@@ -71,13 +72,21 @@ class AggregateQuery:
 
     def value_of(self, row: Mapping[str, Any]) -> KeyValue | None:
         """The value of the key that a group of the answer belongs to; None for rounds that belong to none."""
-        found = [(split, row[f"key{place}"]) for place, split in enumerate(self.key)]
-        named = [_name_of(split, value) for split, value in found]
+        named = [self.name_of(place, row) for place in range(len(self.key))]
         texts = tuple(name for name in named if name is not None)
         if len(texts) < len(self.key):
             return None
         wanted = [split.only if isinstance(split, Segment) else None for split in self.key]
         return texts if all(only in (None, text) for only, text in zip(wanted, texts, strict=True)) else None
+
+    def name_of(self, place: int, row: Mapping[str, Any]) -> str | None:
+        """A value of a split as it is called everywhere; None for rounds that belong to none."""
+        split = self.key[place]
+        if isinstance(split, Segment):
+            return segment_name([_text_of(part, row[f"key{place}_{j}"]) for j, part in enumerate(split.by)])
+        value = row[f"key{place}"]
+        value = _block_of(split, value) if isinstance(split, Dealt) else value
+        return None if value is None or value == "" else str(value)
 
     def expression(self) -> Any:
         """Sums in groups dealt out by chance within every value of the key; the names of the columns are ours."""
@@ -93,8 +102,7 @@ class AggregateQuery:
             columns |= {f"w{c}": weight.sum(), f"ww{c}": _square(weight).sum(), f"largest{c}": weight.max()}
         for t, term in enumerate(self._simple.terms):
             columns |= _sums_of(rows[f"term{t}"], t, term)
-        groups = ["bucket", *(f"key{place}" for place in range(len(self.key)))]
-        return rows.group_by(groups).aggregate(**columns)
+        return rows.group_by(["bucket", *self._key_columns()]).aggregate(**columns)
 
     def _rows(self) -> Any:
         """What the sums are of, in a query of its own: a database works out every column of it once."""
@@ -108,8 +116,7 @@ class AggregateQuery:
         columns: dict[str, Any] = {
             "bucket": (ibis.random() * self._buckets).floor().cast("int64"), "earned": earned, "propensity": propensity,
         }  # fmt: skip
-        for place, split in enumerate(self.key):
-            columns[f"key{place}"] = self._key_column(split)
+        columns |= self._key_columns()
         for place, bad in enumerate(self.bad):
             columns |= {f"bad{place}": bad.condition, f"value{place}": bad.value}
         for c, name in enumerate(self.names):
@@ -133,6 +140,22 @@ class AggregateQuery:
         counts += [PLACES for split in self.key if isinstance(split, Dealt)]
         return max(1, BUCKETS // math.prod(counts))
 
+    def _key_columns(self) -> dict[str, Any]:
+        columns: dict[str, Any] = {}
+        for place, split in enumerate(self.key):
+            if isinstance(split, Segment):
+                columns |= {f"key{place}_{j}": self._segment(part) for j, part in enumerate(split.by)}
+            else:
+                columns[f"key{place}"] = self._key_column(split)
+        return columns
+
+    def _segment(self, part: SegmentColumn) -> Any:
+        if isinstance(part, str):
+            return self._table[part]
+        number = self._number(part.column)
+        reached = reduce(lambda left, right: left + right, ((number >= edge).ifelse(1, 0) for edge in part.edges))
+        return (number.isnull() | number.isnan()).ifelse(None, reached)
+
     def _key_column(self, split: Any) -> Any:
         import ibis
 
@@ -140,8 +163,6 @@ class AggregateQuery:
             return (ibis.random() * split.count).floor().cast("int64")
         if isinstance(split, Dealt):
             return self._place_of_id()
-        if isinstance(split, Segment):
-            return self._table[split.column]
         assert isinstance(split, Day)
         time = self._logs.declaration.time
         if time is None:
@@ -205,16 +226,20 @@ class AggregateQuery:
                 yield _unfit(f"{role} {named!r}", faults.NULL, column.isnull(), column.cast("string"))
         for split in self.key:
             if isinstance(split, Segment):
-                yield from self._bad_segments(split)
+                for part in split.by:
+                    yield from self._bad_segments(part)
 
-    def _bad_segments(self, split: Segment) -> Iterator[Bad]:
-        column = self._table[split.column]
+    def _bad_segments(self, part: SegmentColumn) -> Iterator[Bad]:
+        column, subject = self._table[column_name(part)], f"by {column_name(part)!r}"
         if column.type().is_nested():
-            raise UsageError(
-                f"by {split.column!r} holds {column.type()}; a segment is named by text, a number or a date."
-            )
-        if column.type().is_string():
-            yield _unfit(f"by {split.column!r}", faults.SEGMENT, column == MISSING, column)
+            raise UsageError(f"{subject} holds {column.type()}; a segment is named by text, a number or a date.")
+        if isinstance(part, Bins):
+            _require_numbers(column, subject)
+            if column.type().is_floating():
+                value = self._number(part.column)
+                yield _unfit(subject, faults.INFINITE, value.isinf(), value)
+        elif column.type().is_string():
+            yield _unfit(subject, faults.SEGMENT, column == MISSING, column)
 
     def _bad_probability(self, column: str, subject: str, reason: Reason) -> Iterator[Bad]:
         yield from self._bad_numbers(column, subject)
@@ -225,8 +250,7 @@ class AggregateQuery:
 
     def _bad_numbers(self, column: str, subject: str) -> Iterator[Bad]:
         raw = self._table[column]
-        if not (raw.type().is_numeric() or raw.type().is_boolean()):
-            raise LogsError(f"{subject}: the column holds {raw.type()}, not numbers.")
+        _require_numbers(raw, subject)
         value = self._number(column)
         yield Bad(Fault(subject, faults.NULL), raw.isnull(), value)
         if raw.type().is_floating():
@@ -249,16 +273,15 @@ def _block_of(blocks: Dealt, place: int | None) -> int | None:
     return None if place is None else int(blocks.blocks(np.array(place)))
 
 
-def _name_of(split: Any, value: Any) -> str | None:
-    """A value of a key as it is called everywhere; None for rounds that belong to none."""
-    if isinstance(split, Segment):
-        return segment_of(value)
-    value = _block_of(split, value) if isinstance(split, Dealt) else value
-    return None if value is None or value == "" else str(value)
-
-
-def segment_of(value: Any) -> str:
+def _text_of(part: SegmentColumn, value: Any) -> str:
+    if isinstance(part, Bins):
+        return MISSING if value is None else part.names[value]
     return MISSING if value is None or value == "" or value != value else str(value)
+
+
+def _require_numbers(column: Any, subject: str) -> None:
+    if not (column.type().is_numeric() or column.type().is_boolean()):
+        raise LogsError(f"{subject}: the column holds {column.type()}, not numbers.")
 
 
 def _unfit(subject: str, reason: Reason, condition: Any, value: Any) -> Bad:

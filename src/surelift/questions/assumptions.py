@@ -6,12 +6,14 @@ from typing import Any, Literal
 
 from surelift.bounds import Promise
 from surelift.logs.declaration import Declaration
+from surelift.logs.segments import Bins
 from surelift.logs.settled import aloud, settled_assumption
 from surelift.logs.where import chosen_assumption, excluded_aloud
 from surelift.logs.wins import Wins
 from surelift.policies import Policy
 from surelift.policies.policy import notes_of
 from surelift.questions.loggers import assumed_of_loggers
+from surelift.statistics.splits import Segment
 from surelift.statistics.sums import Sums
 
 ONCE = "no round comes twice, and none was left out because of its action or its reward"
@@ -40,10 +42,11 @@ NO_LATER_ACTIONS = (
     "ranking"
 )
 SEGMENTS_FIXED = "the segment of a round was known before its action, and the list of segments before looking"
+EDGES_FIXED = "the edges of the bins of {!r} were chosen before looking at these rounds"
 
 
 def assumptions_of(
-    declared: Declaration, promise: Promise, besides: tuple[str, ...], segment: str | None = None
+    declared: Declaration, promise: Promise, besides: tuple[str, ...], by: Segment | None = None
 ) -> tuple[str, ...]:
     kind = "costs" if declared.scale.is_cost else "rewards"
     looks = (
@@ -66,7 +69,8 @@ def assumptions_of(
         *(() if declared.settled_after is None else (settled_assumption(declared),)),
         *(() if declared.embedding is None else declared.embedding.assumes),
         *declared.assumes,
-        *(() if segment is None else (SEGMENTS_FIXED,)),
+        *(() if by is None else (SEGMENTS_FIXED,)),
+        *(EDGES_FIXED.format(part.column) for part in (() if by is None else by.by) if isinstance(part, Bins)),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from surelift.errors import UsageError, is_number, printed
 from surelift.evidence.propensities import BY_DAY, OVERALL, Evidence, Family, evidence_of, refuted
+from surelift.logs.segments import By
 from surelift.questions.drift import DAY, REWARDS, about_drift, drift_requests
 from surelift.questions.findings import (
     about_duplicates,
@@ -20,6 +21,7 @@ from surelift.questions.findings import (
 from surelift.questions.labels import about_labels
 from surelift.questions.loggers import BY_SEGMENT, about_contexts, about_shares
 from surelift.questions.question import Place, Question, RoundCount
+from surelift.questions.segments import parts_of
 from surelift.questions.telling import (
     TAKEN,
     about_condition,
@@ -51,8 +53,8 @@ class HealthQuestion(Question):
     tells_faults: ClassVar[bool] = True
     level: float = 0.001
     """The chance that right propensities are refused, over the whole family of tests; that of drift, likewise."""
-    columns: tuple[str, ...] = ()
-    """Columns of segments in which the propensities are tested."""
+    columns: tuple[By, ...] = ()
+    """Columns of segments, or combinations of them, in which the propensities are tested."""
 
     def __post_init__(self) -> None:
         if not (is_number(self.level) and 0.0 < self.level < 1.0):
@@ -61,6 +63,11 @@ class HealthQuestion(Question):
             )
         if self.columns and self.declaration.balances_counts:
             raise UsageError(BY_SEGMENT)
+        named = [split.subject for split in self._splits]
+        if len(set(named)) != len(named):
+            raise UsageError(
+                f"the segments of a column are tested once, but twice it is {max(named, key=named.count)}."
+            )
 
     @property
     def _bets(self) -> Bets:
@@ -74,14 +81,17 @@ class HealthQuestion(Question):
         if self.declaration.balances_counts:
             return {OVERALL: ()}  # a day, or a segment, has other counts
         days = {} if self.declaration.time is None else {BY_DAY: (DAY,)}
-        columns = {Family("column", name): (Segment(name, tears_clusters=True),) for name in self.columns}
+        columns = {Family("column", ", ".join(split.columns())): (split,) for split in self._splits}
         return {OVERALL: (), **columns, **days}
+
+    @property
+    def _splits(self) -> list[Segment]:
+        return [Segment(parts_of(by), tears_clusters=True) for by in self.columns]
 
     @property
     def _told(self) -> list[Segment]:
         """The columns that could tell of the action."""
-        columns = self.columns if knows_actions(self.declaration) else ()
-        return [Segment(name, tears_clusters=True) for name in columns]
+        return self._splits if knows_actions(self.declaration) else []
 
     def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
         yield from requests_of(self.policies, ())

@@ -153,7 +153,7 @@ class ImprovementsQuestion(Question):
         besides = method.assumes(gain, loss)
         if self.relative_margin is not None:
             besides += (ZERO_IS_NONE.format(kind="cost" if scale.is_cost else "reward"),)
-        assumptions = assumptions_of(self.declaration, self.promise, besides, place.segment)
+        assumptions = assumptions_of(self.declaration, self.promise, besides, self.by)
         return Improvement(
             policy=name, over=over, estimate=scale.improvement(min(max(terms_mean, low), high)), lower=lower,
             upper=scale.improvement(high), terms_mean=scale.improvement(terms_mean), margin=float(self.margin),

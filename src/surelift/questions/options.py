@@ -11,16 +11,19 @@ from surelift.logs.where import REMEDY
 from surelift.policies import Policy
 from surelift.questions.labels import DRAWS, refuse_labels, tests_labels
 from surelift.questions.loggers import refuse_other_loggers
-from surelift.questions.telling import TAKEN, about_condition, condition_requests, knows_actions, refuse_told
+from surelift.questions.segments import check_segments
+from surelift.questions.telling import (
+    TAKEN,
+    about_condition,
+    condition_requests,
+    knows_actions,
+    refuse_told,
+    tested_splits,
+)
 from surelift.questions.weights import refuse_mean_weights, weight_tests
 from surelift.statistics.plan import Request
 from surelift.statistics.splits import Segment
 from surelift.statistics.sums import Sums
-
-SAMPLED_SEGMENTS = (
-    "by= needs the number of rounds of each segment before sampling, which these logs do not say; leave keep_probability "
-    "out if it depended on the segment alone."
-)
 
 
 def check_delta(delta: float) -> float:
@@ -37,38 +40,10 @@ def check_margin(margin: float) -> float:
     return float(margin)
 
 
-def check_segments(
-    logs: Any, by: Any, segments: Any, policies: Mapping[str, Policy], *, sampled: bool = False
-) -> Segment | None:
-    """Refuse, before anything is read, segments that were not known before the action."""
-    if by is None:
-        if segments is not None:
-            raise UsageError("segments= lists the segments of a column; name it in by=.")
-        return None
-    if not isinstance(by, str):
-        raise UsageError(f"by must name a column of segments, but is a {type(by).__name__}.")
-    logs.require_columns(by, role="by", single=True)
-    declared = logs.declaration
-    known = {declared.time, declared.cluster, declared.cluster_size, *(declared.contexts or ()), *declared.chosen_by}
-    if by in (set(logs.needs().read) | _read_by(policies, logs)) - known:
-        raise UsageError(
-            f"by {by!r} is a column that depends on the action or its reward; a segment must be known before the action, "
-            "such as a country or a device."
-        )
-    if segments is not None and (isinstance(segments, str) or not segments):
-        raise UsageError("segments must list the names of the segments, one or more.")
-    named = None if segments is None else tuple(str(name) for name in segments)
-    if named is not None and len(set(named)) != len(named):
-        raise UsageError("segments lists a name twice.")
-    if declared.is_sampled and not sampled:
-        raise UsageError(SAMPLED_SEGMENTS)
-    return Segment(by, named)
-
-
 def check_known(logs: Any, policies: Mapping[str, Policy], model: Any, by: Segment | None) -> None:
     """Refuse segments, and a condition, by what a candidate or a reward model says of the action."""
     if by is not None:
-        check_segments(logs, by.column, by.declared, policies)
+        check_segments(logs, by.by, by.declared, policies)
     declared = logs.declaration
     if declared.where is None:
         return
@@ -89,7 +64,8 @@ def test_requests(declared: Declaration, policies: Mapping[str, Policy], by: Seg
     for test in weight_tests(declared, policies):
         yield Request(test, key)
     if by is not None and knows_actions(declared):
-        yield Request(TAKEN, key)
+        for split in tested_splits(by):
+            yield Request(TAKEN, (split,))
     yield from condition_requests(declared)
     if tests_labels(declared):
         yield Request(DRAWS, key)

@@ -133,7 +133,7 @@ def check_outcomes(
                 f"the reward {column!r} is known of the labelled rounds alone, and cannot be {role}, which every round has; "
                 "compare by it in a question of its own."
             )
-        if question.by is not None and question.by.column == column:
+        if question.by is not None and column in question.by.columns():
             raise UsageError(f"by {column!r} is {role}; a segment must be known before the action.")
         for subject, reader in readers.items():
             if column in reader.needs(logs).handed_on:

@@ -19,6 +19,7 @@ from surelift.logs.declaration import Declaration
 from surelift.logs.faults import refuse_faults
 from surelift.logs.logs import Logs
 from surelift.logs.origins import MOST, Origins
+from surelift.logs.segments import By
 from surelift.policies import Policy
 from surelift.policies.policy import origins_of
 from surelift.policies.resolve import PRODUCTION, name_policies, one_policy
@@ -27,7 +28,8 @@ from surelift.questions.fields import decoded, encoded
 from surelift.questions.labels import said_of
 from surelift.questions.loggers import check_balanced, logger_requests, refuse_other_counts
 from surelift.questions.method import Method, choose_method, method_from
-from surelift.questions.options import SAMPLED_SEGMENTS, check_known, check_segments, refuse_disproved, test_requests
+from surelift.questions.options import check_known, refuse_disproved, test_requests
+from surelift.questions.segments import SAMPLED_SEGMENTS, check_segments
 from surelift.results.provenance import Provenance
 from surelift.results.result import Result
 from surelift.results.segments import Segments
@@ -83,7 +85,7 @@ class Question:
     @classmethod
     def of(
         cls, kind: str, logs: Logs | Mapping[str, Any], policies: Any, *, method: Any = "mixture", control: Any = "auto",
-        over: Any = None, by: str | None = None, segments: Sequence[Any] | None = None, **options: Any,
+        over: Any = None, by: By | None = None, segments: Sequence[Any] | None = None, **options: Any,
     ) -> "Question":  # fmt: skip
         """A question by its verb, of logs or of what would be declared of them; the options are those of the verb.
 
@@ -99,10 +101,7 @@ class Question:
         bound_options = {name: options.pop(name) for name in options.keys() - names}
         baseline: dict[str, Any] = {} if over is None else {"over": one_policy(over)}
         named = name_policies(policies)
-        if isinstance(logs, Logs) or by is None:
-            segment = check_segments(logs, by, segments, {**named, **dict(baseline.values())})
-        else:
-            segment = Segment(by, None if segments is None else tuple(map(str, segments)))
+        segment = check_segments(logs, by, segments, {**named, **dict(baseline.values())})
         question = kinds[kind](
             declaration=declared, policies=named, method=choose_method(method, control, **bound_options), by=segment,
             **baseline, **options,
@@ -228,14 +227,14 @@ class Question:
         assert self.by is not None
         if self.declaration.is_sampled:
             raise UsageError(SAMPLED_SEGMENTS)
-        counts = sums.by(COUNT, self.by)
-        share = self.delta / len(self.by.declared or counts)
-        splits = {name: replace(self.by, only=name) if self.counts_rounds else self.by for (name,) in counts}
+        names = self.by.sorted(sums.by(COUNT, self.by))
+        share = self.delta / len(self.by.declared or names)
+        splits = {name: replace(self.by, only=name) if self.counts_rounds else self.by for name in names}
         results, parts, provenance = {}, sums.parts(*splits.values()), self.provenance(sums)
         for name, split in splits.items():
             place = Place(share, replace(provenance, segment=name), name)
             results[name] = self.result(parts[split, name], place)
-        return Segments(results, self.by.column, self.delta, sums.units, provenance)
+        return Segments.of(results, self.by, self.delta, sums.units, provenance)
 
     def provenance(self, sums: Sums) -> Provenance:
         return Provenance(

@@ -20,16 +20,26 @@ def knows_actions(declared: Declaration) -> bool:
     return declared.action is not None and not declared.density and not declared.is_sampled
 
 
-def told_by(sums: Sums, by: Segment, level: float = LEVEL) -> Evidence:
+def tested_splits(by: Segment) -> tuple[Segment, ...]:
+    """The segments, and those of each of several columns alone."""
+    alone = [Segment((part,), tears_clusters=True) for part in by.by] if len(by.by) > 1 else []
+    return by, *alone
+
+
+def told_by(sums: Sums, by: Segment, level: float = LEVEL, among: int | None = None) -> Evidence:
     states = {value[0]: taken for value, taken in sums.by(TAKEN, by).items()}
-    return telling_evidence(by.column, states, level=level, among=None if by.declared is None else len(by.declared))
+    return telling_evidence(", ".join(by.columns()), states, level=level, among=among)
 
 
 def refuse_told(sums: Sums, by: Segment) -> None:
-    evidence = told_by(sums, by)
-    if evidence.e_value >= 1.0 / LEVEL:
-        for finding in about_segments([evidence]):
-            raise LogsError(f"{finding.statement}.\n{finding.remedy}")
+    splits = tested_splits(by)
+    for split in splits:
+        own = [dict(zip(by.by, by.texts(name), strict=True)) for name in by.declared or ()]
+        among = len({tuple(texts[part] for part in split.by) for texts in own}) or None
+        evidence = told_by(sums, split, LEVEL / len(splits), among)
+        if evidence.e_value >= len(splits) / LEVEL:
+            for finding in about_segments([evidence]):
+                raise LogsError(f"{finding.statement}.\n{finding.remedy}")
 
 
 def condition_requests(declared: Declaration) -> Iterator[Request]:

@@ -94,7 +94,7 @@ class ValueQuestion(Question):
             terms_mean = 1.0 - method.estimate(sums, asked, lower=1.0 - bounds[1])
         if scale.is_cost:
             low, high = high, low
-        assumptions = assumptions_of(self.declaration, self.promise, method.assumes(*terms), place.segment)
+        assumptions = assumptions_of(self.declaration, self.promise, method.assumes(*terms), self.by)
         return PolicyValue(
             policy=name, estimate=scale.value(min(max(terms_mean, bounds[0]), bounds[1])),
             terms_mean=scale.value(terms_mean), lower=None if low is None else scale.lower(low),

@@ -5,11 +5,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
 from surelift.errors import UsageError
+from surelift.logs.segments import MISSING, Bins, SegmentColumn, segment_texts
 from surelift.results.evaluation import PolicyValue, value_label
 from surelift.results.improvement import Improvement
 from surelift.results.outcomes import Outcomes
 from surelift.results.provenance import Provenance
-from surelift.results.result import ByName, Result, dict_key
+from surelift.results.result import OMITTED, ByName, Result, dict_key, plain_value
+from surelift.statistics.splits import Segment
 from surelift.views.figures import Intervals
 from surelift.views.names import baseline_name, quoted, visible
 from surelift.views.numbers import plain
@@ -25,13 +27,33 @@ class Segments(ByName[R], Generic[R]):
     """The answers by segment; all hold at once, each at delta divided by their number."""
 
     results: Mapping[str, R] = field(metadata=dict_key("segments"))
-    by: str
-    """The column of segments."""
+    by: str | tuple[str, ...]
+    """The column of segments, or the columns whose combinations they are."""
     delta: float
     rounds: int
     provenance: Provenance = field(compare=False)
+    column_values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, metadata=OMITTED)
+    """What each segment has in each column, where names do not say it: a text, or where a bin begins and ends."""
 
     title: ClassVar = "Where is it better?"
+
+    @classmethod
+    def of(
+        cls, results: Mapping[str, R], by: Segment, delta: float, rounds: int, provenance: Provenance
+    ) -> "Segments[R]":
+        columns = by.columns()
+        plain = len(columns) == 1 and isinstance(by.by[0], str)
+        rows = {name: zip(columns, by.by, by.texts(name), strict=True) for name in results if not plain}
+        values = {name: {column: _value(part, text) for column, part, text in row} for name, row in rows.items()}
+        return cls(results, columns[0] if len(columns) == 1 else columns, delta, rounds, provenance, values)
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        return (self.by,) if isinstance(self.by, str) else self.by
+
+    @property
+    def _of_columns(self) -> str:
+        return ", ".join(map(quoted, self._columns))
 
     @property
     def certified(self) -> tuple[str, ...]:
@@ -49,11 +71,11 @@ class Segments(ByName[R], Generic[R]):
 
     def sentence(self) -> str:
         if not self.answers():
-            return f"Answers for {len(self)} segments of {quoted(self.by)}."
+            return f"Answers for {len(self)} segments of {self._of_columns}."
         if not hasattr(self.first, "certified"):
-            return f"Values for {len(self)} segments of {quoted(self.by)}."
+            return f"Values for {len(self)} segments of {self._of_columns}."
         names = ", ".join(map(quoted, self.certified)) or "none"
-        return f"Certified in {len(self.certified)} of {len(self)} segments of {quoted(self.by)}: {names}."
+        return f"Certified in {len(self.certified)} of {len(self)} segments of {self._of_columns}: {names}."
 
     def text(self) -> str:
         answers = self.answers()
@@ -71,7 +93,7 @@ class Segments(ByName[R], Generic[R]):
             rows.append((visible(segment), quoted(name), f"{answer.rounds:,}", *cells))
         count = f"{len(self)} segments, {self.rounds:,} {first.counted}"
         return lines(
-            f"By {quoted(self.by)}: {count}, delta {self.delta:g} split evenly{_asked(first)}",
+            f"By {self._of_columns}: {count}, delta {self.delta:g} split evenly{_asked(first)}",
             aligned(rows),
             f"Together, all {'lower bounds' if improves else 'bounds'} {all_hold(first.promise, self.delta)}.",
             doubt_lines(first.doubts),
@@ -93,14 +115,31 @@ class Segments(ByName[R], Generic[R]):
         rows = tuple(answer.interval(f"{segment}, {name}" if several else segment) for segment, name, answer in answers)
         first = answers[0][2]
         if isinstance(self.first, Outcomes):
-            return replace(self.first.figure(), rows=rows, column=self.by)
+            return replace(self.first.figure(), rows=rows, column=", ".join(self._columns))
         if isinstance(first, Improvement):
             label = f"improvement over {baseline_name(first.over)}"
-            return Intervals(label, rows, first.margin, signed=True, column=self.by)
-        return Intervals(value_label(first.kind), rows, column=self.by, cost=first.kind == "cost")
+            return Intervals(label, rows, first.margin, signed=True, column=", ".join(self._columns))
+        return Intervals(value_label(first.kind), rows, column=", ".join(self._columns), cost=first.kind == "cost")
+
+    def to_dict(self) -> dict[str, Any]:
+        content = ByName.to_dict(self)
+        return {**content, "column_values": plain_value(self.column_values)} if self.column_values else content
 
     def records(self) -> list[dict[str, Any]]:
-        return [{self.by: name, **record} for name, result in self.results.items() for record in result.records()]
+        columns = self._columns
+        return [
+            # A column of the log may be called as one of the answer, such as "policy".
+            {f"by {column}" if column in record else column: text for column, text in parts} | record
+            for name, result in self.results.items()
+            for parts in [list(zip(columns, segment_texts(name, len(columns)), strict=True))]
+            for record in result.records()
+        ]
+
+
+def _value(part: SegmentColumn, text: str) -> Any:
+    if text == MISSING:
+        return None
+    return part.ranges[part.names.index(text)] if isinstance(part, Bins) else text
 
 
 def _asked(answer: BoundedAnswer) -> str:

@@ -78,8 +78,8 @@ def _compacted(codes: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _refuse_torn_clusters(key: Key, codes: IntArray, rounds: Rounds) -> None:
-    columns = [split.column for split in key if isinstance(split, Segment) and not split.tears_clusters]
-    if rounds.clusters is None or not rounds.size or not columns:
+    segments = [split for split in key if isinstance(split, Segment) and not split.tears_clusters]
+    if rounds.clusters is None or not rounds.size or not segments:
         return
     first = np.repeat(codes[rounds.clusters.starts[:-1]], rounds.clusters.sizes)
-    rounds.refuse(f"by {', '.join(map(repr, columns))}", faults.CLUSTER_VARIES, codes != first, None)
+    rounds.refuse(segments[0].subject, faults.CLUSTER_VARIES, codes != first, None)

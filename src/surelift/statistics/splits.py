@@ -1,21 +1,28 @@
 """Keys: how rounds are split. By a segment, by day, into blocks by chance, or into chunks of the log."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from surelift.arrays import ArrowColumn, IntArray, pc
-from surelift.errors import UsageError
 from surelift.kernels.sorting import distinct, random_blocks
 from surelift.logs import faults
-from surelift.logs.columns import as_array, decode, inexact, is_text, texts_and_codes
+from surelift.logs.columns import as_array, decode, is_text
 from surelift.logs.rounds import Rounds
+from surelift.logs.segments import (
+    MISSING,
+    Bins,
+    SegmentColumn,
+    codes_and_texts,
+    column_name,
+    segment_name,
+    segment_texts,
+)
 
 NOWHERE = -1
-MISSING = "(missing)"
 # The rows of a part that was read apart are numbered within it: parts must not share their chances.
 ROWS_PER_PART = 1 << 40
 FIRST_OCTAVE, HALVINGS = 6, 5
@@ -44,10 +51,12 @@ KeyValue = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Segment(Split):
-    """The values of a column known before the action, such as a country; rounds without one are a segment of their own."""
+    """The values of columns known before the action, such as a country, or the combinations of several that occur; rounds
+    without a value are a segment of their own.
+    """
 
     label: ClassVar[str] = "segments"
-    column: str
+    by: tuple[SegmentColumn, ...]
     declared: tuple[str, ...] | None = None
     """All segments there can be; another is a fault."""
     only: str | None = None
@@ -56,27 +65,32 @@ class Segment(Split):
     """Whether rounds of one cluster may lie in several, where each round is tested by itself."""
 
     def columns(self) -> tuple[str, ...]:
-        return (self.column,)
+        return tuple(map(column_name, self.by))
+
+    @property
+    def subject(self) -> str:
+        return f"by {', '.join(map(repr, self.columns()))}"
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """The text of each column in a segment."""
+        return segment_texts(name, len(self.by))
+
+    def sorted(self, values: Iterable[KeyValue]) -> list[str]:
+        """The names of segments: bins in the order of their edges, others by their text."""
+
+        def order(name: str) -> list[Any]:
+            pairs = zip(self.by, self.texts(name), strict=True)
+            return [(*part.names, MISSING).index(text) if isinstance(part, Bins) else text for part, text in pairs]
+
+        return sorted((name for (name,) in values), key=order)
 
     def codes(self, rounds: Rounds) -> tuple[IntArray, Sequence[str]]:
-        column, subject = segment_column(rounds, self.column), f"by {self.column!r}"
-        if pa.types.is_floating(column.type):
-            rounds.refuse(subject, faults.INEXACT, inexact(decode(column)), column)
-        texts, codes = texts_and_codes(column)
-        # Values that read the same are one segment; an empty text, as a null, is none.
-        names = list(dict.fromkeys(text for text in texts if text is not None))
-        places = {name: place for place, name in enumerate(names)}
-        lookup = np.array([*(NOWHERE if text is None else places[text] for text in texts), NOWHERE], dtype=np.int64)
-        codes = lookup[codes]
-        absent = codes == NOWHERE
-        if MISSING in places:
-            rounds.refuse(subject, faults.SEGMENT, codes == places[MISSING], MISSING)
-        elif absent.any():
-            codes, names = np.where(absent, len(names), codes), [*names, MISSING]
+        codes, texts = codes_and_texts(rounds, self.by)
+        names = list(map(segment_name, texts))
         if self.declared is not None:
             unknown = np.array([*(name not in self.declared for name in names), False])[codes]
             shown = names[codes[int(np.argmax(unknown))]] if unknown.any() else None
-            rounds.refuse(subject, faults.SEGMENT_UNDECLARED, rounds.usable & unknown, shown)
+            rounds.refuse(self.subject, faults.SEGMENT_UNDECLARED, rounds.usable & unknown, shown)
         if self.only is not None:
             codes = np.where(codes == (names.index(self.only) if self.only in names else len(names)), 0, NOWHERE)
             names = [self.only]
@@ -154,13 +168,6 @@ def first_rows(rounds: Rounds) -> IntArray:
 def row_numbers(rounds: Rounds) -> "np.typing.NDArray[np.uint64]":
     """The same, unique over all parts that are read apart."""
     return first_rows(rounds).astype(np.uint64) + np.uint64(rounds.part * ROWS_PER_PART)
-
-
-def segment_column(rounds: Rounds, name: str) -> ArrowColumn:
-    column = rounds.table[name]
-    if pa.types.is_nested(column.type):
-        raise UsageError(f"by {name!r} holds {column.type}; a segment is named by text, a number or a date.")
-    return column
 
 
 def _days(column: ArrowColumn) -> tuple[IntArray, list[str]]:

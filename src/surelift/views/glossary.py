@@ -73,7 +73,10 @@ tipping factor: How many times too large all weights may be, because propensitie
   bound without control, which also relies on production's distribution.
 segment: A slice of the rounds, known before the action, such as a country (--by COLUMN). Each segment is judged at
   delta divided by the number of segments, so that all answers hold together. Rounds without one are the segment
-  (missing).
+  (missing). With several columns (--by country --by device) the segments are the combinations that occur.
+bins: A column of numbers cut into segments at edges (--by age:18,30,50): 'age < 18', '18 <= age < 30', and so on; a number
+  belongs to the last edge that it reaches. The edges are chosen before looking at the log: bins drawn around what looked
+  good certify what is not there.
 outcome: A column of rewards or costs that judges the candidate, with a claim in its own units: better by at least so
   much, or worse by at most so much (compare --outcome NAME=COL:at-least=X). Several outcomes of the same rounds are
   bounded at delta divided by their number, so that all lower bounds hold together; certified means that every claim

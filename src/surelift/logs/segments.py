@@ -1,0 +1,162 @@
+"""Segments: the columns that say which slice of the log a round belongs to, and what the slices are called."""
+
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from surelift.arrays import ArrowColumn, IntArray
+from surelift.errors import UsageError, exact, is_number, printed
+from surelift.kernels.sorting import distinct
+from surelift.logs import faults
+from surelift.logs.columns import decode, inexact, texts_and_codes
+
+if TYPE_CHECKING:
+    from surelift.logs.rounds import Rounds
+
+MISSING = "(missing)"
+_NOWHERE = -1
+_PART = re.compile(r'"((?:[^"]|"")*)"|([^",]+)')
+_EDGES = "such as bins('age', [18, 30, 50])"
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """A numeric column cut at edges: a number belongs to the last edge that it reaches."""
+
+    column: str
+    edges: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        edges: Any = self.edges
+        if not isinstance(self.column, str):
+            raise UsageError(f"bins takes a column and its edges, {_EDGES}; the column is {printed(self.column)}.")
+        if isinstance(edges, str) or not isinstance(edges, Sequence | np.ndarray) or len(edges) == 0:
+            raise UsageError(f"bins of {self.column!r} needs its edges, {_EDGES}, but they are {printed(edges)}.")
+        for edge in edges:
+            if not (is_number(edge) and abs(exact(edge)) <= sys.float_info.max):
+                raise UsageError(f"an edge of {self.column!r} must be a finite number, but one is {printed(edge)}.")
+        object.__setattr__(self, "edges", tuple(float(edge) for edge in edges))
+        for low, high in pairwise(self.edges):
+            if not low < high:
+                raise UsageError(
+                    f"the edges of {self.column!r} must increase, but {_number(low)} is followed by {_number(high)}: sort "
+                    "them, and name each once."
+                )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the bins are called, in order."""
+        texts = [_number(edge) for edge in self.edges]
+        between = [f"{low} <= {self.column} < {high}" for low, high in pairwise(texts)]
+        return f"{self.column} < {texts[0]}", *between, f"{self.column} >= {texts[-1]}"
+
+    @property
+    def ranges(self) -> tuple[tuple[float | None, float | None], ...]:
+        """Of each bin where it begins, and the number below which it ends; None at the two outer ends."""
+        return tuple(zip((None, *self.edges), (*self.edges, None), strict=True))
+
+
+def bins(column: str, edges: Sequence[float]) -> Bins:
+    """A numeric column of segments, for ``by=``, cut at edges that were chosen before looking at the rounds.
+
+    >>> bins("age", [18, 30, 50]).names
+    ('age < 18', '18 <= age < 30', '30 <= age < 50', 'age >= 50')
+    """
+    return Bins(column, edges)  # type: ignore[arg-type]
+
+
+SegmentColumn: TypeAlias = str | Bins
+By: TypeAlias = SegmentColumn | Sequence[SegmentColumn]
+
+
+def column_name(part: SegmentColumn) -> str:
+    return part.column if isinstance(part, Bins) else part
+
+
+def segment_name(texts: Sequence[str]) -> str:
+    """What a combination is called; no two have one name: a text with a comma or a quote in it is quoted.
+
+    >>> segment_name(["FR", "phone"]), segment_name(["FR, north", "phone"])
+    ('FR, phone', '"FR, north", phone')
+    """
+    return texts[0] if len(texts) == 1 else ", ".join(map(_quoted, texts))
+
+
+def segment_texts(name: str, columns: int) -> tuple[str, ...]:
+    """The texts that a name was made of, one for each column; empty where it is no name of so many.
+
+    >>> segment_texts('"FR, north", phone', 2)
+    ('FR, north', 'phone')
+    """
+    if columns == 1:
+        return (name,)
+    texts, place = [], 0
+    while found := _PART.match(name, place):
+        texts.append(found[1].replace('""', '"') if found[2] is None else found[2])
+        place = found.end()
+        if place == len(name):
+            return tuple(texts) if len(texts) == columns else ()
+        if name[place] != ",":
+            return ()
+        place += 2 if name.startswith(", ", place) else 1
+    return ()
+
+
+def codes_and_texts(rounds: "Rounds", parts: Sequence[SegmentColumn]) -> tuple[IntArray, list[tuple[str, ...]]]:
+    """Each round's place among the combinations that occur, and the texts of each."""
+    codes, names = _codes(rounds, parts[0])
+    texts: list[tuple[str, ...]] = [(name,) for name in names]
+    for part in parts[1:]:
+        inner, names = _codes(rounds, part)
+        present, codes = distinct(codes * len(names) + inner)
+        texts = [(*texts[pair // len(names)], names[pair % len(names)]) for pair in present.tolist()]
+    return codes, texts
+
+
+def _codes(rounds: "Rounds", part: SegmentColumn) -> tuple[IntArray, list[str]]:
+    subject, column = f"by {column_name(part)!r}", _flat_column(rounds, column_name(part))
+    if isinstance(part, Bins):
+        return _bin_codes(rounds, part, subject), [*part.names, MISSING]
+    if pa.types.is_floating(column.type):
+        rounds.refuse(subject, faults.INEXACT, inexact(decode(column)), column)
+    texts, codes = texts_and_codes(column)
+    # Values that read the same are one segment; an empty text, as a null, is none.
+    names = list(dict.fromkeys(text for text in texts if text is not None))
+    places = {name: place for place, name in enumerate(names)}
+    lookup = np.array([*(_NOWHERE if text is None else places[text] for text in texts), _NOWHERE], dtype=np.int64)
+    codes = lookup[codes]
+    if MISSING in places:
+        rounds.refuse(subject, faults.SEGMENT, codes == places[MISSING], MISSING)
+        return np.where(codes == _NOWHERE, places[MISSING], codes), names
+    absent = codes == _NOWHERE
+    return (np.where(absent, len(names), codes), [*names, MISSING]) if absent.any() else (codes, names)
+
+
+def _bin_codes(rounds: "Rounds", part: Bins, subject: str) -> IntArray:
+    numbers = rounds.plain_numbers(part.column)
+    rounds.refuse(subject, faults.NOT_NUMERIC, numbers.not_numeric, numbers.shown)
+    rounds.refuse(subject, faults.INFINITE, np.isinf(numbers.values), numbers.values)
+    codes = np.searchsorted(np.array(part.edges), numbers.values, side="right").astype(np.int64)
+    return np.where(numbers.null | np.isnan(numbers.values), len(part.edges) + 1, codes)
+
+
+def _flat_column(rounds: "Rounds", name: str) -> ArrowColumn:
+    column = rounds.table[name]
+    if pa.types.is_nested(column.type):
+        raise UsageError(f"by {name!r} holds {column.type}; a segment is named by text, a number or a date.")
+    return column
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace('"', '""')
+    return f'"{escaped}"' if "," in text or '"' in text or text.startswith(" ") else text
+
+
+def _number(edge: float) -> str:
+    return str(int(edge)) if edge == int(edge) and abs(edge) < 2.0**53 else repr(edge)

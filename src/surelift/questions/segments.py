@@ -1,0 +1,106 @@
+"""By what a question splits the rounds: columns known before the action, checked before anything is read."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from surelift.errors import UsageError, printed
+from surelift.logs.logs import Logs
+from surelift.logs.segments import MISSING, Bins, SegmentColumn, column_name, segment_name, segment_texts
+from surelift.policies import Policy
+from surelift.statistics.splits import Segment
+
+SAMPLED_SEGMENTS = (
+    "by= needs the number of rounds of each segment before sampling, which these logs do not say; leave keep_probability "
+    "out if it depended on the segment alone."
+)
+BEFORE = "a segment must be known before the action, such as a country or a device"
+ALLOWED = ("time", "cluster", "cluster_size", "contexts", "action_count", "where")
+# What does not depend on the action, and why it is no column of segments.
+KNOWN_BEFORE = {
+    "id": "which tells rounds apart: every segment would be a single round",
+    "position": "which numbers the rounds of a cluster, but a cluster lies whole in one segment",
+    "logger": "which names who decided, but the propensity of a round is that of all loggers together, not of one",
+    "logging": "the probabilities of production, and not a segment",
+    "the density of production": "and is not a segment",
+}
+
+
+def parts_of(by: Any) -> tuple[SegmentColumn, ...]:
+    """The columns of segments, or what cuts them."""
+    parts = (by,) if isinstance(by, str | Bins) else tuple(by) if isinstance(by, Sequence) else ()
+    if not parts or not all(isinstance(part, str | Bins) for part in parts):
+        raise UsageError(
+            "by must name a column of segments, cut one into bins, such as bins('column', [18, 30, 50]), or list several "
+            f"for their combinations, but is {printed(by)}."
+        )
+    names = [column_name(part) for part in parts]
+    if len(set(names)) != len(names):
+        raise UsageError(f"by names a column twice: {', '.join(map(repr, names))}.")
+    return parts
+
+
+def _split(by: Any, segments: Any) -> Segment:
+    """What ``by`` and ``segments`` say, of whatever log."""
+    parts = parts_of(by)
+    if segments is None:
+        return Segment(parts)
+    if isinstance(segments, str) or not segments:
+        raise UsageError("segments must list the names of the segments, one or more.")
+    declared = tuple(_declared(parts, given) for given in segments)
+    if len(set(declared)) != len(declared):
+        raise UsageError("segments lists a name twice.")
+    return Segment(parts, declared)
+
+
+def check_segments(
+    logs: Any, by: Any, segments: Any, policies: Mapping[str, Policy], *, sampled: bool = False
+) -> Segment | None:
+    """Refuse, before anything is read, segments that were not known before the action."""
+    if by is None:
+        if segments is not None:
+            raise UsageError("segments= lists the segments of a column; name it in by=.")
+        return None
+    split = _split(by, segments)
+    if not isinstance(logs, Logs):  # what would be declared of logs, which are checked when they come
+        return split
+    logs.require_columns(split.columns(), role="by")
+    reasons = dict(_roles(logs, policies))
+    for name in split.columns():
+        if name in reasons:
+            raise UsageError(f"by {name!r} {reasons[name]}.")
+    if logs.declaration.is_sampled and not sampled:
+        raise UsageError(SAMPLED_SEGMENTS)
+    return split
+
+
+def _roles(logs: Logs, policies: Mapping[str, Policy]) -> Iterator[tuple[str, str]]:
+    """Columns that cannot be segments, and why not."""
+    allowed = {column for role, column in logs.declaration.columns() if role in ALLOWED}
+    for name, policy in policies.items():
+        yield from (
+            (column, f"is what policy {name!r} does; {BEFORE}") for column in set(policy.needs(logs).read) - allowed
+        )
+    for role, column in logs.declaration.columns():
+        if column not in allowed:
+            reason = KNOWN_BEFORE.get(role, f"which may depend on the action or its reward; {BEFORE}")
+            argument = "propensity" if role == "wins" else role
+            yield column, f"is declared in {argument}{'=' if argument.isidentifier() else ''}, {reason}"
+
+
+def _declared(parts: tuple[SegmentColumn, ...], given: Any) -> str:
+    """The name of a segment that was declared by it, or by a text for each column."""
+    if isinstance(given, str):
+        texts = segment_texts(given, len(parts))
+    else:
+        texts = tuple(map(str, given)) if isinstance(given, tuple | list) else (str(given),)
+    name = segment_name(texts) if texts else ""
+    if len(texts) != len(parts) or segment_texts(name, len(parts)) != texts:
+        columns = ", ".join(repr(column_name(part)) for part in parts)
+        raise UsageError(f"segments must give a text for each of {columns}, but one is {printed(given)}.")
+    for part, text in zip(parts, texts, strict=True):
+        if isinstance(part, Bins) and text not in (*part.names, MISSING):
+            raise UsageError(
+                f"segments has {text!r}, which is no bin of {part.column!r}; they are {', '.join(map(repr, part.names))}, "
+                f"and {MISSING!r} where the column is null."
+            )
+    return name
