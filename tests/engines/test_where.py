@@ -137,7 +137,11 @@ def test_every_engine_gives_what_the_filtered_table_gives(
     if engine == "spark":
         path = tmp_path / "log.parquet"
         pq.write_table(rounds, path)
-        place = request.getfixturevalue("spark").read.parquet(str(path)).repartition(3)
+        session = request.getfixturevalue("spark")
+        # A moment without a zone is none of the session's, nor of this machine's.
+        session.conf.set("spark.sql.session.timeZone", "America/New_York")
+        request.addfinalizer(lambda: session.conf.unset("spark.sql.session.timeZone"))
+        place = session.read.parquet(str(path)).repartition(3)
     else:
         import ibis
 
