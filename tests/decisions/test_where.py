@@ -211,6 +211,15 @@ def test_a_cluster_is_chosen_whole_or_not_at_all() -> None:
         sl.LogsError, match=r"where= cuts through clusters: of cluster 2 some rounds .* row 5, counting"
     ):
         sl.evaluate(sl.Logs(rounds, where="hour < 5", **declared), "new")
+    # Also where its rounds do not lie together, so that a part of it would be left out unseen.
+    apart = {
+        **rounds,
+        "user": [1, 2, 3, 1],
+        **{name: rounds[name][:4] for name in ("r", "p", "new", "hour", "country")},
+    }
+    sizes = {**DECLARED, "cluster": "user", "cluster_max": 2}
+    with pytest.raises(sl.LogsError, match="belong to a cluster that had already ended; the first is 1 in row 3"):
+        sl.evaluate(sl.Logs(apart, where="hour < 3", **sizes), "new")
     watch = sl.Monitor("new", where="country = 'FR'", **declared)
     for user in range(6):
         watch.update({name: np.asarray(column)[2 * user : 2 * user + 2] for name, column in rounds.items()})
