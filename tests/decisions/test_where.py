@@ -193,7 +193,7 @@ def test_the_bound_holds_for_the_rounds_that_were_chosen() -> None:
 
 
 def test_a_cluster_is_chosen_whole_or_not_at_all() -> None:
-    rounds = {
+    rounds: dict[str, Any] = {
         "r": [0.0, 1.0] * 6, "p": [0.5] * 12, "new": [0.4, 0.6] * 6, "user": np.repeat(np.arange(6), 2),
         "country": np.repeat(["FR", "DE", "FR", "DE", "FR", "DE"], 2), "hour": np.arange(12),
     }  # fmt: skip
