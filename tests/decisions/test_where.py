@@ -91,7 +91,7 @@ def test_monitors_and_partial_sums_leave_the_same_rounds_out(rows: pa.Table, tmp
     for part in parts:
         watch.update(part)
     watch.save(tmp_path / "state.json")
-    answer = sl.Monitor.load(tmp_path / "state.json").answer()
+    answer: Any = sl.Monitor.load(tmp_path / "state.json").answer()
     assert (answer.lower, answer.rounds) == (pytest.approx(alone.lower, rel=1e-12), alone.rounds)
     assert f"{6_007 - alone.rounds:,} of 6,007 rounds do not meet" in answer.aloud()[0]
     question = Question.of("compare", {**DECLARED, "where": WHERE}, {"new": "new"})
@@ -134,7 +134,8 @@ def test_a_stream_that_starts_anew_is_skipped_by_its_rows(
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"".join(given))))
         assert main(["monitor", *state, *more]) == 0
     alone = sl.compare(sl.Logs(chosen(rows), **DECLARED), "new")
-    assert sl.Monitor.load(tmp_path / "state.json").answer().lower == pytest.approx(alone.lower, rel=1e-12)
+    answer: Any = sl.Monitor.load(tmp_path / "state.json").answer()
+    assert answer.lower == pytest.approx(alone.lower, rel=1e-12)
 
 
 def test_a_candidate_and_an_outcome_are_not_conditions(rows: pa.Table) -> None:
@@ -186,12 +187,13 @@ def test_the_bound_holds_for_the_rounds_that_were_chosen() -> None:
             "new": np.array([0.3, 0.7])[action], "country": country,
         }  # fmt: skip
         logs = sl.Logs(log, where="country = 1", **DECLARED)
-        misses += sl.evaluate(logs, "new", delta=0.1, sides="lower")["new"].lower > value
+        answer: Any = sl.evaluate(logs, "new", delta=0.1, sides="lower")["new"]
+        misses += answer.lower > value
     assert misses <= 57  # more has a chance below one in a million, at a rate of one in ten
 
 
 def test_a_cluster_is_chosen_whole_or_not_at_all() -> None:
-    rounds = {
+    rounds: dict[str, Any] = {
         "r": [0.0, 1.0] * 6, "p": [0.5] * 12, "new": [0.4, 0.6] * 6, "user": np.repeat(np.arange(6), 2),
         "country": np.repeat(["FR", "DE", "FR", "DE", "FR", "DE"], 2), "hour": np.arange(12),
     }  # fmt: skip
@@ -201,13 +203,23 @@ def test_a_cluster_is_chosen_whole_or_not_at_all() -> None:
         sl.evaluate(logs, "new")
         for logs in (sl.Logs(rounds, where="country = 'FR'", **declared), sl.Logs(alone, **declared))
     )
-    assert (found.rounds, found["new"].lower) == (3, pytest.approx(expected["new"].lower, rel=1e-12))
+    assert found.rounds == 3
+    assert found["new"].lower == pytest.approx(expected["new"].lower, rel=1e-12)
     assert "the first action of its 'user'" in " ".join(found["new"].assumptions)
     assert sl.evaluate(sl.Logs(rounds, where="user in (1, 5)", **declared), "new").rounds == 2
     with pytest.raises(
         sl.LogsError, match=r"where= cuts through clusters: of cluster 2 some rounds .* row 5, counting"
     ):
         sl.evaluate(sl.Logs(rounds, where="hour < 5", **declared), "new")
+    # Also where its rounds do not lie together, so that a part of it would be left out unseen.
+    apart = {
+        **rounds,
+        "user": [1, 2, 3, 1],
+        **{name: rounds[name][:4] for name in ("r", "p", "new", "hour", "country")},
+    }
+    sizes = {**DECLARED, "cluster": "user", "cluster_max": 2}
+    with pytest.raises(sl.LogsError, match="belong to a cluster that had already ended; the first is 1 in row 3"):
+        sl.evaluate(sl.Logs(apart, where="hour < 3", **sizes), "new")
     watch = sl.Monitor("new", where="country = 'FR'", **declared)
     for user in range(6):
         watch.update({name: np.asarray(column)[2 * user : 2 * user + 2] for name, column in rounds.items()})
@@ -246,7 +258,7 @@ def test_an_array_stays_beside_its_rows(rows: pa.Table) -> None:
 def test_a_log_of_another_format(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     times = [f"2019-11-{day:02} 00:00:00+00:00" for day in rng.integers(20, 30, 900)]
-    table = {
+    table: dict[str, Any] = {
         "timestamp": times, "item_id": rng.integers(0, 3, 900), "position": rng.integers(1, 4, 900),
         "click": rng.integers(0, 2, 900), "propensity_score": np.full(900, 1 / 3),
     }  # fmt: skip

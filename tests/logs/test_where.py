@@ -276,7 +276,7 @@ def test_row_groups_that_cannot_match_are_not_read_and_rows_keep_their_numbers(
     rewards[555] = 7.0
     table = pa.table({"r": rewards, "p": np.full(rounds, 0.5), "q": np.full(rounds, 0.5), "n": np.arange(rounds)})
     pq.write_table(table, path, row_group_size=100)
-    read, plain = [], ParquetFile.batches
+    read, plain = list[int](), ParquetFile.batches
 
     def watched(self: ParquetFile, columns: Any, size: int, groups: range | None = None) -> Any:
         read.extend(groups or [])

@@ -252,6 +252,7 @@ def chosen(batches: Iterable[Batch], condition: Condition, cluster: str | None) 
                     f"row {batch.start + row:,}, counting from 0, differs. A cluster counts as one, and is chosen by what "
                     "was known before its first action: use columns that are the same in all its rounds."
                 )
-        return mask
+        # What is left out of a cluster that had ended would not be missed: such rounds are kept, and refused.
+        return mask if batch.again is None else mask | batch.again
 
     return keeping(batches, keep, "excluded")

@@ -27,15 +27,15 @@ def filtered(frame: Any, condition: Condition) -> Any | None:
     import narwhals as nw
 
     query = nw.from_native(frame)
-    expression = _expression(condition, query.collect_schema())
+    expression = _expression(condition, query.collect_schema(), in_spark=query.implementation.is_spark_like())
     return None if expression is None else query.filter(expression).to_native()
 
 
-def _expression(condition: Condition, schema: Mapping[str, Any]) -> Any | None:
+def _expression(condition: Condition, schema: Mapping[str, Any], *, in_spark: bool) -> Any | None:
     import narwhals as nw
 
     if isinstance(condition, Joined):
-        parts = [_expression(part, schema) for part in condition.parts]
+        parts = [_expression(part, schema, in_spark=in_spark) for part in condition.parts]
         if any(part is None for part in parts):
             return None
         join: Callable[[Any, Any], Any] = (lambda a, b: a & b) if condition.all_of else (lambda a, b: a | b)
@@ -49,7 +49,10 @@ def _expression(condition: Condition, schema: Mapping[str, Any]) -> Any | None:
     holds, value = _holds(dtype), condition.value
     require_comparable(condition.column, holds, zone is not None, condition)
     if isinstance(value, date):
-        stored = _as_stored(value, dtype, zone)
+        stored: Any = _as_stored(value, dtype, zone)
+        if in_spark and isinstance(stored, datetime) and zone is None:
+            # Spark would take it for an instant, in the zone of this machine.
+            stored = nw.lit(stored.isoformat(sep=" ")).cast(nw.Datetime("us"))
         return None if stored is None else _SIGNS[condition.sign](column, stored)
     if holds == "numbers":
         # In 64 bits, and no NaN, which engines hold to be larger than any number.
