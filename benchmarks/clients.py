@@ -16,8 +16,19 @@ import pyarrow.parquet as pq
 import surelift as sl
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-CORE = ["numpy", "scipy", "pyarrow", "narwhals", "cyclopts", "rich"]
-INSTALLS = {"growthbook": ["growthbook"], "rllib": ["ray[rllib]"], "mlflow": ["mlflow-skinny", *CORE]}
+OURS = [
+    "numpy",
+    "scipy",
+    "pyarrow",
+    "narwhals",
+    "cyclopts",
+    "rich",
+    "altair",
+    "vl-convert-python",
+    "jinja2",
+    "matplotlib",
+]
+INSTALLS = {"growthbook": ["growthbook"], "rllib": ["ray[rllib]"], "mlflow": ["mlflow-skinny", *OURS]}
 GROWTHBOOK = """
 import csv, random
 from growthbook import Experiment, GrowthBook
