@@ -1,4 +1,4 @@
-"""RLlib's offline episodes; the batches are made here, in the layout that its JsonWriter documents."""
+"""RLlib's offline episodes; the batches are made here, in the layout of its JsonWriter, and read from a file it wrote."""
 
 import json
 import math
@@ -147,3 +147,21 @@ def test_episodes_that_are_torn_are_refused(tmp_path: Path) -> None:
     imported = importers.rllib(write(tmp_path / "large.json", [large]), cluster_max=3)
     with pytest.raises(sl.LogsError, match=r"lie outside \(0, 1\]"):
         sl.compare(imported.logs, "p_new")
+
+
+def test_a_file_that_rllib_wrote(tmp_path: Path) -> None:
+    """By the JsonWriter of Ray 2.60.0, 40 episodes, with compress_columns=[]."""
+    path = Path(__file__).parent / "rllib_output.json"
+    imported = importers.rllib(path, cluster_max=3)
+    steps = [json.loads(line) for line in path.read_text().splitlines()]
+    whole = {name: [value for batch in steps for value in batch[name]] for name in ("eps_id", "t", "rewards", "p_new")}
+    plain = sl.Logs(
+        {**whole, "q": [0.5] * len(whole["t"])}, reward="rewards", propensity="q", cluster="eps_id", cluster_max=3,
+        position="t",
+    )  # fmt: skip
+    ours, theirs = sl.compare(imported.logs, "p_new"), sl.compare(plain, "p_new")
+    assert (ours.lower, ours.upper, ours.rounds) == (theirs.lower, theirs.upper, 40)
+    lines = path.read_text().splitlines(keepends=True)
+    for k, part in enumerate((lines[:25], lines[25:])):  # the folder named as output
+        (tmp_path / f"output-worker-{k}.json").write_text("".join(part))
+    assert sl.compare(importers.rllib(tmp_path, cluster_max=3).logs, "p_new").lower == ours.lower

@@ -7,8 +7,10 @@ from surelift.lazy import lazy
 if TYPE_CHECKING:
     from surelift.importers.episodes import rllib
     from surelift.importers.events import Imported
+    from surelift.importers.exposures import growthbook
     from surelift.importers.formats import FORMATS, read, read_declared
-    from surelift.importers.open_bandit_pipeline import obp, open_bandit
+    from surelift.importers.interactions import coba
+    from surelift.importers.open_bandit_pipeline import frequencies, obp, open_bandit
     from surelift.importers.recognise import format_of
     from surelift.importers.slate_rows import slates
     from surelift.importers.slots import ccb
@@ -18,12 +20,13 @@ if TYPE_CHECKING:
     from surelift.importers.vw_predictions import predictions
 else:
     __getattr__, __dir__ = lazy(__name__, {
-        "episodes": "rllib", "events": "Imported", "formats": "FORMATS read read_declared",
-        "open_bandit_pipeline": "obp open_bandit", "recognise": "format_of", "slate_rows": "slates", "slots": "ccb",
+        "episodes": "rllib", "events": "Imported", "exposures": "growthbook", "formats": "FORMATS read read_declared",
+        "interactions": "coba", "open_bandit_pipeline": "frequencies obp open_bandit",
+        "recognise": "format_of", "slate_rows": "slates", "slots": "ccb",
         "vw": "cb cb_adf dsjson", "vw_continuous": "cats", "vw_pages": "vw_slates", "vw_predictions": "predictions",
     })  # fmt: skip
 
 __all__ = [
-    "FORMATS", "Imported", "cats", "cb", "cb_adf", "ccb", "dsjson", "format_of", "obp", "open_bandit", "predictions", "read",
-    "read_declared", "rllib", "slates", "vw_slates",
+    "FORMATS", "Imported", "cats", "cb", "cb_adf", "ccb", "coba", "dsjson", "format_of", "frequencies", "growthbook", "obp",
+    "open_bandit", "predictions", "read", "read_declared", "rllib", "slates", "vw_slates",
 ]  # fmt: skip

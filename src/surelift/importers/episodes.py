@@ -14,6 +14,7 @@ import json
 import math
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -44,12 +45,14 @@ COMPLETE = "every episode is in the log from its first step to its last"
 def rllib(
     paths: Paths, *, cluster_max: int, reward_range: tuple[float, float] = (0, 1), action_count: int | None = None
 ) -> Imported:
-    """Episodes as RLlib writes them (``output``), one row per step; ``cluster_max`` is the most steps an episode can have.
+    """Episodes as RLlib writes them (``output``, a folder of JSON lines), one row per step; an episode can have at most
+    ``cluster_max``.
 
     A candidate is a column of its probability of the action taken, or a function of the observations ``obs``. With
     ``action_count``, acting uniformly at random is a candidate.
     """
-    files = files_of(paths)
+    listed = [paths] if isinstance(paths, str | Path) else paths
+    files = files_of([Path(path) / "*.json" if Path(path).is_dir() else path for path in listed])
     others, observed = _first_columns(files)
     schema = pa.schema([*_COLUMNS, *((name, pa.float64()) for name in others)])
     read = partial(parse, schema=schema, others=others)

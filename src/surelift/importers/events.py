@@ -164,11 +164,13 @@ class Imported:
 
     logs: Logs
     policies: Mapping[str, Policy] = field(default_factory=dict)
+    merged: Mapping[str, int] = field(default_factory=dict)
+    """Lines that were put together with others into a round, by reason."""
 
     @property
     def left_out(self) -> dict[str, int]:
         """Lines that are not decisions, by reason, from the last complete pass."""
-        return dict(self.logs.source.left_out) if isinstance(self.logs.source, Events) else {}
+        return dict(self.logs.source.left_out if isinstance(self.logs.source, Events) else self.merged)
 
     def to_parquet(self, path: str | Path) -> None:
         """Write the rounds as a Parquet table, which is faster to read again."""

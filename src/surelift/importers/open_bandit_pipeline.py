@@ -1,4 +1,4 @@
-"""Open Bandit Pipeline's ``bandit_feedback`` and ``action_dist``, and the CSV files of the Open Bandit Dataset."""
+"""Open Bandit Pipeline's ``bandit_feedback`` and ``action_dist``, and the files of the Open Bandit Dataset."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from surelift.arrays import as_numpy
-from surelift.errors import UsageError
+from surelift.arrays import ArrowTable, FloatArray, as_numpy
+from surelift.errors import LogsError, UsageError, whole
 from surelift.importers.events import Imported
 from surelift.logs.alignment import aligned
+from surelift.logs.batch import Needs
 from surelift.logs.logs import Logs
 from surelift.policies.policy import Policy
 from surelift.policies.resolve import as_policy, uniform
@@ -22,16 +23,18 @@ def obp(
     bandit_feedback: Mapping[str, Any],
     action_dist: Any = None,
     *,
+    time: Any = None,
     reward_range: tuple[float, float] = (0, 1),
     name: str = "new",
 ) -> Imported:
     """A log from an obp dataset, and the policy given by ``action_dist`` with shape (rounds, actions, positions).
 
-    With a ``position``, the distribution at the logged position is used, also for production's ``pi_b``.
+    With a ``position``, the distribution at the logged position is used, also for production's ``pi_b``. obp keeps no time;
+    ``time`` is an array with the moment of each round.
     """
     if not isinstance(bandit_feedback, Mapping):
         raise UsageError(f"bandit_feedback must be obp's dict, but is a {type(bandit_feedback).__name__}.")
-    bandit_feedback = aligned(bandit_feedback)
+    bandit_feedback = aligned({**bandit_feedback, **({} if time is None else {"time": time})})
     for key in ("reward", "pscore", "action"):
         if bandit_feedback.get(key) is None:
             hint = "; a propensity has no default" if key == "pscore" else ""
@@ -41,6 +44,8 @@ def obp(
     declared = {"reward": bandit_feedback["reward"], "propensity": bandit_feedback["pscore"], "action": action}
     if bandit_feedback.get("context") is not None:
         declared["contexts"] = bandit_feedback["context"]
+    if time is not None:
+        declared["time"] = bandit_feedback["time"]
     if bandit_feedback.get("pi_b") is not None:
         declared["logging"] = _select_position(bandit_feedback["pi_b"], position, len(action), "pi_b")
     elif bandit_feedback.get("n_actions") is not None:
@@ -65,7 +70,8 @@ def _select_position(shares: Any, position: Any, rounds: int, what: str) -> Any:
     if position is None:
         if array.shape[2] != 1:
             raise UsageError(
-                f"{what} has {array.shape[2]} positions, but bandit_feedback gives no position for its rounds."
+                f"{what} has {array.shape[2]} positions, but bandit_feedback gives no position for its rounds; put each "
+                f"round's own, counted from 0, in bandit_feedback['position'], or give one of them, {what}[:, :, 0]."
             )
         return array[:, :, 0]
     positions = as_numpy(position, "position")
@@ -92,3 +98,41 @@ def open_bandit(paths: str | Path | Sequence[str | Path], *, items: int | None =
     logs.require_columns(COLUMNS, role="the Open Bandit Dataset")
     policies: dict[str, Policy] = {} if items is None else {"uniform": uniform()}
     return Imported(logs, policies)
+
+
+def frequencies(paths: str | Path | Sequence[str | Path], *, items: int) -> Policy:
+    """The policy that shows each item at each position as often as another log of the same campaign did.
+
+    For a policy known by its log alone, as ZOZOTOWN's Thompson sampling: its average over that log, not as it learned. The
+    other log must share no round with those to be judged, or the policy would have been fitted on them.
+    """
+    shown: dict[int, FloatArray] = {}
+    for batch in open_bandit(paths, items=whole("items", items)).logs.source.batches(Needs(handed_on=COLUMNS[:2])):
+        item, position = (as_numpy(batch.table[name], name) for name in COLUMNS[:2])
+        for name, numbers, most in (("item_id", item, items - 1), ("position", position, np.inf)):
+            wrong = (
+                ~((numbers >= 0) & (numbers <= most) & (numbers == np.floor(numbers))) if _numeric(numbers) else [True]
+            )
+            if np.any(wrong):
+                raise LogsError(
+                    f"{np.count_nonzero(wrong):,} values of {name!r} are no whole numbers from 0 to {most}; the first is "
+                    f"{numbers[int(np.argmax(wrong))]!s}. Check items={items}, the campaign's number of items."
+                )
+        for place in np.unique(position):
+            counts = np.bincount(item[position == place].astype(np.int64), minlength=items)
+            shown[int(place)] = shown.get(int(place), np.zeros(items)) + counts
+    shares = {place: counts / counts.sum() for place, counts in shown.items()}
+
+    def shown_at(table: ArrowTable) -> FloatArray:
+        places = table["position"].to_pylist()
+        if unknown := [place for place in places if place not in shares]:
+            raise LogsError(
+                f"position {unknown[0]} is not in the log whose frequencies are the policy; it has {[*shares]}."
+            )
+        return np.array([shares[place] for place in places]).reshape(len(places), items)
+
+    return as_policy(shown_at)
+
+
+def _numeric(numbers: Any) -> bool:
+    return numbers.dtype.kind in "fiu"

@@ -90,9 +90,7 @@ class Array:
                 "an array cannot be aligned with a query, whose rows have no order; put the probabilities in a column."
             )
         if isinstance(self.array, np.ndarray) and self.array.ndim not in (1, 2):
-            raise UsageError(
-                f"a policy given as an array must have shape (rounds,) or (rounds, actions), not {self.array.shape}."
-            )
+            raise UsageError(_shape_message(self.array.shape))
         # For a slice of a log, the array covers the whole log.
         rounds = _whole(logs).count()
         if len(self.array) != rounds:
@@ -116,6 +114,16 @@ class Array:
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "array"}
+
+
+def _shape_message(shape: tuple[int, ...]) -> str:
+    message = f"an array, given as a policy or a model, must have shape (rounds,) or (rounds, actions), not {shape}"
+    if len(shape) != 3:
+        return f"{message}."
+    return (
+        f"{message}, with {shape[2]} positions. Take the one of each round, array[np.arange(rounds), :, position]; "
+        "importers.obp(bandit_feedback, action_dist) does that for Open Bandit Pipeline's policies."
+    )
 
 
 @dataclass(frozen=True, slots=True)

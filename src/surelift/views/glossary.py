@@ -110,6 +110,8 @@ balanced weights: The weights of a log of several loggers: the propensity is the
   counted by its share of the rounds. They are much smaller than those of each row's own logger. They hold at the
   rounds of each logger in the whole log (--logger-rounds, or counted), for loggers that met one law of contexts and
   rewards; an earlier look is false. Loggers drawn at random with known shares (--logger-shares) allow any number.
+exposure: A user met an experiment and was shown the variation drawn for them. A log of exposures has one round per user,
+  the first exposure, with the experiment's weights as propensities (importers.growthbook).
 settled after: How old a round must be for its reward to be final (--settled-after 7d, with --time). Younger rounds, as of
   --as-of or of the newest time in the log, are left out and counted, whatever their rewards: to keep those whose reward
   has come would be a bias. A monitor refuses a batch with such a round.

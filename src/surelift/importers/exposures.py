@@ -1,0 +1,138 @@
+"""Exposures of a GrowthBook experiment as ``Logs``: one round per user, whose variation was drawn with known weights."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from surelift.arrays import ArrowColumn, ArrowTable, BoolArray, pc
+from surelift.errors import LogsError, UsageError, is_number
+from surelift.importers.events import Imported
+from surelift.logs.batch import Needs
+from surelift.logs.logs import Logs
+from surelift.logs.sources.recognise import open_source
+from surelift.logs.sources.remote import REMOTE
+from surelift.policies.policy import Policy
+from surelift.policies.resolve import chosen
+
+DRAWN = (
+    "every user's variation was drawn with the weights, the same from the first exposure to the last: none was forced, and "
+    "none kept from another phase (sticky bucketing)"
+)
+_EXPERIMENT, _VARIATION, _TIME = "experiment_id", "variation_id", "timestamp"
+
+
+def growthbook(
+    exposures: Any,
+    *,
+    weights: Sequence[float] | Mapping[Any, float],
+    reward: str,
+    experiment: str | None = None,
+    user: str = "user_id",
+    contexts: Sequence[str] | None = None,
+    reward_range: tuple[float, float] = (0, 1),
+) -> Imported:
+    """The exposures of one experiment, as its assignment query gives them, with what each user earned in ``reward``.
+
+    The columns are ``experiment_id``, ``variation_id``, ``timestamp`` and the ``user``. ``weights`` are the experiment's:
+    a list for the variations 0, 1, ..., or a dict by variation. A user's first exposure counts, with its ``contexts``; the
+    others are counted as left out. Every variation, shown to all, is a candidate under its own name.
+    """
+    shares = _shares(weights)
+    table = _in_time(_read(exposures, experiment, [user, reward, *(contexts or ())]))
+    variation = pc.cast(table[_VARIATION], pa.string())
+    table = table.set_column(table.column_names.index(_VARIATION), _VARIATION, variation)
+    known = np.asarray(pc.is_in(variation, value_set=pa.array(shares, pa.string())))
+    _refuse(~known, table, user, f"a variation that weights= does not name; it names {', '.join(shares)}")
+    _, first, codes = np.unique(
+        np.asarray(table[user].combine_chunks().dictionary_encode().indices), return_index=True, return_inverse=True
+    )
+    differs = _differs(variation, first[codes])
+    _refuse(
+        differs, table, user, "another variation than that user's first: weights or seed changed, so keep one phase"
+    )
+    differs = _differs(table[reward], first[codes])
+    _refuse(differs, table, user, f"another {reward!r} than that user's first; give what the user earned in all")
+    kept = table.take(pa.array(np.sort(first)))
+    constant = {f"weight_{name}": pa.array(np.full(len(first), share)) for name, share in shares.items()}
+    constant |= {f"all_{name}": pa.array([name] * len(first)) for name in shares}
+    for name, column in constant.items():
+        if name in kept.column_names:
+            raise UsageError(f"the exposures have a column {name!r}, which the importer adds; rename it.")
+        kept = kept.append_column(name, column)
+    logs = Logs(
+        kept, reward=reward, action=_VARIATION, actions=list(shares), logging=[f"weight_{name}" for name in shares],
+        contexts=contexts, time=_TIME, id=user, reward_range=reward_range, assumes=[DRAWN],
+    )  # fmt: skip
+    policies: dict[str, Policy] = {name: chosen(f"all_{name}") for name in shares}
+    again = table.num_rows - len(first)
+    return Imported(logs, policies, {"later exposures of a user": again} if again else {})
+
+
+def _shares(weights: Any) -> dict[str, float]:
+    listed = weights if isinstance(weights, Mapping) else dict(enumerate(np.atleast_1d(weights).tolist()))
+    shares = {str(name): share for name, share in listed.items()}
+    if not all(is_number(share) and share >= 0.0 for share in shares.values()) or (
+        abs(math.fsum(shares.values()) - 1.0) > 1e-6
+    ):
+        raise UsageError(f"the weights must be the variations' shares, which sum to 1, but are {weights!r}.")
+    return {name: float(share) for name, share in shares.items()}
+
+
+def _read(exposures: Any, experiment: str | None, asked: Sequence[str]) -> ArrowTable:
+    source = open_source(exposures)
+    if isinstance(source, REMOTE):
+        raise UsageError("exposures are put in order in this process; fetch them first, as with to_pandas().")
+    names = tuple(source.column_names())
+    for name in (_EXPERIMENT, _VARIATION, _TIME, *asked):
+        if name not in names:
+            raise UsageError(f"the exposures have no column {name!r}; they have {', '.join(names)}.")
+    tables = [batch.table for batch in source.batches(Needs(handed_on=names))]
+    if not tables:
+        raise LogsError("there are no exposures. Nothing was computed.")
+    table = pa.concat_tables(tables, promote_options="permissive")
+    for name in (_EXPERIMENT, _VARIATION, _TIME, asked[0]):
+        _refuse(np.asarray(pc.is_null(table[name])), table, asked[0], f"no {name!r}; a round needs it")
+    of = pc.cast(table[_EXPERIMENT], pa.string())
+    found = sorted(pc.unique(of).to_pylist())
+    if experiment is None and len(found) > 1:
+        raise UsageError(f"these are exposures of several experiments; name one, experiment=: {', '.join(found)}.")
+    if experiment is not None and experiment not in found:
+        raise UsageError(f"there are no exposures of {experiment!r}, but of {', '.join(found)}.")
+    return table if experiment is None else table.filter(pc.equal(of, experiment))
+
+
+def _in_time(table: ArrowTable) -> ArrowTable:
+    times = table[_TIME]
+    if pa.types.is_string(times.type) or pa.types.is_large_string(times.type):
+        times = _moments(times)
+        table = table.set_column(table.column_names.index(_TIME), _TIME, times)
+    return table.take(pc.sort_indices(table, sort_keys=[(_TIME, "ascending")]))
+
+
+def _moments(texts: ArrowColumn) -> ArrowColumn:
+    for zone in (None, "UTC"):
+        try:
+            return pc.cast(texts, pa.timestamp("us", zone))
+        except pa.ArrowInvalid as error:
+            refusal = error
+    raise UsageError(f"{_TIME!r} must hold moments, all with a zone or all without: {refusal}")
+
+
+def _differs(column: ArrowColumn, first: Any) -> BoolArray:
+    """Where a value is not that of the user's first exposure."""
+    own, other = column.combine_chunks(), column.take(pa.array(first)).combine_chunks()
+    same = pc.or_(pc.fill_null(pc.equal(own, other), False), pc.and_(pc.is_null(own), pc.is_null(other)))
+    return ~np.asarray(same)
+
+
+def _refuse(wrong: BoolArray, table: ArrowTable, user: str, what: str) -> None:
+    if not wrong.any():
+        return
+    row = table.slice(int(wrong.argmax()), 1).to_pylist()[0]
+    raise LogsError(
+        f"{np.count_nonzero(wrong):,} of {len(wrong):,} exposures have {what}. The first is that of {user} {row[user]!r} at "
+        f"{row[_TIME]}, with {_VARIATION} {row[_VARIATION]!r}. Nothing was computed."
+    )

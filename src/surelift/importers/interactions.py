@@ -1,0 +1,122 @@
+"""coba's logged interactions as ``Logs``, and its learners as candidates."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from surelift.errors import UsageError
+from surelift.importers.events import Found, Imported
+from surelift.importers.vw_lines import is_number
+from surelift.logs.logs import Logs
+from surelift.policies.policy import Policy
+from surelift.policies.resolve import as_policy, uniform
+
+_SOURCE = "the interactions"
+
+
+def coba(
+    interactions: Any, learners: Mapping[str, Any] | None = None, *, reward_range: tuple[float, float] = (0, 1)
+) -> Imported:
+    """Interactions with ``action``, ``reward``, ``probability`` and ``actions``: a coba environment, or a list of them.
+
+    Features of the context become columns: ``x0``, ``x1`` ... of a list, or by their names. Each of the learners, by its
+    name, is a candidate through its ``score(context, actions, action)``, and so is a uniform choice. They learn nothing
+    here, and must not have learned from these interactions.
+    """
+    report = Found()
+    rows = [_row(interaction, number, report) for number, interaction in enumerate(_read(interactions), 1)]
+    report.refuse("logged interactions of coba")
+    if not rows:
+        raise UsageError(
+            "there is no interaction in the environment; give one that was logged, or a list of interactions."
+        )
+    names = list(dict.fromkeys(name for row in rows for name in row["features"]))
+    columns = {
+        "reward": pa.array([row["reward"] for row in rows], pa.float64()),
+        "propensity": pa.array([row["probability"] for row in rows], pa.float64()),
+        "action": pa.array([row["place"] for row in rows], pa.int64()),
+        "action_count": pa.array([len(row["actions"]) for row in rows], pa.int64()),
+    }
+    scores = {f"p_{name}": pa.array(_scores(name, learner, rows)) for name, learner in (learners or {}).items()}
+    if taken := sorted((columns.keys() | scores.keys()) & set(names)):
+        raise UsageError(
+            f"a feature of the context is named {taken[0]!r}, as a column of the log is; rename the feature."
+        )
+    for name in names:
+        columns[name] = _feature(name, [row["features"].get(name) for row in rows])
+    logs = Logs(
+        pa.table(columns | scores), reward="reward", propensity="propensity", action="action",
+        action_count="action_count", contexts=names or None, reward_range=reward_range,
+    )  # fmt: skip
+    policies: dict[str, Policy] = {name: as_policy(f"p_{name}") for name in learners or {}}
+    return Imported(logs, {**policies, "uniform": uniform()})
+
+
+def _read(interactions: Any) -> Iterable[Any]:
+    if hasattr(interactions, "read"):
+        found: Iterable[Any] = interactions.read()
+        return found
+    if hasattr(interactions, "logged"):
+        raise UsageError(f"coba's Environments hold {len(interactions)}; give one of them, environments[0].")
+    if isinstance(interactions, str | Mapping) or not isinstance(interactions, Iterable):
+        raise UsageError(
+            f"coba's interactions are a list of dicts or an environment, not a {type(interactions).__name__}."
+        )
+    return interactions
+
+
+def _row(interaction: Any, number: int, report: Found) -> dict[str, Any]:
+    """What is used of an interaction; a fault is reported."""
+    fault, place = _fault(interaction)
+    if fault:
+        report.breaks(fault, _SOURCE, number, str(interaction))
+        return {}
+    kept = {name: interaction[name] for name in ("reward", "probability", "actions", "action")}
+    context = interaction.get("context")
+    return {**kept, "place": place, "context": context, "features": _features(context)}
+
+
+def _fault(interaction: Any) -> tuple[str, int]:
+    """What is wrong with an interaction, if anything, and the place of its action among the actions."""
+    if not isinstance(interaction, Mapping):
+        return "interactions are not dicts", 0
+    for name in ("reward", "probability"):
+        if not is_number(interaction.get(name)):
+            hint = "; it has no default" if name == "probability" else ", as they have once logged(learner) has run"
+            return f"interactions have no number in {name!r}{hint}", 0
+    actions = interaction.get("actions")
+    if not isinstance(actions, Sequence) or isinstance(actions, str) or not len(actions):
+        return "interactions do not list their actions; continuous actions are not supported", 0
+    matches = [k for k, action in enumerate(actions) if action == interaction.get("action")]
+    if len(matches) != 1:
+        return "interactions list the logged action twice, or not at all, among their actions", 0
+    return "", matches[0]
+
+
+def _features(context: Any) -> dict[str, Any]:
+    if context is None:
+        return {}
+    if isinstance(context, Mapping):
+        return {str(name): value for name, value in context.items()}
+    if isinstance(context, Sequence) and not isinstance(context, str):
+        return {f"x{k}": value for k, value in enumerate(context)}
+    return {"x0": context}
+
+
+def _feature(name: str, values: list[Any]) -> Any:
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise UsageError(f"the feature {name!r} of the contexts is not of one type: {error}") from error
+
+
+def _scores(name: str, learner: Any, rows: list[dict[str, Any]]) -> list[float]:
+    if not callable(getattr(learner, "score", None)):
+        raise UsageError(f"learner {name!r} has no score(context, actions, action), its probability of an action.")
+    try:
+        return [float(learner.score(row["context"], row["actions"], row["action"])) for row in rows]
+    except NotImplementedError as error:
+        raise UsageError(
+            f"learner {name!r} cannot score an action ({error}); give its probability of the logged action as a column."
+        ) from error
