@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from surelift.errors import UsageError
 from surelift.importers.events import Found, Imported
-from surelift.importers.vw_lines import is_number
+from surelift.importers.json_lines import is_number
 from surelift.logs.logs import Logs
 from surelift.policies.policy import Policy
 from surelift.policies.resolve import as_policy, uniform
