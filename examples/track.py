@@ -1,6 +1,6 @@
 """Log a comparison, its page and its certificate as a run of MLflow.
 
-python track.py scored.parquet    (columns reward, propensity and p_new; pip install "surelift[report]" mlflow-skinny)
+python track.py scored.parquet    (columns reward, propensity and p_new; needs mlflow-skinny and the extra report)
 """
 
 import sys
