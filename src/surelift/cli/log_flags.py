@@ -115,11 +115,21 @@ class LogFlags:
         str | None, flag("The moment at which rewards were joined; by default the newest time, if times are moments.")
     ] = None
 
+    separator: Annotated[
+        str | None, flag("Separator of a CSV file, such as ';' or tab, if its first lines do not tell it.")
+    ] = None
+    encoding: Annotated[
+        str | None,
+        flag("Encoding of a CSV file or of JSON lines, such as latin-1; by default UTF-8, or UTF-16 with its mark."),
+    ] = None
+
     def logs(self, sources: list[str]) -> "Logs":
         from surelift.logs.logs import Logs
 
         if not sources:
-            raise UsageError("no log was given; name the path of a Parquet, CSV or Arrow file.")
+            raise UsageError(
+                "no log was given; name the path of a Parquet, CSV, JSON lines or Arrow file, or - for standard input."
+            )
         brought = self.imported(sources)
         return Logs(sources, **self.declared()) if brought is None else brought.logs
 

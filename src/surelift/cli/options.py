@@ -21,7 +21,8 @@ Sources = Annotated[
     list[str],
     Parameter(
         name="SOURCE",
-        help="Parquet, CSV or Arrow files, or VW's dsjson: paths, globs in quotes, or folders.",
+        help="Parquet, CSV, JSON lines or Arrow files, or VW's dsjson: paths, globs in quotes, folders, or - for standard "
+        "input.",
         show_default=False,
     ),
 ]
@@ -113,7 +114,8 @@ def opened(
 
 def again(log: LogFlags, policies: PolicyFlags) -> str:
     """The flags that ``verify`` needs again, because a certificate does not hold them."""
-    told = [] if log.format is None else ["--format", log.format]
+    named = {"--format": log.format, "--separator": log.separator, "--encoding": log.encoding}
+    told = [part for name, value in named.items() if value is not None for part in (name, value)]
     for text in policies.predictions or ():
         told += ["--predictions", text]
     return "".join(f" {shlex.quote(part)}" for part in told)
