@@ -81,7 +81,12 @@ def test_every_format_is_read_from_a_pipe(
     [
         (["evaluate", "-", *FLAGS], b"", 4, "standard input is empty"),
         (["evaluate", "-", *FLAGS], b"r,p,new\n1,0.5,x\n", 4, "policy 'new': 1 of 1 values are not numbers"),
-        (["evaluate", "-", *FLAGS], b'r,p,new\n1,0.5,"0.5\n1,0.5,0.5\n', 4, "standard input has 2 lines below its header, but 1 rows"),
+        (
+            ["evaluate", "-", *FLAGS],
+            b'r,p,new\n1,0.5,"0.5\n1,0.5,0.5\n',
+            4,
+            "standard input has 2 lines below its header, but 1 rows",
+        ),
         (["evaluate", "-", *FLAGS], gzip.compress(csv_text())[:50], 4, "standard input cannot be read: Truncated"),
         (["evaluate", "-", *FLAGS], packed("stream"), 2, "standard input is an Arrow stream"),
         (["evaluate", "-", *FLAGS, "--dleta", "1"], csv_text(), 2, "--dleta"),

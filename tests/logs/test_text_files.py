@@ -237,6 +237,7 @@ def test_compressed_files_in_parts_are_read_whole(tmp_path: Path) -> None:
 
 def test_nested_objects_late_keys_and_changing_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_lines, "_BLOCK", 1 << 10)
+    monkeypatch.setattr(json_lines, "_FIRST", 1 << 10)
     rows: Rows = [{"r": 0, "p": 1, "user": {"country": "FR"}, "day": "2024-03-09"} for _ in range(100)]
     rows += [{"r": 0.5, "p": 0.5, "user": {"country": "DE", "plan": {"name": "pro"}}, "day": "x"} for _ in range(100)]
     rows += [{"r": True, "p": 0.25, "user": None, "day": None} for _ in range(50)]

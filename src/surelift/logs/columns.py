@@ -29,6 +29,8 @@ _EXACT = {16: 2.0**11, 32: 2.0**24, 64: 2.0**53}
 # A pair of words for truth values, where a column holds nothing else; "true" and "false" may stand among 1 and 0.
 _WORDS = (("t", "f"), ("y", "n"), ("yes", "no"))
 _DECIMAL_COMMA = r"^\s*-?\d*,\d+([eE][-+]?\d+)?\s*$"
+# Entries that tell whether texts are vectors.
+_LOOKED_AT = 100
 _VECTOR = r"^\s*\[[^\[\]]*\]\s*$"
 _NUMBER = r"^-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^-?inf(inity)?$|^nan$"
 
@@ -151,7 +153,7 @@ def _as_float(column: ArrowColumn) -> FloatArray:
 
 def _parse(column: ArrowColumn, *, words: bool) -> tuple[FloatArray, BoolArray, BoolArray]:
     text = pc.utf8_lower(pc.utf8_trim_whitespace(column))
-    null = np.asarray(pc.or_kleene(text.is_null(), pc.is_in(text, value_set=pa.array(_MISSING, text.type))))
+    null = _is_missing_word(text)
     text = _truth_as_digits(text)
     number = pc.fill_null(pc.match_substring_regex(text, _NUMBER), False)
     if words and not np.asarray(number).any() and not null.all():
@@ -159,6 +161,10 @@ def _parse(column: ArrowColumn, *, words: bool) -> tuple[FloatArray, BoolArray, 
         number = pc.fill_null(pc.match_substring_regex(text, _NUMBER), False)
     values = _as_float(pc.if_else(number, text, pa.scalar(None, text.type)))
     return values, null, ~np.asarray(number) & ~null
+
+
+def _is_missing_word(text: ArrowColumn) -> BoolArray:
+    return np.asarray(pc.or_kleene(text.is_null(), pc.is_in(text, value_set=pa.array(_MISSING, text.type))))
 
 
 def _truth_as_digits(text: ArrowColumn) -> ArrowColumn:
@@ -179,18 +185,17 @@ def has_decimal_comma(column: ArrowColumn) -> BoolArray:
 
 
 def is_vector(column: ArrowColumn) -> bool:
-    """Whether a column holds vectors: lists, or the text of JSON such as "[0.1, 0.9]", judged by the first entry."""
+    """Whether a column holds vectors: lists, or the text of JSON such as "[0.1, 0.9]", judged by the first entries."""
     if is_list(column):
         return True
-    column = decode(column)
-    first = next((entry for entry in column if entry.is_valid), None) if is_text(column) else None
-    return first is not None and first.as_py().lstrip().startswith("[")
+    column = decode(column[:_LOOKED_AT])
+    return is_text(column) and any(text is not None and text.lstrip().startswith("[") for text in column.to_pylist())
 
 
 def text_to_vectors(column: ArrowColumn) -> tuple[Vectors, BoolArray, BoolArray]:
     """The vectors that JSON texts hold, which rounds have none, and which have another text."""
     column = decode(column)
-    absent = is_absent(column)
+    absent = _is_missing_word(pc.utf8_lower(pc.utf8_trim_whitespace(column)))
     fits = as_array(pc.fill_null(pc.match_substring_regex(column, _VECTOR), False))
     inner = pc.utf8_slice_codeunits(pc.utf8_trim_whitespace(column), 1, -1)
     filled = fits & ~as_array(pc.fill_null(pc.equal(pc.utf8_trim_whitespace(inner), ""), True))

@@ -13,7 +13,8 @@ from surelift.logs.sources.opened import LONGEST_LINE, encoding_in, opened, open
 from surelift.logs.sources.repeated import repeated_in, told_apart
 
 MOST_BRACKETS = 10_000
-_BLOCK = 1 << 23
+# Bytes that are read at once, and those whose keys are the columns unless others are asked for.
+_BLOCK, _FIRST = 1 << 23, 1 << 20
 _MARK = b"\xef\xbb\xbf"
 
 
@@ -23,7 +24,7 @@ class JsonLines:
         if self._encoding is None:
             with opened(path) as file:
                 self._encoding = encoding_in(file.read(4))
-        schema = next(self._schemas(), pa.schema([]))
+        schema = next(self._schemas(_FIRST), pa.schema([]))
         self.repeated = repeated_in(schema.names)
         self.schema = pa.schema([schema.field(name) for name in told_apart(schema.names)])
 
@@ -32,11 +33,11 @@ class JsonLines:
 
     def all_names(self) -> list[str]:
         """Of all lines; ``schema`` is that of the first ones."""
-        return list(dict.fromkeys(name for schema in self._schemas() for name in told_apart(schema.names)))
+        return list(dict.fromkeys(name for schema in self._schemas(_BLOCK) for name in told_apart(schema.names)))
 
-    def _schemas(self) -> Iterator[Any]:
+    def _schemas(self, size: int) -> Iterator[Any]:
         reader = JsonReader(self._path)
-        return (reader.schema(lines, number) for number, lines in self._blocks() if any(map(bytes.strip, lines)))
+        return (reader.schema(lines, number) for number, lines in self._blocks(size) if any(map(bytes.strip, lines)))
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
         """A key that a line does not have is null in it."""
@@ -48,11 +49,11 @@ class JsonLines:
             yield from pa.table(parts).combine_chunks().to_batches(max_chunksize=size)
             start += table.num_rows
 
-    def _blocks(self) -> Iterator[tuple[int, list[bytes]]]:
+    def _blocks(self, size: int = 0) -> Iterator[tuple[int, list[bytes]]]:
         """Lines that are not blank, many at a time, with the number of the first line."""
         number, rest = 1, b""
         with opened_text(self._path, self._encoding) as stream:
-            while block := stream.read(_BLOCK):
+            while block := stream.read(size or _BLOCK):
                 if number == 1:
                     block = block.removeprefix(_MARK)
                 whole, found, rest = (rest + block).rpartition(b"\n")
