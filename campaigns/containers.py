@@ -229,7 +229,7 @@ def csv_columns(chance: Random, columns: dict[str, Cells], text: set[str]) -> tu
     for name, cells in columns.items():
         missing = "" if name in text else chance.choice(MISSING)
         pairs = [csv_text(chance, cell, missing) for cell in cells]
-        if kind_of(cells) == "flags" and chance.random() < 0.5:
+        if kind_of(cells) == "flags" and name != "a" and chance.random() < 0.5:  # an action is a position or a label
             yes, no = chance.choice(WORDS)
             pairs = [(missing if cell is None else yes if cell else no, cell) for cell in cells]
         written.append([one for one, _ in pairs])

@@ -260,6 +260,10 @@ def test_nested_objects_late_keys_and_changing_numbers(tmp_path: Path, monkeypat
     written(path, "".join(json.dumps({**row, "r": "0.5" if n > 200 else 0.5}) + "\n" for n, row in enumerate(rows)))
     with pytest.raises(sl.LogsError, match=r"column 'r' (mixes types|holds numbers up to row)"):
         sl.evaluate(sl.Logs(path, reward="r", propensity="p"), {"same": "p"})
+    twice = rows[:150] + [{**rows[0], "user.country": "x"}] * 50
+    written(path, "".join(json.dumps(row) + "\n" for row in twice))
+    with pytest.raises(sl.LogsError, match=r"several columns 'user\.country'|'user\.country' occurs twice"):
+        sl.evaluate(sl.Logs(path, reward="r", propensity="p"), {"same": "p"}, by="user.country")
     messy = [{**row, "note": n if n % 2 else "x"} for n, row in enumerate(rows)]
     written(path, "".join(json.dumps(row) + "\n" for row in messy))
     assert sl.evaluate(sl.Logs(path, reward="r", propensity="p"), {"same": "p"})["same"].rounds == 250

@@ -44,13 +44,19 @@ class JsonLines:
         reader, start = JsonReader(self._path), 0
         for number, lines in self._blocks():
             table = reader.table(lines, number, start, columns)
-            known = set(told_apart(table.schema.names))
+            again = repeated_in(table.schema.names) & set(columns)
+            if again:
+                raise LogsError(
+                    f"{self._path}, from line {number:,} on, has several columns {min(again)!r}, one of them in an object "
+                    "inside; rename one. Nothing was computed."
+                )
+            known = set(table.schema.names)
             parts = {name: table[name] if name in known else pa.nulls(table.num_rows) for name in columns}
             yield from pa.table(parts).combine_chunks().to_batches(max_chunksize=size)
             start += table.num_rows
 
     def _blocks(self, size: int = 0) -> Iterator[tuple[int, list[bytes]]]:
-        """Lines that are not blank, many at a time, with the number of the first line."""
+        """Lines, many at a time, with the number of the first."""
         number, rest = 1, b""
         with opened_text(self._path, self._encoding) as stream:
             while block := stream.read(size or _BLOCK):
