@@ -55,10 +55,11 @@ def _end_orderly(stack: ExitStack) -> None:
 
 
 def _copy(path: str) -> None:
+    stream: Any = sys.stdin.buffer
     started, tell = monotonic(), None
     with open(path, "wb") as file, ExitStack() as stack:
         # read1, which returns what there is: inside of read, a signal would wait for the rest of a block.
-        while block := sys.stdin.buffer.read1(_BLOCK):
+        while block := stream.read1(_BLOCK):
             file.write(block)
             if tell is None and watched() and monotonic() - started > PATIENCE:
                 from rich.progress import TextColumn

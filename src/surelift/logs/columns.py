@@ -109,15 +109,15 @@ def texts_and_codes(column: ArrowColumn) -> tuple[list[str | None], IntArray]:
     return texts, as_array(indices)
 
 
-def to_numbers(column: ArrowColumn, *, words: bool = False) -> Numbers:
-    """Convert numbers and booleans to float64, and text that says them; also by ``words``, such as yes and no."""
+def to_numbers(column: ArrowColumn, *, text: bool = True, words: bool = False) -> Numbers:
+    """Convert numbers and booleans to float64, and ``text`` that says them; also by ``words``, such as yes and no."""
     column = decode(column)
     null = is_null(column)
     kind = column.type
     if any(is_kind(kind) for is_kind in _NUMERIC):
         values = _as_float(column.cast(pa.uint8()) if pa.types.is_boolean(kind) else column)
         not_numeric = np.zeros(len(column), dtype=np.bool_)
-    elif is_text(column):
+    elif is_text(column) and text:
         values, null, not_numeric = _parse(column, words=words)
     else:
         values, not_numeric = np.full(len(column), np.nan), ~null

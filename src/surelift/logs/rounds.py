@@ -219,8 +219,15 @@ class Rounds:
         self.refuse(subject, faults.ACTION_POSITION, self.usable & outside, positions)
 
     def plain_numbers(self, name: str) -> Numbers:
-        """A column as numbers, neither validated nor hashed: for reward models, which a bound does not have to trust."""
-        return to_numbers(self.table[name])
+        """A column as numbers, which was validated and hashed before."""
+        return to_numbers(self.table[name], words=True)
+
+    def context_numbers(self, name: str) -> Numbers:
+        """A column as numbers, neither validated nor hashed: for reward models, which a bound does not have to trust.
+
+        Text stays text in a format that has types: a postal code is no number.
+        """
+        return to_numbers(self.table[name], text=name in self.as_text)
 
     def times(self) -> npt.NDArray[Any]:
         """The decision times, in a sortable form."""
@@ -231,7 +238,7 @@ class Rounds:
                 f"time {self.declaration.time!r} holds {column.type}; it must hold timestamps, dates or numbers."
             )
         if is_text(column):
-            numbers = self.plain_numbers(self.declaration.time)
+            numbers = self.context_numbers(self.declaration.time)
             return numbers.values if not numbers.not_numeric.any() else np.asarray(column.to_pylist(), dtype=np.str_)
         if pa.types.is_timestamp(column.type) and not column.null_count:
             return as_array(column.cast(pa.int64())).view(f"datetime64[{column.type.unit}]")
