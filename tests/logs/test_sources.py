@@ -1,6 +1,7 @@
 """The same rounds give the same answer and fingerprint from every source."""
 
 import gzip
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -47,6 +48,11 @@ def write_csv(table: Any, path: Path, delimiter: str = ",") -> Path:
     return path
 
 
+def write_json(table: Any, path: Path) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+    return path
+
+
 def write_gz(table: Any, path: Path) -> Path:
     path.write_bytes(gzip.compress(write_csv(table, path.with_suffix("")).read_bytes()))
     return path
@@ -85,6 +91,8 @@ CONTAINERS: dict[str, Callable[[Any, Path], Any]] = {
     "csv": lambda table, path: write_csv(table, path / "logs.csv"),
     "tsv": lambda table, path: write_csv(table, path / "logs.tsv", "\t"),
     "csv.gz": lambda table, path: write_gz(table, path / "logs.csv.gz"),
+    "semicolons": lambda table, path: write_csv(table, path / "logs.csv", ";"),
+    "jsonl": lambda table, path: write_json(table, path / "logs.jsonl"),
     "arrow": lambda table, path: write_feather(table, path / "logs.arrow"),
 }
 
