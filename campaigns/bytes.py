@@ -9,7 +9,6 @@ import gzip
 import io
 import json
 import math
-import re
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -29,8 +28,6 @@ from campaigns.tables import compare
 
 SLICE = 2_000
 LOGS = 0.2  # the share of cases that damage a log
-NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|-?inf(inity)?|nan")
-MISSING = ("", "na", "n/a", "#n/a", "null", "none")
 ROWS = 12
 
 
@@ -172,14 +169,5 @@ def judged_csv(content: bytes, found: Any) -> str | None:
         return None if isinstance(found, sl.SureliftError) else f"no table, but answered: {found}"
     if names[0].startswith("\ufeff") or any("\x00" in cell for row in rows for cell in row):
         return None
-    read = {name: Column([cell_of(row[place]) for row in rows[1:]]) for place, name in enumerate(names)}
+    read = {name: Column([Text(row[place]) for row in rows[1:]]) for place, name in enumerate(names)}
     return compare(verdict_on(Log(read, {"reward": "click", "propensity": "p"}, "new", 0.05)), found)
-
-
-def cell_of(text: str) -> Any:
-    plain = text.strip().lower()
-    if plain in MISSING:
-        return None
-    if plain in ("true", "false"):
-        return plain == "true"
-    return float(plain) if NUMBER.fullmatch(plain) and plain.isascii() else Text(text)

@@ -1,7 +1,11 @@
 """The same cells in every container that logs come in, with what the container makes of them."""
 
+import bz2
 import csv
 import gzip
+import io
+import json
+import lzma
 import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -21,6 +25,11 @@ Cells = list[Any]
 # Floats of 64, 32 and 16 bits hold every whole number up to here.
 EXACT, EXACT_NARROW, EXACT_HALF = 2.0**53, 2.0**24, 2.0**11
 MISSING = ("", "NA", "null", "None", "#N/A", "n/a")
+WORDS = (("t", "f"), ("Y", "N"), ("yes", "No"))
+COMPRESSED: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress,
+    ".zst": lambda content: zstd(content),
+}  # fmt: skip
 WHOLE = 2**63
 
 
@@ -207,6 +216,8 @@ def csv_text(chance: Random, cell: Any, missing: str) -> tuple[str, Any]:
         return chance.choice(["true", "True", "1"] if cell else ["false", "False", "0"]), cell
     if isinstance(cell, str):
         return cell, Text(cell)
+    if isinstance(cell, list):
+        return json.dumps(cell), cell
     if isinstance(cell, int):
         return str(cell), cell
     written = repr(cell)
@@ -218,6 +229,9 @@ def csv_columns(chance: Random, columns: dict[str, Cells], text: set[str]) -> tu
     for name, cells in columns.items():
         missing = "" if name in text else chance.choice(MISSING)
         pairs = [csv_text(chance, cell, missing) for cell in cells]
+        if kind_of(cells) == "flags" and name != "a" and chance.random() < 0.5:  # an action is a position or a label
+            yes, no = chance.choice(WORDS)
+            pairs = [(missing if cell is None else yes if cell else no, cell) for cell in cells]
         written.append([one for one, _ in pairs])
         # An id, a day or a place is text in a file of text.
         read[name] = Column([None if cell is None else Text(one) if name in text else cell for one, cell in pairs])
@@ -271,16 +285,68 @@ def arrow_table(chance: Random, columns: dict[str, Cells], folder: Path, text: s
     return pa.table({name: chunked(chance, array) for name, array in natives.items()}), read
 
 
+def zstd(content: bytes) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as file:
+        file.write(content)
+    return bytes(sink.getvalue())
+
+
 def csv_file(chance: Random, columns: dict[str, Cells], folder: Path, text: set[str]) -> Made:
     rows, read = csv_columns(chance, columns, text)
-    ending = chance.choice([".csv", ".csv", ".tsv", ".csv.gz"])
-    path, end = folder / f"log{ending}", chance.choice(["\n", "\n", "\r\n"])
+    ending, end = chance.choice([".csv", ".csv", ".tsv"]), chance.choice(["\n", "\n", "\r\n"])
     quoting: Any = chance.choice([csv.QUOTE_MINIMAL, csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
-    with gzip.open(path, "wt", newline="") if ending.endswith("gz") else path.open("w", newline="") as file:
-        writer = csv.writer(file, delimiter="\t" if ending == ".tsv" else ",", lineterminator=end, quoting=quoting)
-        writer.writerow(list(columns))
-        writer.writerows(rows)
-    return str(path), read
+    separator = chance.choice([",", ";", "\t", "|"] if chance.random() < 0.3 else ["\t" if ending == ".tsv" else ","])
+    file = io.StringIO(newline="")
+    file.write(chance.choice(["", "", "", "# made by a tool\n", f"#{end}{end}# rows, and more: é{end}"]))
+    writer = csv.writer(file, delimiter=separator, lineterminator=end, quoting=quoting)
+    writer.writerow(list(columns))
+    writer.writerows(rows)
+    return packed(chance, folder, ending, file.getvalue()), read
+
+
+def packed(chance: Random, folder: Path, ending: str, text: str) -> str:
+    """A file of text, now and then compressed or in UTF-16."""
+    content = text.encode(chance.choice(["utf-8", "utf-8", "utf-8", "utf-8-sig", "utf-16"]))
+    zipped = chance.choice(list(COMPRESSED)) if chance.random() < 0.25 else ""
+    path = folder / f"log{ending}{zipped}"
+    path.write_bytes(COMPRESSED[zipped](content) if zipped else content)
+    return str(path)
+
+
+def json_file(chance: Random, columns: dict[str, Cells], folder: Path, text: set[str]) -> Made:
+    rows = dict_rows(chance, columns)
+    if not rows:
+        return csv_file(chance, columns, folder, text)
+    lines = "".join(json.dumps(row, ensure_ascii=chance.random() < 0.5) + "\n" for row in rows)
+    return packed(chance, folder, chance.choice([".jsonl", ".ndjson", ".json"]), lines), made_of(
+        lists, chance, columns
+    )[1]
+
+
+def dict_rows(chance: Random, columns: dict[str, Cells]) -> list[dict[str, Any]]:
+    """A missing value is null, or a key that is not there."""
+    gaps = {
+        name for name, cells in columns.items() if any(cell is not None for cell in cells) and chance.random() < 0.5
+    }
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return [{name: cell for name, cell in row.items() if cell is not None or name not in gaps} for row in rows]
+
+
+def dicts(chance: Random, columns: dict[str, Cells], folder: Path, text: set[str]) -> Made:
+    read = made_of(lists, chance, columns)[1]
+    return dict_rows(chance, columns) or {name: [] for name in columns}, read
+
+
+def records(chance: Random, columns: dict[str, Cells], folder: Path, text: set[str]) -> Made:
+    natives, read = made_of(numpy_array, chance, columns)
+    if any(isinstance(native, list | np.ma.MaskedArray) for native in natives.values()):
+        return natives, read
+    rows = len(next(iter(natives.values())))
+    table = np.zeros(rows, dtype=[(name, native.dtype, native.shape[1:]) for name, native in natives.items()])
+    for name, native in natives.items():
+        table[name] = native
+    return table, read
 
 
 def parquet_file(chance: Random, columns: dict[str, Cells], folder: Path, text: set[str]) -> Made:
@@ -312,7 +378,10 @@ CONTAINERS: dict[str, Callable[[Random, dict[str, Cells], Path, set[str]], Made]
     "polars": polars_frame,
     "arrow": arrow_table,
     "csv": csv_file,
+    "json": json_file,
+    "dicts": dicts,
+    "records": records,
     "parquet": parquet_file,
     "ipc": ipc_file,
 }
-VECTORS = set(CONTAINERS) - {"csv"}
+VECTORS = set(CONTAINERS)

@@ -5,13 +5,18 @@ rewards in their range, probabilities in (0, 1] or [0, 1], vectors that sum to 1
 """
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 GRID = [(2.0**j, (2 + abs(j + 4)) ** -1.5) for j in range(-20, 7)]
 LARGEST_WEIGHT = 1e150
 WIDE, NARROW = 1e-6, 1e-5
+NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|-?inf(inity)?|nan")
+MISSING = ("", "na", "n/a", "#n/a", "null", "none")
+WORDS = ({"t", "f"}, {"y", "n"}, {"yes", "no"})
+NUMERIC = ("reward", "cost", "propensity", "log_propensity", "keep_probability", "cluster_size", "action_count")
 
 
 @dataclass(frozen=True)
@@ -96,9 +101,42 @@ def outside(column: Column, low: float, high: float, *, open_below: bool = False
     return bad
 
 
+def as_read(log: Log) -> Log:
+    """Texts that say numbers are numbers, where numbers are wanted."""
+    roles = [log.declared.get(role) for role in NUMERIC] + [log.policy, log.declared.get("logging")]
+    if not isinstance((log.declared.get("actions") or [0])[0], str):
+        roles.append(log.declared.get("action"))
+    wanted = {name for role in roles for name in (role if isinstance(role, list) else [role]) if isinstance(name, str)}
+    columns = {
+        name: replace(column, cells=said(column.cells)) if name in wanted and not column.mixed else column
+        for name, column in log.columns.items()
+    }
+    return replace(log, columns=columns)
+
+
+def said(cells: Sequence[Any]) -> list[Any]:
+    read = [number_in(cell.text) if isinstance(cell, Text) else cell for cell in cells]
+    words = {cell.text.strip().lower() if isinstance(cell, Text) else None for cell in read if cell is not None}
+    if any(words and words <= pair for pair in WORDS):
+        return [None if cell is None else cell.text.strip().lower() in ("t", "y", "yes") for cell in read]
+    return read
+
+
+def number_in(text: str) -> Any:
+    plain = text.strip().lower()
+    if plain in MISSING:
+        return None
+    if plain in ("true", "false"):
+        return plain == "true"
+    if not (NUMBER.fullmatch(plain) and plain.isascii()):
+        return Text(text)
+    return int(plain) if plain.lstrip("-").isdigit() and len(plain) < 400 else float(plain)
+
+
 def verdict_on(log: Log) -> Verdict:
     if log.rows == 0:
         return Verdict(says="empty")
+    log = as_read(log)
     for stage, reasons in STAGES:
         faults = {subject: rows for subject, rows in stage(log).items() if rows}
         if faults:
@@ -383,7 +421,8 @@ def _segments(log: Log) -> dict[str, set[int]]:
 STAGES: list[tuple[Callable[[Log], dict[str, set[int]]], tuple[str, ...]]] = [
     (_mixed, ()),
     (_each_column, (
-        "are missing", "are NaN", "are infinite", "are not numbers", "lie outside (0, 1]", "lie outside the declared",
+        "are missing", "are NaN", "are infinite", "are not numbers", "are numbers with a comma",
+        "lie outside (0, 1]", "lie outside the declared",
         "lie outside [0, 1]", "are not positive", "are negative",
         "are not logarithms", "are vectors with an entry", "are not vectors", "are not a position", "are not among",
         "are not whole numbers", "are floats too large",

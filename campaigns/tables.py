@@ -15,7 +15,8 @@ SLICE, FULL = 2_000, 100_000
 ENTRY = re.compile(r"^- (?P<subject>.*): (?P<count>[\d,]+) of (?P<rows>[\d,]+) values (?P<says>.*); the first is", re.M)
 ROW = re.compile(r" in row (?P<row>[\d,]+)(?: \(.*\))?, counting from 0\.$")
 MIXED = re.compile(
-    r"^column (?P<subject>.*) mixes types: (?P<count>[\d,]+) of the [\d,]+ values .* in row (?P<row>[\d,]+),", re.S
+    r"(?:^|: )column (?P<subject>.*) mixes types: (?P<count>[\d,]+) of the [\d,]+ values .* in row (?P<row>[\d,]+),",
+    re.S,
 )
 TEXTS = ("abc", "20%", "0,5", "1.0.0", "0x10", "1e", "--1", "½", "٣", "one", "1 000", "$3", "=1+1", "é" * 3)
 NUMBERS = (
@@ -274,7 +275,7 @@ def same_faults(verdict: Verdict, message: str) -> str | None:
     """Every fault the judge found is told, with its count and its first row."""
     told: dict[str, list[tuple[int, int]]] = {}
     faults = verdict.faults
-    mixed = MIXED.match(message)
+    mixed = MIXED.search(message)
     if mixed:
         rows = faults.get(mixed["subject"], {-1})
         right = not verdict.reasons and (number(mixed["row"]), number(mixed["count"])) == (min(rows), len(rows))

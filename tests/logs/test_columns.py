@@ -19,7 +19,7 @@ def test_numbers_of_every_type(kind: Any, missing: bool) -> None:
     whole = pa.array([1, 0, None if missing else 1, 1, 0, 1, 1]).cast(kind)
     for column in (whole, whole.slice(2, 4), whole.slice(0, 0), pa.chunked_array([whole.slice(0, 3), whole.slice(3)])):
         expected = [float("nan") if value is None else float(value) for value in column.to_pylist()]
-        numbers = to_numbers(column, as_text=False)
+        numbers = to_numbers(column)
         np.testing.assert_array_equal(numbers.values, expected)
         assert numbers.values.dtype == np.float64
         assert numbers.null.tolist() == [value is None for value in column.to_pylist()]
@@ -32,6 +32,4 @@ def test_numbers_of_every_type(kind: Any, missing: bool) -> None:
 
 def test_whole_numbers_beyond_float64_are_rounded_as_arrow_rounds_them() -> None:
     large = pa.array([2**53 + 1, 2**63 - 1, -(2**63), 2**62 + 2**9 + 1])
-    np.testing.assert_array_equal(
-        to_numbers(large, as_text=False).values, large.cast(pa.float64(), safe=False).to_numpy()
-    )
+    np.testing.assert_array_equal(to_numbers(large).values, large.cast(pa.float64(), safe=False).to_numpy())

@@ -82,8 +82,8 @@ def test_bad_numbers(column: str, value: Any, subject: str, says: str, shown: st
 
 def test_text_instead_of_numbers_is_rejected() -> None:
     columns = good()
-    columns["click"] = [str(value) for value in columns["click"]]
-    assert "reward 'click': 200 of 200 values are not numbers; the first is '1.0' in row 0" in ask(columns)
+    columns["click"] = [f"{value} points" for value in columns["click"]]
+    assert "reward 'click': 200 of 200 values are not numbers; the first is '1.0 points' in row 0" in ask(columns)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from cyclopts.exceptions import CycloptsError
 from surelift import saving
 from surelift.cli.commands import COMMANDS, HELP
 from surelift.cli.flags import as_flags
+from surelift.cli.standard_input import with_input
 from surelift.cli.terminal import reopen_closed, say, silence
 from surelift.errors import SureliftError
 from surelift.version import __version__
@@ -62,7 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tokens = joined(list(sys.argv[1:] if arguments is None else arguments))
     saving.last_written = None
     try:
-        code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        with with_input(tokens) as given:
+            code = app(given, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except CycloptsError as error:

@@ -1,6 +1,7 @@
 """Advice in the spelling of the command line: messages of the library name Python arguments."""
 
 import re
+import shlex
 
 # Flags of single commands that messages name.
 _OWN = {"many", "sides", "name", "prior", "prior_share", "holdout", "epochs", "objective", "checkpoint", "level"}
@@ -29,7 +30,7 @@ def as_flags(message: str) -> str:
         name, value = match[1], match[2]
         if name not in FLAGS | _OWN:
             return match[0]
-        plain = " " + value.strip("'") if value else ""
+        plain = " " + shlex.quote(value.strip("'")) if value else ""
         given = {"(low, high)": " LOW,HIGH", "[...]": " A,B,...", "True": ""}.get(value, plain)
         return f"--{name.replace('_', '-')}{given}"
 

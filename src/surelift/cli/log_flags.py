@@ -137,12 +137,21 @@ class LogFlags:
             "others are left out, and counted."
         ),
     ] = None
+    separator: Annotated[
+        str | None, flag("Separator of a CSV file, such as ';' or tab, if its first lines do not tell it.")
+    ] = None
+    encoding: Annotated[
+        str | None,
+        flag("Encoding of a CSV file or of JSON lines, such as latin-1; by default UTF-8, or UTF-16 with its mark."),
+    ] = None
 
     def logs(self, sources: list[str]) -> "Logs":
         from surelift.logs.logs import Logs
 
         if not sources:
-            raise UsageError("no log was given; name the path of a Parquet, CSV or Arrow file.")
+            raise UsageError(
+                "no log was given; name the path of a Parquet, CSV, JSON lines or Arrow file, or - for standard input."
+            )
         brought = self.imported(sources)
         return Logs(sources, **self.declared()) if brought is None else brought.logs
 
@@ -160,14 +169,18 @@ class LogFlags:
         """The pages of --slate, with the candidates of these columns."""
         given = replace(self, slate=None, slate_weight=None, slate_max=None).declared()
         for role, value in given.items():
-            if role not in ("reward", "propensity", "reward_range") and value:
+            if role not in ("reward", "propensity", "reward_range", "separator", "encoding") and value:
                 raise UsageError(f"--slate makes each page a round, and takes no --{role.replace('_', '-')}.")
         if self.slate is None or self.reward is None or self.propensity is None:
             raise UsageError("--slate needs --reward and --propensity, columns of the rows.")
         if (self.slate_weight == "additive") != (self.slate_max is not None):
             raise UsageError("--slate-weight additive and --slate-max, the most positions of a page, need each other.")
+        from surelift.logs.sources.layout import TextStyle
+        from surelift.logs.sources.recognise import open_source
+
+        rows = open_source(sources, TextStyle.of(self.separator, self.encoding))
         return importers.slates(
-            sources, columns, slate=self.slate, reward=self.reward, propensity=self.propensity,
+            rows, columns, slate=self.slate, reward=self.reward, propensity=self.propensity,
             weight=self.slate_weight or "product", most=self.slate_max, reward_range=given["reward_range"],
             probabilities="independent" if self.slate_weight == "additive" else "conditional",
         )  # fmt: skip

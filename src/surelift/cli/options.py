@@ -22,7 +22,8 @@ Sources = Annotated[
     list[str],
     Parameter(
         name="SOURCE",
-        help="Parquet, CSV or Arrow files, or VW's dsjson: paths, globs in quotes, or folders.",
+        help="Parquet, CSV, JSON lines or Arrow files, or VW's dsjson: paths, globs in quotes, folders, or - for standard "
+        "input.",
         show_default=False,
     ),
 ]
@@ -134,8 +135,10 @@ def opened(
 
 def again(log: LogFlags, policies: PolicyFlags) -> str:
     """The flags that ``verify`` needs again, because a certificate does not hold them."""
-    told = [] if log.format is None else ["--format", log.format]
-    told += [] if log.slate is None else ["--slate", log.slate]
+    named = {
+        "--format": log.format, "--slate": log.slate, "--separator": log.separator, "--encoding": log.encoding,
+    }  # fmt: skip
+    told = [part for name, value in named.items() if value is not None for part in (name, value)]
     for text in policies.predictions or ():
         told += ["--predictions", text]
     if policies.first_action is not None:

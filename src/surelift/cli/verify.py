@@ -13,7 +13,9 @@ from surelift.decisions.verify import verify as ask
 from surelift.errors import LogsError, UsageError
 from surelift.importers.slate_rows import slates_again
 from surelift.learning.files import is_policy
-from surelift.logs.sources.formats import FORMATS
+from surelift.logs.sources.formats import extension_of
+from surelift.logs.sources.layout import TextStyle
+from surelift.logs.sources.recognise import open_source
 from surelift.questions.certificate import Certificate, damage_told
 
 
@@ -36,9 +38,11 @@ def verify(
         WHOLE,
         flag("Number of the first action, 0 or 1, in --predictions of one action, if it is not told."),
     ] = None,
+    separator: Annotated[str | None, flag("Separator of a CSV file, if its first lines do not tell it.")] = None,
+    encoding: Annotated[str | None, flag("Encoding of a file of text, if it is not UTF-8.")] = None,
     json: JsonFlag = False,
 ) -> int:
-    if any(certificate.lower().endswith(ending) for ending in FORMATS):
+    if extension_of(certificate) and not certificate.lower().endswith(".json"):
         raise LogsError(f"{certificate} is a log, not a certificate; name the certificate first, then the log.")
     learned = load_learned(certificate) if is_policy(certificate) else None
     stated = Certificate.load(certificate) if learned is None else learned.certificate
@@ -47,9 +51,10 @@ def verify(
     with damage_told():
         declared = stated.content["question"]["declaration"]
         kind = format or importers.format_of(sources[0])
-        logs: Any = sources if kind is None else importers.read_declared(kind, sources, declared)
+        style = TextStyle.of(separator, encoding)
+        logs: Any = open_source(sources, style) if kind is None else importers.read_declared(kind, sources, declared)
         if slate is not None:
-            logs = slates_again(sources, slate, stated.content["question"])
+            logs = slates_again(logs, slate, stated.content["question"])
     given = PolicyFlags(predictions=predictions, first_action=first_action).policies()
     with progress() as tell, damage_told():
         result = ask(stated, logs, given or learned, progress=tell)

@@ -50,7 +50,7 @@ class ModelFeatures:
     def _read(self, rounds: Rounds, name: str) -> FloatArray:
         if rounds.size and is_list(rounds.table[name]):
             return self._vectors(rounds, name)
-        subject, numbers = f"context {name!r} of the reward model", rounds.plain_numbers(name)
+        subject, numbers = f"context {name!r} of the reward model", rounds.context_numbers(name)
         if name not in self._codes and name not in self._numeric:
             # Decided by the first entry, which is known before any other: later rounds must not change earlier features.
             entries = np.flatnonzero(~numbers.null)

@@ -119,7 +119,7 @@ def _compared(batch: Batch, column: ArrowColumn, leaf: Comparison) -> Compared:
         # Whole numbers exactly; a fraction is small enough that rounding a large number does not change its order.
         numbers: Any = as_array(column.fill_null(0))
     else:
-        numbers, value = to_numbers(column, as_text=False).values, float(value)
+        numbers, value = to_numbers(column, text=False).values, float(value)
     with np.errstate(invalid="ignore"):
         return Compared(numbers < value, numbers == value, known)
 
@@ -147,7 +147,7 @@ def _compared_text(batch: Batch, column: ArrowColumn, leaf: Comparison) -> Compa
     if isinstance(value, date):
         return _compared_moments(batch, column, leaf, ~is_absent(column))
     require_comparable(leaf.column, "truth values" if isinstance(value, bool) else "numbers", False, leaf)
-    numbers = to_numbers(column, as_text=True)
+    numbers = to_numbers(column, words=isinstance(value, bool))
     bad, value = numbers.not_numeric, float(value)
     if isinstance(leaf.value, bool):
         bad = bad | ~(numbers.null | bad | np.isin(numbers.values, (0.0, 1.0)))

@@ -26,6 +26,12 @@ _WHOLE = r"^(-?)0*(\d+)(?:\.0*)?$"
 _PLAIN_WHOLE = r"^(?:0|-?[1-9]\d*)$"
 # The bits of a float, and the first whole number that it cannot tell from the next.
 _EXACT = {16: 2.0**11, 32: 2.0**24, 64: 2.0**53}
+# A pair of words for truth values, where a column holds nothing else; "true" and "false" may stand among 1 and 0.
+_WORDS = (("t", "f"), ("y", "n"), ("yes", "no"))
+_DECIMAL_COMMA = r"^\s*-?\d*,\d+([eE][-+]?\d+)?\s*$"
+# Entries that tell whether texts are vectors.
+_LOOKED_AT = 100
+_VECTOR = r"^\s*\[[^\[\]]*\]\s*$"
 _NUMBER = r"^-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^-?inf(inity)?$|^nan$"
 
 
@@ -103,16 +109,16 @@ def texts_and_codes(column: ArrowColumn) -> tuple[list[str | None], IntArray]:
     return texts, as_array(indices)
 
 
-def to_numbers(column: ArrowColumn, *, as_text: bool) -> Numbers:
-    """Convert numbers and booleans to float64, and text too if the format has no types (``as_text``)."""
+def to_numbers(column: ArrowColumn, *, text: bool = True, words: bool = False) -> Numbers:
+    """Convert numbers and booleans to float64, and ``text`` that says them; also by ``words``, such as yes and no."""
     column = decode(column)
     null = is_null(column)
     kind = column.type
     if any(is_kind(kind) for is_kind in _NUMERIC):
         values = _as_float(column.cast(pa.uint8()) if pa.types.is_boolean(kind) else column)
         not_numeric = np.zeros(len(column), dtype=np.bool_)
-    elif is_text(column) and as_text:
-        values, null, not_numeric = _parse(column)
+    elif is_text(column) and text:
+        values, null, not_numeric = _parse(column, words=words)
     else:
         values, not_numeric = np.full(len(column), np.nan), ~null
     narrow = pa.types.is_float32(kind) or pa.types.is_float16(kind)
@@ -145,17 +151,57 @@ def _as_float(column: ArrowColumn) -> FloatArray:
     return np.ascontiguousarray(values, dtype=np.float64)
 
 
-def _parse(column: ArrowColumn) -> tuple[FloatArray, BoolArray, BoolArray]:
+def _parse(column: ArrowColumn, *, words: bool) -> tuple[FloatArray, BoolArray, BoolArray]:
     text = pc.utf8_lower(pc.utf8_trim_whitespace(column))
-    null = np.asarray(pc.or_kleene(text.is_null(), pc.is_in(text, value_set=pa.array(_MISSING, text.type))))
+    null = _is_missing_word(text)
     text = _truth_as_digits(text)
     number = pc.fill_null(pc.match_substring_regex(text, _NUMBER), False)
+    if words and not np.asarray(number).any() and not null.all():
+        text = _words_as_digits(text, null)
+        number = pc.fill_null(pc.match_substring_regex(text, _NUMBER), False)
     values = _as_float(pc.if_else(number, text, pa.scalar(None, text.type)))
     return values, null, ~np.asarray(number) & ~null
 
 
+def _is_missing_word(text: ArrowColumn) -> BoolArray:
+    return np.asarray(pc.or_kleene(text.is_null(), pc.is_in(text, value_set=pa.array(_MISSING, text.type))))
+
+
 def _truth_as_digits(text: ArrowColumn) -> ArrowColumn:
     return pc.if_else(pc.equal(text, "true"), "1", pc.if_else(pc.equal(text, "false"), "0", text))
+
+
+def _words_as_digits(text: ArrowColumn, null: BoolArray) -> ArrowColumn:
+    for yes, no in _WORDS:
+        if (as_array(pc.fill_null(pc.is_in(text, value_set=pa.array([yes, no], text.type)), False)) | null).all():
+            return pc.if_else(pc.equal(text, yes), "1", pc.if_else(pc.equal(text, no), "0", text))
+    return text
+
+
+def has_decimal_comma(column: ArrowColumn) -> BoolArray:
+    if not is_text(column):
+        return np.zeros(len(column), dtype=np.bool_)
+    return as_array(pc.fill_null(pc.match_substring_regex(column, _DECIMAL_COMMA), False))
+
+
+def is_vector(column: ArrowColumn) -> bool:
+    """Whether a column holds vectors: lists, or the text of JSON such as "[0.1, 0.9]", judged by the first entries."""
+    if is_list(column):
+        return True
+    column = decode(column[:_LOOKED_AT])
+    return is_text(column) and any(text is not None and text.lstrip().startswith("[") for text in column.to_pylist())
+
+
+def text_to_vectors(column: ArrowColumn) -> tuple[Vectors, BoolArray, BoolArray]:
+    """The vectors that JSON texts hold, which rounds have none, and which have another text."""
+    column = decode(column)
+    absent = _is_missing_word(pc.utf8_lower(pc.utf8_trim_whitespace(column)))
+    fits = as_array(pc.fill_null(pc.match_substring_regex(column, _VECTOR), False))
+    inner = pc.utf8_slice_codeunits(pc.utf8_trim_whitespace(column), 1, -1)
+    filled = fits & ~as_array(pc.fill_null(pc.equal(pc.utf8_trim_whitespace(inner), ""), True))
+    lists = pc.if_else(pa.array(filled), pc.split_pattern(inner, ","), pa.scalar(None, pa.list_(column.type)))
+    vectors, missing = list_to_vectors(lists)
+    return vectors, missing & ~(~fits & ~absent), ~fits & ~absent
 
 
 def list_to_vectors(column: ArrowColumn) -> tuple[Vectors, BoolArray]:
@@ -164,7 +210,7 @@ def list_to_vectors(column: ArrowColumn) -> tuple[Vectors, BoolArray]:
     lengths = as_array(pc.fill_null(pc.list_value_length(column), 0)).astype(np.int64)
     missing = is_null(column) | (lengths == 0)
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    entries = to_numbers(pc.list_flatten(column), as_text=False)
+    entries = to_numbers(pc.list_flatten(column))
     return Vectors(entries.values, starts, entries.tolerance), missing
 
 
@@ -186,21 +232,21 @@ def find_positions(
     """Positions counted from 0 (``NOWHERE`` if invalid), a mask of missing rows, and the decoded column for messages.
 
     Without labels, whole numbers are positions. Labels that are numbers are compared as numbers, whole ones digit by digit.
-    Other labels are matched as text; whole numbers are positions among them if no label looks like a number. In a CSV, "1"
-    and 1 are the same.
+    Other labels are matched as text; whole numbers are positions among them if no label looks like a number. In a CSV
+    (``as_text``) a text may be such a position too, since it does not tell "1" from 1.
     """
     column = decode(column)
     null = is_absent(column)
     if labels is None:
-        return _whole_positions(column, as_text=as_text), null, column
+        return _whole_positions(column), null, column
     if all(not isinstance(label, str) for label in labels):
-        return _match_numbers(column, labels, as_text=as_text), null, column
+        return _match_numbers(column, labels), null, column
     texts = [str(label) for label in labels]
     positions = _match(column if is_text(column) else _digits(column), texts)
     if as_text:
         null = null & (positions == NOWHERE)
     if (as_text or not is_text(column)) and not _any_number(texts):
-        whole = _whole_positions(column, as_text=as_text)
+        whole = _whole_positions(column)
         positions = np.where((positions == NOWHERE) & (whole < len(labels)), whole, positions)
     return positions, null, column
 
@@ -243,10 +289,10 @@ def _digits(column: ArrowColumn) -> ArrowColumn:
     return pc.if_else(whole, pc.if_else(pc.equal(digits, "-0"), "0", digits), pa.scalar(None, pa.string()))
 
 
-def _whole_positions(column: ArrowColumn, *, as_text: bool) -> IntArray:
+def _whole_positions(column: ArrowColumn) -> IntArray:
     column = _integers(column)
     if not pa.types.is_integer(column.type):
-        digits = _digits(column) if as_text or not is_text(column) else pa.nulls(len(column), pa.string())
+        digits = _digits(column)
         # Of 19 digits, which always fit.
         fits = pc.and_(pc.less_equal(pc.binary_length(digits), 19), pc.invert(pc.starts_with(digits, "-")))
         column = pc.if_else(fits, digits, pa.scalar(None, pa.string())).cast(pa.uint64())
@@ -255,9 +301,7 @@ def _whole_positions(column: ArrowColumn, *, as_text: bool) -> IntArray:
     return np.where(valid, values.astype(np.int64), NOWHERE)
 
 
-def _match_numbers(column: ArrowColumn, labels: Sequence[Any], *, as_text: bool) -> IntArray:
-    if is_text(column) and not as_text:
-        return np.full(len(column), NOWHERE, dtype=np.int64)
+def _match_numbers(column: ArrowColumn, labels: Sequence[Any]) -> IntArray:
     whole = [int(label) if label == math.floor(label) else None for label in labels]
     integers = _integers(column)
     if pa.types.is_integer(integers.type):
@@ -267,7 +311,7 @@ def _match_numbers(column: ArrowColumn, labels: Sequence[Any], *, as_text: bool)
         positions = _match(_digits(column), [None if number is None else str(number) for number in whole])
     fractions = [None if number is not None else float(label) for number, label in zip(whole, labels, strict=True)]
     if any(fraction is not None for fraction in fractions):
-        parsed = _match(pa.array(to_numbers(column, as_text=as_text).values), fractions)
+        parsed = _match(pa.array(to_numbers(column).values), fractions)
         positions = np.where(positions == NOWHERE, parsed, positions)
     return positions
 
@@ -278,5 +322,5 @@ def _match(column: ArrowColumn, labels: Sequence[Any]) -> IntArray:
 
 
 def _any_number(labels: Sequence[str]) -> bool:
-    numbers = to_numbers(pa.array(labels), as_text=True)
+    numbers = to_numbers(pa.array(labels))
     return not (numbers.not_numeric | numbers.null).all()

@@ -24,7 +24,15 @@ NULL = Reason(
 )
 NOT_A_NUMBER = Reason("are NaN", "Find where the NaN comes from; a guarantee needs a number in every round.")
 INFINITE = Reason("are infinite", "Find where the infinity comes from: often a division by zero or an overflow.")
-NOT_NUMERIC = Reason("are not numbers", "Store plain numbers (0.2, not '20%'), or name the column that holds them.")
+NOT_NUMERIC = Reason(
+    "are not numbers",
+    "Store plain numbers (0.2, not '20%'), or name the column that holds them. Words for 1 and 0 are read where the column "
+    "holds one pair of them and nothing else: true and false, t and f, yes and no, y and n.",
+)
+DECIMAL_COMMA = Reason(
+    "are numbers with a comma",
+    "Write them with a decimal point, 0.5; a comma is not guessed at, since 1,234 may be a thousand and more.",
+)
 PROPENSITY = Reason(
     "lie outside (0, 1]",
     "Log the probability of the action actually taken: a zero means that production could not have taken it, and a "

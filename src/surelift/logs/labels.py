@@ -7,7 +7,6 @@ import numpy as np
 
 from surelift.arrays import BoolArray, FloatArray
 from surelift.logs import faults
-from surelift.logs.columns import to_numbers
 from surelift.logs.propensities import SMALLEST
 
 if TYPE_CHECKING:
@@ -37,8 +36,7 @@ def read_labels(rounds: "Rounds") -> Labels:
     declared, scale = rounds.declaration, rounds.declaration.scale
     kind, limits = "cost" if scale.is_cost else "reward", f"declared in [{scale.low:g}, {scale.high:g}]"
     subject = f"{kind} {declared.outcome!r}"
-    numbers = to_numbers(rounds.table[declared.outcome], as_text=declared.outcome in rounds.as_text)
-    rounds.refuse(subject, faults.NOT_NUMERIC, numbers.not_numeric, numbers.shown)
+    numbers = rounds.told_numbers(declared.outcome, subject)
     rounds.refuse(subject, faults.INFINITE, np.isinf(numbers.values), numbers.values)
     missing = np.isnan(numbers.values)
     reward = np.where(missing, np.nan, numbers.values)

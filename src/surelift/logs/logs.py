@@ -17,6 +17,7 @@ from surelift.logs.declaration import Declaration
 from surelift.logs.embeddings import Known
 from surelift.logs.scale import Scale
 from surelift.logs.settled import settled
+from surelift.logs.sources.layout import TextStyle
 from surelift.logs.sources.recognise import open_source
 from surelift.logs.sources.remote import REMOTE
 from surelift.logs.where import parsed
@@ -33,9 +34,9 @@ _OPTIONS = (
 class Logs:
     """Logged decisions of a contextual bandit: the action shown, its propensity, and the reward.
 
-    ``source`` is a path, a glob, a list of paths, a dict of arrays, a data frame, a DuckDB relation, an Ibis table or a
-    Spark data frame; the other arguments name its columns. Without a source they are the arrays themselves. Nothing is
-    read until a question is asked, and then in batches.
+    ``source`` is a path, a glob, a list of paths, a dict of arrays, a list of dicts, a data frame, a DuckDB relation, an
+    Ibis table or a Spark data frame; the other arguments name its columns. Without a source they are the arrays themselves.
+    Nothing is read until a question is asked, and then in batches.
 
     >>> Logs(reward=[0, 1, 1], propensity=[0.5, 0.25, 0.5])
     Logs(reward='reward', propensity='propensity')
@@ -60,6 +61,9 @@ class Logs:
     of its probability of the logged action, in every row, instead of ``propensity``. ``logger_rounds`` are the rounds of
     each in the whole log; left out, they are counted. ``logger_shares`` are the chances with which the logger of each round
     was drawn, where it was.
+
+    The separator of a CSV file is found out where its first lines leave no doubt, and its text is UTF-8, or UTF-16 with its
+    mark; otherwise say ``separator=";"`` and ``encoding="latin-1"``.
 
     ``settled_after`` says how old a round must be at ``as_of`` for its reward to be final: "7d", or a number in the units of
     ``time``. Younger ones are left out, and counted. ``as_of`` is the newest time of the log, where times are moments.
@@ -103,15 +107,18 @@ class Logs:
         settled_after: Any = None,
         as_of: Any = None,
         where: str | None = None,
+        separator: str | None = None,
+        encoding: str | None = None,
     ) -> None:
+        beside = ("self", "source", "separator", "encoding")
         given = {
-            name: value for name, value in locals().items() if name not in ("self", "source") and value is not None
+            name: value for name, value in locals().items() if name not in (*beside, "beside") and value is not None
         }
         drawn = {"propensity", "log_propensity", "loggers"} & given.keys() or {"logging", "action"} <= given.keys()
         if source is None and {"reward", "cost"} & given.keys() and drawn:
             source, names = _name_arrays({role: value for role, value in given.items() if role not in _OPTIONS})
             given |= names
-        self._open(open_source(source), Declaration(**given))
+        self._open(open_source(source, TextStyle.of(separator, encoding)), Declaration(**given))
 
     @classmethod
     def of(cls, source: Any, declaration: Declaration) -> "Logs":
@@ -205,6 +212,9 @@ class Logs:
         for name in [names] if isinstance(names, str) else names:
             if not isinstance(name, str):
                 raise UsageError(f"{role} must name columns of the source, but one is a {type(name).__name__}.")
+            if name not in self._names and hasattr(self.source, "find_late_columns"):
+                self.source.find_late_columns()
+                self._names = dict.fromkeys(self.source.column_names())
             if name not in self._names:
                 raise UsageError(self._missing_column_message(name, role))
 
@@ -219,7 +229,7 @@ class Logs:
         near = get_close_matches(name, names, n=3, cutoff=0.5)
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
-            hint = " The file has one column, so its separator is not a comma: use commas, or tabs in a .tsv file."
+            hint = " The file has one column: if its separator is another character, say separator=';'."
         shown = ", ".join(names[:30]) + (", ..." if len(names) > 30 else "")
         return f"no column {name!r} for {role}.{hint} The columns are: {shown}."
 

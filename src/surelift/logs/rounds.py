@@ -20,12 +20,15 @@ from surelift.logs.columns import (
     as_array,
     decode,
     find_positions,
+    has_decimal_comma,
     inexact,
     is_list,
     is_missing,
     is_text,
+    is_vector,
     list_to_vectors,
     plain_numbers,
+    text_to_vectors,
     to_numbers,
     tolerance_of,
 )
@@ -120,11 +123,19 @@ class Rounds:
             values, infinite = read_numbers(plain)
             if not infinite:
                 return values, tolerance_of(plain)
-        numbers = to_numbers(self.table[name], as_text=name in self.as_text)
-        self.refuse(subject, faults.NOT_NUMERIC, numbers.not_numeric, numbers.shown)
+        numbers = self.told_numbers(name, subject)
         self.refuse(subject, faults.NULL, numbers.null, None)
         self.check_finite(numbers.values, subject, besides=numbers.null | numbers.not_numeric)
         return numbers.values, numbers.tolerance
+
+    def told_numbers(self, name: str, subject: str) -> Numbers:
+        """A column as numbers; what is none is refused, what is missing is not."""
+        numbers = to_numbers(self.table[name], words=True)
+        if numbers.not_numeric.any():
+            comma = numbers.not_numeric & has_decimal_comma(numbers.shown)
+            self.refuse(subject, faults.DECIMAL_COMMA, comma, numbers.shown)
+            self.refuse(subject, faults.NOT_NUMERIC, numbers.not_numeric & ~comma, numbers.shown)
+        return numbers
 
     def refuse_outside(self, subject: str, reason: Reason, values: FloatArray, least: float, most: float) -> None:
         """Refuse numbers that are not from ``least`` to ``most``; what is no number was refused before."""
@@ -144,10 +155,14 @@ class Rounds:
             stacked = Vectors.from_matrix(matrix, tolerance=max(tolerance for _, tolerance in parts))
             self.hashes.mix_vectors(stacked)
             return stacked
-        if not is_list(self.table[columns]):
+        if not is_vector(self.table[columns]):
             self.refuse(subject, faults.NOT_VECTORS, np.ones(self.size, dtype=np.bool_), self.table[columns])
             return Vectors(np.zeros(0), np.zeros(self.size + 1, dtype=np.int64), 0.0)
-        vectors, missing = list_to_vectors(self.table[columns])
+        if is_list(self.table[columns]):
+            vectors, missing = list_to_vectors(self.table[columns])
+        else:
+            vectors, missing, other = text_to_vectors(self.table[columns])
+            self.refuse(subject, faults.NOT_VECTORS, other, self.table[columns])
         self.refuse(subject, faults.LIST_MISSING, missing, self.table[columns])
         self.keep_vectors(vectors, subject)
         return vectors
@@ -205,8 +220,15 @@ class Rounds:
         self.refuse(subject, faults.ACTION_POSITION, self.usable & outside, positions)
 
     def plain_numbers(self, name: str) -> Numbers:
-        """A column as numbers, neither validated nor hashed: for reward models, which a bound does not have to trust."""
-        return to_numbers(self.table[name], as_text=name in self.as_text)
+        """A column as numbers, which was validated and hashed before."""
+        return to_numbers(self.table[name], words=True)
+
+    def context_numbers(self, name: str) -> Numbers:
+        """A column as numbers, neither validated nor hashed: for reward models, which a bound does not have to trust.
+
+        Text stays text in a format that has types: a postal code is no number.
+        """
+        return to_numbers(self.table[name], text=name in self.as_text)
 
     def times(self) -> npt.NDArray[Any]:
         """The decision times, in a sortable form."""
@@ -217,7 +239,7 @@ class Rounds:
                 f"time {self.declaration.time!r} holds {column.type}; it must hold timestamps, dates or numbers."
             )
         if is_text(column):
-            numbers = self.plain_numbers(self.declaration.time)
+            numbers = self.context_numbers(self.declaration.time)
             return numbers.values if not numbers.not_numeric.any() else np.asarray(column.to_pylist(), dtype=np.str_)
         if pa.types.is_timestamp(column.type) and not column.null_count:
             return as_array(column.cast(pa.int64())).view(f"datetime64[{column.type.unit}]")
@@ -239,7 +261,7 @@ class Rounds:
         table = self.table.select(list(columns))
         for index, name in enumerate(columns):
             if name in self.as_text and name not in texts:
-                numbers = to_numbers(table[name], as_text=True)
+                numbers = to_numbers(table[name])
                 values = pa.array(numbers.values, mask=numbers.null)
                 if not numbers.not_numeric.any() and not inexact(values).any():
                     table = table.set_column(index, name, values)

@@ -105,7 +105,7 @@ def is_old_enough(batch: Batch, declared: "Declaration") -> BoolArray:
     if declared.as_of is None:
         raise UsageError(AS_OF_NEEDED)
     if isinstance(declared.settled_after, float):
-        numbers = to_numbers(batch.table[declared.time], as_text=declared.time in batch.as_text)
+        numbers = to_numbers(batch.table[declared.time])
         if numbers.not_numeric.any():
             raise UsageError(f"settled_after is a number, but time {declared.time!r} holds moments; say '7d'.")
         return np.asarray(~(numbers.values > float(declared.as_of) - declared.settled_after))

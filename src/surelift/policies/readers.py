@@ -15,7 +15,7 @@ from surelift.errors import UsageError
 from surelift.logs import faults
 from surelift.logs.alignment import index_of, places, require_row_order, require_same_labels
 from surelift.logs.batch import Needs, Slice
-from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32, is_list, list_to_vectors
+from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32, is_list, is_vector, list_to_vectors
 from surelift.logs.functions import ask
 from surelift.logs.logs import Logs
 from surelift.logs.rounds import Rounds
@@ -49,7 +49,7 @@ class Column:
         return Needs(read=(self.name,))
 
     def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
-        if is_list(rounds.table[self.name]):
+        if is_vector(rounds.table[self.name]):
             return rounds.vectors(self.name, subject)
         return Singles(*rounds.numbers(self.name, subject))
 

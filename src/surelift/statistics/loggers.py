@@ -62,7 +62,7 @@ def context_bins(rounds: Rounds, name: str) -> IntArray:
     column = rounds.table[name]
     if pa.types.is_nested(column.type):
         return np.full(rounds.size, VECTOR, dtype=np.int64)
-    numbers = rounds.plain_numbers(name)
+    numbers = rounds.context_numbers(name)
     bins = number_bins(numbers.values)
     if numbers.not_numeric.any():
         texts, codes = texts_and_codes(column)

@@ -23,6 +23,14 @@ wins: Of m draws from a policy at the decision, the k that took the logged actio
   make weights too large: nothing would hold. A control needs exact propensities, and is not used. For a candidate
   (--policy-wins NAME=k,m) k/m is used as it stands.
 monte carlo propensity: A propensity estimated by drawing from production again, as k of m draws; see wins.
+json lines: A file with one JSON object per line (.jsonl, .ndjson, .json). Keys are columns, objects inside an object are
+  flattened (user.country), and lists of numbers are vectors.
+standard input: What is piped into a command, read as a log where the source is '-'. It is kept in a temporary file while
+  the command runs.
+separator: What stands between the columns of a CSV file: a comma, or a semicolon, tab or bar where its first lines leave
+  no doubt; otherwise say --separator.
+encoding: How a file of text stores its characters: UTF-8, or UTF-16 with its mark. Others are not guessed; name them by
+  --encoding.
 weight: The importance weight of a round: the candidate's probability of the logged action divided by the propensity.
   The mean weight is close to 1 where production can take every action the candidate takes (overlap).
 lower bound: A number that the true value (or improvement) exceeds with probability at least 1 - delta. A lower bound

@@ -74,7 +74,7 @@ def _numbers(layout: FeatureLayout, column: ArrowColumn, name: str) -> npt.NDArr
         raise LogsError(
             f"context {name!r} was a list of {expected} numbers when the policy was learned; give it as one."
         )
-    numbers = to_numbers(column, as_text=is_text(decode(column)))
+    numbers = to_numbers(column)
     bad = numbers.null | numbers.not_numeric | ~np.isfinite(numbers.values)
     if bad.any():
         first = int(np.argmax(bad))

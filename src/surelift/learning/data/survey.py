@@ -162,7 +162,7 @@ def _survey_share(logs: Logs, asked: _Asked, share: range | None) -> SurveyedSha
         table = rounds.handed_on(contexts)
         for name in table.column_names:
             if not is_list(table[name]) and not is_text(decode(table[name])):
-                numbers = rounds.plain_numbers(name)
+                numbers = rounds.context_numbers(name)
                 rounds.refuse(f"context {name!r}", faults.NULL, numbers.null, None)
                 rounds.check_finite(numbers.values, f"context {name!r}", besides=numbers.null)
         found.rows += rounds.size
@@ -303,5 +303,5 @@ def fingerprint_of_all(rounds: Rounds, contexts: Sequence[str]) -> Fingerprint:
             codes = np.asarray(encoded.indices.fill_null(len(checksums)))
             rounds.hashes.mix(np.array([*checksums, -1.0])[codes])
         else:
-            rounds.hashes.mix(np.ascontiguousarray(rounds.plain_numbers(name).values))
+            rounds.hashes.mix(np.ascontiguousarray(rounds.context_numbers(name).values))
     return rounds.hashes.fingerprint()

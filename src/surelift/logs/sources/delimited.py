@@ -7,76 +7,93 @@ import numpy as np
 import pyarrow as pa
 
 from surelift.errors import LogsError
-from surelift.logs.sources.formats import extension_of, format_of
-from surelift.logs.sources.repeated import header_of, repeated_in, without_repeated
+from surelift.logs.sources.layout import TextStyle, layout_of
+from surelift.logs.sources.opened import opened_text
+from surelift.logs.sources.repeated import repeated_in, without_repeated
 
 _BLOCK = 1 << 20
 # Marks the columns of a file whose name occurs more than once.
 _AGAIN = "\0"
 
 
-class ArrowDataset:
-    """A CSV or Arrow file."""
+class CsvFile:
+    """Numbers are read as text and converted by us: Arrow infers types from the first block of a file, and a 0.5 after a
+    million zeros would not fit the inferred type.
+    """
 
-    def __init__(self, path: str, as_text: frozenset[str]) -> None:
+    def __init__(self, path: str, as_text: frozenset[str], style: TextStyle) -> None:
+        self._path, self._as_text, self.layout = path, as_text, layout_of(path, style)
+        self._names: list[str] | None = None
+        with self._reader((), as_text) as reader:
+            schema = reader.schema
+        self.repeated = repeated_in(schema.names)
+        if self.repeated:
+            self._names = [
+                f"{name}{_AGAIN}{place}" if name in self.repeated else name for place, name in enumerate(schema.names)
+            ]
+        self.schema = pa.schema([field for field in schema if field.name not in self.repeated])
+
+    def count(self) -> int:
+        first = self.schema.names[:1]
+        with self._reader(first, frozenset(first)) as reader:
+            return sum(batch.num_rows for batch in reader)
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
+        with self._reader(columns, self._as_text) as reader:
+            for batch in reader:
+                yield from (batch.slice(first, size) for first in range(0, batch.num_rows, size))
+
+    def check_lines(self, rows: int) -> None:
+        """Detect an unclosed quote, which silently swallows the rows after it, by counting lines."""
+        lines, at_start = 0, True
+        with self._header_on() as file:
+            while block := file.read(_BLOCK):
+                read = np.frombuffer(block, np.uint8)
+                ends = (read == ord("\n")) | (read == ord("\r"))
+                lines += int(np.count_nonzero(~ends[1:] & ends[:-1])) + (at_start and not ends[0])
+                at_start = bool(ends[-1])
+        if lines != rows + 1:
+            raise LogsError(
+                f"{self._path} has {lines - 1:,} lines below its header, but {rows:,} rows: an unclosed quote, or a line "
+                "break inside a cell, joins lines.\nFix the file, or save it as Parquet; nothing was computed."
+            )
+
+    def _header_on(self) -> Any:
+        """The file from its header on."""
+        stream = opened_text(self._path, self.layout.encoding)
+        stream.read(self.layout.above)
+        return stream
+
+    def _reader(self, columns: Sequence[str], as_text: frozenset[str]) -> Any:
+        from pyarrow import csv
+
+        apart = {} if self._names is None else {"column_names": self._names, "skip_rows": 1}
+        types = {name: pa.string() for name in as_text}
+        return csv.open_csv(
+            self._header_on(), read_options=csv.ReadOptions(**apart),
+            parse_options=csv.ParseOptions(delimiter=self.layout.separator),
+            convert_options=csv.ConvertOptions(column_types=types, include_columns=list(columns)),
+        )  # fmt: skip
+
+
+class ArrowDataset:
+    """An Arrow file."""
+
+    def __init__(self, path: str) -> None:
         import pyarrow.dataset as ds
 
-        kind, self.repeated = format_of(path), frozenset[str]()
-        read: Any = _csv_format(path, as_text) if kind == "csv" else kind
+        self.repeated = frozenset[str]()
         try:
-            self._data = ds.dataset(path, format=read)
+            self._data = ds.dataset(path, format="ipc")
         except pa.ArrowInvalid as error:
-            if "multiple columns named" not in str(error) and "duplicate field names" not in str(error):
+            if "duplicate field names" not in str(error):
                 raise
-            if kind == "csv":
-                names = header_of(path, _separator(path))
-                self.repeated = repeated_in(names)
-                apart = [
-                    f"{name}{_AGAIN}{place}" if name in self.repeated else name for place, name in enumerate(names)
-                ]
-                self._data = ds.dataset(path, format=_csv_format(path, as_text, column_names=apart, skip_rows=1))
-            else:
-                table, self.repeated = without_repeated(pa.ipc.open_file(pa.memory_map(path)).read_all())
-                self._data = ds.dataset(table)
-        self.schema = pa.schema([field for field in self._data.schema if _AGAIN not in field.name])
+            table, self.repeated = without_repeated(pa.ipc.open_file(pa.memory_map(path)).read_all())
+            self._data = ds.dataset(table)
+        self.schema = self._data.schema
 
     def count(self) -> int:
         return int(self._data.count_rows())
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
         return iter(self._data.scanner(list(columns), batch_size=size, batch_readahead=4).to_batches())
-
-
-def _separator(path: str) -> str:
-    return "\t" if extension_of(path).startswith(".tsv") else ","
-
-
-def _csv_format(path: str, as_text: frozenset[str], **read: Any) -> Any:
-    """Numbers are read as text and converted by us: Arrow infers types from the first block of a file, and a 0.5 after a
-    million zeros would not fit the inferred type.
-    """
-    import pyarrow.dataset as ds
-    from pyarrow import csv
-
-    return ds.CsvFileFormat(
-        parse_options=csv.ParseOptions(delimiter=_separator(path)), read_options=csv.ReadOptions(**read),
-        convert_options=csv.ConvertOptions(column_types={name: pa.string() for name in as_text}),
-    )  # fmt: skip
-
-
-def check_lines(path: str, rows: int) -> None:
-    """Detect an unclosed quote, which silently swallows the rows after it, by counting lines."""
-    import gzip
-
-    lines, at_start = 0, True
-    with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
-        while block := file.read(_BLOCK):
-            read = np.frombuffer(block, np.uint8)
-            ends = (read == ord("\n")) | (read == ord("\r"))
-            lines += int(np.count_nonzero(~ends[1:] & ends[:-1])) + (at_start and not ends[0])
-            at_start = bool(ends[-1])
-    if lines != rows + 1:
-        raise LogsError(
-            f"{path} has {lines - 1:,} lines below its header, but {rows:,} rows: an unclosed quote, or a line break inside "
-            "a cell, joins lines.\nFix the file, or save it as Parquet; nothing was computed."
-        )

@@ -1,4 +1,4 @@
-"""Rounds from Parquet, CSV and Arrow files, in batches, ordered by file name."""
+"""Rounds from files: Parquet, Arrow, CSV and JSON lines, in batches, ordered by file name."""
 
 import hashlib
 import os
@@ -12,31 +12,49 @@ import numpy as np
 import pyarrow as pa
 
 from surelift.errors import LogsError, UsageError
-from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs, rows_per_batch
-from surelift.logs.sources.delimited import ArrowDataset, check_lines
+from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs, of_one_kind, rows_per_batch
+from surelift.logs.sources.delimited import ArrowDataset, CsvFile
 from surelift.logs.sources.formats import format_of
+from surelift.logs.sources.json_lines import JsonLines
+from surelift.logs.sources.layout import TextStyle
+from surelift.logs.sources.opened import refuse_encoding
 from surelift.logs.sources.parquet import ParquetFile
 from surelift.logs.sources.places import expand, identity_of, name_of_files, partitions_of
 from surelift.logs.where import Condition
 
 # Bytes from which a file does not hold the same rounds as another by chance.
 _TELLING = 1 << 12
+_TEXT = ("csv", "json")
+_COUNTED = ("parquet", "ipc")
+COMMENTS = "comment lines, which begin with '#', above the headers"
+_UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
+_Data = ParquetFile | ArrowDataset | CsvFile | JsonLines
 
 
 class Files:
     ordered = True
 
-    def __init__(self, paths: Sequence[str | Path]) -> None:
+    def __init__(self, paths: Sequence[str | Path], style: TextStyle = TextStyle()) -> None:
         # Identify files by inode: a file given twice, through a link or another path, would count its rounds twice.
-        files = {identity_of(file): file for path in paths for file in expand(str(path))}
-        self._paths = sorted(files.values())
+        listed = [file for path in paths for file in expand(str(path))]
+        files = {identity_of(file): file for file in listed}
+        self._paths, self._style = sorted(files.values()), style
         self.resolved = frozenset(files)
+        if len(files) < len(listed):
+            _say_twice(listed)
+        self.left_out = dict[str, int]()
+        """Lines that are no rounds, by reason, from the last complete pass."""
         if not self._paths:
             raise UsageError("no file was given; give a path, a glob such as 'logs/*.parquet', or a list of paths.")
         kinds = {format_of(path) for path in self._paths}
         if len(kinds) > 1:
             raise UsageError(f"the files mix formats ({', '.join(sorted(kinds))}); give files of one format.")
+        if style != TextStyle() and kinds.isdisjoint(_TEXT):
+            raise UsageError(
+                f"separator and encoding are about CSV and JSON lines, but {self._paths[0]} is {kinds.pop()}."
+            )
         _refuse_copies(self._paths)
+        self._late = list[str]()
 
     @property
     def called(self) -> str:
@@ -44,38 +62,48 @@ class Files:
 
     @property
     def repeated(self) -> frozenset[str]:
-        return _open(self._paths[0]).repeated
+        return _open(self._paths[0], self._style).repeated
 
     def column_names(self) -> list[str]:
-        names = list(_open(self._paths[0]).schema.names)
-        return names + [key for key in partitions_of(self._paths[0]) if key not in names]
+        names = list(_open(self._paths[0], self._style).schema.names)
+        return list(dict.fromkeys([*names, *partitions_of(self._paths[0]), *self._late]))
+
+    def find_late_columns(self) -> None:
+        """Read JSON lines whole for keys that first occur far below; other formats name their columns at the top."""
+        data = [_open(path, self._style) for path in self._paths if format_of(path) == "json"]
+        self._late = [name for file in data if isinstance(file, JsonLines) for name in file.all_names()]
 
     def quick_count(self) -> int | None:
         """The number of rows, if the files store it."""
-        return self.count() if all(format_of(path) != "csv" for path in self._paths) else None
+        return self.count() if all(format_of(path) in _COUNTED for path in self._paths) else None
 
     def count(self) -> int:
-        return sum(_count(path) for path in self._paths)
+        return sum(_count(path, self._style) for path in self._paths)
 
     def batches(self, needs: Needs) -> Iterator[Batch]:
         return self.batches_between(needs, 0, sys.maxsize)
 
     def batches_between(self, needs: Needs, first: int, last: int) -> Iterator[Batch]:
         """Batches that hold the rows from ``first`` to ``last``: row groups of Parquet files without them are not read."""
+        batches = self._read(needs, first, last)
+        return of_one_kind(batches, set(needs.columns())) if format_of(self._paths[0]) == "json" else batches
+
+    def _read(self, needs: Needs, first: int, last: int) -> Iterator[Batch]:
         columns, start = needs.columns(), 0
+        self.left_out.pop(COMMENTS, None)
         for path in self._paths:
             if start >= last:
                 return
             place, place_start = (path if len(self._paths) > 1 else ""), start
             as_text = frozenset(needs.read) if format_of(path) == "csv" else frozenset()
-            data = _open(path, as_text=as_text, coded=frozenset(needs.coded))
+            data = _open(path, self._style, as_text=as_text, coded=frozenset(needs.coded))
             # Spark and Hive store the column ``key`` in folders named key=value.
             present = dict.fromkeys(data.schema.names)
             folders = {key: value for key, value in partitions_of(path).items() if key not in present}
             absent = [name for name in columns if name not in present and name not in folders]
             if absent and absent[0] in data.repeated:
                 raise LogsError(f"{path} has several columns {absent[0]!r}; rename all but one. Nothing was computed.")
-            if absent:
+            if absent and not isinstance(data, JsonLines):
                 raise LogsError(
                     f"{path} has no column {absent[0]!r}, which {self._paths[0]} has; its columns are "
                     f"{', '.join(present)}.\nAll files must have the same columns; nothing was computed."
@@ -85,7 +113,7 @@ class Files:
                 groups, before = data.row_groups(first - start, last - start)
             start += before
             own = [name for name in columns if name not in folders]
-            for table, skipped in _tables(path, data, own, groups, needs.where, folders):
+            for table, skipped in self._tables(path, data, own, groups, needs.where, folders):
                 start += skipped
                 for key in folders.keys() & set(columns):
                     table = table.append_column(key, _constant(folders[key], table.num_rows))
@@ -94,8 +122,33 @@ class Files:
                 start += table.num_rows
             if isinstance(data, ParquetFile):
                 start = place_start + data.count()
-            if format_of(path) == "csv":
-                check_lines(path, start - place_start)
+            if isinstance(data, CsvFile):
+                data.check_lines(start - place_start)
+                if data.layout.comments:
+                    self.left_out[COMMENTS] = self.left_out.get(COMMENTS, 0) + data.layout.comments
+
+    def _tables(
+        self, path: str, data: _Data, columns: Sequence[str], groups: range | None, where: Condition | None,
+        folders: dict[str, str],
+    ) -> Iterator[tuple[Any, int]]:  # fmt: skip
+        """The tables of a file, or one without rows in place of rows that cannot meet a condition, with their number."""
+        if where is None or not isinstance(data, ParquetFile):
+            yield from ((table, 0) for table in _scan(path, data, columns, groups, self._style))
+            return
+        nothing = pa.schema([data.schema.field(name) for name in columns]).empty_table()
+        for run, rows, wanted in data.runs(where, folders):
+            tables = _scan(path, data, columns, run, self._style)
+            yield from ((table, 0) for table in tables) if wanted else [(nothing, rows)]
+
+
+def _say_twice(listed: Sequence[str]) -> None:
+    first = dict[Any, int]()
+    again = [file for place, file in enumerate(listed) if first.setdefault(identity_of(file), place) != place]
+    more = f" and {len(again) - 1:,} more were" if len(again) > 1 else " was"
+    print(
+        f"surelift: {again[0]}{more} given twice, also through links or other paths; each file is read once",
+        file=sys.stderr,
+    )
 
 
 def _refuse_copies(paths: Sequence[str]) -> None:
@@ -103,7 +156,7 @@ def _refuse_copies(paths: Sequence[str]) -> None:
     sizes = Counter(size for path in paths if (size := os.stat(path).st_size) >= _TELLING) if len(paths) > 1 else {}
     known = dict[bytes, str]()
     for path in paths:
-        if sizes.get(os.stat(path).st_size, 0) > 1 and (format_of(path) == "csv" or _count(path)):
+        if sizes.get(os.stat(path).st_size, 0) > 1 and (format_of(path) in _TEXT or _count(path)):
             with open(path, "rb") as file:
                 twin = known.setdefault(hashlib.file_digest(file, "sha256").digest(), path)
             if twin != path:
@@ -111,41 +164,34 @@ def _refuse_copies(paths: Sequence[str]) -> None:
 
 
 def _open(
-    path: str, *, as_text: frozenset[str] = frozenset(), coded: frozenset[str] = frozenset()
-) -> ParquetFile | ArrowDataset:
+    path: str, style: TextStyle, *, as_text: frozenset[str] = frozenset(), coded: frozenset[str] = frozenset()
+) -> _Data:
+    kind = format_of(path)
     try:
-        data = ParquetFile(path, coded) if format_of(path) == "parquet" else ArrowDataset(path, as_text)
+        if kind == "parquet":
+            data: _Data = ParquetFile(path, coded)
+        elif kind == "csv":
+            data = CsvFile(path, as_text, style)
+        else:
+            data = JsonLines(path, style) if kind == "json" else ArrowDataset(path)
         _ = data.schema.names
         return data
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise _read_error(path, error) from error
+    except _UNREADABLE as error:
+        raise _read_error(path, style, error) from error
 
 
-def _scan(path: str, data: ParquetFile | ArrowDataset, columns: Sequence[str], groups: range | None) -> Iterator[Any]:
+def _scan(path: str, data: _Data, columns: Sequence[str], groups: range | None, style: TextStyle) -> Iterator[Any]:
     size = _batch_size(data, columns)
     try:
         for batch in (
             data.batches(columns, size, groups) if isinstance(data, ParquetFile) else data.batches(columns, size)
         ):
             if batch.num_rows:
-                if format_of(path) == "ipc":
+                if isinstance(data, ArrowDataset):
                     batch.validate(full=True)  # it is mapped as it is, and may point beyond itself
                 yield pa.Table.from_batches([batch])
-    except (pa.ArrowException, OSError) as error:
-        raise _read_error(path, error) from error
-
-
-def _tables(
-    path: str, data: ParquetFile | ArrowDataset, columns: Sequence[str], groups: range | None, where: Condition | None,
-    folders: dict[str, str],
-) -> Iterator[tuple[Any, int]]:  # fmt: skip
-    """The tables of a file, or one without rows in place of rows that cannot meet a condition, with their number."""
-    if where is None or not isinstance(data, ParquetFile):
-        yield from ((table, 0) for table in _scan(path, data, columns, groups))
-        return
-    nothing = pa.schema([data.schema.field(name) for name in columns]).empty_table()
-    for run, rows, wanted in data.runs(where, folders):
-        yield from ((table, 0) for table in _scan(path, data, columns, run)) if wanted else [(nothing, rows)]
+    except _UNREADABLE as error:
+        raise _read_error(path, style, error) from error
 
 
 def _constant(text: str, rows: int) -> Any:
@@ -155,29 +201,30 @@ def _constant(text: str, rows: int) -> Any:
 def _batch_size(data: Any, columns: Sequence[str]) -> int:
     """Long batches for a few plain columns, shorter ones for vectors or many columns."""
     schema = data.schema
-    few = len(columns) <= 32 and not any(pa.types.is_nested(schema.field(name).type) for name in columns)
+    nested = (name in schema.names and pa.types.is_nested(schema.field(name).type) for name in columns)
+    few = len(columns) <= 32 and not any(nested)
     return rows_per_batch(len(columns), most=4 * ROWS_PER_BATCH if few else ROWS_PER_BATCH)
 
 
-def _count(path: str) -> int:
+def _count(path: str, style: TextStyle = TextStyle()) -> int:
     try:
-        return _open(path).count()
-    except (pa.ArrowException, OSError) as error:
-        raise _read_error(path, error) from error
+        return _open(path, style).count()
+    except _UNREADABLE as error:
+        raise _read_error(path, style, error) from error
 
 
-def _read_error(path: str, error: Exception) -> LogsError:
-    reason = str(error).splitlines()[0].rpartition("': Invalid: ")[2]
-    if isinstance(error, UnicodeDecodeError):
-        reason = f"a column name is not UTF-8 text: {error.object!r}; save the file as UTF-8."
+def _read_error(path: str, style: TextStyle, error: Exception) -> LogsError:
+    kind, reason = format_of(path), str(error).splitlines()[0].rpartition("': Invalid: ")[2]
+    if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in str(error):
+        refuse_encoding(path, style.encoding)
     elif "newlines_in_values" in str(error):
         reason = "a cell contains a line break, or a quote is not closed"
-    elif format_of(path) == "csv" and "Expected 1 columns" in str(error):
+    elif kind == "csv" and "Expected 1 columns" in str(error):
         return LogsError(
-            f"{path} cannot be read as csv: its first line has one column and other lines have more. If it uses semicolons "
-            "as separators and decimal commas, save it with commas and decimal points, or as Parquet; nothing was computed."
+            f"{path} cannot be read as csv: its first line has one column and other lines have more. Name the columns in "
+            "the first line; if it uses another separator, say separator=';'. Nothing was computed."
         )
     return LogsError(
-        f"{path} cannot be read as {format_of(path)}: {reason}\n"
+        f"{path} cannot be read as {kind}: {reason}\n"
         "The file may be truncated, still being written, or in another format. Nothing was computed."
     )

@@ -53,7 +53,7 @@ class Arrays:
         last = min(last, self._rows)
         for start in range(first, last, size):
             stop = min(start + size, last)
-            parts = {name: _to_arrow(name, self._columns[name][start:stop], start) for name in needs.columns()}
+            parts = {name: to_arrow(name, self._columns[name][start:stop], start) for name in needs.columns()}
             yield Batch(pa.table(parts), start)
 
 
@@ -157,10 +157,10 @@ def _one_column(column: Any, name: str, start: int) -> ArrowColumn:
             return column.to_arrow()
     except _CONVERSION:
         pass
-    return _to_arrow(name, column.to_list(), start)
+    return to_arrow(name, column.to_list(), start)
 
 
-def _to_arrow(name: str, values: Any, start: int) -> ArrowColumn:
+def to_arrow(name: str, values: Any, start: int) -> ArrowColumn:
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     try:

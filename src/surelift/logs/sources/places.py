@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from surelift.errors import LogsError, UsageError
-from surelift.logs.sources.formats import holds_rounds
+from surelift.logs.sources.formats import holds_rounds, without_side_files
 from surelift.saving import exists
 
 
@@ -36,7 +36,7 @@ def _files_in(folder: str) -> list[str]:
             name for name in folders if not _hidden(name) and os.path.realpath(Path(place, name)) not in entered
         ]
         files += [str(Path(place, name)) for name in names if not _hidden(name) and holds_rounds(name)]
-    return files
+    return without_side_files(files)
 
 
 def _hidden(name: str) -> bool:

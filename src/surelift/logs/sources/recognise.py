@@ -4,10 +4,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from surelift.errors import UsageError
 from surelift.logs.batch import Source
 from surelift.logs.sources.files import Files
 from surelift.logs.sources.frames import Arrays, Frame, LazyQuery
+from surelift.logs.sources.json_lines import columns_of
+from surelift.logs.sources.layout import TextStyle
 from surelift.logs.sources.remote import SparkFrame, SqlTable
 from surelift.logs.sources.repeated import without_repeated
 from surelift.logs.sources.streams import Chunk
@@ -15,15 +19,21 @@ from surelift.logs.sources.streams import Chunk
 STREAMED_QUERIES = {"duckdb", "polars"}
 
 
-def open_source(source: Any) -> Source:
+def open_source(source: Any, style: TextStyle = TextStyle()) -> Source:
+    if isinstance(source, str | Path):
+        return Files([source], style)
+    if isinstance(source, Sequence) and source and all(isinstance(path, str | Path) for path in source):
+        return Files(list(source), style)
+    if style != TextStyle():
+        raise UsageError("separator and encoding are about files of text, but the source is no path.")
     if isinstance(source, Chunk) or (hasattr(source, "batches") and hasattr(source, "ordered")):
         return source  # type: ignore[no-any-return]
-    if isinstance(source, str | Path):
-        return Files([source])
     if isinstance(source, Mapping):
         return Arrays(source)
-    if isinstance(source, Sequence) and source and all(isinstance(path, str | Path) for path in source):
-        return Files(list(source))
+    if isinstance(source, Sequence) and source and all(isinstance(row, Mapping) for row in source):
+        return Arrays(columns_of(source))
+    if isinstance(source, np.ndarray) and source.dtype.names:
+        return Arrays({name: source[name] for name in source.dtype.names})
     kind = type(source)
     if kind.__module__.startswith("ibis."):
         return SqlTable(source)
@@ -51,6 +61,6 @@ def open_source(source: Any) -> Source:
         return LazyQuery(frame)
     raise UsageError(
         f"logs cannot be read from a {type(source).__module__}.{type(source).__name__}; give a path or glob of Parquet, "
-        "CSV or Arrow files, a dict of arrays, a pandas, polars or pyarrow table, a DuckDB relation, an Ibis table or a "
-        "Spark data frame."
+        "CSV, JSON lines or Arrow files, a dict of arrays, a list of dicts, a record array, a pandas, polars or pyarrow "
+        "table, a DuckDB relation, an Ibis table or a Spark data frame."
     )

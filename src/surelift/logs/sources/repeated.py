@@ -1,7 +1,7 @@
 """Columns whose names occur more than once: they are left out, and refused only where one is asked for."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 
@@ -21,13 +21,3 @@ def without_repeated(table: Any) -> tuple[Any, frozenset[str]]:
     repeated = repeated_in(names)
     places = [place for place, name in enumerate(names) if name not in repeated]
     return (table.iloc[:, places] if hasattr(table, "iloc") else table.select(places)), repeated
-
-
-def header_of(path: str, delimiter: str) -> list[str]:
-    """The names in the first line of a CSV file."""
-    import csv
-    import gzip
-
-    opened: Callable[..., Any] = gzip.open if path.endswith(".gz") else open
-    with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
-        return next(csv.reader(file, delimiter=delimiter), [])

@@ -8,10 +8,11 @@ import pyarrow as pa
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
 from surelift.logs.clusters import whole_clusters
+from surelift.logs.sources import opened
+from surelift.logs.sources.json_lines import JsonReader, in_arrow
 
-# Bytes: of one line, and of the lines that are read at once.
-LONGEST_LINE, CHUNK = 1 << 24, 1 << 26
-MOST_BRACKETS = 10_000
+# Bytes of the lines that are read at once.
+CHUNK = 1 << 26
 StreamKind = Literal["csv", "jsonl", "arrow"]
 
 
@@ -51,7 +52,7 @@ def read_stream(
                     part = table.slice(first, last - first)
                     yield Chunk(part, start=start + first, as_text=kind == "csv", skipped=last == dropped)
             start += table.num_rows
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise LogsError(
             f"the stream cannot be read as {kind} after row {start:,}: {str(error).splitlines()[0]}"
         ) from error
@@ -91,20 +92,13 @@ def _lines(file: IO[bytes], rows: int, *, first: int = 1) -> Iterator[bytes]:
 
 def read_line(file: Any, called: str) -> bytes:
     """The next line, empty at the end: one that does not end is refused, not kept in memory."""
-    line: bytes = file.readline(LONGEST_LINE + 1)
-    if len(line) > LONGEST_LINE:
+    line: bytes = file.readline(opened.LONGEST_LINE + 1)
+    if len(line) > opened.LONGEST_LINE:
         raise LogsError(
-            f"{called} is longer than {LONGEST_LINE >> 20} MiB: it begins {line[:40]!r}. A round is one line, ended by a "
-            "line feed; nothing of it was counted."
+            f"{called} is longer than {opened.LONGEST_LINE >> 20} MiB: it begins {line[:40]!r}. A round is one line, ended "
+            "by a line feed; nothing of it was counted."
         )
     return line
-
-
-def _in_arrow(content: bytes) -> Any:
-    """In memory of Arrow's own: a thread of Arrow that lets go of Python's memory while Python ends aborts the process."""
-    memory = pa.BufferOutputStream()
-    memory.write(content)
-    return pa.BufferReader(memory.getvalue())
 
 
 def _csv(file: IO[bytes], rows: int) -> Iterator[Any]:
@@ -116,12 +110,12 @@ def _csv(file: IO[bytes], rows: int) -> Iterator[Any]:
             "the lines of the stream end in a carriage return (CR) alone; convert them first, such as by tr '\\r' '\\n'."
         )
     try:
-        names = csv.read_csv(_in_arrow(header)).column_names
+        names = csv.read_csv(in_arrow(header)).column_names
     except UnicodeDecodeError as error:
         raise LogsError(f"a column name of the stream is not UTF-8 text: {error.object!r}.") from error
     text = csv.ConvertOptions(column_types={name: pa.string() for name in names})
     for chunk in _lines(file, rows, first=2):
-        table = csv.read_csv(_in_arrow(header.rstrip(b"\r\n") + b"\n" + chunk), convert_options=text)
+        table = csv.read_csv(in_arrow(header.rstrip(b"\r\n") + b"\n" + chunk), convert_options=text)
         lines = sum(1 for line in chunk.splitlines() if line.strip())
         if table.num_rows != lines:
             raise LogsError(
@@ -132,20 +126,12 @@ def _csv(file: IO[bytes], rows: int) -> Iterator[Any]:
 
 
 def _json_lines(file: IO[bytes], rows: int) -> Iterator[Any]:
-    from pyarrow import json
-
+    reader, number, start = JsonReader("the stream"), 1, 0
     for chunk in _lines(file, rows):
-        if (
-            max(map(_brackets, chunk.splitlines()) if _brackets(chunk) > MOST_BRACKETS else (), default=0)
-            > MOST_BRACKETS
-        ):
-            raise LogsError(f"a line of the stream has more than {MOST_BRACKETS:,} brackets; a round is a flat object.")
-        yield json.read_json(_in_arrow(chunk))
-
-
-def _brackets(line: bytes) -> int:
-    """Arrow follows them one inside the other until its stack overflows."""
-    return line.count(b"[") + line.count(b"{")
+        table = reader.table(chunk.split(b"\n"), number, start)
+        if table.num_rows:
+            yield table
+        number, start = number + chunk.count(b"\n"), start + table.num_rows
 
 
 def _arrow(file: IO[bytes], rows: int) -> Iterator[Any]:
