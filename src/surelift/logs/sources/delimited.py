@@ -8,7 +8,9 @@ import pyarrow as pa
 
 from surelift.errors import LogsError
 from surelift.logs.sources.formats import extension_of, format_of
+from surelift.logs.sources.places import raw
 from surelift.logs.sources.repeated import header_of, repeated_in, without_repeated
+from surelift.logs.sources.stores import StoredFile
 
 _BLOCK = 1 << 20
 # Marks the columns of a file whose name occurs more than once.
@@ -24,7 +26,7 @@ class ArrowDataset:
         kind, self.repeated = format_of(path), frozenset[str]()
         read: Any = _csv_format(path, as_text) if kind == "csv" else kind
         try:
-            self._data = ds.dataset(path, format=read)
+            self._data = _data_set(path, read)
         except pa.ArrowInvalid as error:
             if "multiple columns named" not in str(error) and "duplicate field names" not in str(error):
                 raise
@@ -34,9 +36,9 @@ class ArrowDataset:
                 apart = [
                     f"{name}{_AGAIN}{place}" if name in self.repeated else name for place, name in enumerate(names)
                 ]
-                self._data = ds.dataset(path, format=_csv_format(path, as_text, column_names=apart, skip_rows=1))
+                self._data = _data_set(path, _csv_format(path, as_text, column_names=apart, skip_rows=1))
             else:
-                table, self.repeated = without_repeated(pa.ipc.open_file(pa.memory_map(path)).read_all())
+                table, self.repeated = without_repeated(pa.ipc.open_file(raw(path)).read_all())
                 self._data = ds.dataset(table)
         self.schema = pa.schema([field for field in self._data.schema if _AGAIN not in field.name])
 
@@ -45,6 +47,28 @@ class ArrowDataset:
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
         return iter(self._data.scanner(list(columns), batch_size=size, batch_readahead=4).to_batches())
+
+
+def _data_set(path: str, read: Any) -> Any:
+    import pyarrow.dataset as ds
+
+    if not isinstance(path, StoredFile):
+        return ds.dataset(path, format=read)
+    format = ds.IpcFileFormat() if read == "ipc" else read
+    return _Stored(path, format, format.make_fragment(raw(path)).physical_schema)
+
+
+class _Stored:
+    """A file in a store, as much of a data set as is needed; a scan closes its stream."""
+
+    def __init__(self, path: str, format: Any, schema: Any) -> None:
+        self._path, self._format, self.schema = path, format, schema
+
+    def scanner(self, columns: Sequence[str] | None = None, **options: Any) -> Any:
+        return self._format.make_fragment(raw(self._path)).scanner(self.schema, columns=columns, **options)
+
+    def count_rows(self) -> int:
+        return int(self.scanner().count_rows())
 
 
 def _separator(path: str) -> str:
@@ -69,7 +93,7 @@ def check_lines(path: str, rows: int) -> None:
     import gzip
 
     lines, at_start = 0, True
-    with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
+    with gzip.open(raw(path)) if path.endswith(".gz") else raw(path) as file:
         while block := file.read(_BLOCK):
             read = np.frombuffer(block, np.uint8)
             ends = (read == ord("\n")) | (read == ord("\r"))

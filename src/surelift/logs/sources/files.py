@@ -1,10 +1,9 @@
 """Rounds from Parquet, CSV and Arrow files, in batches, ordered by file name."""
 
 import hashlib
-import os
 import sys
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,22 @@ from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs, rows_per_batch
 from surelift.logs.sources.delimited import ArrowDataset, check_lines
 from surelift.logs.sources.formats import format_of
 from surelift.logs.sources.parquet import ParquetFile
-from surelift.logs.sources.places import expand, identity_of, name_of_files, partitions_of
+from surelift.logs.sources.places import (
+    FileState,
+    expand,
+    name_of_files,
+    partitions_of,
+    raw,
+    require_unchanged,
+    state_of,
+)  # fmt: skip
+from surelift.logs.sources.stores import StoredFile, ahead
 
 # Bytes from which a file does not hold the same rounds as another by chance.
 _TELLING = 1 << 12
+_ENDS, _BLOCK = 1 << 12, 1 << 20
+# Files whose rows are counted before they are read, for progress.
+_FEW = 100
 
 
 class Files:
@@ -27,15 +38,18 @@ class Files:
 
     def __init__(self, paths: Sequence[str | Path]) -> None:
         # Identify files by inode: a file given twice, through a link or another path, would count its rounds twice.
-        files = {identity_of(file): file for path in paths for file in expand(str(path))}
-        self._paths = sorted(files.values())
-        self.resolved = frozenset(files)
+        # Their set is fixed here, for every pass: one that arrives later is not read, one that changes is refused.
+        states = {file: state_of(file) for path in paths for file in expand(str(path))}
+        files = {state.identity: file for file, state in states.items()}
+        self._paths, self._states = sorted(files.values()), states
+        self.resolved, self.reading = frozenset(files), 0
+        """The number of the file that is being read."""
         if not self._paths:
             raise UsageError("no file was given; give a path, a glob such as 'logs/*.parquet', or a list of paths.")
         kinds = {format_of(path) for path in self._paths}
         if len(kinds) > 1:
             raise UsageError(f"the files mix formats ({', '.join(sorted(kinds))}); give files of one format.")
-        _refuse_copies(self._paths)
+        _refuse_copies(self._paths, states)
 
     @property
     def called(self) -> str:
@@ -49,9 +63,13 @@ class Files:
         names = list(_open(self._paths[0]).schema.names)
         return names + [key for key in partitions_of(self._paths[0]) if key not in names]
 
+    def __len__(self) -> int:
+        return len(self._paths)
+
     def quick_count(self) -> int | None:
-        """The number of rows, if the files store it."""
-        return self.count() if all(format_of(path) != "csv" for path in self._paths) else None
+        """The number of rows, if the files store it and are few enough to look."""
+        few = len(self) <= _FEW and not isinstance(self._paths[0], StoredFile)
+        return self.count() if few and all(format_of(path) != "csv" for path in self._paths) else None
 
     def count(self) -> int:
         return sum(_count(path) for path in self._paths)
@@ -61,13 +79,14 @@ class Files:
 
     def batches_between(self, needs: Needs, first: int, last: int) -> Iterator[Batch]:
         """Batches that hold the rows from ``first`` to ``last``: row groups of Parquet files without them are not read."""
-        columns, start = needs.columns(), 0
-        for path in self._paths:
+        columns, start, text = needs.columns(), 0, format_of(self._paths[0]) == "csv"
+        as_text, coded = frozenset(needs.read) if text else frozenset(), frozenset(needs.coded)
+        opened = ahead(partial(_open, as_text=as_text, coded=coded), self._paths)
+        for number, (path, data) in enumerate(zip(self._paths, opened, strict=True)):
             if start >= last:
-                return
+                break
+            self.reading = number + 1
             place, place_start = (path if len(self._paths) > 1 else ""), start
-            as_text = frozenset(needs.read) if format_of(path) == "csv" else frozenset()
-            data = _open(path, as_text=as_text, coded=frozenset(needs.coded))
             # Spark and Hive store the column ``key`` in folders named key=value.
             present = dict.fromkeys(data.schema.names)
             folders = {key: value for key, value in partitions_of(path).items() if key not in present}
@@ -90,20 +109,42 @@ class Files:
                 start += table.num_rows
             if isinstance(data, ParquetFile):
                 start = place_start + data.count()
-            if format_of(path) == "csv":
+            if text:
                 check_lines(path, start - place_start)
+        for _ in ahead(lambda path: require_unchanged(path, self._states[path]), self._paths[: self.reading]):
+            pass
 
 
-def _refuse_copies(paths: Sequence[str]) -> None:
+def _refuse_copies(paths: Sequence[str], states: Mapping[str, FileState]) -> None:
     """Refuse files with the same bytes, whose rounds would count twice; small ones may well be the same."""
-    sizes = Counter(size for path in paths if (size := os.stat(path).st_size) >= _TELLING) if len(paths) > 1 else {}
-    known = dict[bytes, str]()
-    for path in paths:
-        if sizes.get(os.stat(path).st_size, 0) > 1 and (format_of(path) == "csv" or _count(path)):
-            with open(path, "rb") as file:
-                twin = known.setdefault(hashlib.file_digest(file, "sha256").digest(), path)
-            if twin != path:
-                raise LogsError(f"{path} is a copy of {twin}: its rounds would count twice. Leave one of them out.")
+    alike = dict[Any, list[str]]()
+    for path in paths if len(paths) > 1 else ():
+        if (size := states[path].size or 0) >= _TELLING:
+            alike.setdefault(size, []).append(path)
+    # Whole files are compared only where their ends do not tell them apart.
+    for digest in (_digest_of_ends, _digest):
+        suspects = [path for group in alike.values() if len(group) > 1 for path in group]
+        alike = {}
+        for path, told in zip(suspects, ahead(digest, suspects), strict=True):
+            alike.setdefault((states[path].size, told), []).append(path)
+    for first, *others in alike.values():
+        if others and (format_of(first) == "csv" or _count(first)):
+            raise LogsError(f"{others[0]} is a copy of {first}: its rounds would count twice. Leave one of them out.")
+
+
+def _digest_of_ends(path: str) -> bytes:
+    with raw(path) as file:
+        ends = file.read(_ENDS)
+        file.seek(max(file.size() - _ENDS, 0))
+        return hashlib.sha256(ends + file.read(_ENDS)).digest()
+
+
+def _digest(path: str) -> bytes:
+    digest = hashlib.sha256()
+    with raw(path) as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.digest()
 
 
 def _open(

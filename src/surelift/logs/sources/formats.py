@@ -1,7 +1,7 @@
 """Which file names hold rounds, and in which format."""
 
 import os
-from pathlib import Path
+from functools import lru_cache
 
 from surelift.errors import UsageError
 
@@ -21,10 +21,11 @@ def holds_rounds(name: str) -> bool:
 
 def extension_of(path: str) -> str:
     """The longest known file extension of a path, or an empty string."""
-    name = Path(path).name.lower()
+    name = os.path.basename(path).lower()
     return max((ending for ending in FORMATS if name.endswith(ending)), key=len, default="")
 
 
+@lru_cache(1 << 15)
 def format_of(path: str) -> str:
     ending = extension_of(path)
     if not ending:

@@ -12,7 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from surelift.logs.sources.places import raw
 from surelift.logs.sources.repeated import repeated_in, told_apart
+from surelift.logs.sources.stores import StoredFile
 
 # Up to this size threads are not worth their start.
 SMALL_FILE = 1 << 24
@@ -20,11 +22,13 @@ SMALL_FILE = 1 << 24
 _WAITING = 4
 # Column chunks are read in parts of this size, not whole.
 _READ_AT_ONCE = 1 << 18
+# From a store, where each request takes a while.
+_FETCH_AT_ONCE = 1 << 22
 
 
 class ParquetFile:
     def __init__(self, path: str, coded: frozenset[str]) -> None:
-        self._path = path
+        self._path, self._remote = path, isinstance(path, StoredFile)
         self._file = self._opened(read_dictionary=None)
         self.schema = self._file.schema_arrow
         self.repeated = repeated_in(self.schema.names)
@@ -36,6 +40,8 @@ class ParquetFile:
         from pyarrow.parquet import ParquetFile
 
         # pre_buffer=False: otherwise Arrow holds whole row groups of all columns, ten times the memory.
+        if self._remote:
+            return ParquetFile(raw(self._path), pre_buffer=False, buffer_size=_FETCH_AT_ONCE, **options)
         return ParquetFile(self._path, pre_buffer=False, buffer_size=_READ_AT_ONCE, **options)
 
     def count(self) -> int:
@@ -54,8 +60,8 @@ class ParquetFile:
         options = {"columns": list(columns), "batch_size": size}
         metadata, threads = self._file.metadata, os.cpu_count() or 1
         groups = range(metadata.num_row_groups) if groups is None else groups
-        if os.path.getsize(self._path) <= SMALL_FILE or len(groups) < threads:
-            file = self._opened(metadata=metadata, read_dictionary=self._coded)
+        if (not self._remote and os.path.getsize(self._path) <= SMALL_FILE) or len(groups) < threads:
+            file = self._opened(metadata=metadata, read_dictionary=self._coded) if self._coded else self._file
             yield from file.iter_batches(row_groups=list(groups), **options)
             return
 

@@ -8,6 +8,7 @@ from surelift.errors import UsageError
 from surelift.logs.batch import Source
 from surelift.logs.sources.files import Files
 from surelift.logs.sources.frames import Arrays, Frame, LazyQuery
+from surelift.logs.sources.lakes import delta_table, iceberg_table, lake_at
 from surelift.logs.sources.remote import SparkFrame, SqlTable
 from surelift.logs.sources.repeated import without_repeated
 from surelift.logs.sources.streams import Chunk
@@ -19,12 +20,16 @@ def open_source(source: Any) -> Source:
     if isinstance(source, Chunk) or (hasattr(source, "batches") and hasattr(source, "ordered")):
         return source  # type: ignore[no-any-return]
     if isinstance(source, str | Path):
-        return Files([source])
+        return lake_at(str(source)) or Files([source])
     if isinstance(source, Mapping):
         return Arrays(source)
     if isinstance(source, Sequence) and source and all(isinstance(path, str | Path) for path in source):
-        return Files(list(source))
+        return (lake_at(str(source[0])) if len(source) == 1 else None) or Files(list(source))
     kind = type(source)
+    if kind.__module__.startswith("deltalake.") and kind.__name__ == "DeltaTable":
+        return delta_table(source)
+    if kind.__module__.startswith("pyiceberg.") and hasattr(source, "current_snapshot"):
+        return iceberg_table(source)
     if kind.__module__.startswith("ibis."):
         return SqlTable(source)
     if kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame":
@@ -51,6 +56,6 @@ def open_source(source: Any) -> Source:
         return LazyQuery(frame)
     raise UsageError(
         f"logs cannot be read from a {type(source).__module__}.{type(source).__name__}; give a path or glob of Parquet, "
-        "CSV or Arrow files, a dict of arrays, a pandas, polars or pyarrow table, a DuckDB relation, an Ibis table or a "
-        "Spark data frame."
+        "CSV or Arrow files, a dict of arrays, a pandas, polars or pyarrow table, a DuckDB relation, an Ibis table, a "
+        "Spark data frame, or a Delta or Iceberg table."
     )

@@ -1,7 +1,7 @@
 """Columns whose names occur more than once: they are left out, and refused only where one is asked for."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 
@@ -27,7 +27,10 @@ def header_of(path: str, delimiter: str) -> list[str]:
     """The names in the first line of a CSV file."""
     import csv
     import gzip
+    from io import TextIOWrapper
 
-    opened: Callable[..., Any] = gzip.open if path.endswith(".gz") else open
-    with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+    from surelift.logs.sources.places import raw
+
+    stream = gzip.GzipFile(fileobj=raw(path)) if path.endswith(".gz") else raw(path)
+    with TextIOWrapper(stream, encoding="utf-8-sig", newline="") as file:
         return next(csv.reader(file, delimiter=delimiter), [])
