@@ -21,7 +21,7 @@ Sources = Annotated[
     list[str],
     Parameter(
         name="SOURCE",
-        help="Parquet, CSV or Arrow files, or VW's dsjson: paths, globs in quotes, or folders.",
+        help="Parquet, CSV or Arrow files, or VW's dsjson: paths, globs in quotes, or folders; also s3://, gs://, abfs://, https://.",
         show_default=False,
     ),
 ]

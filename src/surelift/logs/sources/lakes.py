@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from surelift.errors import UsageError
+from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import Batch, Needs, engine_errors, number_rows, rows_per_batch
 from surelift.logs.sources.repeated import repeated_in, told_apart
 from surelift.logs.sources.stores import is_remote, open_store, s3_endpoint, store_errors, without_secrets
@@ -43,6 +43,11 @@ class LakeTable:
 @engine_errors(_UNREADABLE)
 def delta_table(table: Any, filesystem: Any = None) -> LakeTable:
     """The version that a ``deltalake.DeltaTable`` is at now."""
+    if table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none":
+        raise LogsError(
+            "the columns of the Delta table have other names in its files (column mapping), which is not read; write the "
+            "rounds to a table without it. Nothing was computed."
+        )
     data, version = table.to_pyarrow_dataset(filesystem=filesystem), table.version()
 
     def read(columns: list[str]) -> Iterator[Any]:

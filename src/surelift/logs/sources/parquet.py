@@ -18,6 +18,8 @@ from surelift.logs.sources.stores import StoredFile
 
 # Up to this size threads are not worth their start.
 SMALL_FILE = 1 << 24
+# Up to this size they cost more than they decode.
+_TINY_FILE = 1 << 18
 # Batches of one row group that wait for their reader.
 _WAITING = 4
 # Column chunks are read in parts of this size, not whole.
@@ -60,9 +62,11 @@ class ParquetFile:
         options = {"columns": list(columns), "batch_size": size}
         metadata, threads = self._file.metadata, os.cpu_count() or 1
         groups = range(metadata.num_row_groups) if groups is None else groups
-        if (not self._remote and os.path.getsize(self._path) <= SMALL_FILE) or len(groups) < threads:
+        size_here = 0 if self._remote else os.path.getsize(self._path)
+        if 0 < size_here <= SMALL_FILE or len(groups) < threads:
             file = self._opened(metadata=metadata, read_dictionary=self._coded) if self._coded else self._file
-            yield from file.iter_batches(row_groups=list(groups), **options)
+            alone = 0 < size_here <= _TINY_FILE
+            yield from file.iter_batches(row_groups=list(groups), use_threads=not alone, **options)
             return
 
         def decode(group: int) -> Iterator[Any]:

@@ -26,10 +26,10 @@ _REASONS = {
     r"ACCESS_DENIED|INVALID_ACCESS_KEY|SIGNATURE_DOES_NOT|InvalidAccessKey|HTTP status 40[013]|HTTP 40[13]|PERMISSION_DENIED"
     r"|UNAUTHENTICATED|403|401|AuthenticationFailed|AuthorizationFailure": "access is denied; check the credentials in the "
     "environment ({credentials})",
-    r"credential|CredentialUnavailable|metadata\.google\.internal": "no credentials were found; set {credentials}",
+    r"[Cc]redential|metadata\.google\.internal": "no credentials were found; set {credentials}",
     r"NETWORK_CONNECTION|curlCode|resolve|[Cc]onnect|[Tt]imed? ?out|UNAVAILABLE|DEADLINE|refused": "the store cannot be "
     "reached; check the network{endpoint}",
-    r"PATH_NOT_FOUND|NO_SUCH_KEY|NoSuchKey|does not exist|[Nn]ot [Ff]ound|HTTP 404|No such file": "the file does not exist",
+    r"_NOT_FOUND|NO_SUCH_KEY|NoSuchKey|does not exist|[Nn]ot [Ff]ound|HTTP 404|No such file": "the file does not exist",
 }  # fmt: skip
 _CREDENTIALS = {
     "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
@@ -167,7 +167,7 @@ def _google() -> Any:
     from pyarrow import fs
 
     emulator = os.environ.get("STORAGE_EMULATOR_HOST")
-    limit = {"retry_time_limit": timedelta(seconds=_ANSWER)}
+    limit = {"retry_time_limit": timedelta(seconds=_CONNECT)}
     if emulator is None:
         return fs.GcsFileSystem(**limit)
     return fs.GcsFileSystem(
@@ -187,7 +187,7 @@ def _azure(account: str | None) -> Any:
     }
     if not given["account_name"]:
         raise LogsError(f"no credentials were found; set {_CREDENTIALS['abfs']}. Nothing was computed.")
-    if endpoint := os.environ.get("AZURE_STORAGE_BLOB_ENDPOINT"):
+    if endpoint := os.environ.get("AZURE_STORAGE_ENDPOINT"):
         parts = urlsplit(endpoint)
         given |= {"blob_storage_authority": parts.netloc, "blob_storage_scheme": parts.scheme}
         given |= {"dfs_storage_authority": parts.netloc, "dfs_storage_scheme": parts.scheme}
