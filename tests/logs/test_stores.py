@@ -268,3 +268,30 @@ def test_a_name_has_no_secrets() -> None:
     assert without_secrets("s3://key:word@bucket/a?b.csv") == "s3://bucket/a?b.csv"
     assert without_secrets("abfs://box@mine/a.csv?sig=1") == "abfs://box@mine/a.csv"
     assert json.dumps(StoredFile("https://host/a.csv", None, "https://host/a.csv?sig=1")) == '"https://host/a.csv"'
+
+
+def test_a_server_that_ends_while_it_is_read_is_said(tmp_path: Path) -> None:
+    csv.write_csv(rounds(), tmp_path / "a.csv")
+    with web_server(tmp_path, WithRanges) as address:
+        logs = sl.Logs(f"{address}/a.csv?signature=hush", **COLUMNS)
+    with pytest.raises(LogsError, match=r"a.csv cannot be read: the store cannot be reached") as caught:
+        sl.evaluate(logs, "new")
+    assert "hush" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("s3")
+def test_formats_of_other_tools_are_read_from_a_store(buckets: Path) -> None:
+    lines = [f"1:{cost}:0.5 | x" for cost in (-1, 0, -1, 0)]
+    (buckets / "shop" / "events.cb").write_text("\n".join(lines) + "\n")
+    assert sl.importers.cb("s3://shop/events.cb").logs.count() == 4
+
+
+@pytest.mark.usefixtures("s3")
+def test_a_monitor_counts_files_on_this_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    watch = sl.Monitor({"new": "new"}, **COLUMNS)
+    with pytest.raises(UsageError, match="a monitor counts files here"):
+        watch.update_from("s3://shop/rounds.csv")
+    assert watch.update("s3://shop/rounds.csv")
+    flags = ["--reward", "reward", "--propensity", "propensity", "--policy", "new", "--state", str(tmp_path / "s.json")]
+    assert main(["monitor", "s3://shop/rounds.csv", *flags]) == 2
+    capsys.readouterr()

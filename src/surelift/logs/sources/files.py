@@ -24,7 +24,7 @@ from surelift.logs.sources.places import (
     require_unchanged,
     state_of,
 )  # fmt: skip
-from surelift.logs.sources.stores import StoredFile, ahead
+from surelift.logs.sources.stores import StoredFile, ahead, why
 
 # Bytes from which a file does not hold the same rounds as another by chance.
 _TELLING = 1 << 12
@@ -191,6 +191,8 @@ def _count(path: str) -> int:
 
 
 def _read_error(path: str, error: Exception) -> LogsError:
+    if isinstance(path, StoredFile) and isinstance(error, OSError):
+        return LogsError(f"{path} cannot be read: {why(path, error)}. Nothing was computed.")
     reason = str(error).splitlines()[0].rpartition("': Invalid: ")[2]
     if isinstance(error, UnicodeDecodeError):
         reason = f"a column name is not UTF-8 text: {error.object!r}; save the file as UTF-8."

@@ -105,7 +105,7 @@ def refuse_remote(path: str) -> None:
     if is_remote(path):
         raise UsageError(
             f"{without_secrets(path)} is not on this machine: a monitor counts files here, by path and size. Copy it, "
-            "or update the monitor with its rounds as a table."
+            "or in Python count its rounds as a batch: Monitor.update(path)."
         )
 
 
