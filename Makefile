@@ -53,14 +53,14 @@ $(VENV)/demo.stamp: pyproject.toml constraints.txt $(LOOPS) | $(VENV)/bin/python
 
 $(VENV)/docs.stamp: pyproject.toml constraints.txt $(LOOPS) | $(VENV)/test.stamp
 	@echo "installing what builds the documentation into $(VENV) (a minute, the first time only)"
-	$(PIP) --editable '.[test,sklearn,spark,sql,learn,items,report,docs]'
+	$(PIP) --editable '.[test,sklearn,spark,sql,learn,items,report,lake,docs]'
 	$(BYTECODE)
 	@$(BIN)/surelift --version
 	@touch $@
 
 $(VENV)/test.stamp: pyproject.toml constraints.txt $(LOOPS) | $(VENV)/bin/python
 	@echo "installing surelift and its test tools into $(VENV) (a minute or two, the first time only)"
-	$(PIP) --editable '.[test,sklearn,spark,sql,learn,items,report]'
+	$(PIP) --editable '.[test,sklearn,spark,sql,learn,items,report,lake]'
 	$(BYTECODE)
 	@$(BIN)/surelift --version
 	@touch $@

@@ -19,6 +19,7 @@ from surelift.decisions.monitor import Monitor
 from surelift.errors import LogsError, UsageError
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.sources.places import expand
+from surelift.logs.sources.stores import refuse_remote
 from surelift.logs.sources.streams import StreamKind, read_stream
 from surelift.results.evaluation import Evaluation
 from surelift.saving import exists
@@ -151,6 +152,8 @@ def _open(
 
 def _count_files(watch: Monitor, sources: list[str], state: str, log: LogFlags, tell: Tell) -> None:
     before = log.rounds_before_sampling
+    for source in sources:
+        refuse_remote(source)
     paths = [path for source in sources for path in expand(source)]
     new = watch.new_files(paths)
     known = len({Path(path).resolve() for path in paths}) - len(new)

@@ -22,8 +22,8 @@ Sources = Annotated[
     list[str],
     Parameter(
         name="SOURCE",
-        help="Parquet, CSV, JSON lines or Arrow files, or VW's dsjson: paths, globs in quotes, folders, or - for standard "
-        "input.",
+        help="Parquet, CSV, JSON lines or Arrow files, or VW's dsjson: paths, globs in quotes, folders, s3://, gs://, "
+        "abfs:// or https://, or - for standard input.",
         show_default=False,
     ),
 ]

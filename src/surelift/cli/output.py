@@ -66,10 +66,12 @@ def deliver(
 
 def require_writable(sources: list[str], policies: PolicyFlags, *paths: str | None) -> None:
     """Before any work is done, refuse a folder that does not exist, and to overwrite what is read or written besides."""
-    from surelift.logs.sources.places import expand
+    from surelift.logs.sources.places import expand_here
 
+    if not any(paths):
+        return
     given = [text.rpartition("=")[2] for text in (*(policies.learned or ()), *(policies.predictions or ()))]
-    taken = {os.path.realpath(file) for source in sources for file in expand(source)} | set(
+    taken = {os.path.realpath(file) for source in sources for file in expand_here(source)} | set(
         map(os.path.realpath, given)
     )
     for path in filter(None, paths):

@@ -84,9 +84,16 @@ def _reading_bar(logs: "Logs | None") -> AbstractContextManager[Callable[..., No
         def render(self, task: Task) -> Text:
             return Text(f"{task.speed:,.0f} per second" if task.speed else "")
 
-    quick = getattr(getattr(logs, "source", None), "quick_count", None)
+    source: Any = getattr(logs, "source", None)
+
+    class FileNumber(TextColumn):
+        def render(self, task: Task) -> Text:
+            files = len(source) if hasattr(source, "reading") else 1
+            return Text(f"file {source.reading:,} of {files:,}" if files > 1 else "")
+
+    quick = getattr(source, "quick_count", None)
     total = None if quick is None else quick()
-    return bar(SpinnerColumn(), TextColumn("{task.completed:,} rounds"), Rate(""), total=total)
+    return bar(SpinnerColumn(), TextColumn("{task.completed:,} rounds"), FileNumber(""), Rate(""), total=total)
 
 
 @contextmanager

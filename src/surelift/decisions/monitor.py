@@ -16,6 +16,7 @@ from surelift.errors import LogsError, UsageError
 from surelift.logs.declaration import Declaration
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
+from surelift.logs.sources.stores import refuse_remote
 from surelift.policies.resolve import PRODUCTION, name_policies, one_policy
 from surelift.questions.improvement import ImprovementQuestion
 from surelift.questions.method import choose_method
@@ -146,6 +147,7 @@ class Monitor:
         progress: Progress | None = None,
     ) -> bool:  # fmt: skip
         """Count a file, once, by its path: one that has another size than when it was counted is refused."""
+        refuse_remote(str(path))
         return self._update(path, None, rounds_before_sampling, as_of, progress, Path(path).resolve())
 
     def _update(

@@ -18,7 +18,7 @@ from surelift.arrays import ArrowTable
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
 from surelift.logs.logs import Logs
-from surelift.logs.sources.places import expand, name_of_files
+from surelift.logs.sources.places import expand, name_of_files, raw
 from surelift.logs.sources.streams import read_line
 from surelift.policies.policy import Policy
 from surelift.saving import write_beside
@@ -148,7 +148,7 @@ def files_of(paths: Any) -> list[str]:
 def numbered(path: str) -> Iterator[tuple[int, bytes]]:
     """The lines of a file, gzipped or not, numbered from 1."""
     try:
-        with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
+        with gzip.open(raw(path)) if path.endswith(".gz") else io.BufferedReader(raw(path)) as file:
             for number in count(1):
                 line = read_line(file, f"line {number:,} of {path}")
                 if not line:

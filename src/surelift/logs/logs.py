@@ -34,9 +34,10 @@ _OPTIONS = (
 class Logs:
     """Logged decisions of a contextual bandit: the action shown, its propensity, and the reward.
 
-    ``source`` is a path, a glob, a list of paths, a dict of arrays, a list of dicts, a data frame, a DuckDB relation, an
-    Ibis table or a Spark data frame; the other arguments name its columns. Without a source they are the arrays themselves.
-    Nothing is read until a question is asked, and then in batches.
+    ``source`` is a path, a glob, a list of paths (also of an object store, ``s3://...``), a dict of arrays, a list of dicts,
+    a data frame, a DuckDB relation, an Ibis table, a Spark data frame, or a Delta or Iceberg table; the other arguments name
+    its columns. Without a source they are the arrays themselves. Nothing is read until a question is asked, and then in
+    batches.
 
     >>> Logs(reward=[0, 1, 1], propensity=[0.5, 0.25, 0.5])
     Logs(reward='reward', propensity='propensity')
@@ -128,6 +129,9 @@ class Logs:
         return logs
 
     def _open(self, source: Source, declaration: Declaration) -> None:
+        version = getattr(source, "version", None)  # of a table that has several
+        if isinstance(version, str) and version not in declaration.assumes:
+            declaration = replace(declaration, assumes=(*declaration.assumes, version))
         self.source, self.declaration = source, declaration
         self._names = dict.fromkeys(source.column_names())  # in order, and quick to look up
         if "".join(self._names).encode(errors="replace").decode() != "".join(self._names):

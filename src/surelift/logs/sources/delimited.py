@@ -9,7 +9,9 @@ import pyarrow as pa
 from surelift.errors import LogsError
 from surelift.logs.sources.layout import TextStyle, layout_of
 from surelift.logs.sources.opened import opened_text
+from surelift.logs.sources.places import raw
 from surelift.logs.sources.repeated import repeated_in, without_repeated
+from surelift.logs.sources.stores import StoredFile
 
 _BLOCK = 1 << 20
 # Marks the columns of a file whose name occurs more than once.
@@ -84,11 +86,11 @@ class ArrowDataset:
 
         self.repeated = frozenset[str]()
         try:
-            self._data = ds.dataset(path, format="ipc")
+            self._data = _data_set(path)
         except pa.ArrowInvalid as error:
             if "duplicate field names" not in str(error):
                 raise
-            table, self.repeated = without_repeated(pa.ipc.open_file(pa.memory_map(path)).read_all())
+            table, self.repeated = without_repeated(pa.ipc.open_file(raw(path)).read_all())
             self._data = ds.dataset(table)
         self.schema = self._data.schema
 
@@ -97,3 +99,25 @@ class ArrowDataset:
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
         return iter(self._data.scanner(list(columns), batch_size=size, batch_readahead=4).to_batches())
+
+
+def _data_set(path: str) -> Any:
+    import pyarrow.dataset as ds
+
+    return _StoredArrow(path) if isinstance(path, StoredFile) else ds.dataset(path, format="ipc")
+
+
+class _StoredArrow:
+    """A file in a store, as much of a data set as is needed; a scan closes its stream."""
+
+    def __init__(self, path: str) -> None:
+        import pyarrow.dataset as ds
+
+        self._path, self._format = path, ds.IpcFileFormat()
+        self.schema = self._format.make_fragment(raw(path)).physical_schema
+
+    def scanner(self, columns: Sequence[str] | None = None, **options: Any) -> Any:
+        return self._format.make_fragment(raw(self._path)).scanner(self.schema, columns=columns, **options)
+
+    def count_rows(self) -> int:
+        return int(self.scanner().count_rows())

@@ -1,10 +1,9 @@
 """Rounds from files: Parquet, Arrow, CSV and JSON lines, in batches, ordered by file name."""
 
 import hashlib
-import os
 import sys
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,23 @@ from surelift.logs.sources.json_lines import JsonLines
 from surelift.logs.sources.layout import TextStyle
 from surelift.logs.sources.opened import refuse_encoding
 from surelift.logs.sources.parquet import ParquetFile
-from surelift.logs.sources.places import expand, identity_of, name_of_files, partitions_of
+from surelift.logs.sources.places import (
+    FileState,
+    expand,
+    name_of_files,
+    partitions_of,
+    raw,
+    require_unchanged,
+    state_of,
+)  # fmt: skip
+from surelift.logs.sources.stores import StoredFile, ahead, why
 from surelift.logs.where import Condition
 
 # Bytes from which a file does not hold the same rounds as another by chance.
 _TELLING = 1 << 12
+_ENDS, _BLOCK = 1 << 12, 1 << 20
+# Files whose rows are counted before they are read, for progress.
+_FEW = 100
 _TEXT = ("csv", "json")
 _COUNTED = ("parquet", "ipc")
 COMMENTS = "comment lines, which begin with '#', above the headers"
@@ -36,10 +47,12 @@ class Files:
 
     def __init__(self, paths: Sequence[str | Path], style: TextStyle = TextStyle()) -> None:
         # Identify files by inode: a file given twice, through a link or another path, would count its rounds twice.
-        listed = [file for path in paths for file in expand(str(path))]
-        files = {identity_of(file): file for file in listed}
-        self._paths, self._style = sorted(files.values()), style
-        self.resolved = frozenset(files)
+        # Their set is fixed here, for every pass: one that arrives later is not read, one that changes is refused.
+        listed = [(file, state_of(file)) for path in paths for file in expand(str(path))]
+        files = {state.identity: file for file, state in listed}
+        self._paths, self._states, self._style = sorted(files.values()), dict(listed), style
+        self.resolved, self.reading = frozenset(files), 0
+        """The number of the file that is being read."""
         if len(files) < len(listed):
             _say_twice(listed)
         self.left_out = dict[str, int]()
@@ -53,7 +66,7 @@ class Files:
             raise UsageError(
                 f"separator and encoding are about CSV and JSON lines, but {self._paths[0]} is {kinds.pop()}."
             )
-        _refuse_copies(self._paths)
+        _refuse_copies(self._paths, self._states)
         self._late = list[str]()
 
     @property
@@ -73,9 +86,13 @@ class Files:
         data = [_open(path, self._style) for path in self._paths if format_of(path) == "json"]
         self._late = [name for file in data if isinstance(file, JsonLines) for name in file.all_names()]
 
+    def __len__(self) -> int:
+        return len(self._paths)
+
     def quick_count(self) -> int | None:
-        """The number of rows, if the files store it."""
-        return self.count() if all(format_of(path) in _COUNTED for path in self._paths) else None
+        """The number of rows, if the files store it and are few enough to look."""
+        few = len(self) <= _FEW and not isinstance(self._paths[0], StoredFile)
+        return self.count() if few and all(format_of(path) in _COUNTED for path in self._paths) else None
 
     def count(self) -> int:
         return sum(_count(path, self._style) for path in self._paths)
@@ -90,13 +107,14 @@ class Files:
 
     def _read(self, needs: Needs, first: int, last: int) -> Iterator[Batch]:
         columns, start = needs.columns(), 0
+        as_text = frozenset(needs.read) if format_of(self._paths[0]) == "csv" else frozenset()
         self.left_out.pop(COMMENTS, None)
-        for path in self._paths:
+        opened = ahead(partial(_open, style=self._style, as_text=as_text, coded=frozenset(needs.coded)), self._paths)
+        for number, (path, data) in enumerate(zip(self._paths, opened, strict=True)):
             if start >= last:
-                return
+                break
+            self.reading = number + 1
             place, place_start = (path if len(self._paths) > 1 else ""), start
-            as_text = frozenset(needs.read) if format_of(path) == "csv" else frozenset()
-            data = _open(path, self._style, as_text=as_text, coded=frozenset(needs.coded))
             # Spark and Hive store the column ``key`` in folders named key=value.
             present = dict.fromkeys(data.schema.names)
             folders = {key: value for key, value in partitions_of(path).items() if key not in present}
@@ -126,6 +144,8 @@ class Files:
                 data.check_lines(start - place_start)
                 if data.layout.comments:
                     self.left_out[COMMENTS] = self.left_out.get(COMMENTS, 0) + data.layout.comments
+        for _ in ahead(lambda path: require_unchanged(path, self._states[path]), self._paths[: self.reading]):
+            pass
 
     def _tables(
         self, path: str, data: _Data, columns: Sequence[str], groups: range | None, where: Condition | None,
@@ -141,9 +161,9 @@ class Files:
             yield from ((table, 0) for table in tables) if wanted else [(nothing, rows)]
 
 
-def _say_twice(listed: Sequence[str]) -> None:
+def _say_twice(listed: Sequence[tuple[str, FileState]]) -> None:
     first = dict[Any, int]()
-    again = [file for place, file in enumerate(listed) if first.setdefault(identity_of(file), place) != place]
+    again = [file for place, (file, state) in enumerate(listed) if first.setdefault(state.identity, place) != place]
     more = f" and {len(again) - 1:,} more were" if len(again) > 1 else " was"
     print(
         f"surelift: {again[0]}{more} given twice, also through links or other paths; each file is read once",
@@ -151,16 +171,36 @@ def _say_twice(listed: Sequence[str]) -> None:
     )
 
 
-def _refuse_copies(paths: Sequence[str]) -> None:
+def _refuse_copies(paths: Sequence[str], states: Mapping[str, FileState]) -> None:
     """Refuse files with the same bytes, whose rounds would count twice; small ones may well be the same."""
-    sizes = Counter(size for path in paths if (size := os.stat(path).st_size) >= _TELLING) if len(paths) > 1 else {}
-    known = dict[bytes, str]()
-    for path in paths:
-        if sizes.get(os.stat(path).st_size, 0) > 1 and (format_of(path) in _TEXT or _count(path)):
-            with open(path, "rb") as file:
-                twin = known.setdefault(hashlib.file_digest(file, "sha256").digest(), path)
-            if twin != path:
-                raise LogsError(f"{path} is a copy of {twin}: its rounds would count twice. Leave one of them out.")
+    alike = dict[Any, list[str]]()
+    for path in paths if len(paths) > 1 else ():
+        if (size := states[path].size or 0) >= _TELLING:
+            alike.setdefault(size, []).append(path)
+    # Whole files are compared only where their ends do not tell them apart.
+    for digest in (_digest_of_ends, _digest):
+        suspects = [path for group in alike.values() if len(group) > 1 for path in group]
+        alike = {}
+        for path, told in zip(suspects, ahead(digest, suspects), strict=True):
+            alike.setdefault((states[path].size, told), []).append(path)
+    for first, *others in alike.values():
+        if others and (format_of(first) in _TEXT or _count(first)):
+            raise LogsError(f"{others[0]} is a copy of {first}: its rounds would count twice. Leave one of them out.")
+
+
+def _digest_of_ends(path: str) -> bytes:
+    with raw(path) as file:
+        ends = file.read(_ENDS)
+        file.seek(max(file.size() - _ENDS, 0))
+        return hashlib.sha256(ends + file.read(_ENDS)).digest()
+
+
+def _digest(path: str) -> bytes:
+    digest = hashlib.sha256()
+    with raw(path) as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.digest()
 
 
 def _open(
@@ -214,6 +254,8 @@ def _count(path: str, style: TextStyle = TextStyle()) -> int:
 
 
 def _read_error(path: str, style: TextStyle, error: Exception) -> LogsError:
+    if isinstance(path, StoredFile) and isinstance(error, OSError):
+        return LogsError(f"{path} cannot be read: {why(path, error)}. Nothing was computed.")
     kind, reason = format_of(path), str(error).splitlines()[0].rpartition("': Invalid: ")[2]
     if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in str(error):
         refuse_encoding(path, style.encoding)

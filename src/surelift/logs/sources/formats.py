@@ -1,7 +1,7 @@
 """Which file names hold rounds, in which format, and how they are compressed."""
 
 import os
-from pathlib import Path
+from functools import lru_cache
 
 from surelift.errors import UsageError
 
@@ -26,7 +26,7 @@ def without_side_files(files: list[str]) -> list[str]:
 
 def extension_of(path: str) -> str:
     """The longest known file extension of a path, or an empty string."""
-    name = Path(path).name.lower()
+    name = os.path.basename(path).lower()
     return max((ending for ending in FORMATS if name.endswith(ending)), key=len, default="")
 
 
@@ -34,6 +34,7 @@ def compression_of(path: str) -> str | None:
     return COMPRESSIONS.get(os.path.splitext(path)[1].lower())
 
 
+@lru_cache(1 << 15)
 def format_of(path: str) -> str:
     ending = extension_of(path)
     if not ending:

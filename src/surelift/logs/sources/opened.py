@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from surelift.errors import LogsError, UsageError
 from surelift.logs.sources.formats import compression_of
+from surelift.logs.sources.places import raw
 
 # The longest mark first: that of UTF-32 begins like that of UTF-16.
 _MARKS = {
@@ -20,7 +21,7 @@ LONGEST_LINE = 1 << 24
 
 def opened(path: str) -> Any:
     """A stream of the bytes of a file, decompressed as its name says."""
-    compression, file = compression_of(path), pa.OSFile(path)
+    compression, file = compression_of(path), raw(path)
     if compression is None:
         return file
     return pa.PythonFile(_Xz(file), "r") if compression == "xz" else pa.CompressedInputStream(file, compression)

@@ -12,21 +12,27 @@ from typing import Any
 
 import pyarrow as pa
 
+from surelift.logs.sources.places import raw
 from surelift.logs.sources.pushdown import Extremes, extremes_of, may_meet
 from surelift.logs.sources.repeated import repeated_in, told_apart
+from surelift.logs.sources.stores import StoredFile
 from surelift.logs.where import Condition
 
 # Up to this size threads are not worth their start.
 SMALL_FILE = 1 << 24
+# Up to this size they cost more than they decode.
+_TINY_FILE = 1 << 18
 # Batches of one row group that wait for their reader.
 _WAITING = 4
 # Column chunks are read in parts of this size, not whole.
 _READ_AT_ONCE = 1 << 18
+# From a store, where each request takes a while.
+_FETCH_AT_ONCE = 1 << 22
 
 
 class ParquetFile:
     def __init__(self, path: str, coded: frozenset[str]) -> None:
-        self._path = path
+        self._path, self._remote = path, isinstance(path, StoredFile)
         self._file = self._opened(read_dictionary=None)
         self.schema = self._file.schema_arrow
         self.repeated = repeated_in(self.schema.names)
@@ -38,6 +44,8 @@ class ParquetFile:
         from pyarrow.parquet import ParquetFile
 
         # pre_buffer=False: otherwise Arrow holds whole row groups of all columns, ten times the memory.
+        if self._remote:
+            return ParquetFile(raw(self._path), pre_buffer=False, buffer_size=_FETCH_AT_ONCE, **options)
         return ParquetFile(self._path, pre_buffer=False, buffer_size=_READ_AT_ONCE, **options)
 
     def count(self) -> int:
@@ -75,9 +83,11 @@ class ParquetFile:
         options = {"columns": list(columns), "batch_size": size}
         metadata, threads = self._file.metadata, os.cpu_count() or 1
         groups = range(metadata.num_row_groups) if groups is None else groups
-        if os.path.getsize(self._path) <= SMALL_FILE or len(groups) < threads:
-            file = self._opened(metadata=metadata, read_dictionary=self._coded)
-            yield from file.iter_batches(row_groups=list(groups), **options)
+        size_here = 0 if self._remote else os.path.getsize(self._path)
+        if 0 < size_here <= SMALL_FILE or len(groups) < threads:
+            file = self._opened(metadata=metadata, read_dictionary=self._coded) if self._coded else self._file
+            alone = 0 < size_here <= _TINY_FILE
+            yield from file.iter_batches(row_groups=list(groups), use_threads=not alone, **options)
             return
 
         def decode(group: int) -> Iterator[Any]:

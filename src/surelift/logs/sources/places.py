@@ -3,16 +3,27 @@
 import os
 import stat
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
+
+import pyarrow as pa
 
 from surelift.errors import LogsError, UsageError
 from surelift.logs.sources.formats import holds_rounds, without_side_files
+from surelift.logs.sources.stores import StoredFile, changed, expand_stored, is_remote, without_secrets
+from surelift.logs.sources.table_folders import refuse_inside
 from surelift.saving import exists
 
 
 def expand(path: str) -> list[str]:
     """The files that a path, folder or glob stands for; a folder may have a file extension, as Spark's do."""
+    if is_remote(path):
+        stored = expand_stored(path, holds_rounds, _hidden)
+        if not stored:
+            raise LogsError(f"no file matches {without_secrets(path)}; check the path. Nothing was computed.")
+        return list(stored)
     if exists(path):
         files = _files_in(path) if os.path.isdir(path) else [path]
     else:
@@ -24,7 +35,15 @@ def expand(path: str) -> list[str]:
         raise UsageError(
             f"no file matches {path!r}; check the path, relative to the working folder {str(Path.cwd())!r}."
         )
+    refuse_inside(files)
     return files
+
+
+def expand_here(path: str) -> list[str]:
+    """Those on this machine, also of a table; what a path is not, is told when it is read."""
+    if is_remote(path):
+        return []
+    return _files_in(path) if os.path.isdir(path) else [path] if exists(path) else expand(path)
 
 
 def _files_in(folder: str) -> list[str]:
@@ -35,7 +54,7 @@ def _files_in(folder: str) -> list[str]:
         folders[:] = [
             name for name in folders if not _hidden(name) and os.path.realpath(Path(place, name)) not in entered
         ]
-        files += [str(Path(place, name)) for name in names if not _hidden(name) and holds_rounds(name)]
+        files += [os.path.join(place, name) for name in names if not _hidden(name) and holds_rounds(name)]
     return without_side_files(files)
 
 
@@ -53,7 +72,18 @@ def name_of_files(paths: Sequence[str]) -> str:
     return Path(paths[0]).name + (f" and {len(paths) - 1:,} more" if len(paths) > 1 else "")
 
 
-def identity_of(file: str) -> tuple[int, int]:
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """Which file it is, and what tells whether it was written to since."""
+
+    identity: tuple[str | int, ...]
+    size: int | None
+    written: int | None = None
+
+
+def state_of(file: str) -> FileState:
+    if isinstance(file, StoredFile):
+        return FileState((file.key,), file.size)
     try:
         status = os.stat(file)
     except OSError as error:
@@ -62,7 +92,24 @@ def identity_of(file: str) -> tuple[int, int]:
         raise LogsError(
             f"{file} is a pipe or a device, which is read only once; save it to a file. Nothing was computed."
         )
-    return status.st_dev, status.st_ino
+    return FileState((status.st_dev, status.st_ino), status.st_size, status.st_mtime_ns)
+
+
+def identity_of(file: str) -> tuple[str | int, ...]:
+    return state_of(file).identity
+
+
+def require_unchanged(file: str, state: FileState) -> None:
+    """Refuse a file that was written to, or replaced, since the log was opened: the rounds of the passes would differ."""
+    if isinstance(file, StoredFile):
+        file.open().close()
+    elif state_of(file) != state:
+        raise changed(file)
+
+
+def raw(path: str) -> Any:
+    """The bytes of a file, wherever it is, as a stream of Arrow's."""
+    return path.open() if isinstance(path, StoredFile) else pa.OSFile(path)
 
 
 def partitions_of(path: str) -> dict[str, str]:

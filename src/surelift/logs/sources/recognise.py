@@ -11,6 +11,7 @@ from surelift.logs.batch import Source
 from surelift.logs.sources.files import Files
 from surelift.logs.sources.frames import Arrays, Frame, LazyQuery
 from surelift.logs.sources.json_lines import columns_of
+from surelift.logs.sources.lakes import delta_table, iceberg_table, lake_at
 from surelift.logs.sources.layout import TextStyle
 from surelift.logs.sources.remote import SparkFrame, SqlTable
 from surelift.logs.sources.repeated import without_repeated
@@ -21,9 +22,9 @@ STREAMED_QUERIES = {"duckdb", "polars"}
 
 def open_source(source: Any, style: TextStyle = TextStyle()) -> Source:
     if isinstance(source, str | Path):
-        return Files([source], style)
+        source = [source]
     if isinstance(source, Sequence) and source and all(isinstance(path, str | Path) for path in source):
-        return Files(list(source), style)
+        return (lake_at(str(source[0])) if len(source) == 1 else None) or Files(list(source), style)
     if style != TextStyle():
         raise UsageError("separator and encoding are about files of text, but the source is no path.")
     if isinstance(source, Chunk) or (hasattr(source, "batches") and hasattr(source, "ordered")):
@@ -35,6 +36,10 @@ def open_source(source: Any, style: TextStyle = TextStyle()) -> Source:
     if isinstance(source, np.ndarray) and source.dtype.names:
         return Arrays({name: source[name] for name in source.dtype.names})
     kind = type(source)
+    if kind.__module__.startswith("deltalake.") and kind.__name__ == "DeltaTable":
+        return delta_table(source)
+    if kind.__module__.startswith("pyiceberg.") and hasattr(source, "current_snapshot"):
+        return iceberg_table(source)
     if kind.__module__.startswith("ibis."):
         return SqlTable(source)
     if kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame":
@@ -62,5 +67,5 @@ def open_source(source: Any, style: TextStyle = TextStyle()) -> Source:
     raise UsageError(
         f"logs cannot be read from a {type(source).__module__}.{type(source).__name__}; give a path or glob of Parquet, "
         "CSV, JSON lines or Arrow files, a dict of arrays, a list of dicts, a record array, a pandas, polars or pyarrow "
-        "table, a DuckDB relation, an Ibis table or a Spark data frame."
+        "table, a DuckDB relation, an Ibis table, a Spark data frame, or a Delta or Iceberg table."
     )

@@ -1,0 +1,129 @@
+"""Files behind a web server, read in ranges; from a server without ranges, once and whole into a temporary file."""
+
+import re
+import tempfile
+from http.client import HTTPException
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.request import Request, urlopen
+
+from surelift.logs.sources.stores import changed, without_secrets
+
+_SECONDS = 30
+# Bytes that are asked for at once.
+_BLOCK = 1 << 20
+_SHORT = "the connection ended before the file did"
+
+
+class WebFile:
+    """A binary file with random access."""
+
+    mode, closed = "rb", False
+
+    def __init__(self, uri: str) -> None:
+        self._uri, self._place, self._block, self._block_start = uri, 0, b"", 0
+        self._whole: Any = None
+        # Not HEAD: a signed URL is good for GET only.
+        with _answer(uri, "bytes=0-0") as answer:
+            self._ranges, self._version = answer.status != 200, _version(answer)
+            told = answer.headers.get("Content-Range" if self._ranges else "Content-Length") or ""
+            length = re.search(r"\d+$", told)
+            if length is None:
+                raise OSError("the server does not tell the length of the file")
+            self._size = int(length[0])
+
+    def size(self) -> int:
+        return self._size
+
+    def metadata(self) -> dict[str, str]:
+        return self._version
+
+    def readable(self) -> bool:
+        return True
+
+    seekable = readable
+
+    def writable(self) -> bool:
+        return False
+
+    def tell(self) -> int:
+        return self._place
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self._place = offset + (0, self._place, self._size)[whence]
+        return self._place
+
+    def read(self, count: int | None = -1) -> bytes:
+        left = max(self._size - self._place, 0)
+        count = left if count is None or count < 0 else min(count, left)
+        content = self._from_range(count) if self._ranges else self._from_whole(count)
+        self._place += len(content)
+        return content
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        if self._whole is not None:
+            self._whole.close()
+        self.closed = True
+
+    def _from_whole(self, count: int) -> bytes:
+        if self._whole is None:
+            self._whole = tempfile.TemporaryFile()  # noqa: SIM115
+            with _answer(self._uri) as answer:
+                self._require_same(answer)
+                while block := answer.read(_BLOCK):
+                    self._whole.write(block)
+            if self._whole.tell() != self._size:
+                raise OSError(_SHORT)
+        self._whole.seek(self._place)
+        content: bytes = self._whole.read(count)
+        return content
+
+    def _from_range(self, count: int) -> bytes:
+        start = self._place - self._block_start
+        if count and not 0 <= start <= start + count <= len(self._block):
+            last = min(self._place + max(count, _BLOCK), self._size) - 1
+            with _answer(self._uri, f"bytes={self._place}-{last}") as answer:
+                self._require_same(answer)
+                self._block, self._block_start, start = answer.read(), self._place, 0
+            if len(self._block) != last + 1 - self._place:
+                raise OSError(_SHORT)
+        return self._block[start : start + count]
+
+    def _require_same(self, answer: Any) -> None:
+        if _version(answer) != self._version:
+            raise changed(without_secrets(self._uri))
+
+
+def _version(answer: Any) -> dict[str, str]:
+    return {name: value for name in ("ETag", "Last-Modified") if (value := answer.headers.get(name)) is not None}
+
+
+def _answer(uri: str, bytes_wanted: str | None = None) -> Any:
+    parts, headers = urlsplit(uri), {} if bytes_wanted is None else {"Range": bytes_wanted}
+    if "@" in parts.netloc:
+        from base64 import b64encode
+
+        user, _, host = parts.netloc.rpartition("@")
+        headers["Authorization"] = f"Basic {b64encode(unquote(user).encode()).decode()}"
+        uri = urlunsplit(parts._replace(netloc=host))
+    try:
+        return urlopen(Request(uri, headers=headers), timeout=_SECONDS)
+    except HTTPError as error:
+        if error.code == 416:  # of an empty file there is no first byte
+            return error
+        raise OSError(f"HTTP {error.code}: {error.reason}") from None
+    except URLError as error:
+        raise OSError(f"Connection failed: {error.reason}") from None
+    except (HTTPException, ValueError) as error:
+        raise OSError(f"{type(error).__name__}") from None
+
+
+class WebFiles:
+    """What is needed of a file system."""
+
+    def open_input_file(self, uri: str) -> WebFile:
+        return WebFile(uri)
