@@ -206,6 +206,8 @@ def test_another_encoding_is_told_with_its_line(tmp_path: Path) -> None:
         sl.evaluate(sl.Logs(path, reward="r", propensity="p"), {"new": "new"}, by="place")
     lines = '{"r": 1, "p": 0.5, "new": 0.5}\n' * 3 + '{"r": 1, "p": 0.5, "new": 0.5, "x": "é"}\n'
     assert "line 4 holds" in refusal(tmp_path / "log.jsonl", lines, "latin-1")
+    far = lines[:62] * 20_000 + '{"x": "é"}'
+    assert "line 40001 holds" in refusal(tmp_path / "log.jsonl", far, "latin-1", time="t").replace(",", "")
     assert "is not text in cp1252" in refusal(path, "r,p,new\n1,0.5,0.5\x81\n", "latin-1", encoding="cp1252")
     assert "unknown encoding 'rot13'" in refusal(path, "r,p,new\n", encoding="rot13")
     assert "one character" in refusal(path, "r,p,new\n", separator=";;")

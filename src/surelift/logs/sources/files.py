@@ -83,8 +83,11 @@ class Files:
 
     def find_late_columns(self) -> None:
         """Read JSON lines whole for keys that first occur far below; other formats name their columns at the top."""
-        data = [_open(path, self._style) for path in self._paths if format_of(path) == "json"]
-        self._late = [name for file in data if isinstance(file, JsonLines) for name in file.all_names()]
+        for path in self._paths if format_of(self._paths[0]) == "json" else ():
+            try:
+                self._late += JsonLines(path, self._style).all_names()
+            except _UNREADABLE as error:
+                raise _read_error(path, self._style, error) from error
 
     def __len__(self) -> int:
         return len(self._paths)
