@@ -16,7 +16,7 @@ ORDER = [
     "estimates", "evidence", "views", "results", "questions", "decisions", "learning", "datasets", "reproduce", "cli",
 ]  # fmt: skip
 FILES = sorted(SOURCE.rglob("*.py"))
-MOST_LINES, MEDIAN_LINES, TOTAL_LINES, MOST_PARAMETERS = 350, 100, 37_000, 10
+MOST_LINES, MEDIAN_LINES, TOTAL_LINES, MOST_PARAMETERS = 350, 100, 39_000, 10
 # Declarations of many columns and options, and the flags of commands.
 MANY_PARAMETERS = {
     "decisions/compare.py:compare",

@@ -5,7 +5,6 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
@@ -29,6 +28,8 @@ def with_input(tokens: list[str]) -> Iterator[list[str]]:
         raise UsageError("a monitor counts a stream as it comes: say --stdin csv, jsonl or arrow instead of '-'.")
     if sys.stdin.isatty():
         raise UsageError("standard input is a terminal; pipe a log into it: cat log.csv | surelift evaluate - ...")
+    from tempfile import TemporaryDirectory
+
     with ExitStack() as stack:
         _end_orderly(stack)
         folder = stack.enter_context(TemporaryDirectory(prefix="surelift-"))
