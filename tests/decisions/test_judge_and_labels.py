@@ -249,3 +249,8 @@ def test_how_many_are_labelled_is_said(by: str | None) -> None:
     table = judged(np.random.default_rng(0), 300, "good")
     labelled = np.isfinite(table["label"]).sum()
     assert f"{labelled} of 300 rounds carry their reward." in str(sl.evaluate(sl.Logs(table, **ROLES), "new", by=by))
+
+
+def test_a_log_of_nothing_but_faults_is_told() -> None:
+    table = {**judged(np.random.default_rng(0), 3, "good"), "p": np.zeros(3)}
+    assert not sl.check(sl.Logs(table, **ROLES), "new").ok

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from surelift.errors import LogsError
 from surelift.logs.declaration import Declaration
 from surelift.questions.assumptions import left_out_aloud
@@ -41,9 +43,9 @@ def said_of(sums: Sums, declared: Declaration) -> tuple[str, ...]:
     """How many rounds were left out, and how many were labelled, where that was added up."""
     left_out = left_out_aloud(declared, sums)
     found = next((states for request, states in sums.states.items() if request.statistic == DRAWS), None)
-    if found is None:
+    if not found:
         return left_out
-    rounds, labels, _ = sum(state[-3:] for state in found.values()).tolist()
+    rounds, labels, _ = np.sum([state[-3:] for state in found.values()], axis=0).tolist()
     return (
         *left_out,
         f"{labels:,.0f} of {rounds:,.0f} rounds carry their {'cost' if declared.scale.is_cost else 'reward'}.",
