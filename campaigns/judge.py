@@ -430,7 +430,7 @@ STAGES: list[tuple[Callable[[Log], dict[str, set[int]]], tuple[str, ...]]] = [
     (_production_alone, ("lie outside", "do not sum")),
     (_production_layout, ("differ in length", "are not a position")),
     (_propensities, ("do not hold",)),
-    (_units, ("belong to a cluster", "that their cluster has in the log")),
+    (_units, ("belong to a cluster", "are not the number of rounds")),
     (_kept, ("differ within",)),
     (_policy_alone, ("lie outside", "do not sum")),
     (_policy_layout, ("differ in length", "are not a position")),
