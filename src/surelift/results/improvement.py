@@ -151,7 +151,7 @@ class Improvement(Result):
             e_value if certifies(self.promise) else "",
             f"  {outside}" if outside else "",
             f"  {self.survives}" if self.survives else "",
-            f"  relative      none: {self.relative_note}" if self.relative_note else "",
+            f"  no bounds in per cent: {self.relative_note}" if self.relative_note else "",
             doubt_lines(self.doubts),
             self.sentence(),
             self.advice,
