@@ -107,7 +107,8 @@ def placed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
     def source(engine: str, kind: str) -> Any:
         path = folder / f"{kind}.parquet"
-        pq.write_table(table_of(kind), path, row_group_size=1_000)
+        if not path.exists():
+            pq.write_table(table_of(kind), path, row_group_size=1_000)
         if engine == "local":
             return str(path)
         if engine == "spark":

@@ -166,7 +166,7 @@ def test_an_object_that_changes_between_passes_is_refused(buckets: Path) -> None
     target = folder / "day=0" / "part-0.parquet"
     content = target.read_bytes()
     pq.write_table(rounds().slice(0, 1001), target)
-    with pytest.raises(LogsError, match=r"s3://growing/day=0/part-0.parquet changed while it was being read"):
+    with pytest.raises(LogsError, match=r"s3://growing/day=0/part-0.parquet changed after the log was opened"):
         sl.evaluate(logs, "new")
     target.write_bytes(content[:-1] + b"\0")  # of the same size
     with pytest.raises(LogsError, match=r"changed|cannot be read"):
@@ -224,7 +224,7 @@ def test_a_web_file_that_changes_is_refused(tmp_path: Path) -> None:
     with web_server(tmp_path, WithRanges) as address:
         logs = sl.Logs(f"{address}/a.csv", **COLUMNS)
         csv.write_csv(rounds(), tmp_path / "a.csv")
-        with pytest.raises(LogsError, match=r"a.csv changed while it was being read"):
+        with pytest.raises(LogsError, match=r"a.csv changed after the log was opened"):
             sl.evaluate(logs, "new")
 
 

@@ -91,8 +91,8 @@ def _is_listed(listed: tuple[int, int | None], state: tuple[int, dict[str, bytes
 
 def changed(name: str) -> LogsError:
     return LogsError(
-        f"{name} changed while it was being read, so passes would see different rounds. Nothing was computed; ask again "
-        "when nothing writes to it, or read a copy."
+        f"{name} changed after the log was opened, so passes would see different rounds. Nothing was computed; open the log "
+        "again when nothing writes to it, or read a copy."
     )
 
 
