@@ -14,7 +14,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+if len(sys.argv) != 3:
+    sys.exit("say: python rllib_log.py FOLDER LOG.parquet, the folder that RLlib wrote and the table to write.")
 files = sorted(Path(sys.argv[1]).rglob("*.parquet"))
+if not files:
+    sys.exit(f"there is no Parquet file in {sys.argv[1]}; nothing was written.")
 rows = [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
 episodes: dict[str, list] = {}
 for row in rows:

@@ -220,10 +220,8 @@ def test_a_cluster_is_chosen_whole_or_not_at_all() -> None:
     sizes = {**DECLARED, "cluster": "user", "cluster_max": 2}
     with pytest.raises(sl.LogsError, match="belong to a cluster that had already ended; the first is 1 in row 3"):
         sl.evaluate(sl.Logs(apart, where="hour < 3", **sizes), "new")
-    watch = sl.Monitor("new", where="country = 'FR'", **declared)
-    for user in range(6):
-        watch.update({name: np.asarray(column)[2 * user : 2 * user + 2] for name, column in rounds.items()})
-    assert watch.answer().rounds == 3
+    with pytest.raises(sl.UsageError, match="a monitor cannot use where= with cluster="):
+        sl.Monitor("new", where="country = 'FR'", **declared)
 
 
 def test_rounds_settle_as_of_the_newest_time_of_the_whole_log(rows: pa.Table) -> None:

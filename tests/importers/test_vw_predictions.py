@@ -135,7 +135,7 @@ def test_events_that_are_left_out_have_no_prediction(tmp_path: Path) -> None:
         data,
         dsjson(data, 0, _skipLearn=True),
         '{"RewardValue":1,"EventId":"x"}',
-        dsjson(data, 1),
+        dsjson(data, 1, EventId="again"),
     )
     imported = importers.dsjson(path)
     written = predict("--cb_explore_adf --dsjson", path, tmp_path / "new.txt")

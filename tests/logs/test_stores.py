@@ -252,9 +252,12 @@ def test_azure_is_asked_with_the_usual_environment(monkeypatch: pytest.MonkeyPat
     asked = list[dict[str, str]]()
     monkeypatch.setattr(fs, "AzureFileSystem", lambda **options: asked.append(options))
     monkeypatch.setenv("AZURE_STORAGE_KEY", "aGk=")
-    assert open_store("abfs://box@mine.dfs.core.windows.net/logs/a.csv")[1:] == ("box/logs/a.csv", "abfs://")
+    assert open_store("abfs://box@mine.dfs.core.windows.net/logs/a.csv")[1:] == (
+        "box/logs/a.csv",
+        "abfs://box@mine.dfs.core.windows.net/",
+    )
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT", "ours")
-    assert open_store("az://box/logs")[1:] == ("box/logs", "az://")
+    assert open_store("az://box/logs")[1:] == ("box/logs", "az://box/")
     assert [options["account_name"] for options in asked] == ["mine", "ours"]
     assert {options["account_key"] for options in asked} == {"aGk="}
 

@@ -17,6 +17,7 @@ from surelift.logs.declaration import Declaration
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.logs import Logs
 from surelift.logs.sources.stores import refuse_remote
+from surelift.logs.where import refuse_torn_clusters
 from surelift.policies.resolve import PRODUCTION, name_policies, one_policy
 from surelift.questions.improvement import ImprovementQuestion
 from surelift.questions.method import choose_method
@@ -93,6 +94,7 @@ class Monitor:
 
     def _begin(self, question: Question, name: str) -> None:
         refuse_one_look(question)
+        refuse_torn_clusters(question.declaration, "a monitor")
         question.method.check_units(question.declaration)
         self._question, self.name = question, name
         self.ledgers: dict[str, Ledger] = {name: Ledger()}

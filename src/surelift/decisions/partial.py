@@ -6,6 +6,7 @@ from typing import Any
 from surelift.engines import collect
 from surelift.errors import LogsError, UsageError
 from surelift.logs.logs import Logs
+from surelift.logs.where import refuse_torn_clusters
 from surelift.questions.question import Question
 from surelift.statistics.sums import Sums
 
@@ -27,6 +28,7 @@ def partial_sums(batches: Iterable[Any], question: Question) -> Sums:
         raise UsageError(
             f"parts have no order, so partial_sums cannot add up {plan.needs_order}; ask(logs) answers of the whole log."
         )
+    refuse_torn_clusters(question.declaration, "partial_sums")
     if question.method.bound.in_blocks and question.declaration.id is None and question.declaration.cluster is None:
         raise UsageError(
             "every part numbers its rows anew, so method 'blocks' needs id= here: a column that tells rounds apart. By row "

@@ -18,7 +18,8 @@ from surelift.arrays import ArrowTable
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
 from surelift.logs.logs import Logs
-from surelift.logs.sources.places import expand, name_of_files, raw
+from surelift.logs.sources.copies import each_once, refuse_copies
+from surelift.logs.sources.places import expand, name_of_files, raw, require_unchanged, state_of
 from surelift.logs.sources.streams import read_line
 from surelift.policies.policy import Policy
 from surelift.saving import write_beside
@@ -77,6 +78,7 @@ class Events:
         unread: Mapping[str, str] | None = None,
     ) -> None:
         self.paths = files_of(paths)
+        self._states = {path: state_of(path) for path in self.paths}
         self.what = what
         self.unread = unread or {}
         self.left_out: Counter[str] = Counter()
@@ -113,6 +115,8 @@ class Events:
                     yield Batch(part, start, path if len(self.paths) > 1 else "", place_start)
                     start += part.num_rows
         report.refuse(self.what)
+        for path, state in self._states.items():
+            require_unchanged(path, state)
         self.left_out = report.left_out
 
     def _pieces(self, path: str) -> Iterator[list[tuple[int, bytes]]]:
@@ -142,7 +146,9 @@ def files_of(paths: Any) -> list[str]:
     listed = [paths] if isinstance(paths, str | Path) else paths
     if not isinstance(listed, Sequence) or not listed or not all(isinstance(path, str | Path) for path in listed):
         raise UsageError("no file was given; give a path, a glob or a list of paths.")
-    return sorted({file for path in listed for file in ([str(path)] if os.path.isfile(path) else expand(str(path)))})
+    files = each_once(file for path in listed for file in ([str(path)] if os.path.isfile(path) else expand(str(path))))
+    refuse_copies(files, lambda _: True)
+    return sorted(files)
 
 
 def numbered(path: str) -> Iterator[tuple[int, bytes]]:

@@ -89,7 +89,9 @@ def _read(exposures: Any, experiment: str | None, asked: Sequence[str]) -> Arrow
     for name in (_EXPERIMENT, _VARIATION, _TIME, *asked):
         if name not in names:
             raise UsageError(f"the exposures have no column {name!r}; they have {', '.join(names)}.")
-    tables = [batch.table for batch in source.batches(Needs(handed_on=names))]
+    # A user's id stays text: as numbers, 01 and 1 would be one user.
+    others = tuple(name for name in names if name != asked[0])
+    tables = [batch.table for batch in source.batches(Needs(read=(asked[0],), handed_on=others))]
     if not tables:
         raise LogsError("there are no exposures. Nothing was computed.")
     table = pa.concat_tables(tables, promote_options="permissive")

@@ -1,8 +1,10 @@
 """Vowpal Wabbit's logs as ``Logs``, whose rewards are negative costs, and whose shared features are columns."""
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -36,6 +38,8 @@ def dsjson(
     read = partial(vw_lines.dsjson_round, sampled=sampled)
     source = json_events(files, "dsjson", vw_lines.DSJSON, read, contexts)
     declared = {**_LABEL, "logging": "logging", "reward_range": reward_range, "contexts": contexts}
+    if has_event_ids(files):
+        declared["id"] = "event"
     if sampled:
         declared |= {"keep_probability": "keep_probability", "rounds_before_sampling": rounds_before_sampling}
     logs = Logs(source, **declared)
@@ -60,6 +64,17 @@ def json_events(
     files: Sequence[str], what: str, schema: pa.Schema, read: Read, contexts: Sequence[str] | None
 ) -> Events:
     return with_contexts(files, what, schema, partial(parse_json, read=read, schema=schema), json_features, contexts)
+
+
+def has_event_ids(files: Sequence[str]) -> bool:
+    """Whether the first event has an EventId: then none may come twice, or be missing."""
+    for _, line in islice(numbered(files[0]), 1):
+        try:
+            event = json.loads(line)
+        except ValueError:
+            return False
+        return isinstance(event, dict) and bool(event.get("EventId"))
+    return False
 
 
 def has_dropped_events(files: Sequence[str]) -> bool:

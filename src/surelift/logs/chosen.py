@@ -57,6 +57,8 @@ def require_comparable(column: str, holds: str, zoned: bool, leaf: Comparison) -
     elif kind in ("text", "a truth value") and leaf.sign not in ("=", "!="):
         problem = f"column {column!r} is compared with {kind} by {leaf.sign}, whose order differs between databases"
         remedy = "use =, !=, in or not in"
+        if kind == "text":
+            remedy += "; a date or a number stands without quotes, as 2026-01-31 or 18"
     elif holds == "numbers" and isinstance(value, int) and abs(value) > 2**53:
         problem = f"column {column!r} does not hold whole numbers exactly, but is compared with {value}"
         remedy = "store it as integers"

@@ -15,6 +15,7 @@ from surelift.logs.chosen import chosen
 from surelift.logs.clusters import whole_clusters
 from surelift.logs.declaration import Declaration
 from surelift.logs.embeddings import Known
+from surelift.logs.kinds import told_alike
 from surelift.logs.scale import Scale
 from surelift.logs.settled import settled
 from surelift.logs.sources.layout import TextStyle
@@ -191,7 +192,10 @@ class Logs:
             batches = whole_clusters(batches, declared.cluster)
         if declared.where is not None:
             batches = chosen(batches, parsed(declared.where), declared.cluster)
-        return batches if declared.settled_after is None else settled(batches, declared)
+        if declared.settled_after is not None:
+            batches = settled(batches, declared)
+        told = frozenset(needs.handed_on) & frozenset(needs.read)
+        return told_alike(batches, told) if told else batches
 
     def needs(self) -> Needs:
         read = tuple(column for role, column in self.declaration.columns() if role != "contexts")

@@ -35,6 +35,7 @@ from surelift.logs.columns import (
 from surelift.logs.densities import Density
 from surelift.logs.faults import FaultCounter, Reason
 from surelift.logs.fingerprint import RoundHashes, words_of_lists
+from surelift.logs.kinds import numbers_in
 from surelift.logs.labels import Labels, read_labels
 from surelift.logs.loggers import read_loggers
 from surelift.logs.positions import check_order
@@ -260,11 +261,8 @@ class Rounds:
         """Columns for the user's own code; text becomes numbers if every entry is one, but not that of ``texts``."""
         table = self.table.select(list(columns))
         for index, name in enumerate(columns):
-            if name in self.as_text and name not in texts:
-                numbers = to_numbers(table[name])
-                values = pa.array(numbers.values, mask=numbers.null)
-                if not numbers.not_numeric.any() and not inexact(values).any():
-                    table = table.set_column(index, name, values)
+            if name in self.as_text and name not in texts and (values := numbers_in(table[name])) is not None:
+                table = table.set_column(index, name, values)
         return table
 
     def list_words(self, name: str) -> tuple[Words, Words]:

@@ -250,6 +250,15 @@ def check_where(declared: "Declaration") -> None:
         )
 
 
+def refuse_torn_clusters(declared: "Declaration", what: str) -> None:
+    """Of clusters that a condition leaves out nothing is kept, by which one in pieces would be noticed later."""
+    if declared.where is not None and declared.cluster is not None:
+        raise UsageError(
+            f"{what} cannot use where= with cluster=: a cluster that comes in pieces, some of them left out, would go "
+            "unnoticed. Keep the rounds that meet the condition in a log of their own."
+        )
+
+
 def excluded_aloud(declared: "Declaration", excluded: int, met: int) -> tuple[str, ...]:
     """What is said of the rounds that do not meet the condition, where there are any."""
     said = f"{excluded:,} of {excluded + met:,} rounds do not meet `{declared.where}`, and were left out."

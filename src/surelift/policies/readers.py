@@ -109,7 +109,8 @@ class Array:
         if numbers is not None and len(numbers):  # some rows in between were left out
             first = int(numbers[0])
             rows = self.array[places(self.index, wanted, first, int(numbers[-1]) + 1)]
-            return kept(rounds, rows[numbers - first], subject)
+            of_arrow = isinstance(rows, pa.Array | pa.ChunkedArray)
+            return kept(rounds, rows.take(pa.array(numbers - first)) if of_arrow else rows[numbers - first], subject)
         return kept(rounds, self.array[places(self.index, wanted, rounds.start, rounds.start + rounds.size)], subject)
 
     def describe(self) -> dict[str, Any]:

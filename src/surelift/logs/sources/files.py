@@ -1,8 +1,7 @@
 """Rounds from files: Parquet, Arrow, CSV and JSON lines, in batches, ordered by file name."""
 
-import hashlib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,33 +11,23 @@ import pyarrow as pa
 
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs, of_one_kind, rows_per_batch
+from surelift.logs.sources.copies import each_once, refuse_copies
 from surelift.logs.sources.delimited import ArrowDataset, CsvFile
 from surelift.logs.sources.formats import format_of
 from surelift.logs.sources.json_lines import JsonLines
 from surelift.logs.sources.layout import TextStyle
 from surelift.logs.sources.opened import refuse_encoding
 from surelift.logs.sources.parquet import ParquetFile
-from surelift.logs.sources.places import (
-    FileState,
-    expand,
-    name_of_files,
-    partitions_of,
-    raw,
-    require_unchanged,
-    state_of,
-)  # fmt: skip
+from surelift.logs.sources.places import expand, name_of_files, partitions_of, require_unchanged
 from surelift.logs.sources.stores import StoredFile, ahead, why
 from surelift.logs.where import Condition
 
-# Bytes from which a file does not hold the same rounds as another by chance.
-_TELLING = 1 << 12
-_ENDS, _BLOCK = 1 << 12, 1 << 20
 # Files whose rows are counted before they are read, for progress.
 _FEW = 100
 _TEXT = ("csv", "json")
 _COUNTED = ("parquet", "ipc")
 COMMENTS = "comment lines, which begin with '#', above the headers"
-_UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
+_UNREADABLE = (pa.ArrowException, OSError, UnicodeError)
 _Data = ParquetFile | ArrowDataset | CsvFile | JsonLines
 
 
@@ -46,15 +35,11 @@ class Files:
     ordered = True
 
     def __init__(self, paths: Sequence[str | Path], style: TextStyle = TextStyle()) -> None:
-        # Identify files by inode: a file given twice, through a link or another path, would count its rounds twice.
         # Their set is fixed here, for every pass: one that arrives later is not read, one that changes is refused.
-        listed = [(file, state_of(file)) for path in paths for file in expand(str(path))]
-        files = {state.identity: file for file, state in listed}
-        self._paths, self._states, self._style = sorted(files.values()), dict(listed), style
-        self.resolved, self.reading = frozenset(files), 0
+        self._states, self._style = each_once(file for path in paths for file in expand(str(path))), style
+        self._paths = sorted(self._states)
+        self.resolved, self.reading = frozenset(state.identity for state in self._states.values()), 0
         """The number of the file that is being read."""
-        if len(files) < len(listed):
-            _say_twice(listed)
         self.left_out = dict[str, int]()
         """Lines that are no rounds, by reason, from the last complete pass."""
         if not self._paths:
@@ -66,7 +51,7 @@ class Files:
             raise UsageError(
                 f"separator and encoding are about CSV and JSON lines, but {self._paths[0]} is {kinds.pop()}."
             )
-        _refuse_copies(self._paths, self._states)
+        refuse_copies(self._states, lambda path: format_of(path) in _TEXT or bool(_count(path)))
         self._late = list[str]()
 
     @property
@@ -152,7 +137,7 @@ class Files:
 
     def _tables(
         self, path: str, data: _Data, columns: Sequence[str], groups: range | None, where: Condition | None,
-        folders: dict[str, str],
+        folders: dict[str, str | None],
     ) -> Iterator[tuple[Any, int]]:  # fmt: skip
         """The tables of a file, or one without rows in place of rows that cannot meet a condition, with their number."""
         if where is None or not isinstance(data, ParquetFile):
@@ -162,48 +147,6 @@ class Files:
         for run, rows, wanted in data.runs(where, folders):
             tables = _scan(path, data, columns, run, self._style)
             yield from ((table, 0) for table in tables) if wanted else [(nothing, rows)]
-
-
-def _say_twice(listed: Sequence[tuple[str, FileState]]) -> None:
-    first = dict[Any, int]()
-    again = [file for place, (file, state) in enumerate(listed) if first.setdefault(state.identity, place) != place]
-    more = f" and {len(again) - 1:,} more were" if len(again) > 1 else " was"
-    print(
-        f"surelift: {again[0]}{more} given twice, also through links or other paths; each file is read once",
-        file=sys.stderr,
-    )
-
-
-def _refuse_copies(paths: Sequence[str], states: Mapping[str, FileState]) -> None:
-    """Refuse files with the same bytes, whose rounds would count twice; small ones may well be the same."""
-    alike = dict[Any, list[str]]()
-    for path in paths if len(paths) > 1 else ():
-        if (size := states[path].size or 0) >= _TELLING:
-            alike.setdefault(size, []).append(path)
-    # Whole files are compared only where their ends do not tell them apart.
-    for digest in (_digest_of_ends, _digest):
-        suspects = [path for group in alike.values() if len(group) > 1 for path in group]
-        alike = {}
-        for path, told in zip(suspects, ahead(digest, suspects), strict=True):
-            alike.setdefault((states[path].size, told), []).append(path)
-    for first, *others in alike.values():
-        if others and (format_of(first) in _TEXT or _count(first)):
-            raise LogsError(f"{others[0]} is a copy of {first}: its rounds would count twice. Leave one of them out.")
-
-
-def _digest_of_ends(path: str) -> bytes:
-    with raw(path) as file:
-        ends = file.read(_ENDS)
-        file.seek(max(file.size() - _ENDS, 0))
-        return hashlib.sha256(ends + file.read(_ENDS)).digest()
-
-
-def _digest(path: str) -> bytes:
-    digest = hashlib.sha256()
-    with raw(path) as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.digest()
 
 
 def _open(
@@ -237,7 +180,7 @@ def _scan(path: str, data: _Data, columns: Sequence[str], groups: range | None, 
         raise _read_error(path, style, error) from error
 
 
-def _constant(text: str, rows: int) -> Any:
+def _constant(text: str | None, rows: int) -> Any:
     return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, dtype=np.int32)), pa.array([text], pa.string()))
 
 
@@ -260,7 +203,7 @@ def _read_error(path: str, style: TextStyle, error: Exception) -> LogsError:
     if isinstance(path, StoredFile) and isinstance(error, OSError):
         return LogsError(f"{path} cannot be read: {why(path, error)}. Nothing was computed.")
     kind, reason = format_of(path), str(error).splitlines()[0].rpartition("': Invalid: ")[2]
-    if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in str(error):
+    if isinstance(error, UnicodeError) or "invalid UTF8" in str(error):
         refuse_encoding(path, style.encoding)
     elif "newlines_in_values" in str(error):
         reason = "a cell contains a line break, or a quote is not closed"

@@ -83,7 +83,12 @@ def refuse_encoding(path: str, encoding: str | None) -> None:
                     text.decode()
                 line += bool(lines)
             rest.decode()
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
+        if not isinstance(error, UnicodeDecodeError):
+            raise LogsError(
+                f"{path} is not text in {encoding}: {error}. Name its encoding, encoding='utf-16-le' for UTF-16 without its "
+                "mark, or save it as UTF-8. Nothing was computed."
+            ) from error
         begin, shown = max(error.start - 8, 0), error.object
         raise LogsError(
             f"{path} is not text in {encoding or 'UTF-8'}: line {line:,}{' or a later one' if encoding else ''} holds "

@@ -59,7 +59,7 @@ class ParquetFile:
         end = min(bisect_left(ends, last) + 1, len(ends))
         return range(begin, max(begin, end)), ends[begin - 1] if begin else 0
 
-    def runs(self, condition: Condition, folders: Mapping[str, str]) -> Iterator[tuple[range, int, bool]]:
+    def runs(self, condition: Condition, folders: Mapping[str, str | None]) -> Iterator[tuple[range, int, bool]]:
         """Stretches of row groups, how many rows each has, and whether some of them may meet a condition."""
         metadata = self._file.metadata
         places = {metadata.schema.column(place).path: place for place in range(metadata.num_columns)}

@@ -16,6 +16,9 @@ from surelift.logs.sources.stores import StoredFile, changed, expand_stored, is_
 from surelift.logs.sources.table_folders import refuse_inside
 from surelift.saving import exists
 
+# How Hive, Spark and Arrow name the folder of rows without a value.
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+
 
 def expand(path: str) -> list[str]:
     """The files that a path, folder or glob stands for; a folder may have a file extension, as Spark's do."""
@@ -83,7 +86,7 @@ class FileState:
 
 def state_of(file: str) -> FileState:
     if isinstance(file, StoredFile):
-        return FileState((file.key,), file.size)
+        return FileState(file.identity, file.size)
     try:
         status = os.stat(file)
     except OSError as error:
@@ -112,11 +115,11 @@ def raw(path: str) -> Any:
     return path.open() if isinstance(path, StoredFile) else pa.OSFile(path)
 
 
-def partitions_of(path: str) -> dict[str, str]:
+def partitions_of(path: str) -> dict[str, str | None]:
     """The columns encoded in the folder names of a path.
 
     >>> partitions_of("logs/day=2024-03-01/country=FR/part-0.parquet")
     {'day': '2024-03-01', 'country': 'FR'}
     """
     pairs = (part.split("=", 1) for part in Path(path).parent.parts if "=" in part)
-    return {key: unquote(value) for key, value in pairs if key}
+    return {key: None if value == _NULL else unquote(value) for key, value in pairs if key}

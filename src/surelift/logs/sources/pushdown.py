@@ -98,7 +98,9 @@ class Extremes(NamedTuple):
     rows: int
 
 
-def may_meet(condition: Condition, extremes: Callable[[str], Extremes | None], folders: Mapping[str, str]) -> bool:
+def may_meet(
+    condition: Condition, extremes: Callable[[str], Extremes | None], folders: Mapping[str, str | None]
+) -> bool:
     """Whether some of the rows may meet a condition, by what is known of their columns; True where nothing is.
 
     ``folders`` has the columns that are the same in all rows, since the names of folders hold them.
@@ -108,7 +110,11 @@ def may_meet(condition: Condition, extremes: Callable[[str], Extremes | None], f
         return all(each) if condition.all_of else any(each)
     name = condition.column
     if name in folders:
-        return bool(met(Batch(pa.table({name: [folders[name]]}), 0, as_text=frozenset({name})), condition)[0])
+        return bool(
+            met(
+                Batch(pa.table({name: pa.array([folders[name]], pa.string())}), 0, as_text=frozenset({name})), condition
+            )[0]
+        )
     known = extremes(name)
     if known is None:
         return True

@@ -67,6 +67,13 @@ class StoredFile(str):
         return stream if isinstance(stream, pa.NativeFile) else pa.PythonFile(stream, "r")
 
     @property
+    def identity(self) -> tuple[str, str]:
+        """The store with its account, and the file in it."""
+        scheme, _, rest = self.partition("://")
+        account = rest.partition("/")[0].partition("@")[2]
+        return f"{_SCHEMES.get(scheme.lower(), scheme)}@{account.partition('.')[0]}", self.key
+
+    @property
     def size(self) -> int | None:
         known = self.listed or self.seen
         return None if known is None else known[0]
@@ -143,11 +150,12 @@ def open_store(uri: str) -> tuple[Any, str, str]:
         raise UsageError(f"{without_secrets(uri)} names no bucket; write {scheme}://BUCKET/PATH.")
     with store_errors(uri):
         if kind == "abfs":
-            container, _, account = host.partition("@")
+            container, _, account = host.rpartition(":")[2].partition("@")
             endpoint = account.partition(".")[0] or None
-            return _azure(endpoint), f"{container}/{path}".rstrip("/"), f"{scheme}://"
+            named = f"{scheme}://{container}{account and f'@{account}'}/"
+            return _azure(endpoint), f"{container}/{path}".rstrip("/"), named
         host = host.rpartition("@")[2]
-        return (_s3() if kind == "s3" else _google()), f"{host}/{path}".rstrip("/"), f"{scheme}://"
+        return (_s3() if kind == "s3" else _google()), f"{host}/{path}".rstrip("/"), f"{scheme}://{host}/"
 
 
 def s3_endpoint() -> str | None:
@@ -293,7 +301,7 @@ def _depths(parts: list[str], pattern: list[str]) -> set[int]:
 
 
 def _stored(info: Any, filesystem: Any, before: str) -> StoredFile:
-    return StoredFile(f"{before}{info.path}", filesystem, info.path, (info.size, info.mtime_ns))
+    return StoredFile(f"{before}{info.path.partition('/')[2]}", filesystem, info.path, (info.size, info.mtime_ns))
 
 
 def _web_file(uri: str, filesystem: Any) -> StoredFile:

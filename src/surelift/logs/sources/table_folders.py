@@ -12,7 +12,7 @@ def refuse_inside(files: Sequence[str]) -> None:
     """Refuse local files that lie in a table, where removed ones are kept beside those that count."""
     known = set[str]()
     for file in files:
-        folder = os.path.dirname(os.path.abspath(file))
+        folder = os.path.dirname(os.path.realpath(file))
         while folder not in known:
             known.add(folder)
             if os.path.isdir(os.path.join(folder, DELTA)) or _is_iceberg(folder):
