@@ -1,5 +1,6 @@
 # make demo   sets everything up and shows what surelift is for
-# make test   sets everything up and runs every test
+# make test   sets everything up and runs every test but the slowest
+# make slow   sets everything up and runs those: simulations, and comparisons with an independent implementation
 # make campaign SIZE=slice   sets everything up and searches for trouble, for minutes; SIZE=full for an hour or two
 # make docs   sets everything up and builds the documentation, every block of it executed
 PYTHON ?= python3
@@ -12,7 +13,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 # processors at once, as pip does not; and not of what is large and seldom imported.
 BYTECODE = @-$(BIN)/python -m compileall -q -j 0 -x '/(torch|pyspark|sympy|mypy|sphinx|babel)/' $(VENV)/lib src
 
-.PHONY: demo test campaign docs lint types clean
+.PHONY: demo test slow campaign docs lint types clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/surelift demo --output demo
@@ -21,7 +22,10 @@ demo: $(VENV)/demo.stamp
 	@echo "To go on from here: . $(BIN)/activate"
 
 test: $(VENV)/test.stamp
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -q
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -q -m "not slow"
+
+slow: $(VENV)/test.stamp
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -q -m slow
 
 campaign: $(VENV)/test.stamp
 	OMP_NUM_THREADS=1 $(BIN)/python -m campaigns all --size $(or $(SIZE),slice)

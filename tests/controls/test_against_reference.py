@@ -13,6 +13,8 @@ from surelift.arrays import FloatArray
 from tests import reference
 from tests.strategies import deltas
 
+pytestmark = pytest.mark.slow
+
 Component = tuple[float, float, float, FloatArray]
 """Smoothing, offset, prior, and the terms of the rounds."""
 

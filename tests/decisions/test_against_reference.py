@@ -12,6 +12,8 @@ from surelift.arrays import FloatArray
 from tests import reference
 from tests.strategies import LoggedRounds, deltas, logged_rounds
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Paired:

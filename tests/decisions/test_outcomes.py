@@ -293,6 +293,7 @@ def test_exactly_bounds_at_delta_each_do_not_hold_together() -> None:
     assert naive > 1.3 * delta
 
 
+@pytest.mark.slow
 def test_all_lower_bounds_hold_as_often_as_promised_and_the_naive_ones_do_not() -> None:
     count, rounds, rare, delta, runs = 20, 60, 0.05, 0.2, 160
     rng = np.random.default_rng(7)

@@ -150,6 +150,7 @@ def test_the_range_holds_as_often_as_it_says() -> None:
         assert least <= count <= most
 
 
+@pytest.mark.slow
 def test_bets_in_blocks_are_certified_as_often_as_the_forecast_says() -> None:
     law, alpha = LAWS["cautious"]
     rng, runs = np.random.default_rng(0), 100
@@ -204,6 +205,7 @@ def test_what_is_refused() -> None:
         sl.power(sl.Logs(reward=[1.0, 0.0], propensity=[0.5, 2.0]), {"new": [0.4, 0.4]})
 
 
+@pytest.mark.slow
 def test_simulate_knows_which_methods_hold() -> None:
     """Weights of up to a hundred in one round of two hundred: the certified hold, the usual interval does not."""
     rng = np.random.default_rng(0)

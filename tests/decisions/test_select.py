@@ -55,6 +55,7 @@ def printed_by_definition(terms: list[FloatArray], delta: float, margin: float) 
     return [(margin, True) if yes else (largest(k), False) for k, yes in enumerate(certified)]
 
 
+@pytest.mark.slow
 @given(rounds=logged_rounds(30), delta=deltas(), margin=MARGINS, shift=st.sampled_from([1.0, 0.5, 0.0]))
 def test_what_is_printed_is_what_partitioning_allows(
     rounds: LoggedRounds, delta: float, margin: float, shift: float

@@ -6,6 +6,8 @@ import pytest
 
 import surelift as sl
 
+pytestmark = pytest.mark.slow
+
 MILLIONS = 3
 ROUNDS = MILLIONS * 1_000_000
 
@@ -22,7 +24,6 @@ def rounds(spark: Any) -> Any:
     return spark.range(0, ROUNDS, 1, 6).selectExpr(*drawn).selectExpr(*columns).persist()
 
 
-@pytest.mark.slow
 def test_three_million_rounds_go_through_a_driver_of_four_megabytes(rounds: Any) -> None:
     declared: dict[str, Any] = {"reward": "click", "propensity": "q"}
     logs, timed = sl.Logs(rounds, **declared), sl.Logs(rounds, time="t", **declared)

@@ -36,6 +36,7 @@ def test_by_hand(estimator: str, options: dict[str, Any], expected: float) -> No
     assert result.estimate == sl.estimate(LOGS, "new", estimator=estimator, model="q", **options)["new"].estimate
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 1_000))
 def test_limits(seed: int) -> None:
     """With a model of zero DR is IPS and SNDR is SNIPS; a switch that never switches is DR; shrinkage vanishes."""
@@ -68,6 +69,7 @@ def test_cross_fitting_is_the_default_and_uses_the_other_folds() -> None:
     assert result.estimate == pytest.approx(expected.mean())
 
 
+@pytest.mark.slow
 def test_dr_is_closer_to_the_truth_than_ips() -> None:
     errors = {"ips": [], "dr": []}  # type: dict[str, list[float]]
     for seed in range(12):

@@ -91,6 +91,7 @@ def test_wealth_where_what_is_expected_varies() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vectors", [True, False])
 def test_clean_logs_are_not_refused(vectors: bool) -> None:
     for seed in range(200):
@@ -100,6 +101,7 @@ def test_clean_logs_are_not_refused(vectors: bool) -> None:
         assert health.ok, (seed, health)
 
 
+@pytest.mark.slow
 def test_false_alarms_under_daily_looks() -> None:
     """At a level of 0.1, looking after each of eight days, no more than one log in ten is ever refused."""
     level, runs, alarms = 0.1, 60, 0

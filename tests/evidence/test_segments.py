@@ -126,6 +126,7 @@ def test_an_action_that_rules_drop_in_one_segment_is_said_of_the_propensities() 
     assert any("country ch" in (found.segment or "") for found in findings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vectors", [True, False])
 def test_right_columns_are_refused_as_rarely_as_promised(vectors: bool) -> None:
     runs, level, alarms = 150, 0.05, 0

@@ -14,6 +14,8 @@ from surelift.learning.policies.rules import GaussianRule
 from surelift.learning.training.problem import StackedProblems
 from tests.bounds.test_coverage import allowed
 
+pytestmark = pytest.mark.slow
+
 LOGS, DELTA = 60, 0.1
 ACTIONS, FEATURES = 4, 12
 
@@ -57,7 +59,6 @@ def learner(**options: Any) -> PolicyLearner:
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"objective": "value", "prior": "zero"}], ids=["improvement", "value"])
 def test_certificates_hold(options: dict[str, Any]) -> None:
     torch.set_num_threads(1)
@@ -75,7 +76,6 @@ def test_certificates_hold(options: dict[str, Any]) -> None:
     assert missed <= allowed(LOGS, DELTA)
 
 
-@pytest.mark.slow
 def test_a_prior_fitted_on_the_certified_rounds_would_fail() -> None:
     """No policy is better than another; a prior given as an array can hide that it was fitted on these rounds."""
     torch.set_num_threads(1)
@@ -93,7 +93,6 @@ def test_a_prior_fitted_on_the_certified_rounds_would_fail() -> None:
     assert cheated > allowed(20, DELTA)
 
 
-@pytest.mark.slow
 def test_a_held_out_certificate_on_training_rounds_would_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     """Probabilities passed as an array do not reveal that they were learned from these rounds."""
     torch.set_num_threads(1)

@@ -19,6 +19,7 @@ def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return path
 
 
+@pytest.mark.slow
 def test_every_byte_counts(stored: Path) -> None:
     whole = stored.read_bytes()
     damaged = stored.with_name("damaged.safetensors")

@@ -181,6 +181,7 @@ def investing() -> Tree:
     return tree
 
 
+@pytest.mark.slow
 def test_the_bounds_cover_where_weights_of_single_positions_do_not() -> None:
     """100 logs at delta 0.1; a valid bound misses more often than this with probability below one in a million."""
     tree, rng, runs, delta = investing(), np.random.default_rng(11), 100, 0.1
