@@ -86,7 +86,7 @@ def met(batch: Batch, condition: Condition) -> BoolArray:
         return np.asarray(join.reduce(parts))
     column = decode(batch.table[condition.column])
     if isinstance(condition, Missing):
-        absent = is_absent(column) if condition.column in batch.as_text else _is_null(column)
+        absent = _is_absent(batch, column, condition) if condition.column in batch.as_text else _is_null(column)
         return absent if condition.wanted else ~absent
     found = _compared(batch, column, condition)
     holds = {
@@ -98,6 +98,19 @@ def met(batch: Batch, condition: Condition) -> BoolArray:
 
 def _is_null(column: ArrowColumn) -> BoolArray:
     return as_array(column.is_null()) if is_text(column) else is_missing(column)
+
+
+def _is_absent(batch: Batch, column: ArrowColumn, leaf: Missing) -> BoolArray:
+    """Of a format without types, where NA is missing among numbers, and may be a label among texts: that is refused."""
+    absent = is_absent(column)
+    if is_text(column) and (rows := np.flatnonzero(to_numbers(column).null & ~absent)).size:
+        row, word = batch.start + int(rows[0]), column[int(rows[0])].as_py()
+        raise LogsError(
+            f"where=: {rows.size:,} cells of column {leaf.column!r} from row {batch.start:,} on, the first in row {row:,}, "
+            f"counting from 0, hold {word!r}, which is missing among numbers and may be a label among texts.\nCompare the "
+            f"column with a number, or with '{word}', or save the log as Parquet; nothing was computed."
+        )
+    return absent
 
 
 def _compared(batch: Batch, column: ArrowColumn, leaf: Comparison) -> Compared:
