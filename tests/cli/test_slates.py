@@ -40,6 +40,7 @@ def test_the_answer_of_python_and_its_certificate(log: str, weight: Any, tmp_pat
     answer = sl.compare(pages.logs, pages.policies)
     assert sl.Certificate.load(certificate).content["answer"]["lower"] == answer.lower
     assert main(["verify", certificate, log, "--slate", "page"]) == 0
+    assert main(["verify", certificate, log]) == 2
     assert main(["check", log, *FLAGS, *WAYS[weight]]) == 0
 
 

@@ -368,3 +368,8 @@ def test_a_frame_of_words_and_gaps_is_read() -> None:
     frame.loc[1, "r"] = None
     with pytest.raises(sl.LogsError, match="reward 'r': 1 of 3 values are missing"):
         sl.evaluate(sl.Logs(frame, reward="r", propensity="p"), "new")
+
+
+def test_a_list_with_an_entry_that_is_no_dict() -> None:
+    with pytest.raises(sl.UsageError, match="entry 1 of the list, counting from 0, is a NoneType"):
+        sl.Logs([{"r": 1, "p": 0.5}, None], reward="r", propensity="p")

@@ -56,7 +56,7 @@ def test_what_is_read() -> None:
         ('country = "FR"', '"FR"', "text goes in single quotes, 'FR'"),
         ("country = null", "null", "nulls are found by is null"),
         ("country = 'FR", "'", "expected a number"),
-        ("country", "", "expected = or"),
+        ("country", "", "expected =, !=, <"),
         ("country in ('FR'", "", "expected , or )"),
         ("country in ()", ")", "expected a number"),
         ("country not = 'FR'", "=", "expected in or between"),

@@ -11,7 +11,7 @@ from surelift.cli.output import show
 from surelift.cli.terminal import progress
 from surelift.decisions.verify import verify as ask
 from surelift.errors import LogsError, UsageError
-from surelift.importers.slate_rows import slates_again
+from surelift.importers.slate_rows import of_pages, slates_again
 from surelift.learning.files import is_policy
 from surelift.logs.sources.formats import extension_of
 from surelift.logs.sources.layout import TextStyle
@@ -53,6 +53,10 @@ def verify(
         kind = format or importers.format_of(sources[0])
         style = TextStyle.of(separator, encoding)
         logs: Any = open_source(sources, style) if kind is None else importers.read_declared(kind, sources, declared)
+        if slate is None and of_pages(declared) and kind is None:
+            raise UsageError(
+                "this certificate is about pages, whose rows these are: name the column of the page, --slate COLUMN."
+            )
         if slate is not None:
             logs = slates_again(logs, slate, stated.content["question"])
     given = PolicyFlags(predictions=predictions, first_action=first_action).policies()

@@ -192,6 +192,12 @@ def _page_log(rows: Logs, pages: "_Pages", columns: Mapping[str, str], **declare
     return Logs(table, reward=rows.declaration.outcome, reward_range=(rows.scale.low, rows.scale.high), **declared)
 
 
+def of_pages(declared: Mapping[str, Any]) -> bool:
+    """Whether a declaration is that of pages, made from the rows of their positions."""
+    chances = declared.get("log_propensity", declared.get("propensity"))
+    return isinstance(chances, str) and chances.endswith((LOGARITHM, SMALLEST_OF_PAGE))
+
+
 def slates_again(source: Any, slate: str, question: Mapping[str, Any]) -> Logs:
     """The pages that a certificate is about, from the rows of their positions; its question says how they were made."""
     declared = question["declaration"]
@@ -200,10 +206,11 @@ def slates_again(source: Any, slate: str, question: Mapping[str, Any]) -> Logs:
         if "log_propensity" in declared
         else (declared.get("propensity"), SMALLEST_OF_PAGE, EXCESS, "additive")
     )
-    read = [value for value in _values_in(question.get("policies")) if isinstance(value, str) and value.endswith(own)]
+    described = list(_values_in({role: question.get(role) for role in ("policies", "over")}))
+    read = [value for value in described if isinstance(value, str) and value.endswith(own)]
     if not (isinstance(chances, str) and chances.endswith(ending)) or not read:
         raise UsageError("--slate: this certificate is not about slates; leave it out.")
-    positions = [value for value in _values_in(question["policies"]) if isinstance(value, int)]
+    positions = [value for value in described if isinstance(value, int)]
     return slates(
         source, [column.removesuffix(own) for column in dict.fromkeys(read)], slate=slate, reward=declared["reward"],
         propensity=chances.removesuffix(ending), weight=weight,  # type: ignore[arg-type]

@@ -168,7 +168,12 @@ class _Parser:
             return Joined(outside if negated else ends, all_of=not negated)
         if opposite:
             self._refuse("expected in or between")
-        sign = self._expect(*OPPOSITE, *_SAME)
+        sign = self._take(*OPPOSITE, *_SAME)
+        if sign is None:
+            self._refuse(
+                "expected =, !=, <, <=, >, >=, in, not in, between or is; a name with other signs than letters, digits and "
+                '_ stands in double quotes, as "user.country"'
+            )
         sign = _SAME.get(sign, sign)
         return Comparison(column, OPPOSITE[sign] if negated else sign, self._literal())
 

@@ -31,7 +31,12 @@ def open_source(source: Any, style: TextStyle = TextStyle()) -> Source:
         return source  # type: ignore[no-any-return]
     if isinstance(source, Mapping):
         return Arrays(source)
-    if isinstance(source, Sequence) and source and all(isinstance(row, Mapping) for row in source):
+    if isinstance(source, Sequence) and source and isinstance(source[0], Mapping):
+        for row, entry in enumerate(source):
+            if not isinstance(entry, Mapping):
+                raise UsageError(
+                    f"entry {row:,} of the list is a {type(entry).__name__}, counting from 0; give a dict for each round."
+                )
         return Arrays(columns_of(source))
     if isinstance(source, np.ndarray) and source.dtype.names:
         return Arrays({name: source[name] for name in source.dtype.names})
