@@ -371,5 +371,5 @@ def test_a_frame_of_words_and_gaps_is_read() -> None:
 
 
 def test_a_list_with_an_entry_that_is_no_dict() -> None:
-    with pytest.raises(sl.UsageError, match="entry 1 of the list, counting from 0, is a NoneType"):
+    with pytest.raises(sl.UsageError, match="entry 1 of the list is a NoneType, counting from 0"):
         sl.Logs([{"r": 1, "p": 0.5}, None], reward="r", propensity="p")
