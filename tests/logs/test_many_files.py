@@ -97,3 +97,9 @@ def test_each_file_is_opened_once_a_pass(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(parquet.ParquetFile, "_opened", noted)
     sl.evaluate(logs, "new")
     assert len(opened) == 5
+
+
+def test_a_folder_of_other_files_is_told_what_it_holds(tmp_path: Path) -> None:
+    (tmp_path / "a.dsjson").write_text("{}")
+    with pytest.raises(sl.UsageError, match=r"holds no log by the names of its files \(a.dsjson\)"):
+        sl.Logs(tmp_path, **COLUMNS)

@@ -69,7 +69,10 @@ def monitor(
     if (skip or append) and stdin is None:
         raise UsageError("--skip and --append are about --stdin; files that were counted are known by themselves.")
     if log.separator is not None or log.encoding is not None:
-        raise UsageError("a monitor finds out separators by itself, and reads UTF-8: write its files so.")
+        raise UsageError(
+            "a monitor takes neither --separator nor --encoding: files tell their separator by their first lines, a stream "
+            "is separated by commas, and both are UTF-8; convert them."
+        )
     if merge:
         if sources or stdin is not None or name is not None or asked:
             raise UsageError("--merge adds up states and reads nothing else: name each with a --merge of its own.")

@@ -34,6 +34,11 @@ def expand(path: str) -> list[str]:
 
         matched = glob(path, recursive=True)
         files = [file for match in matched for file in (_files_in(match) if os.path.isdir(match) else [match])]
+    if not files and os.path.isdir(path) and (held := sorted(os.listdir(path))):
+        shown = ", ".join(held[:3]) + (", ..." if held[3:] else "")
+        raise UsageError(
+            f"the folder {path!r} holds no log by the names of its files ({shown}); name them themselves, by a glob in quotes."
+        )
     if not files:
         raise UsageError(
             f"no file matches {path!r}; check the path, relative to the working folder {str(Path.cwd())!r}."
