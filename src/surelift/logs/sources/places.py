@@ -37,7 +37,7 @@ def expand(path: str) -> list[str]:
     if not files and os.path.isdir(path) and (held := sorted(os.listdir(path))):
         shown = ", ".join(held[:3]) + (", ..." if held[3:] else "")
         raise UsageError(
-            f"the folder {path!r} holds no log by the names of its files ({shown}); name them themselves, by a glob in quotes."
+            f"the folder {path!r} holds no log by the names of its files ({shown}); name the files, by a glob in quotes."
         )
     if not files:
         raise UsageError(
