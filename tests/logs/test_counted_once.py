@@ -152,8 +152,9 @@ def test_predictions_with_rounds_left_out(tmp_path: Path) -> None:
 
 
 def test_a_table_is_known_through_a_link(tmp_path: Path) -> None:
-    deltalake = pytest.importorskip("deltalake")
-    deltalake.write_deltalake(
+    from deltalake import write_deltalake
+
+    write_deltalake(
         str(tmp_path / "table"), pa.Table.from_pandas(rounds(), preserve_index=False), partition_by=["country"]
     )
     (tmp_path / "link").symlink_to(tmp_path / "table" / "country=FR")
@@ -172,3 +173,12 @@ def test_users_of_growthbook_are_text(tmp_path: Path) -> None:
     table.to_csv(tmp_path / "exposures.csv", index=False)
     imported = sl.importers.growthbook(str(tmp_path / "exposures.csv"), weights=[0.5, 0.5], reward="earned")
     assert imported.logs.count() == 100
+
+
+def test_files_with_times_of_different_kinds_are_refused(tmp_path: Path) -> None:
+    """Local times in one and UTC in the other would be compared as if they were one clock's."""
+    days = pd.date_range("2026-01-01", periods=1_000, freq="min")
+    rounds().assign(day=days).to_parquet(tmp_path / "a.parquet")
+    rounds(seed=1).assign(day=days.tz_localize("UTC")).to_parquet(tmp_path / "b.parquet")
+    with pytest.raises(sl.LogsError, match="'day' holds times up to row 999, and times with a zone from row 1,000 on"):
+        sl.evaluate(sl.Logs(tmp_path, **COLUMNS, where="day >= 2026-01-01"), "pi")

@@ -180,7 +180,8 @@ def _kind(of: pa.DataType) -> str | None:
     while pa.types.is_dictionary(of):
         of = of.value_type
     if pa.types.is_primitive(of) or pa.types.is_decimal(of):
-        return "times" if pa.types.is_temporal(of) else "numbers"
+        zoned = pa.types.is_timestamp(of) and of.tz is not None
+        return "times with a zone" if zoned else "times" if pa.types.is_temporal(of) else "numbers"
     text = pa.types.is_string(of) or pa.types.is_large_string(of) or pa.types.is_string_view(of)
     return "text" if text else None
 
