@@ -58,11 +58,13 @@ FLAGS = (
     "--over", "--margin", "--by", "--segments", "--json", "--certificate", "--html", "--csv", "--sides", "--level",
     "--guardrail", "--outcome", "--state", "--stdin", "--skip", "--append", "--merge", "--name", "--about", "--many",
     "--format", "--output", "-o", "--help", "-h", "--version", "--no-json", "--jsno", "-x", "--order", "--clip", "--target",
-    "--runs", "--rounds", "--seed",
+    "--runs", "--rounds", "--seed", "--quiet", "-q", "--estimator", "--alpha", "--strength", "--model",
 )  # fmt: skip
 COMMANDS = (
     "check",
     "evaluate",
+    "estimate",
+    "profile",
     "compare",
     "select",
     "gate",
@@ -134,7 +136,9 @@ def valid(chance: Random, command: str) -> list[str]:
     if command == "report":
         return [command, source, *BASE, *policies, "-o", "out.html"]
     extra = (
-        chance.choice([[], [], ["--json"], ["--delta", "0.1"]]) if command not in ("check", "power", "simulate") else []
+        chance.choice([[], [], ["--json"], ["--delta", "0.1"]])
+        if command not in ("check", "estimate", "profile", "power", "simulate")
+        else []
     )
     return [
         command,
@@ -286,7 +290,7 @@ def apart(chance: Random, folder: Path, tokens: list[str], stdin: bytes) -> str 
         command, cwd=folder, input=stdin, capture_output=True, timeout=60, env=surroundings, check=False
     )
     wrong = judged(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
-    if wrong is None and how == "stdout full" and "--json" in tokens and done.returncode in (0, 3):
+    if wrong is None and how == "stdout full" and done.returncode in (0, 3):
         wrong = f"exit code {done.returncode}, but the answer could not be written"
     return None if wrong is None else f"surelift {tokens}, {how}\n{wrong}"
 

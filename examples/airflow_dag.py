@@ -32,7 +32,7 @@ def is_certified(surelift: str = SURELIFT, logs: str = LOGS, state: str = STATE)
         done = subprocess.run([surelift, "monitor", logs, "--state", state, *QUESTION], capture_output=True, text=True)
     except OSError as error:
         raise AirflowFailException(f"{surelift} cannot be run: {error.strerror}. Install surelift there.") from error
-    print(done.stderr)
+    print(done.stdout + done.stderr)
     if done.returncode in (0, 3):  # 3: not certified, yet or for ever
         return done.returncode == 0
     if done.returncode in (2, 4):  # asked wrongly, or the log is not fit: the same again tomorrow, unless someone looks

@@ -5,7 +5,9 @@
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -29,6 +31,18 @@ def chromium() -> str:
         missing("chromium", "no chromium is installed")
     assert path is not None
     return path
+
+
+# Until a browser is closed, an event loop counts as running in its process, where no other browser and no other loop
+# can then be started: so it is closed at the end of each module.
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Any]:
+    from playwright import sync_api as playwright
+
+    with playwright.sync_playwright() as driver:
+        chrome = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield chrome
+        chrome.close()
 
 
 @pytest.fixture(scope="session")

@@ -47,6 +47,11 @@ class LogsError(SureliftError, ValueError):
     exit_code = 4
 
 
+def install_extra(extra: str) -> str:
+    """How to get what an extra brings: from the sources, since the name on a package index may be somebody else's."""
+    return f"Run pip install '.[{extra}]' in the folder of surelift's sources."
+
+
 def is_number(value: object) -> bool:
     """Whether a value is a real number, Python's or NumPy's; booleans do not count."""
     return isinstance(value, Real) and not isinstance(value, bool)

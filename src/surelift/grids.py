@@ -20,8 +20,12 @@ LARGEST_SMOOTHING = 1e100
 class Grid:
     """Smoothings (the paper's lambda) with a prior that sums to 1, fixed before seeing the data.
 
-    ``any_looks`` says whether the grid does not depend on the number of rounds, so that a bound made from it is valid at
-    any number of looks.
+    Args:
+        name: What certificates call it.
+        smoothings: Positive numbers.
+        prior: The share of each.
+        any_looks: Whether the grid does not depend on the number of rounds, so that a bound made from it is valid at
+            any number of looks.
     """
 
     name: str
@@ -80,12 +84,20 @@ def anytime() -> Grid:
 
 
 def planned(rounds: int) -> Grid:
-    """For a value: smoothings 2^-8 to 2^8 around 2/sqrt(rounds)."""
+    """For a value: smoothings 2^-8 to 2^8 around 2/sqrt(rounds).
+
+    Args:
+        rounds: The number of rounds at the one look, fixed in advance.
+    """
     return _grid_around(2.0, rounds, spread=1.5)
 
 
 def improvement(rounds: int) -> Grid:
-    """For an improvement or a difference: smoothings 2^-8 to 2^8 around 4/sqrt(rounds)."""
+    """For an improvement or a difference: smoothings 2^-8 to 2^8 around 4/sqrt(rounds).
+
+    Args:
+        rounds: The number of rounds at the one look, fixed in advance.
+    """
     return _grid_around(4.0, rounds, spread=2.0)
 
 
@@ -106,10 +118,18 @@ def _grid_around(centre: float, rounds: int, *, spread: float, exponents: Sequen
 
 
 def single(smoothing: float) -> Grid:
-    """A single smoothing, fixed before seeing the data."""
+    """A single smoothing.
+
+    Args:
+        smoothing: The paper's lambda, fixed before seeing the data.
+    """
     return Grid("single", smoothings=(smoothing,), prior=(1.0,))
 
 
 def from_rounds(rounds: int) -> Grid:
-    """The paper's 1/sqrt(rounds): for one look at a number of rounds fixed in advance."""
+    """The paper's 1/sqrt(rounds): for one look.
+
+    Args:
+        rounds: The number of rounds, fixed in advance.
+    """
     return Grid("single", smoothings=(1.0 / math.sqrt(rounds),), prior=(1.0,), any_looks=False)

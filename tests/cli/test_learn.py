@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_demo_log_gives_a_policy_certified_better(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     policy = str(folder / "policy.safetensors")
     assert main(["verify", policy, str(folder / "shop.parquet")]) == 0
-    assert "Certified: 'learned' is better than production." in capsys.readouterr().err
+    assert "Certified: 'learned' is better than production." in capsys.readouterr().out
     fresh = [str(folder / "fresh.parquet"), *FLAGS, "--learned", f"new={policy}"]
     assert main(["compare", *fresh, "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
@@ -65,7 +65,7 @@ def test_other_ways_to_learn(
 ) -> None:
     policy = str(tmp_path / "policy")
     assert main(["learn", str(folder / "shop.parquet"), *FLAGS, *flags, "-o", policy]) == 0
-    assert says in capsys.readouterr().err
+    assert says in capsys.readouterr().out
     if "test_learn" not in flags[1]:
         assert main(["verify", policy, str(folder / "shop.parquet")]) == 0
 
@@ -79,12 +79,12 @@ def test_with_too_few_rounds_production_is_kept(tmp_path: Path, capsys: pytest.C
     log, policy = tmp_path / "few.parquet", tmp_path / "policy"
     pq.write_table(sl.datasets.shop(300).table, log)
     assert main(["learn", str(log), *FLAGS, "-o", str(policy)]) == 3
-    said = capsys.readouterr().err
-    assert "Keep production" in said
-    assert "do not deploy" in said
+    said = capsys.readouterr()
+    assert "Keep production" in said.out
+    assert "do not deploy" in said.err
     assert policy.exists()
     assert main(["learn", str(log), *FLAGS, "--search", "--epochs", "2", "-o", str(policy)]) == 3
-    assert "Keep production" in capsys.readouterr().err
+    assert "Keep production" in capsys.readouterr().out
 
 
 def test_a_file_of_another_kind_is_not_overwritten(folder: Path, tmp_path: Path) -> None:

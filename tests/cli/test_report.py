@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from surelift.cli.app import app
+from surelift.cli.invocation import command_typed, typed
 from tests.cli.test_cli import COLUMNS, folder, run
 
 __all__ = ["folder"]
@@ -31,7 +32,7 @@ def test_of_unfit_logs_the_page_says_why(folder: Path, tmp_path: Path) -> None:
     done = run("report", "log.csv", "--reward", "r", "--propensity", "p", "--policy", "q", "-o", page, folder=tmp_path)
     assert done.returncode == 4
     assert "propensity" in page.read_text()
-    assert "Not fit for a guarantee" in done.stderr
+    assert "Not fit for a guarantee" in done.stdout
 
 
 def test_a_wrong_question_writes_nothing(folder: Path, tmp_path: Path) -> None:
@@ -84,3 +85,19 @@ def test_in_a_pipe_there_is_no_colour(folder: Path) -> None:
         done = run(*arguments, folder=folder, apart=True)
         assert "\x1b" not in done.stdout + done.stderr
         assert all(len(line) <= 80 for line in (done.stdout + done.stderr).splitlines())
+
+
+def test_the_foot_of_a_page_has_the_command_that_made_it(folder: Path, tmp_path: Path) -> None:
+    page = tmp_path / "a page.html"
+    for command in ("report", "compare"):
+        named = ("-o", page) if command == "report" else ("--html", page)
+        assert run(command, "shop.parquet", *COLUMNS, "--policy", "p_better", *named, folder=folder).returncode == 0
+        foot = page.read_text().rpartition("<footer>")[2].replace("&#39;", "'")
+        assert f"surelift {command} shop.parquet --reward click" in foot
+        assert f"'{page}'</code>" in foot
+
+
+def test_the_command_is_told_without_credentials() -> None:
+    with typed(["compare", "https://me:word@host/a.csv?Signature=12", "--reward", "r"]):
+        assert command_typed() == "surelift compare https://host/a.csv --reward r"
+    assert command_typed() == "surelift"

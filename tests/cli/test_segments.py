@@ -42,14 +42,14 @@ def test_several_columns_and_bins(file: str, folder: Path) -> None:
         {name: one.lower for name, one in answer.items()}
     )
     assert done.returncode == (0 if len(answer.certified) == len(answer) else 3)
-    assert "By 'device', 'age': 8 segments" in done.stderr
+    assert "By 'device', 'age': 8 segments" in asked("compare", *by, folder=folder, file=file).stdout
     assert (folder / "kept.csv").read_text().startswith("device,age,policy,")
     assert run("verify", "kept.json", file, folder=folder).returncode == 0
 
 
 def test_a_column_of_that_name_comes_first(folder: Path) -> None:
     done = asked("evaluate", "--by", "age:1,2", folder=folder)
-    assert "By 'age:1,2': 2 segments" in done.stderr
+    assert "By 'age:1,2': 2 segments" in done.stdout
 
 
 def test_listed_combinations_are_good_for_any_number_of_looks(folder: Path) -> None:
@@ -57,9 +57,9 @@ def test_listed_combinations_are_good_for_any_number_of_looks(folder: Path) -> N
               for part in ("--segments", name)]  # fmt: skip
     done = asked("evaluate", "--by", "device", "--by", "age:40", *listed, folder=folder)
     assert done.returncode == 0
-    assert "at any number of looks" in done.stderr
+    assert "at any number of looks" in done.stdout
     done = asked("evaluate", "--by", "device", "--segments", "phone", "--segments", "desktop", folder=folder)
-    assert "at any number of looks" in done.stderr
+    assert "at any number of looks" in done.stdout
 
 
 def test_select_and_check(folder: Path) -> None:
@@ -69,8 +69,34 @@ def test_select_and_check(folder: Path) -> None:
     assert done.returncode == (0 if all(chosen.values()) else 3)
     assert asked("select", "--by", "device", "--choose", "value", folder=folder).returncode == 0
     done = asked("check", "--by", "device", "--by", "age:18,50", "--by", "visitor", folder=folder)
-    assert "(overall, device, age, visitor)" in done.stderr
+    assert "(overall, device, age, visitor)" in done.stdout
     assert done.returncode == 0
+
+
+def test_check_tests_each_column_by_itself_and_once(folder: Path, tmp_path: Path) -> None:
+    table = sl.datasets.shop(3_000).table
+    new = np.array(table["visitor"]) == "new"
+    wrong = np.where(new, table["propensity"].to_numpy() / 5, table["propensity"].to_numpy())
+    path = tmp_path / "wrong.parquet"
+    pq.write_table(table.set_column(table.column_names.index("propensity"), "propensity", [wrong]), path)
+    logs = sl.Logs(path, reward="click", propensity="propensity")
+    done = asked("check", "--by", "device", "--by", "visitor", "--json", folder=folder, file=str(path))
+    assert done.returncode == 4
+    assert (
+        json.loads(done.stdout)["findings"]
+        == sl.check(logs, "p_better", by=["device", "visitor"]).to_dict()["findings"]
+    )
+    assert (
+        json.loads(done.stdout)["findings"]
+        != sl.check(logs, "p_better", by=[["device", "visitor"]]).to_dict()["findings"]
+    )
+    twice = asked("check", "--by", "device", "--by", "device", folder=folder)
+    assert (twice.returncode, twice.stdout) == (2, "")
+    assert (
+        "the test by 'device' is asked for twice; each column is tested by itself, once: leave one out" in twice.stderr
+    )
+    twice = asked("compare", "--by", "device", "--by", "device", folder=folder)
+    assert "by names a column twice: 'device', 'device'. Leave one out." in twice.stderr
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,10 @@ def test_closed_and_full_streams_do_not_change_the_verdict(closed: str, folder: 
     assert sl.Certificate.load(folder / "c.json").content["rounds"] == 300
 
 
-@pytest.mark.parametrize("command", [f"compare log.csv {COLUMNS} --json", "--help", "--version", "explain"])
+@pytest.mark.parametrize(
+    "command",
+    [f"compare log.csv {COLUMNS} --json", f"gate log.csv {COLUMNS} --quiet", "--help", "--version", "explain"],
+)
 def test_a_full_disk_on_standard_output_is_told(command: str, folder: Path) -> None:
     done = shell(f"surelift {command} >/dev/full", folder)
     assert done.returncode == 2
@@ -158,13 +161,13 @@ def test_advice_is_spelled_in_flags(folder: Path) -> None:
     (folder / "out.csv").write_text(TEXT.replace("1,0.5", "3,0.5"))
     rail = shell(f"surelift gate rail.csv {COLUMNS} --guardrail g:at-most-worse=0.1", folder)
     assert rail.returncode == 4
-    assert "COL:range=LOW,HIGH" in flat(rail.stderr)
-    assert "--reward-range" not in rail.stderr
+    assert "COL:range=LOW,HIGH" in flat(rail.stdout + rail.stderr)
+    assert "--reward-range" not in rail.stdout + rail.stderr
     for command in (f"check out.csv {COLUMNS}", f"gate out.csv {COLUMNS}", f"compare out.csv {COLUMNS}"):
         out = shell(f"surelift {command}", folder)
         assert out.returncode == 4
-        assert "--reward-range LOW,HIGH" in flat(out.stderr)
-        assert "reward_range=" not in out.stderr
+        assert "--reward-range LOW,HIGH" in flat(out.stdout + out.stderr)
+        assert "reward_range=" not in out.stdout + out.stderr
     advice = "models.given('column'); pass it in policies=; declare prior='fitted', contexts=[...] and density=True"
     assert as_flags(advice) == (
         "--control model:COL; pass it in --predictions, or in Python as policies=; declare --prior fitted, "

@@ -13,7 +13,7 @@ import surelift as sl
 from surelift.datasets.routing import MODELS, ROUTERS, routing
 from tests.examples.shop import run
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "model_routing.md"
+PAGE = Path(__file__).parent.parent.parent / "docs" / "gallery" / "model_routing.md"
 
 
 def improvements(router: str) -> dict[str, float]:

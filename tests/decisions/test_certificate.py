@@ -51,12 +51,29 @@ def test_a_certificate_holds_all_it_takes_to_ask_again() -> None:
     question = content["question"]
     assert question["kind"] == "select"
     assert len(question["policies"]) == 3
-    assert question["method"] == {"method": "mixture", "options": {}, "control": "auto"}
+    assert question["method"] == {"method": "mixture", "options": {"grid": "anytime"}, "control": "auto"}
     assert question["declaration"]["reward_range"] == [0.0, 1.0]
     assert sl.Question.from_dict(question).to_dict() == question
     assert content["rounds"] == 3_000
     assert content["fingerprint"].startswith("3000:")
     assert question["policies"]["better"] == {"kind": "column", "column": "p_better"}
+
+
+@pytest.mark.parametrize(
+    ("method", "stored"),
+    [
+        ("mixture", {"grid": "anytime"}),
+        ("blocks", {"grid": "planned"}),
+        ("moments", {"order": 2, "regularizer": "clipping"}),
+        ("logarithmic-smoothing", {}),  # 1/sqrt(rounds), which the rounds tell
+    ],
+)
+def test_a_certificate_stores_the_options_that_were_not_given(method: str, stored: dict[str, Any]) -> None:
+    """So that it is asked again in the same way by a version with other defaults."""
+    logs = DATA.logs()
+    content = sl.Certificate.of(sl.evaluate(logs, "p_better", method=method)).content
+    assert content["question"]["method"]["options"] == stored
+    assert sl.verify(content, logs).same
 
 
 @pytest.mark.parametrize(

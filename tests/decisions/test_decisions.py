@@ -174,6 +174,14 @@ def test_a_margin_no_improvement_can_miss_has_all_the_evidence(logs: sl.Logs) ->
         assert answer.e_value > 1e300
 
 
+@pytest.mark.parametrize("ask", [sl.compare, sl.gate, sl.select, sl.report, sl.power])
+@pytest.mark.parametrize("margin", [5, 1.0, -1.5])
+def test_a_margin_beyond_the_range_is_refused(ask: Any, margin: float, logs: sl.Logs) -> None:
+    """Whoever asks for 5 means per cent, or another range: it would never be certified, or -1.5 always."""
+    with pytest.raises(sl.UsageError, match=r"no improvement can be that large: each reward lies in \[0, 1\]"):
+        ask(logs, {"new": BETTER}, margin=margin)
+
+
 def test_select_takes_the_largest_lower_bound_not_the_first(logs: sl.Logs) -> None:
     policies = {"some": np.where(GOOD, 0.65, 0.35), "more": BETTER, "less": np.where(GOOD, 0.6, 0.4)}
     choice = sl.select(logs, policies)

@@ -263,7 +263,7 @@ def test_the_command_line(rows: dict[str, Any], tmp_path: Path, capsys: pytest.C
         "p_new",
     ]
     assert main(["evaluate", *flags, "--contexts", "x"]) == 0
-    assert "at one look" in capsys.readouterr().err
+    assert "at one look" in capsys.readouterr().out
     assert main(["evaluate", *flags, "--logger-rounds", "a=1000,b=2000"]) == 0
     assert main(["evaluate", *flags, "--logger-shares", "a=0.33,b=0.67"]) == 0
     assert main(["evaluate", *flags, "--logger-rounds", "a=1000,b=1"]) == 4

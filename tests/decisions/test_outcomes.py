@@ -139,7 +139,7 @@ def test_a_reward_model_narrows_the_logs_own_reward() -> None:
     data = columns(2, 300)
     data["g"] = np.ones(300)
     log = logs_of(data)
-    own = sl.Outcome(log.declaration.outcome, at_most_worse=1, range=log.declaration.reward_range)
+    own = sl.Outcome(log.declaration.outcome, at_most_worse=0.9, range=log.declaration.reward_range)
     answer = sl.compare(log, "new", outcomes=[own, sl.Outcome("g", at_most_worse=0.5)], control=sl.models.given("q"))
     assert [result.control for result in answer.values()] == ["model", "weights"]
     assert sl.verify(sl.Certificate.of(answer), log).same
@@ -161,7 +161,7 @@ def wanted(column: str, **claim: Any) -> dict[str, sl.Outcome]:
     [
         ({}, "must be a mapping"), ("quality", "must be a mapping"), ({"quality": 0.1}, "must be a mapping"),
         ({1: sl.Outcome("ms")}, "must be a mapping"), ([], "must be a mapping"),
-        ({"a": sl.Outcome("ms"), "b": sl.Outcome("ms", at_most_worse=1)}, "'a' and 'b' are both the reward 'ms'"),
+        ({"a": sl.Outcome("ms"), "b": sl.Outcome("ms", at_most_worse=0.5)}, "'a' and 'b' are both the reward 'ms'"),
         ([sl.Outcome("ms"), sl.Outcome("ms", cost=True)], "outcome 'ms' is given twice"),
         (wanted("qualty"), "no column 'qualty' for an outcome. Did you mean 'quality'"),
     ],
@@ -177,6 +177,8 @@ def test_outcomes_that_make_no_sense(outcomes: Any, says: str) -> None:
         ({"at_least": 0.1, "at_most_worse": 0.1}, "makes one claim"),
         ({"at_least": -0.1}, r"at_least= must be a number of at least 0, not -0\.1"),
         ({"at_most_worse": math.nan}, "at_most_worse= must be a number"),
+        ({"at_most_worse": 1}, r"a change of 1 is claimed, but none can be that large: its values lie in \[0, 1\]"),
+        ({"at_least": 20, "range": (0, 20)}, "a change of 20 is claimed"),
         ({"range": (1, 0)}, "the smaller first"), ({"range": (0, math.inf)}, "two finite numbers"),
         ({"range": "0,1"}, "two finite numbers"),
     ],

@@ -170,7 +170,7 @@ def test_the_command_line(rows: dict[str, Any], tmp_path: Path, capsys: pytest.C
     pa.csv.write_csv(pa.table(rows), log)
     flags = [log, "--reward", "r", "--propensity", "p", "--time", "t", "--settled-after", "7d", "--policy", "new"]
     assert main(["evaluate", *flags, "--as-of", "2026-05-01T11:00"]) == 0
-    assert "192 of 1,500 rounds were younger than 7d at 2026-05-01T11:00:00" in capsys.readouterr().err
+    assert "192 of 1,500 rounds were younger than 7d at 2026-05-01T11:00:00" in capsys.readouterr().out
     assert main(["evaluate", *flags[:-4], "--settled-after", "7 days", "--policy", "new"]) == 2
     assert main(["monitor", *flags, "--state", state, "--as-of", "2026-05-02"]) == 4
     assert "nothing was counted" in capsys.readouterr().err

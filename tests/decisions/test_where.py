@@ -108,7 +108,7 @@ def test_on_the_command_line(rows: pa.Table, tmp_path: Path, capsys: pytest.Capt
 
     def ran(*words: str) -> tuple[int, str]:
         code = main(list(words))
-        return code, " ".join(capsys.readouterr().err.split())
+        return code, " ".join(capsys.readouterr().out.split())
 
     for command in ("evaluate", "compare", "gate", "check", "power"):
         found = ran(command, log, *FLAGS, "--where", WHERE)

@@ -1,7 +1,6 @@
 """The gate of a workflow, run as it is: installed from a wheel in a repository of a user, and from this checkout."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -123,10 +122,3 @@ def test_wrong_calls_get_a_sentence(tmp_path: Path) -> None:
     done = subprocess.run([str(bash), script, "a", "b"], env={"PATH": "/nowhere"}, capture_output=True, text=True)
     assert done.returncode == 2
     assert "there is no command surelift; install it from its wheel" in done.stderr
-
-
-def test_nothing_tells_to_install_from_an_index() -> None:
-    texts = [path for kind in ("md", "sh", "yml", "py", "service", "cron") for path in EXAMPLES.rglob(f"*.{kind}")]
-    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *texts]:
-        text = path.read_text()
-        assert not re.search(r"pip install (--?\S+ )*['\"]?surelift(?!-)", text), path

@@ -151,4 +151,4 @@ def test_the_log_judges_a_challenger(served: Served, capsys: pytest.CaptureFixtu
     more = ["--contexts", "visitor,visits", "--time", "time", "--id", "id", "--state", str(folder / "state.json")]
     asked = ["--learned", f"challenger={folder / 'challenger.safetensors'}"]
     assert main(["monitor", str(source), *columns, *more, *asked]) == 0
-    assert "Certified" in capsys.readouterr().err
+    assert "Certified" in capsys.readouterr().out

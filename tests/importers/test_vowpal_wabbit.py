@@ -82,7 +82,7 @@ def test_the_command_line_reads_dsjson(tmp_path: Path) -> None:
     assert set(json.loads(done.stdout)["policies"]) == {"first", "uniform"}
     done = run("compare", "log.dsjson", "--policy", "first", "--certificate", "c.json", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "Certified: 'first' is better than production." in done.stderr
+    assert "Certified: 'first' is better than production." in done.stdout
     assert run("verify", "c.json", "log.dsjson", folder=tmp_path).returncode == 0
     done = run("compare", "log.dsjson", folder=tmp_path)
     assert done.returncode == 2

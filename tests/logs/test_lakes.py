@@ -107,7 +107,7 @@ def test_iceberg_is_never_read_file_by_file(iceberg: Any, path: str) -> None:
 def test_without_the_extra_the_remedy_is_said(delta: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lakes, "find_spec", lambda package: None)
     for path in (str(delta), "t/metadata/v3.metadata.json"):
-        with pytest.raises(UsageError, match=r'pip install "surelift\[lake\]"'):
+        with pytest.raises(UsageError, match=r"pip install '\.\[lake\]'"):
             sl.Logs(path, **COLUMNS)
 
 

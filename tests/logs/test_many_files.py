@@ -8,7 +8,7 @@ from pyarrow import csv
 from pyarrow import parquet as pq
 
 import surelift as sl
-from surelift.cli import terminal
+from surelift.cli import progress
 from surelift.errors import LogsError
 from surelift.logs.sources import parquet
 from tests.logs.test_stores import COLUMNS, answer, rounds
@@ -79,7 +79,7 @@ def test_progress_tells_the_file(
     monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
     monkeypatch.setenv("COLUMNS", "120")
     logs = sl.Logs(folder, **COLUMNS)
-    with terminal._reading_bar(logs) as update:
+    with progress._counting_bar(logs.source, "rounds", None) as update:
         sl.evaluate(logs, "new", progress=lambda rows: update(completed=rows))
     assert f"file {FILES} of {FILES}" in capsys.readouterr().err
 

@@ -151,7 +151,7 @@ def test_a_refused_log_has_no_bound() -> None:
 
 def test_the_open_bandit_page(data_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "obd", "--output", str(tmp_path / "obd")]) == 0
-    message = capsys.readouterr().err
+    message = capsys.readouterr().out
     assert "In no campaign is it certified" in message
     for name in obd.CAMPAIGNS:
         result = json.loads((tmp_path / "obd" / "pieces" / f"campaign-{name}.json").read_text())
@@ -167,4 +167,4 @@ def test_learning_without_its_extra_says_what_to_install(tmp_path: Path) -> None
     code = f"import sys; {absent}; from surelift.cli.app import main; sys.exit(main({asked!r}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "pip install 'surelift[learn]'" in done.stderr
+    assert "pip install '.[learn]'" in done.stderr

@@ -3,7 +3,7 @@
 Each line can be called with its options, for ``method=``:
 
 >>> moments(order=3).options
-{'order': 3}
+{'order': 3, 'regularizer': 'clipping'}
 """
 
 from collections.abc import Mapping

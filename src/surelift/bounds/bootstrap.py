@@ -11,13 +11,11 @@ from surelift.quantities import Quantity
 from surelift.statistics.plan import Needed
 from surelift.statistics.sums import TermSums
 
-DEFAULT_RESAMPLES = 1_000
 
-
-def plan(*, quantity: Quantity, offset: float, count: Callable[[], int], draws: int | None = None) -> Needed:
+def plan(*, quantity: Quantity, offset: float, count: Callable[[], int], draws: int = 1_000) -> Needed:
     return Needed(
         offset=offset,
-        resamples=DEFAULT_RESAMPLES if draws is None else whole("draws", draws, least=2, most=1_000_000),
+        resamples=whole("draws", draws, least=2, most=1_000_000),
         any_looks=False,
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -66,12 +67,22 @@ class Bound:
         if unused:
             uses = f"it uses {', '.join(self.options)}" if self.options else "it has no options"
             raise UsageError(f"method {self.name!r} does not use {unused[0]}=; {uses}.")
-        return BoundChoice(self, {name: _plain(value) for name, value in options.items() if value is not None})
+        given = {name: _plain(value) for name, value in options.items() if value is not None}
+        return BoundChoice(self, {**self.defaults, **given})
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """What its options are where they are not given; without those that follow from the number of rounds."""
+        known = {name: signature(self.plan).parameters[name].default for name in self.options}
+        return {name: value for name, value in known.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class BoundChoice:
-    """A bound with its options; what it promises with them is found once, when it is made."""
+    """A bound with its options, those by default included, which a certificate stores too.
+
+    What it promises with them is found once, when it is made.
+    """
 
     bound: Bound
     options: Mapping[str, Any] = field(hash=False)

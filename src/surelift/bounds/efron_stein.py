@@ -11,13 +11,9 @@ from surelift.statistics.plan import MEAN, Needed
 from surelift.statistics.redraws import Proxies
 from surelift.statistics.sums import TermSums
 
-DEFAULT_DRAWS = 1_000
 
-
-def plan(*, quantity: Quantity, offset: float, count: Callable[[], int], draws: int | None = None) -> Needed:
-    return Needed(
-        redraws=DEFAULT_DRAWS if draws is None else whole("draws", draws, least=2, most=1_000_000), any_looks=False
-    )
+def plan(*, quantity: Quantity, offset: float, count: Callable[[], int], draws: int = 1_000) -> Needed:
+    return Needed(redraws=whole("draws", draws, least=2, most=1_000_000), any_looks=False)
 
 
 def unfloored(sums: TermSums, *, delta: float) -> float:

@@ -15,8 +15,6 @@ from surelift.quantities.regularizers import BUILT_IN, Clipping, Custom, GlobalC
 from surelift.statistics.plan import Moment, Needed
 from surelift.statistics.sums import TermSums
 
-DEFAULT_ORDER = 2
-
 
 def plan(
     *,
@@ -24,14 +22,14 @@ def plan(
     offset: float,
     count: Callable[[], int],
     smoothing: float | None = None,
-    order: int | None = None,
-    regularizer: Any = None,
+    order: int = 2,
+    regularizer: Any = "clipping",
     clip: float | None = None,
 ) -> Needed:
     """Powers 1 to 2L of the regularized terms; by default of clipping at sqrt(rounds), to order 2."""
     chosen, fixed = choose_regularizer(regularizer, clip, count)
     grid = single_smoothing(smoothing, count)
-    power = DEFAULT_ORDER if order is None else whole("order", order, most=1_000)
+    power = whole("order", order, most=1_000)
     return powers(chosen, order=power, grid_smoothing=grid.smoothings[0], any_looks=grid.any_looks and fixed)
 
 
@@ -51,7 +49,7 @@ def powers(regularizer: Regularizer, *, order: int, grid_smoothing: float, any_l
 
 def choose_regularizer(form: Any, clip: float | None, count: Callable[[], int]) -> tuple[Regularizer, bool]:
     """A regularizer fit for a bound, and whether it was fixed without the number of rounds."""
-    if form is None or form == "clipping":
+    if form == "clipping":
         return Clipping(math.sqrt(count()) if clip is None else positive("clip", clip)), clip is not None
     if clip is not None:
         raise UsageError("clip= is for the regularizer 'clipping'; name the parameter of another as in 'shrinkage:5'.")

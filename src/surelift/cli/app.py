@@ -5,15 +5,18 @@ import re
 import shutil
 import sys
 from collections.abc import Sequence
+from textwrap import indent
 
-from cyclopts import App, Parameter
+from cyclopts import App, Group, Parameter
 from cyclopts.exceptions import CycloptsError
 
 from surelift import saving
-from surelift.cli.commands import COMMANDS, HELP
+from surelift.cli.commands import HELP, SECTIONS
+from surelift.cli.examples import EXAMPLES
 from surelift.cli.flags import as_flags
+from surelift.cli.invocation import typed
 from surelift.cli.standard_input import with_input
-from surelift.cli.terminal import reopen_closed, say, silence
+from surelift.cli.terminal import errors_heard, reopen_closed, say, silence
 from surelift.errors import SureliftError
 from surelift.version import __version__
 
@@ -35,8 +38,14 @@ app = App(
     suppress_keyboard_interrupt=False,
     default_parameter=Parameter(negative=(), negative_iterable=()),
 )
-for command, told in COMMANDS.items():
-    app.command(f"surelift.cli.{command}:{command}", help=told)  # imported when it is run
+for title, commands in SECTIONS.items():
+    section = Group.create_ordered(title)
+    for place, (command, told) in enumerate(commands.items()):
+        examples = f"Examples\n\n{indent(EXAMPLES[command], '    ')}"
+        # Imported when it is run.
+        app.command(f"surelift.cli.{command}:{command}", help=f"{told}\n\n{examples}", group=section, sort_key=place)
+for option in ("--help", "--version"):
+    app[option].group = section
 
 
 def joined(tokens: list[str]) -> list[str]:
@@ -63,13 +72,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tokens = joined(list(sys.argv[1:] if arguments is None else arguments))
     saving.last_written = None
     try:
-        with with_input(tokens) as given:
-            code = app(given, exit_on_error=False, print_error=False, result_action="return_value")
+        with errors_heard(), typed(tokens):
+            if "-" in tokens:
+                # What is wrong is told, and --quiet known, before standard input is awaited.
+                named = ["stdin" if token == "-" else token for token in tokens]
+                app.parse_args(named, exit_on_error=False, print_error=False)
+            with with_input(tokens) as given:
+                code = app(given, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except CycloptsError as error:
-        command = f"{tokens[0]} " if tokens and tokens[0] in app else ""
-        say(f"surelift: {error}\nSee 'surelift {command}--help'.")
+        from surelift.cli.complaints import complaint
+
+        say(complaint(error))
         return 2
     except SureliftError as error:
         say(f"surelift: {as_flags(str(error))}")

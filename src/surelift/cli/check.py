@@ -6,9 +6,10 @@ from cyclopts import Parameter
 
 from surelift.cli.flag import QUESTION, flag
 from surelift.cli.log_flags import LogFlags
-from surelift.cli.options import JsonFlag, PolicyFlags, Sources, by_columns
+from surelift.cli.options import AnswerFlags, by_columns
 from surelift.cli.output import show
-from surelift.cli.terminal import progress
+from surelift.cli.policy_flags import PolicyFlags, Sources
+from surelift.cli.progress import progress
 
 
 def check(
@@ -20,13 +21,16 @@ def check(
     by: Annotated[
         list[str] | None,
         flag(
-            "COL, or COL:EDGE,EDGE,... for bins of numbers, known before the action: its segments are tested one by one. "
+            "COL[:EDGE,...]",
+            "Column of segments known before the action, or bins of its numbers (age:18,30,50), tested one by one. "
             "Repeatable: each column is tested by itself.",
             group=QUESTION,
         ),
     ] = None,
-    level: Annotated[float, Parameter(help="The probability of refusing right propensities.", group=QUESTION)] = 0.001,
-    json: JsonFlag = False,
+    level: Annotated[
+        float, Parameter(help="The probability of refusing right propensities.", metavar="P", group=QUESTION)
+    ] = 0.001,
+    output: AnswerFlags = AnswerFlags(),
 ) -> int:
     from surelift.decisions.check import check as ask
 
@@ -36,5 +40,5 @@ def check(
     with progress(logs) as tell:
         columns = None if by is None else by_columns(by, logs.column_names())
         health = ask(logs, named or None, by=columns, level=level, progress=tell)
-    show(health, json=json)
+    show(health, json=output.json)
     return 0 if health.ok else 4

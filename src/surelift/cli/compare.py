@@ -2,13 +2,12 @@
 
 from typing import Annotated
 
-from cyclopts import Parameter
-
-from surelift.cli.flag import QUESTION
+from surelift.cli.flag import QUESTION, flag
 from surelift.cli.log_flags import LogFlags
-from surelift.cli.options import MethodFlags, OutputFlags, OverFlags, PolicyFlags, SegmentFlags, Sources
+from surelift.cli.options import MethodFlags, OutputFlags, OverFlags, SegmentFlags
 from surelift.cli.outcomes import CLAIM, parse_outcomes
 from surelift.cli.output import asked, deliver
+from surelift.cli.policy_flags import PolicyFlags, Sources
 
 
 def compare(
@@ -22,10 +21,10 @@ def compare(
     segments: SegmentFlags = SegmentFlags(),
     outcome: Annotated[
         list[str] | None,
-        Parameter(
-            help=f"[NAME=]COL: judge by this column instead of the reward. After colons: {CLAIM}. Delta is split evenly "
-            "over the outcomes, and certified means that every claim holds. Repeatable.",
-            show_default=False,
+        flag(
+            "[NAME=]COL[:CLAIM]",
+            f"Judge by this column instead of the reward. After colons: {CLAIM}. Delta is split evenly over the outcomes, "
+            "and certified means that every claim holds. Repeatable.",
             group=QUESTION,
         ),
     ] = None,

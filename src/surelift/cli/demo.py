@@ -6,13 +6,15 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from surelift.cli.terminal import say
+from surelift.cli.flag import OUTPUT
+from surelift.cli.invocation import command_typed
+from surelift.cli.terminal import print_answer
 from surelift.datasets.shop import Shop, shop
 from surelift.decisions.check import check
 from surelift.decisions.compare import compare
 from surelift.decisions.report import report
 from surelift.decisions.select import select
-from surelift.errors import UsageError
+from surelift.errors import UsageError, install_extra
 from surelift.logs.logs import Logs
 from surelift.policies.policy import Policy
 from surelift.policies.resolve import as_policy, blend
@@ -26,13 +28,17 @@ LOG, CERTIFICATE, REPORT = "shop.parquet", "certificate.json", "report.html"
 
 
 def demo(
-    *, output: Annotated[str, Parameter(help="Folder for the log, the certificate and the page.")] = "demo"
+    *,
+    output: Annotated[
+        str,
+        Parameter(help="For the log, the certificate and the page.", metavar="FOLDER", group=OUTPUT),
+    ] = "demo",
 ) -> int:
     folder = Path(output)
     data = shop()
     path = write_log(data, folder)
     logs = Logs(path, **data.columns())
-    say(
+    print_answer(
         f"""\
 A web shop shows each visitor one of ten items, and logs the click and the
 probability with which that item was picked: {data.table.num_rows:,} visits, in {path}.
@@ -40,17 +46,17 @@ Three new policies want to replace production. Which would earn more, and how su
 is that, before any of them has been tried on a visitor?
 """
     )
-    say(f"{check(logs, data.policies())}\n")
+    print_answer(f"{check(logs, data.policies())}\n")
     answers = {name: compare(logs, {name: policy}) for name, policy in candidates().items()}
-    say(f"{demo_table(answers, true_improvements(data))}\n")
+    print_answer(f"{demo_table(answers, true_improvements(data))}\n")
     choice = select(logs, data.policies(), many="simultaneous")
-    say(f"{choice}\n")
+    print_answer(f"{choice}\n")
     certificate = folder / CERTIFICATE
     Certificate.of(choice).save(certificate)
-    say(f"The certificate of this choice is in {certificate}. Anyone who has the log can confirm it:")
-    say(f"  surelift verify {certificate} {path}")
-    say(told_report(logs, data, folder / REPORT))
-    say("On your own log:\n  surelift compare LOG.parquet --reward click --propensity p_logged --policy p_new")
+    print_answer(f"The certificate of this choice is in {certificate}. Anyone who has the log can confirm it:")
+    print_answer(f"  surelift verify {certificate} {path}")
+    print_answer(told_report(logs, data, folder / REPORT))
+    print_answer("On your own log:\n  surelift compare LOG.parquet --reward click --propensity p_logged --policy p_new")
     return 0
 
 
@@ -59,8 +65,8 @@ def told_report(logs: Logs, data: Shop, path: Path) -> str:
     try:
         require_altair()
     except UsageError:
-        return "A report of all this, as a web page, needs: pip install 'surelift[report]'"
-    report(logs, data.policies()).to_html(path)
+        return f"A report of all this, as a web page, needs the extra 'report'. {install_extra('report')}"
+    report(logs, data.policies()).to_html(path, command=command_typed())
     return f"A report of all this, as a web page:\n  {path}"
 
 
@@ -70,12 +76,12 @@ def demo_table(answers: Mapping[str, Improvement], truth: Mapping[str, float]) -
     rows += [
         (
             name,
-            rounded(answer.lower, 4, towards="down", sign=True),
-            rounded(answer.upper, 4, towards="up", sign=True),
-            "certified better" if answer.certified else ("worse" if answer.ruled_out else "not certified yet"),
+            rounded(found.lower, 4, towards="down", sign=True),
+            rounded(found.upper, 4, towards="up", sign=True),
+            "certified better" if found.certified else ("worse" if found.ruled_out else "not certified yet"),
             f"({rounded(truth[name], 4, sign=True)})",
         )
-        for name, answer in answers.items()
+        for name, found in answers.items()
     ]
     explanation = """\
 Each bound holds with probability 0.95, no matter how often you look. A real log does

@@ -1,8 +1,9 @@
 """surelift evaluate: what is each policy worth?"""
 
 from surelift.cli.log_flags import LogFlags
-from surelift.cli.options import MethodFlags, MomentFlags, OutputFlags, PolicyFlags, SegmentFlags, SidesFlag, Sources
+from surelift.cli.options import MethodFlags, MomentFlags, OutputFlags, SegmentFlags, SidesFlag
 from surelift.cli.output import asked, deliver
+from surelift.cli.policy_flags import PolicyFlags, Sources
 
 
 def evaluate(

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from surelift.bounds import BOUNDS
+from surelift.cli.terminal import print_answer
 from surelift.errors import UsageError
 from surelift.estimates import ESTIMATES
 from surelift.learning import files
@@ -26,37 +27,40 @@ def explain(
         str, Parameter(name="TOPIC", help="A method, an estimator, a word, a certificate file or a policy file.")
     ],
 ) -> int:
-    topic = " ".join(words)
+    print_answer("\n".join(_told(" ".join(words))))
+    return 0
+
+
+def _told(topic: str) -> Iterator[str]:
     if topic.lower() in (*BOUNDS, *ESTIMATES) and not os.path.isfile(topic):
         topic = topic.lower()
     if not topic:
-        print("surelift explain TOPIC, where TOPIC is one of\n")
+        yield "surelift explain TOPIC, where TOPIC is one of\n"
         for kind, topics in (("methods", BOUNDS), ("estimates", ESTIMATES), ("words", WORDS)):
             listed = f"  {kind}: {', '.join(topics)}"
-            print(fill(listed, subsequent_indent="    ", break_on_hyphens=False))
-        print("  or a certificate file, or a policy file")
+            yield fill(listed, subsequent_indent="    ", break_on_hyphens=False)
+        yield "  or a certificate file, or a policy file"
     elif topic in BOUNDS:
         bound = BOUNDS[topic]
-        print(f"{topic}\n\n{fill(bound.says)}\n")
-        print(f"Promise: {bound.promise}.  Needs: {bound.needs}.  Options: {', '.join(bound.options) or 'none'}.")
-        print(f"Proved: {bound.proved}.")
+        yield f"{topic}\n\n{fill(bound.says)}\n"
+        yield f"Promise: {bound.promise}.  Needs: {bound.needs}.  Options: {', '.join(bound.options) or 'none'}."
+        yield f"Proved: {bound.proved}."
         if topic in ESTIMATES:
-            print(f"\nAs a point estimate (estimator={topic!r}): {ESTIMATES[topic].says}")
+            yield f"\nAs a point estimate (--estimator {topic}): {ESTIMATES[topic].says}"
     elif topic in ESTIMATES:
         estimate = ESTIMATES[topic]
-        print(f"{topic}\n\n{fill(estimate.says)} {fill('A point estimate carries no promise.')}\n")
-        print(f"Hyper-parameter: {estimate.parameter or 'none'}.  From: {estimate.seen}.")
+        yield f"{topic}\n\n{fill(f'{estimate.says} A point estimate carries no promise.')}\n"
+        yield f"Hyper-parameter: {estimate.parameter or 'none'}.  From: {estimate.seen}."
     elif (word := word_for(topic)) and not os.path.isfile(topic):
-        print(f"{word}\n\n{fill(WORDS[word])}")
+        yield f"{word}\n\n{fill(WORDS[word])}"
     elif os.path.isfile(topic):
         with damage_told():
             policy = topic.lower().endswith(".safetensors") or files.is_policy(topic)
-            print(explain_policy(topic) if policy else explain_certificate(Certificate.load(topic)))
+            yield explain_policy(topic) if policy else explain_certificate(Certificate.load(topic))
     else:
         near = get_close_matches(topic.lower(), [*BOUNDS, *ESTIMATES, *WORDS, *ALIASES], n=3, cutoff=0.4)
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         raise UsageError(f"nothing is known about {topic!r}.{hint} 'surelift explain' lists the topics.")
-    return 0
 
 
 def explain_policy(path: str) -> str:

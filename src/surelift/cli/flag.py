@@ -10,18 +10,22 @@ if TYPE_CHECKING:
     from surelift.logs.wins import Wins
 
 # Shown in this order by --help.
+COUNTING = Group.create_ordered("The counting")
 LOG = Group.create_ordered("The log")
 POLICIES = Group.create_ordered("The policies")
 QUESTION = Group.create_ordered("The question")
+LEARNING = Group.create_ordered("The learning")
 ANSWER = Group.create_ordered("The answer")
+MORE_OF_THE_LOG = Group.create_ordered("The log, more")
 OUTPUT = Group.create_ordered("Output")
 
 # Not cyclopts' own conversion, which rounds 2.5.
 WHOLE = Parameter(converter=lambda _, tokens: int(tokens[0].value))
 
 
-def flag(text: str, **options: Any) -> Parameter:
-    return Parameter(help=text, show_default=False, **options)
+def flag(shape: str, text: str, **options: Any) -> Parameter:
+    """A flag without a default to show, and the shape of its value: COL, FILE; nothing for a switch."""
+    return Parameter(help=text, metavar=shape, show_default=False, **options)
 
 
 def split(text: str | None) -> list[str] | None:

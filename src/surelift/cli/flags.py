@@ -4,7 +4,22 @@ import re
 import shlex
 
 # Flags of single commands that messages name.
-_OWN = {"many", "sides", "name", "prior", "prior_share", "holdout", "epochs", "objective", "checkpoint", "level"}
+_OWN = {
+    "many",
+    "sides",
+    "name",
+    "prior",
+    "prior_share",
+    "holdout",
+    "epochs",
+    "objective",
+    "checkpoint",
+    "level",
+    "estimator",
+    "alpha",
+    "strength",
+    "model",
+}
 _CALLS = {
     "by=bins('column', [18, 30, 50])": "--by COL:18,30,50",
     "such as bins('column', [18, 30, 50]), or list several for": "--by COL:18,30,50, or repeat --by for",

@@ -2,13 +2,14 @@
 
 from typing import Annotated
 
-from cyclopts import Parameter
-
-from surelift.cli.flag import QUESTION
+from surelift.cli.flag import QUESTION, flag
 from surelift.cli.log_flags import LogFlags
-from surelift.cli.options import MethodFlags, OutputFlags, OverFlags, PolicyFlags, Sources
+from surelift.cli.options import MethodFlags, OutputFlags, OverFlags
 from surelift.cli.outcomes import CLAIM, parse_outcome
-from surelift.cli.output import asked, deliver, show
+from surelift.cli.output import asked, deliver, in_flags, show
+from surelift.cli.policy_flags import PolicyFlags, Sources
+from surelift.cli.terminal import print_answer, say
+from surelift.saving import as_json
 
 
 def gate(
@@ -20,10 +21,10 @@ def gate(
     question: OverFlags = OverFlags(),
     guardrail: Annotated[
         list[str] | None,
-        Parameter(
-            help=f"COL:at-most-worse=X: an outcome beside the reward that must not get worse by more than X. After colons: "
+        flag(
+            "COL:CLAIM",
+            "An outcome beside the reward that must not get worse by more than X: COL:at-most-worse=X. After colons: "
             f"{CLAIM}. Delta is split evenly over the improvement and the guardrails. Repeatable.",
-            show_default=False,
             group=QUESTION,
         ),
     ] = None,
@@ -36,9 +37,13 @@ def gate(
     arguments = {"guardrails": rails, **question.arguments(), **method.arguments()}
     answer = asked(ask, sources, log, policies, output, alone=True, **arguments)
     if not answer.health.ok:
-        show(answer.health, json=output.json)
+        if output.json:  # the keys of a gate, and why it is shut
+            print(as_json({**answer.to_dict(), **in_flags(answer.health).to_dict()}, indent=2), flush=True)
+        else:
+            show(answer.health, json=False)
         return 4
     if answer.health.findings:
-        show(answer.health, json=False)
+        # With --json, standard output holds one answer and nothing else.
+        (say if output.json else print_answer)(str(in_flags(answer.health)))
     deliver(answer, output, log, policies)
     return 0 if answer.certified else 3

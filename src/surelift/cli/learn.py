@@ -1,23 +1,21 @@
 """surelift learn: a new policy from the log, with its certificate."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any, Literal
 
-from cyclopts import Group, Parameter
+from cyclopts import Parameter
 
 from surelift import learning
-from surelift.cli.flag import WHOLE
+from surelift.cli.flag import ANSWER, LEARNING, OUTPUT, WHOLE, flag
 from surelift.cli.log_flags import LogFlags
-from surelift.cli.options import JsonFlag, PolicyFlags, Sources
+from surelift.cli.options import AnswerFlags, DeltaFlag
 from surelift.cli.output import require_writable, show
-from surelift.cli.terminal import bar, say, watched
+from surelift.cli.policy_flags import PolicyFlags, Sources
+from surelift.cli.progress import steps
+from surelift.cli.terminal import say
 from surelift.errors import UsageError
 from surelift.learning.files import refuse_other_files
 from surelift.results.guarantee import Guarantee
-
-LEARNING = Group.create_ordered("The learning")
 
 
 def learn(
@@ -25,73 +23,79 @@ def learn(
     /,
     *,
     log: LogFlags = LogFlags(),
-    output: Annotated[
-        str, Parameter(name=["--output", "-o"], help="File to write the policy to.", group=LEARNING)
-    ] = "policy.safetensors",
     policy: Annotated[
         str,
         Parameter(help="linear: a softmax of linear scores. network: of a hidden layer of 256 units. gaussian: a random "
                        "linear rule, certified on the rounds it learns from. Or MODULE:NAME, a torch module to import.",
-                  group=LEARNING),
+                  metavar="NAME", group=LEARNING),
     ] = "linear",
     search: Annotated[
         bool,
-        Parameter(help="Try linear and network policies at several learning rates and regularizations, choose one on rounds "
-                       "that certify nothing, and certify it once.", negative="", group=LEARNING),
+        flag("", "Try linear and network policies at several learning rates and regularizations, choose one on rounds that "
+             "certify nothing, and certify it once.", group=LEARNING),
     ] = False,
     objective: Annotated[
         str | None,
-        Parameter(help="What to maximise: logarithmic-smoothing, ips, snips; for a gaussian policy improvement, value, "
-                       "ls-lin, ...", show_default=False, group=LEARNING),
+        flag("NAME", "What to maximise: logarithmic-smoothing, ips, snips; for a gaussian policy improvement, value, "
+             "ls-lin, ...", group=LEARNING),
     ] = None,
     control: Annotated[
         Literal["auto", "none", "weights", "model"],
         Parameter(help="What narrows the bound of a gaussian policy: weights, or a reward model refitted along the way, in "
-                       "the order of --time.", group=LEARNING),
+                       "the order of --time.", metavar="auto|none|weights|model", show_choices=False, group=LEARNING),
     ] = "auto",
-    method: Annotated[
-        str, Parameter(help="The bound on held-out rounds: mixture, or blocks for independent rounds.", group=LEARNING)
-    ] = "mixture",
-    delta: Annotated[float, Parameter(help="The probability of error.", group=LEARNING)] = 0.05,
-    holdout: Annotated[float, Parameter(help="The share of rounds held out to certify the policy.", group=LEARNING)] = 0.3,
+    holdout: Annotated[
+        float, Parameter(help="The share of rounds held out to certify the policy.", metavar="P", group=LEARNING)
+    ] = 0.3,
     progressive: Annotated[
         int | None, WHOLE,
-        Parameter(help="Instead of holding out rounds: this many stages, each learned from all rounds before a stretch of "
-                       "the log and judged on it. The policy draws one of them at every decision.", show_default=False,
-                  group=LEARNING),
+        flag("N", "Instead of holding out rounds: this many stages, each learned from all rounds before a stretch of the "
+             "log and judged on it. The policy draws one of them at every decision.", group=LEARNING),
     ] = None,
     prior: Annotated[
         Literal["fitted", "zero"],
         Parameter(help="Where a gaussian policy starts: fitted on the first rounds, which then certify nothing, or zero.",
-                  group=LEARNING),
+                  metavar="fitted|zero", show_choices=False, group=LEARNING),
     ] = "fitted",
-    prior_share: Annotated[float, Parameter(help="The share of rounds to fit the prior on.", group=LEARNING)] = 0.1,
-    epochs: Annotated[int, WHOLE, Parameter(help="Passes over the rounds, at most.", group=LEARNING)] = 100,
-    batch_size: Annotated[int, WHOLE, Parameter(help="Rounds per step.", group=LEARNING)] = 128,
+    prior_share: Annotated[
+        float, Parameter(help="The share of rounds to fit the prior on.", metavar="P", group=LEARNING)
+    ] = 0.1,
+    epochs: Annotated[
+        int, WHOLE, Parameter(help="Passes over the rounds, at most.", metavar="N", group=LEARNING)
+    ] = 100,
+    batch_size: Annotated[int, WHOLE, Parameter(help="Rounds per step.", metavar="N", group=LEARNING)] = 128,
     learning_rate: Annotated[
         float | None,
-        Parameter(help="Learning rate (Adam); by default 0.001 for networks and modules, else 0.01.", show_default=False,
-                  group=LEARNING),
+        flag("X", "Learning rate (Adam); by default 0.001 for networks and modules, else 0.01.", group=LEARNING),
     ] = None,
-    seed: Annotated[int, WHOLE, Parameter(help="Random seed; the same seed gives the same policy.", group=LEARNING)] = 0,
-    device: Annotated[str, Parameter(help="Where to train: cpu or cuda.", group=LEARNING)] = "cpu",
+    seed: Annotated[
+        int, WHOLE, Parameter(help="The same seed gives the same policy.", metavar="N", group=LEARNING)
+    ] = 0,
+    device: Annotated[str, Parameter(help="Where to train.", metavar="cpu|cuda", group=LEARNING)] = "cpu",
     checkpoint: Annotated[
-        str | None,
-        Parameter(help="File that keeps the training state; a killed run resumes from it.", show_default=False,
-                  group=LEARNING),
+        str | None, flag("FILE", "Keeps the training state; a killed run resumes from it.", group=LEARNING)
     ] = None,
-    json: JsonFlag = False,
+    method: Annotated[
+        str,
+        Parameter(help="The bound on held-out rounds; blocks are for independent rounds.", metavar="mixture|blocks",
+                  group=ANSWER),
+    ] = "mixture",
+    delta: DeltaFlag = 0.05,
+    file: Annotated[
+        str, Parameter(name=["--output", "-o"], help="Where to write the policy.", metavar="FILE", group=OUTPUT)
+    ] = "policy.safetensors",
+    output: AnswerFlags = AnswerFlags(),
 ) -> int:  # fmt: skip
     logs = log.logs(sources)
-    require_writable(sources, PolicyFlags(), output, checkpoint)
-    refuse_other_files(output)
+    require_writable(sources, PolicyFlags(), file, checkpoint)
+    refuse_other_files(file)
     options: dict[str, Any] = {
         "policy": policy if ":" not in policy else imported(policy), "objective": objective, "control": control,
         "method": method, "delta": delta, "holdout": holdout, "progressive": progressive, "prior": prior,
         "prior_share": prior_share, "epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate,
         "seed": seed, "device": device, "checkpoint": checkpoint,
     }  # fmt: skip
-    with _progress(epochs) as tell:
+    with steps(lambda epoch, of, bound: f"pass {epoch} of {of}, bound {bound:+.5f}") as tell:
         if search:
             each = None if tell is None else lambda _, *told: tell(*told)
             shown: Any = learning.search(logs, _settings(options), progress=each)
@@ -103,16 +107,16 @@ def learn(
 
     if not process_group().first:
         return 0
-    learner.save(output)
-    show(shown, json=json)
+    learner.save(file)
+    show(shown, json=output.json)
     answer = learner.answer_
     bounded = isinstance(answer, Guarantee) and answer.about == "value" and not answer.doubts
     if not answer.certified and not bounded:
-        say(f"The policy was written to {output} all the same, with what was found; it is not certified, so do not deploy "
+        say(f"The policy was written to {file} all the same, with what was found; it is not certified, so do not deploy "
             "it.")  # fmt: skip
         return 3
-    say(f"Policy written to {output}. Its certificate is inside: surelift verify {output} SOURCE confirms it, and "
-        f"surelift compare FRESH --learned {output} ... tries it on fresh rounds.")  # fmt: skip
+    say(f"Policy written to {file}, its certificate inside; confirm it with: surelift verify {file} SOURCE\n"
+        f"Try it on fresh rounds with: surelift compare FRESH --learned {file} ...")  # fmt: skip
     return 0
 
 
@@ -144,16 +148,3 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
         for rate in rates
         for decay in (0.0, 0.0001)
     }
-
-
-@contextmanager
-def _progress(epochs: int) -> Iterator[Callable[[int, int, float], None] | None]:
-    """Passes over the rounds, with the bound so far; on a terminal only."""
-    if not watched():
-        yield None
-        return
-    from rich.progress import BarColumn, TextColumn
-
-    done, bound = TextColumn("pass {task.completed} of {task.total}"), TextColumn("bound {task.fields[bound]}")
-    with bar(done, BarColumn(), bound, total=epochs, bound="...") as update:
-        yield lambda epoch, _, bound: update(completed=epoch, bound=f"{bound:+.5f}")

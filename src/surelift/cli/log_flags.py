@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from surelift import importers
 from surelift.cli.flag import (
     LOG,
+    MORE_OF_THE_LOG,
     WHOLE,
     columns,
     flag,
@@ -30,119 +31,139 @@ if TYPE_CHECKING:
 _IMPORTED = {("open-bandit", "action_count"): "items"}
 
 
+def rare(shape: str, text: str, **options: Any) -> Parameter:
+    return flag(shape, text, group=MORE_OF_THE_LOG, **options)
+
+
 @Parameter(name="*", group=LOG)
 @dataclass(frozen=True, kw_only=True)
 class LogFlags:
-    format: Annotated[
-        str | None,
-        flag("Format, if the file name does not tell it: dsjson, cb, cb_adf, open-bandit, ccb, cats, rllib."),
-    ] = None
-    reward: Annotated[str | None, flag("Column of the reward.")] = None
-    cost: Annotated[str | None, flag("Column of the cost, instead of a reward.")] = None
-    propensity: Annotated[str | None, flag("Column of production's probability of the logged action.")] = None
-    log_propensity: Annotated[str | None, flag("Column of the natural logarithm of the propensity, instead.")] = None
-    action: Annotated[str | None, flag("Column of the logged action: a position, from 0, or a label.")] = None
-    actions: Annotated[str | None, flag("Labels of the actions in vector order, separated by commas.")] = None
+    reward: Annotated[str | None, flag("COL", "Column of the reward.")] = None
+    cost: Annotated[str | None, flag("COL", "Column of the cost, instead of a reward.")] = None
+    reward_range: Annotated[
+        str,
+        Parameter(
+            help="The smallest and the largest possible reward (or cost), known in advance.",
+            metavar="LOW,HIGH",
+            allow_leading_hyphen=True,
+        ),
+    ] = "0,1"
+    propensity: Annotated[str | None, flag("COL", "Column of production's probability of the logged action.")] = None
+    action: Annotated[str | None, flag("COL", "Column of the logged action: a position, from 0, or a label.")] = None
+    actions: Annotated[str | None, flag("A,B,...", "Labels of the actions in vector order.")] = None
     logging: Annotated[
-        str | None,
-        flag("Production's whole distribution: a list column, or one column per action, separated by commas."),
+        str | None, flag("COL[,COL...]", "Production's whole distribution: a list column, or one column per action.")
     ] = None
-    contexts: Annotated[str | None, flag("Columns known before the action, separated by commas.")] = None
-    time: Annotated[str | None, flag("Column of the time of the decision.")] = None
-    id: Annotated[str | None, flag("Column that tells rounds apart: no id may come twice.")] = None
+    contexts: Annotated[str | None, flag("COL,COL,...", "Columns known before the action.")] = None
+    time: Annotated[str | None, flag("COL", "Column of the time of the decision.")] = None
+    id: Annotated[str | None, flag("COL", "Column that tells rounds apart: no id may come twice.")] = None
     cluster: Annotated[
-        str | None, flag("Column of the user, session or slate; its rounds count as one, and must follow each other.")
+        str | None,
+        flag("COL", "Column of the user, session or slate; its rounds count as one, and must follow each other."),
     ] = None
+    where: Annotated[
+        str | None,
+        flag(
+            "CONDITION",
+            "Which rounds are judged, by what was known before the action: \"country = 'FR' and day >= 2026-01-01\". The "
+            "others are left out, and counted.",
+        ),
+    ] = None
+
+    log_propensity: Annotated[
+        str | None, rare("COL", "Column of the natural logarithm of the propensity, instead of --propensity.")
+    ] = None
+    propensity_wins: Annotated[
+        str | None,
+        rare(
+            "K,M[,played]",
+            "Columns of how many of M draws (a column or a number) took the logged action, instead of a propensity; "
+            "',played' where the logged action is one of the M.",
+        ),
+    ] = None
+    propensity_is_estimated: Annotated[
+        bool, rare("", "The propensity was estimated, not logged; then nothing is certified.")
+    ] = False
+    density: Annotated[bool, rare("", "Propensities and probabilities are densities and may exceed 1.")] = False
+    action_count: Annotated[str | None, rare("N|COL", "Number of actions to choose from.")] = None
     cluster_size: Annotated[
-        str | None, flag("Number of rounds in a cluster, known before its first action: a number or a column.")
+        str | None, rare("N|COL", "Number of rounds in a cluster, known before its first action.")
     ] = None
     cluster_max: Annotated[
-        int | None, WHOLE, flag("The most rounds a cluster can have, if sizes are not known in advance.")
+        int | None, WHOLE, rare("N", "The most rounds a cluster can have, if sizes are not known in advance.")
     ] = None
     position: Annotated[
         str | None,
-        flag(
+        rare(
+            "COL",
             "Column of the position in a cluster, from 0 or 1: each round is decided after those before, and probabilities "
-            "are given them."
+            "are given them.",
         ),
     ] = None
     slate: Annotated[
         str | None,
-        flag(
-            "Column of the page or ranking: its rows, one for each position, count as one round (see --slate-weight)."
+        rare(
+            "COL",
+            "Column of the page or ranking: its rows, one for each position, count as one round (see --slate-weight).",
         ),
     ] = None
     slate_weight: Annotated[
         Literal["product", "additive"] | None,
-        flag(
+        rare(
+            "product|additive",
             "The weight of a page: the product of its positions' weights, each given those before (the default), or their "
-            "sum, for positions drawn independently whose parts of the reward add up."
+            "sum, for positions drawn independently whose parts of the reward add up.",
+            show_choices=False,
         ),
     ] = None
-    slate_max: Annotated[int | None, WHOLE, flag("The most positions of a page, for --slate-weight additive.")] = None
+    slate_max: Annotated[int | None, WHOLE, rare("N", "The most positions of a page, for --slate-weight additive.")] = (
+        None
+    )
     keep_probability: Annotated[
-        str | None, flag("Column of the probability with which a round was kept, if the log was sampled.")
+        str | None, rare("COL", "Column of the probability with which a round was kept, if the log was sampled.")
     ] = None
-    rounds_before_sampling: Annotated[int | None, WHOLE, flag("Number of rounds before sampling.")] = None
+    rounds_before_sampling: Annotated[int | None, WHOLE, rare("N", "Number of rounds before sampling.")] = None
     score: Annotated[
         str | None,
-        flag("Column of a score that every round has, in units of the reward, where few rounds are labelled."),
+        rare("COL", "Column of a score that every round has, in units of the reward, where few rounds are labelled."),
     ] = None
     label_probability: Annotated[
-        str | None, flag("Probability with which a round was drawn to be labelled: a number or a column.")
+        str | None, rare("P|COL", "Probability with which a round was drawn to be labelled.")
     ] = None
-    action_count: Annotated[str | None, flag("Number of actions to choose from: a number or a column.")] = None
-    reward_range: Annotated[
-        str,
-        Parameter(
-            help="LOW,HIGH: the smallest and the largest possible reward (or cost), known in advance.",
-            allow_leading_hyphen=True,
-        ),
-    ] = "0,1"
-    density: Annotated[bool, Parameter(help="Propensities and probabilities are densities and may exceed 1.")] = False
-    propensity_is_estimated: Annotated[
-        bool, Parameter(help="The propensity was estimated, not logged; then nothing is certified.")
-    ] = False
-    propensity_wins: Annotated[
-        str | None,
-        flag(
-            "K,M: columns of how many of M draws (a column or a number) took the logged action, instead of a propensity; "
-            "K,M,played where the logged action is one of the M."
-        ),
-    ] = None
-
-    logger: Annotated[str | None, flag("Column of the logger that took the row, where there are several.")] = None
+    logger: Annotated[str | None, rare("COL", "Column of the logger that took the row, where there are several.")] = (
+        None
+    )
     loggers: Annotated[
         str | None,
-        flag("A=COL,B=COL: each logger's column of its probability of the logged action, whoever took the row."),
+        rare("A=COL,B=COL", "Each logger's column of its probability of the logged action, whoever took the row."),
     ] = None
     logger_rounds: Annotated[
-        str | None, flag("A=COUNT,B=COUNT: the rounds of each logger in the whole log; counted, if left out.")
+        str | None, rare("A=N,B=N", "The rounds of each logger in the whole log; counted, if left out.")
     ] = None
     logger_shares: Annotated[
-        str | None, flag("A=SHARE,B=SHARE: the chances with which the logger of each round was drawn, if it was.")
+        str | None, rare("A=P,B=P", "The chances with which the logger of each round was drawn, if it was.")
     ] = None
-
     settled_after: Annotated[
-        str | None, flag("How old a round must be for its reward to be final: 7d, 12h, or a number in units of --time.")
+        str | None,
+        rare("AGE", "How old a round must be for its reward to be final: 7d, 12h, or a number in units of --time."),
     ] = None
     as_of: Annotated[
-        str | None, flag("The moment at which rewards were joined; by default the newest time, if times are moments.")
-    ] = None
-
-    where: Annotated[
         str | None,
-        flag(
-            "Which rounds are judged, by what was known before the action: \"country = 'FR' and day >= 2026-01-01\". The "
-            "others are left out, and counted."
-        ),
+        rare("TIME", "The moment at which rewards were joined; by default the newest time, if times are moments."),
+    ] = None
+    format: Annotated[
+        str | None,
+        rare("FORMAT", "Format, if the file name does not tell it: dsjson, cb, cb_adf, open-bandit, ccb, cats, rllib."),
     ] = None
     separator: Annotated[
-        str | None, flag("Separator of a CSV file, such as ';' or tab, if its first lines do not tell it.")
+        str | None, rare("CHAR", "Separator of a CSV file, such as ';' or tab, if its first lines do not tell it.")
     ] = None
     encoding: Annotated[
         str | None,
-        flag("Encoding of a CSV file or of JSON lines, such as latin-1; by default UTF-8, or UTF-16 with its mark."),
+        rare(
+            "NAME",
+            "Encoding of a CSV file or of JSON lines, such as latin-1; by default UTF-8, or UTF-16 with its mark.",
+        ),
     ] = None
 
     def logs(self, sources: list[str]) -> "Logs":

@@ -10,11 +10,13 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from surelift.cli.flag import OUTPUT, QUESTION, flag
+from surelift.cli.flag import COUNTING, QUESTION, flag
 from surelift.cli.log_flags import LogFlags
-from surelift.cli.options import MethodFlags, OutputFlags, OverFlags, PolicyFlags
+from surelift.cli.options import MethodFlags, OutputFlags, OverFlags
 from surelift.cli.output import deliver, require_writable
-from surelift.cli.terminal import progress, say
+from surelift.cli.policy_flags import PolicyFlags
+from surelift.cli.progress import progress
+from surelift.cli.terminal import say
 from surelift.decisions.monitor import Monitor
 from surelift.errors import LogsError, UsageError
 from surelift.logs.fingerprint import Fingerprint
@@ -36,26 +38,33 @@ def monitor(
     ] = None,
     /,
     *,
-    state: Annotated[str | None, flag("File that keeps what was counted; created by the first call.")] = None,
+    state: Annotated[
+        str | None, flag("FILE", "Keeps what was counted; created by the first call.", group=COUNTING)
+    ] = None,
     stdin: Annotated[
-        StreamKind | None, flag("Read rounds from standard input: csv, jsonl or arrow (a stream).")
+        StreamKind | None,
+        flag("csv|jsonl|arrow", "Read rounds from standard input.", show_choices=False, group=COUNTING),
     ] = None,
     skip: Annotated[
-        bool, Parameter(help="The stream starts again from its first row: skip the rows that were counted.")
+        bool, flag("", "The stream starts again from its first row: skip the rows that were counted.", group=COUNTING)
     ] = False,
-    append: Annotated[bool, Parameter(help="The stream continues where the last one ended.")] = False,
+    append: Annotated[bool, flag("", "The stream continues where the last one ended.", group=COUNTING)] = False,
     merge: Annotated[
-        list[str] | None, flag("States of several shards to add up; with --state, the total is written there.")
+        list[str] | None,
+        flag("FILE", "State of a shard to add up, with --state to keep the total there. Repeatable.", group=COUNTING),
     ] = None,
-    name: Annotated[str | None, flag("Name of this shard, if several are monitored and merged.")] = None,
+    name: Annotated[
+        str | None, flag("NAME", "Name of this shard, if several are monitored and merged.", group=COUNTING)
+    ] = None,
     about: Annotated[
-        Literal["compare", "evaluate"], Parameter(help="Improvements, or values.", group=QUESTION)
+        Literal["compare", "evaluate"],
+        Parameter(help="Improvements, or values.", metavar="compare|evaluate", show_choices=False, group=QUESTION),
     ] = "compare",
     log: LogFlags = LogFlags(),
     policies: PolicyFlags = PolicyFlags(),
     question: OverFlags = OverFlags(),
     method: MethodFlags = MethodFlags(),
-    output: Annotated[OutputFlags, Parameter(group=OUTPUT)] = OutputFlags(),
+    output: OutputFlags = OutputFlags(),
 ) -> int:
     asked = (about, log, policies, question, method) != (
         "compare",

@@ -1,15 +1,19 @@
-"""What a command answers: text on standard error, JSON on standard output, and files."""
+"""What a command answers: text or JSON on standard output, and files."""
 
 import os
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from surelift.cli.flags import as_flags
+from surelift.cli.invocation import command_typed
 from surelift.cli.log_flags import LogFlags
-from surelift.cli.options import OutputFlags, PolicyFlags, again, by_columns, opened
-from surelift.cli.terminal import progress, say
+from surelift.cli.options import FileFlags, OutputFlags, by_columns
+from surelift.cli.policy_flags import PolicyFlags, again, opened
+from surelift.cli.progress import progress
+from surelift.cli.terminal import print_answer, say
 from surelift.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,45 +23,60 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
+def in_flags(result: R) -> R:
+    """The same result, with its advice and the remedies of its findings spelled in flags."""
+    if hasattr(result, "health"):
+        return replace(result, health=in_flags(result.health))  # type: ignore[type-var]
+    if hasattr(result, "advice"):
+        return replace(result, advice=as_flags(result.advice))  # type: ignore[type-var]
+    if hasattr(result, "findings"):
+        told = tuple(replace(finding, remedy=as_flags(finding.remedy)) for finding in result.findings)
+        return replace(result, findings=told)  # type: ignore[type-var]
+    return result
+
+
 def show(result: "Result", *, json: bool) -> None:
-    findings = getattr(result, "findings", None)
-    if findings is not None:
-        told = tuple(replace(finding, remedy=as_flags(finding.remedy)) for finding in findings)
-        result = replace(result, findings=told)  # type: ignore[type-var]
-    say(str(result))
     if json:
-        print(result.to_json())
+        print(in_flags(result).to_json(), flush=True)
+    else:
+        print_answer(str(in_flags(result)))
 
 
 def asked(
-    ask: Callable[..., R], sources: list[str], log: LogFlags, policies: PolicyFlags, output: OutputFlags = OutputFlags(),
+    ask: Callable[..., R], sources: list[str], log: LogFlags, policies: PolicyFlags, output: FileFlags = FileFlags(),
     *, alone: bool = False, **arguments: Any,
 ) -> R:  # fmt: skip
     """The answer from the logs, about the candidates that were named; refused where it could not be written."""
     logs, named = opened(sources, log, policies, alone=alone)
-    require_writable(sources, policies, output.certificate, output.html, output.csv)
+    require_writable(sources, policies, certificate_of(output), output.html, output.csv)
     if arguments.get("by") is not None:
         arguments["by"] = by_columns(arguments["by"], logs.column_names())
     with progress(logs) as tell:
         return ask(logs, named, **arguments, progress=tell)
 
 
+def certificate_of(output: FileFlags) -> str | None:
+    """Where to write a certificate; point estimates and profiles have none."""
+    return output.certificate if isinstance(output, OutputFlags) else None
+
+
 def deliver(
-    answer: "Result", output: OutputFlags, log: LogFlags, policies: PolicyFlags, page: "Result | Monitor | None" = None
+    result: "Result", output: FileFlags, log: LogFlags, policies: PolicyFlags, page: "Result | Monitor | None" = None
 ) -> None:
     """Write the files, then show the answer."""
-    if output.certificate is not None:
+    certificate = certificate_of(output)
+    if certificate is not None:
         from surelift.questions.certificate import Certificate
 
-        Certificate.of(answer).save(output.certificate)
+        Certificate.of(result).save(certificate)
     if output.html is not None:
-        (page or answer).to_html(output.html)
+        (page or result).to_html(output.html, command=command_typed())
     if output.csv is not None:
-        answer.to_csv(output.csv)
-    show(answer, json=output.json)
-    if output.certificate is not None:
-        command = f"surelift verify {output.certificate} SOURCE{again(log, policies)}"
-        say(f"Certificate written to {output.certificate}; confirm it with: {command}")
+        result.to_csv(output.csv)
+    show(result, json=output.json)
+    if certificate is not None:
+        command = f"surelift verify {shlex.quote(certificate)} SOURCE{again(log, policies)}"
+        say(f"Certificate written to {certificate}; confirm it with: {command}")
     if output.html is not None:
         say(f"Page written to {output.html}; open it in a browser.")
     if output.csv is not None:

@@ -4,10 +4,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from surelift.cli.flag import QUESTION
+from surelift.cli.flag import ANSWER, QUESTION, flag
 from surelift.cli.log_flags import LogFlags
-from surelift.cli.options import JsonFlag, OverFlags, PolicyFlags, Sources, control
+from surelift.cli.options import AnswerFlags, DeltaFlag, OverFlags, control
 from surelift.cli.output import asked, show
+from surelift.cli.policy_flags import PolicyFlags, Sources
 
 
 def power(
@@ -19,21 +20,24 @@ def power(
     question: OverFlags = OverFlags(),
     improvement: Annotated[
         float | None,
-        Parameter(help="The true improvement to assume; by default the estimate.", show_default=False, group=QUESTION),
+        flag("X", "The true improvement to assume; by default the estimate.", group=QUESTION),
     ] = None,
-    power: Annotated[float, Parameter(help="The probability of certifying it.", group=QUESTION)] = 0.8,
-    delta: Annotated[float, Parameter(help="The probability of error.", group=QUESTION)] = 0.05,
+    power: Annotated[float, Parameter(help="The probability of certifying it.", metavar="P", group=QUESTION)] = 0.8,
+    delta: DeltaFlag = 0.05,
     method: Annotated[
-        str, Parameter(help="The bound: mixture, or blocks, which allow one look at a new log.", group=QUESTION)
+        str, Parameter(help="The bound; blocks allow one look at a new log.", metavar="mixture|blocks", group=ANSWER)
     ] = "mixture",
     narrowed_by: Annotated[
-        str, Parameter(name="--control", help="What narrows the bound: auto, none, weights or model.", group=QUESTION)
+        str,
+        Parameter(
+            name="--control", help="What narrows the bound: auto, none, weights or model.", metavar="NAME", group=ANSWER
+        ),
     ] = "auto",
-    json: JsonFlag = False,
+    output: AnswerFlags = AnswerFlags(),
 ) -> int:
     from surelift.decisions.power import power as ask
 
     forecast = {"improvement": improvement, "power": power, "delta": delta}
     arguments = {**question.arguments(), **forecast, "method": method, "control": control(narrowed_by)}
-    show(asked(ask, sources, log, policies, alone=True, **arguments), json=json)
+    show(asked(ask, sources, log, policies, alone=True, **arguments), json=output.json)
     return 0

@@ -4,11 +4,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from surelift.cli.flag import ANSWER, OUTPUT
+from surelift.cli.flag import ANSWER, OUTPUT, flag
+from surelift.cli.invocation import command_typed
 from surelift.cli.log_flags import LogFlags
-from surelift.cli.options import JsonFlag, OverFlags, PolicyFlags, Sources, control
-from surelift.cli.output import asked, require_writable
-from surelift.cli.terminal import say
+from surelift.cli.options import AnswerFlags, DeltaFlag, GridFlag, OverFlags, control
+from surelift.cli.output import asked, in_flags, require_writable
+from surelift.cli.policy_flags import PolicyFlags, Sources
+from surelift.cli.terminal import print_answer, say
 
 
 def report(
@@ -18,27 +20,35 @@ def report(
     log: LogFlags = LogFlags(),
     policies: PolicyFlags = PolicyFlags(),
     question: OverFlags = OverFlags(),
-    delta: Annotated[float, Parameter(help="The probability of error.", group=ANSWER)] = 0.05,
+    delta: DeltaFlag = 0.05,
     narrowed: Annotated[
-        str, Parameter(name="--control", help="What narrows the bound; see 'surelift compare --help'.", group=ANSWER)
+        str,
+        Parameter(
+            name="--control",
+            help="What narrows the bound; see 'surelift compare --help'.",
+            metavar="NAME",
+            group=ANSWER,
+        ),
     ] = "auto",
-    grid: Annotated[str, Parameter(help="Smoothings to try: anytime, or planned for a single look.", group=ANSWER)] = (
-        "anytime"
-    ),
-    output: Annotated[str, Parameter(name=["--output", "-o"], help="The page to write.", group=OUTPUT)] = "report.html",
-    title: Annotated[str | None, Parameter(help="Title of the page.", show_default=False, group=OUTPUT)] = None,
-    json: JsonFlag = False,
+    grid: GridFlag = "anytime",
+    page: Annotated[
+        str, Parameter(name=["--output", "-o"], help="The page to write.", metavar="FILE", group=OUTPUT)
+    ] = "report.html",
+    title: Annotated[str | None, flag("TEXT", "Title of the page.", group=OUTPUT)] = None,
+    output: AnswerFlags = AnswerFlags(),
 ) -> int:
     from surelift.bounds import mixture
     from surelift.decisions.report import report as ask
     from surelift.views.vega import require_altair
 
     require_altair()
-    require_writable(sources, policies, output)
+    require_writable(sources, policies, page)
     arguments = {"delta": delta, "method": mixture(grid=grid), "control": control(narrowed)}
-    answer = asked(ask, sources, log, policies, **question.arguments(), **arguments)
-    answer.to_html(output, title=title)
-    if json:
-        print(answer.to_json())
-    say(f"{answer.sentence()}\nReport written to {output}; open it in a browser.")
-    return 4 if answer.selection is None else 0 if answer.certified else 3
+    found = asked(ask, sources, log, policies, **question.arguments(), **arguments)
+    in_flags(found).to_html(page, title=title, command=command_typed())
+    if output.json:
+        print(found.to_json(), flush=True)
+    else:
+        print_answer(found.sentence())
+    say(f"Report written to {page}; open it in a browser.")
+    return 4 if found.selection is None else 0 if found.certified else 3

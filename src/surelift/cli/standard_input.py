@@ -5,10 +5,9 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from time import monotonic
 from typing import Any
 
-from surelift.cli.terminal import PATIENCE, bar, watched
+from surelift.cli.progress import progress
 from surelift.errors import LogsError, SureliftError, UsageError
 
 _BLOCK = 1 << 20
@@ -57,17 +56,12 @@ def _end_orderly(stack: ExitStack) -> None:
 
 def _copy(path: str) -> None:
     stream: Any = sys.stdin.buffer
-    started, tell = monotonic(), None
-    with open(path, "wb") as file, ExitStack() as stack:
+    with open(path, "wb") as file, progress(unit="MiB of standard input") as tell:
         # read1, which returns what there is: inside of read, a signal would wait for the rest of a block.
         while block := stream.read1(_BLOCK):
             file.write(block)
-            if tell is None and watched() and monotonic() - started > PATIENCE:
-                from rich.progress import TextColumn
-
-                tell = stack.enter_context(bar(TextColumn("{task.completed:,} MiB of standard input"), total=None))
             if tell is not None:
-                tell(completed=file.tell() >> 20)
+                tell(file.tell() >> 20)
         if not file.tell():
             raise LogsError("standard input is empty: the command before the pipe wrote nothing. Nothing was computed.")
 

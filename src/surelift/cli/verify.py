@@ -5,10 +5,11 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from surelift import importers
-from surelift.cli.flag import WHOLE, flag
-from surelift.cli.options import JsonFlag, PolicyFlags, Sources, load_learned
+from surelift.cli.flag import LOG, POLICIES, WHOLE, flag
+from surelift.cli.options import AnswerFlags
 from surelift.cli.output import show
-from surelift.cli.terminal import progress
+from surelift.cli.policy_flags import PolicyFlags, Sources, load_learned
+from surelift.cli.progress import progress
 from surelift.decisions.verify import verify as ask
 from surelift.errors import LogsError, UsageError
 from surelift.importers.slate_rows import of_pages, slates_again
@@ -27,20 +28,26 @@ def verify(
     /,
     *,
     format: Annotated[
-        str | None, flag("Format of the logs, if another tool wrote them; see 'surelift compare --help'.")
+        str | None,
+        flag("FORMAT", "Format of the logs, if another tool wrote them; see 'surelift compare --help'.", group=LOG),
     ] = None,
     predictions: Annotated[
-        list[str] | None, flag("[NAME=]FILE: the predictions that were evaluated. Repeatable.")
+        list[str] | None,
+        flag("[NAME=]FILE", "The predictions that were evaluated. Repeatable.", group=POLICIES),
     ] = None,
-    slate: Annotated[str | None, flag("Column of the page, if each page was a round (--slate).")] = None,
+    slate: Annotated[
+        str | None, flag("COL", "Column of the page, if each page was a round (--slate).", group=LOG)
+    ] = None,
     first_action: Annotated[
         int | None,
         WHOLE,
-        flag("Number of the first action, 0 or 1, in --predictions of one action, if it is not told."),
+        flag("0|1", "Number of the first action in --predictions of one action, if it is not told.", group=POLICIES),
     ] = None,
-    separator: Annotated[str | None, flag("Separator of a CSV file, if its first lines do not tell it.")] = None,
-    encoding: Annotated[str | None, flag("Encoding of a file of text, if it is not UTF-8.")] = None,
-    json: JsonFlag = False,
+    separator: Annotated[
+        str | None, flag("CHAR", "Separator of a CSV file, if its first lines do not tell it.", group=LOG)
+    ] = None,
+    encoding: Annotated[str | None, flag("NAME", "Encoding of a file of text, if it is not UTF-8.", group=LOG)] = None,
+    output: AnswerFlags = AnswerFlags(),
 ) -> int:
     if extension_of(certificate) and not certificate.lower().endswith(".json"):
         raise LogsError(f"{certificate} is a log, not a certificate; name the certificate first, then the log.")
@@ -62,5 +69,5 @@ def verify(
     given = PolicyFlags(predictions=predictions, first_action=first_action).policies()
     with progress() as tell, damage_told():
         result = ask(stated, logs, given or learned, progress=tell)
-    show(result, json=json)
+    show(result, json=output.json)
     return 0 if result.same else 3

@@ -17,7 +17,7 @@ from surelift.arrays import FloatArray, IntArray, as_numpy
 from surelift.controls.features import MOST_CATEGORIES, ModelFeatures
 from surelift.controls.linear import Linear
 from surelift.controls.model import within_range
-from surelift.errors import UsageError
+from surelift.errors import UsageError, install_extra
 from surelift.logs import faults
 from surelift.logs.batch import Needs
 from surelift.logs.logs import Logs
@@ -158,8 +158,8 @@ def _default_estimator(training: TrainingRounds, actions: int) -> Any:
         from sklearn.ensemble import HistGradientBoostingRegressor
     except ImportError as error:
         raise UsageError(
-            "the default reward model needs scikit-learn: pip install 'surelift[sklearn]', or give an object with fit and "
-            "predict."
+            "the default reward model needs scikit-learn, which is not installed. Give an object with fit and predict "
+            f"instead, or install it: {install_extra('sklearn')}"
         ) from error
     # The action is the last column; with too many categories it must be treated as a number.
     categorical = [*training.categorical, actions <= MOST_CATEGORIES]

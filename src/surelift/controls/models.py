@@ -15,9 +15,11 @@ _MODELS = (GivenPredictions, Refitted, FittedOn, CrossFitted)
 
 
 def given(predictions: Any) -> RewardModel:
-    """Precomputed predictions for every action: a list column, a list of columns, a matrix, or a function of the batch.
+    """Predictions that were made elsewhere, by a model that was not fitted on these rounds.
 
-    In the units of the reward column, clipped to its range. The model must not have been fitted on these rounds.
+    Args:
+        predictions: Of every action, in the units of the reward column, clipped to its range: a list column, a list of
+            columns, a matrix, or a function of the batch.
     """
     return GivenPredictions(as_reader(predictions))
 
@@ -25,20 +27,32 @@ def given(predictions: Any) -> RewardModel:
 def refitted(estimator: Any = None) -> RewardModel:
     """An estimator refitted as the log grows, each time on all earlier rounds.
 
-    Gradient boosting by default; "linear" is one ridge regression per action, much faster with many contexts.
+    Args:
+        estimator: An object with ``fit`` and ``predict`` (or ``predict_proba``); gradient boosting by default. "linear"
+            is one ridge regression per action, much faster with many contexts.
     """
     return Refitted(check_estimator(estimator))
 
 
 def fitted_on(logs: Logs, estimator: Any = None) -> RewardModel:
-    """An estimator fitted on another log, independent of the rounds to be predicted."""
+    """An estimator fitted on another log, independent of the rounds to be predicted.
+
+    Args:
+        logs: The other log.
+        estimator: As in ``refitted``.
+    """
     if not isinstance(logs, Logs):
         raise UsageError(f"fitted_on takes the Logs to fit on, not a {type(logs).__name__}.")
     return FittedOn(logs, check_estimator(estimator))
 
 
 def cross_fitted(estimator: Any = None, *, folds: int = 5) -> RewardModel:
-    """For each fold, an estimator fitted on the other folds; for point estimates only."""
+    """For each fold, an estimator fitted on the other folds; for point estimates only.
+
+    Args:
+        estimator: As in ``refitted``.
+        folds: The number of folds.
+    """
     if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
         raise UsageError(f"folds must be a whole number of at least 2, but is {folds!r}.")
     return CrossFitted(check_estimator(estimator), folds)

@@ -36,7 +36,11 @@ _SECONDS = 14 * 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """Two weeks of requests, each sent to one of three models, and the true values of the routers."""
+    """Two weeks of requests, each sent to one of three models, and the true values of the routers.
+
+    ``table`` is a pyarrow table of the requests, ``true_values`` the expected quality, usd and ms of a request, for
+    production and each router, ``expected`` those of each of these requests by each model, (rounds, models).
+    """
 
     table: ArrowTable
     true_values: dict[str, dict[str, float]]
@@ -48,6 +52,7 @@ class Routing:
         return f"Routing({self.table.num_rows:,} requests; columns {', '.join(self.table.column_names)})"
 
     def logs(self) -> Logs:
+        """The requests, with every column declared."""
         return Logs(self.table, **self.columns())
 
     @staticmethod
@@ -84,6 +89,10 @@ def routing(rounds: int = 20_000, *, seed: int = SEED) -> Routing:
     >>> routing(rounds=1).table.column_names
     ['request', 'time', 'task', 'language', 'prompt_tokens', 'model', 'probabilities', 'propensity', 'quality', 'usd', \
 'ms', 'cheap', 'careful', 'reckless']
+
+    Args:
+        rounds: How many requests.
+        seed: Another seed gives other requests to the same models.
     """
     rounds = whole("rounds", rounds)
     cells = list(product(TASKS, LANGUAGES, LENGTHS))

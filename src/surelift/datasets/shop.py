@@ -23,7 +23,11 @@ _SECONDS = 28 * 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class Shop:
-    """Four weeks of visits, one item shown per visit, and the true value of each policy."""
+    """Four weeks of visits, one item shown per visit, and the true value of each policy.
+
+    ``table`` is a pyarrow table of the visits, ``true_values`` the expected clicks per visit of production and each
+    candidate.
+    """
 
     table: ArrowTable
     true_values: dict[str, float]
@@ -33,6 +37,7 @@ class Shop:
         return f"Shop({self.table.num_rows:,} visits; columns {', '.join(self.table.column_names)})"
 
     def logs(self) -> Logs:
+        """The visits, with every column declared."""
         return Logs(self.table, **self.columns())
 
     @staticmethod
@@ -53,6 +58,10 @@ def shop(rounds: int = 20_000, *, seed: int = SEED) -> Shop:
 
     >>> shop(rounds=2).table.column_names
     ['time', 'visitor', 'device', 'daypart', 'item', 'click', 'propensity', 'p_better', 'p_slight', 'p_worse']
+
+    Args:
+        rounds: How many visits.
+        seed: Another seed gives other visits to the same shop.
     """
     rounds = whole("rounds", rounds)
     contexts = list(product(VISITORS, DEVICES, DAYPARTS))

@@ -74,9 +74,15 @@ def faulty_policy(codes: IntArray, actions: int, *, temperature: float, faulty: 
 def supervised_to_bandit(
     features: FloatArray, labels: Labels, logging: FloatArray, *, noise: float = 0.0, rng: np.random.Generator
 ) -> BanditFeedback:
-    """Let a logging policy, (rounds, labels), choose a label per row; the right one pays with probability 1 - noise.
+    """Let a logging policy choose a label per row; the right one pays with probability 1 - noise, a wrong one with noise.
 
-    A wrong one pays with probability ``noise``. Columns of ``logging`` follow the sorted strings of the labels.
+    Args:
+        features: One row of numbers for each row of the data set.
+        labels: The right labels.
+        logging: The probability of each label in each row, (rounds, labels); its columns follow the sorted strings of
+            the labels.
+        noise: The probability that a wrong label pays, at most 0.5.
+        rng: The generator that draws.
     """
     codes, actions = encode_labels(labels)
     if not 0.0 <= noise <= 0.5:

@@ -21,20 +21,30 @@ def check(
     by: SegmentColumn | Sequence[By] | None = None,
     progress: Progress | None = None,
 ) -> Health:
-    """Read every round once and say what is wrong with the logs, and what the weights of each policy look like.
+    """Test whether logs are fit for a guarantee: rows, propensities, overlap, weights.
 
-    The propensities are tested overall, by action, by day where ``time`` tells it, and by the columns in ``by``, known
-    before the action: each by itself, or those of an inner list in combination. If they are right, the chance of any
-    refusal by these tests is at most ``level``, however often one looks at a list of segments that does not grow. With
-    production's whole distribution (``logging``) they are tested in both directions, else only for being too small, by the
-    candidates' weights and by the number of actions where it is declared; with a declared largest weight, ``bounded``, the
-    weights are tested in both. A column of ``by`` that tells of the action is refused itself.
+    Every round is read once. The propensities are tested overall, by action, by day where ``time`` is declared, and in
+    the segments of ``by``. With production's whole distribution (``logging``) they are tested in both directions,
+    otherwise only for being too small, by the candidates' weights and by the number of actions where it is declared;
+    with a declared largest weight (``bounded``) the weights are tested in both. A column of ``by`` that tells of the
+    action is refused.
 
-    Where ``time`` tells days, rewards and propensities that differ from day to day by more than chance are warned of; rounds
-    that are independent and of one law are, with a chance of at most ``level`` too.
+    Where ``time`` is declared, rewards and propensities that differ from day to day by more than chance are warned of;
+    independent rounds of one law are, with probability at most ``level`` too.
 
     >>> check(Logs(reward=[0, 1], propensity=[0.5, 1.2])).ok
     False
+
+    Args:
+        logs: The log to test.
+        policies: Candidates whose weights are examined: a column, a list of columns, or a dict from names to policies.
+        level: The probability with which right propensities are refused, for all tests together, however often you look
+            at a list of segments that does not grow.
+        by: Columns known before the action, each tested by itself; those of an inner list are tested in combination.
+        progress: Called with the number of rounds read so far.
+
+    Returns:
+        A ``Health``, with ``.ok``, ``.findings`` and their remedies, and the weights of each policy.
     """
     require_logs(logs)
     named = {} if policies is None else name_policies(policies)

@@ -70,18 +70,33 @@ def compare(
 ) -> Improvement | Outcomes | Segments[Improvement] | Segments[Outcomes]:
     """Bound the improvement of one policy over production, or over another, on the same rounds.
 
-    It is certified when its lower bound exceeds ``margin``, given in the units of the reward column, or in per cent of the
-    baseline's value (``margin="2%"``). With ``by``, a column of segments known before the action, ``bins`` of one, or
-    several of these for their combinations, each segment is compared at delta divided by their number; ``segments`` lists
-    them all in advance, without which the answer is good for one look.
-
-    With ``outcomes``, by name, the policy is judged by these columns instead of the reward, all in one pass, and certified
-    if every claim holds. Each is bounded at delta divided by their number, so that all lower bounds hold together.
+    It is certified when its lower bound exceeds ``margin``.
 
     >>> logs = Logs(reward=[0, 1] * 500, propensity=[0.5, 0.5] * 500)
     >>> result = compare(logs, {"new": [0.4, 0.6] * 500})
     >>> round(result.estimate, 3), round(result.lower, 3), result.certified
     (0.1, 0.09, True)
+
+    Args:
+        logs: The log that judges.
+        policy: The candidate: a column, or a dict from its name to a policy.
+        over: The baseline: "production", or another policy.
+        delta: The probability that you accept of a bound being wrong.
+        margin: What the improvement must exceed, in the units of the reward column, or in per cent of the baseline's
+            value, such as "2%"; a negative one certifies "not much worse".
+        method: The name of a bound, or a bound with its options, such as ``bounds.mixture(grid="planned")``.
+        control: "auto", "none", "weights", "score" or "model", or a reward model: an object with ``fit`` and
+            ``predict``, or one of ``surelift.models``.
+        by: A column of segments known before the action, ``bins`` of one, or a list of these for their combinations.
+            Each segment is compared at delta divided by their number.
+        segments: All segments that can occur, listed in advance; without them the answer is good for one look.
+        progress: Called with the number of rounds read so far.
+        outcomes: Columns that judge instead of the reward, all in one pass: a dict from names to ``Outcome``. Each is
+            bounded at delta divided by their number, and certified means that every claim holds.
+        options: Options of the method, such as ``grid="planned"`` or ``smoothing=0.1``.
+
+    Returns:
+        An ``Improvement``; with ``outcomes``, ``Outcomes``; with ``by``, ``Segments`` of them.
     """
     name, candidate = one_policy(policy, logs if isinstance(logs, Logs) else None)
     chosen = choose_method(method, control, **options)

@@ -18,9 +18,15 @@ def check_embedding(
 ) -> EmbeddingHealth:
     """Hold the weights of embeddings against those of actions, for logs that have both.
 
-    Under the assumption (and where production could take every action) both have the same mean: a difference whose bounds
-    exclude zero contradicts the embedding. A log in which actions are rare says little about it: no contradiction is no
-    proof. The log is read several times.
+    Under the assumption (and where production could take every action) both have the same mean: a difference whose
+    bounds exclude zero contradicts the embedding. A log in which actions are rare says little about it: no
+    contradiction is no proof. The log is read several times.
+
+    Args:
+        logs: A log with an ``embedding``.
+        policies: The candidates: a column, a list of columns, or a dict from names to policies.
+        delta: The probability that a right embedding is contradicted.
+        progress: Called with the number of rounds read so far.
     """
     require_logs(logs)
     if logs.declaration.embedding is None:

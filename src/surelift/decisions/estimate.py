@@ -25,14 +25,25 @@ def estimate(
 ) -> Any:
     """Estimate the value of each policy; for a bound that holds, use ``evaluate``.
 
-    The estimator takes the hyper-parameter it names in ``ESTIMATES``: a smoothing defaults to 1/sqrt(rounds), a clip to
-    sqrt(rounds), the others (alpha, strength) have to be given. ``delta`` is used by the plug-ins of logarithmic smoothing
-    alone. The estimators with a reward model (dm, dr, sndr, switch-dr, dr-os) take ``model``: an object with ``fit`` and
-    ``predict``, cross-fitted in five folds (gradient boosting by default), or one of ``surelift.models``.
-
     >>> logs = Logs(reward=[1, 0], propensity=[0.25, 0.5])
     >>> estimate(logs, {"new": [0.5, 0.5]}, estimator="snips")["new"].estimate  # weights 2 and 1
     0.6666666666666666
+
+    Args:
+        logs: The log that judges.
+        policies: A column, a list of columns, or a dict from names to policies.
+        estimator: "ips", "snips", "clipped", "exponential-smoothing", "implicit-exploration", "shrinkage", "harmonic",
+            "global-clipping", "ls", "ls-lin", or with a reward model "dm", "dr", "sndr", "switch-dr", "dr-os".
+        delta: Used by the plug-ins of logarithmic smoothing alone.
+        model: For the estimators with a reward model: an object with ``fit`` and ``predict``, cross-fitted in five
+            folds (gradient boosting by default), or one of ``surelift.models``.
+        by: A column of segments, or several: there is an estimate for each.
+        progress: Called with the number of rounds read so far.
+        parameter: The hyper-parameter of the estimator, by its name: a smoothing defaults to 1/sqrt(rounds), a clip to
+            sqrt(rounds); the others (alpha, strength) have to be given.
+
+    Returns:
+        An ``Estimation``, a mapping from names to ``PolicyEstimate``; with ``by``, ``Segments`` of them.
     """
     require_logs(logs)
     if estimator not in ESTIMATES:

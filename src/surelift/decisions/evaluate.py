@@ -45,17 +45,29 @@ def evaluate(
 ) -> Evaluation | Segments[Evaluation]:
     """Bound the value of each policy; all bounds hold at once with probability 1 - delta.
 
-    ``policies`` is a column, a list of columns, or a dict from names to policies. m policies and two sides are made at
-    delta/(2m) each; ``sides="lower"`` or ``"upper"`` spends delta on one side. ``method`` is the name of a bound, or a
-    bound with its options, such as ``bounds.moments(order=2)``. ``control`` is a name, or a reward model: an object with
-    ``fit`` and ``predict``, or one of ``surelift.models``. With ``by``, a column of segments known before the action,
-    ``bins`` of one, or several of these for their combinations, each segment is evaluated at delta divided by their number;
-    ``segments`` lists them all in advance, without which the answer is good for one look.
+    m policies and two sides are made at delta/(2m) each.
 
     >>> logs = Logs(reward=[0, 1, 1, 0] * 50, propensity=[0.5, 0.5, 0.25, 0.5] * 50)
     >>> result = evaluate(logs, {"new": [0.25, 0.75, 0.25, 0.25] * 50})["new"]
     >>> result.estimate, round(result.lower, 3), round(result.upper, 3)
     (0.625, 0.468, 0.814)
+
+    Args:
+        logs: The log that judges.
+        policies: A column, a list of columns, or a dict from names to policies.
+        delta: The probability that you accept of any bound being wrong.
+        method: The name of a bound, or a bound with its options, such as ``bounds.moments(order=2)``.
+        control: "auto", "none", "weights", "score" or "model", or a reward model: an object with ``fit`` and
+            ``predict``, or one of ``surelift.models``.
+        sides: Which bounds to make; delta is spent on one side, or shared by both.
+        by: A column of segments known before the action, ``bins`` of one, or a list of these for their combinations.
+            Each segment is evaluated at delta divided by their number.
+        segments: All segments that can occur, listed in advance; without them the answer is good for one look.
+        progress: Called with the number of rounds read so far.
+        options: Options of the method, such as ``grid="planned"`` or ``smoothing=0.1``.
+
+    Returns:
+        An ``Evaluation``, a mapping from names to ``PolicyValue``; with ``by``, ``Segments`` of them.
     """
     require_logs(logs)
     named = name_policies(policies)

@@ -29,12 +29,25 @@ def gate(
 ) -> Gate:
     """Check the logs, then certify the improvement and every guardrail, with delta split evenly over these claims.
 
-    A guardrail is an ``Outcome`` beside the reward. A reward model in ``control`` predicts the reward alone; guardrails are
-    then controlled by weights.
-
     >>> logs = Logs(reward=[0, 1] * 500, propensity=[0.5, 0.5] * 500)
     >>> gate(logs, {"new": [0.4, 0.6] * 500}).certified
     True
+
+    Args:
+        logs: The log that judges.
+        policy: The candidate: a column, or a dict from its name to a policy.
+        over: The baseline: "production", or another policy.
+        delta: The probability that you accept of any claim being wrong.
+        margin: What the improvement must exceed, in the units of the reward column, or in per cent, such as "2%".
+        guardrails: Outcomes beside the reward, which must not get worse by more than they say.
+        method: The name of a bound, or a bound with its options.
+        control: As in ``compare``; a reward model predicts the reward alone, and guardrails are then controlled by
+            weights.
+        progress: Called with the number of rounds read so far.
+        options: Options of the method.
+
+    Returns:
+        A ``Gate``, with ``.certified``, the health of the logs, and every claim.
     """
     require_logs(logs)
     if not isinstance(guardrails, Sequence):

@@ -43,17 +43,19 @@ Answer = Improvement | Selection | Evaluation
 class Monitor:
     """Watch a log that grows: ``update`` with what arrived, ask for ``answer()`` at any time, ``save`` in between.
 
-    ``declared`` are the arguments of ``Logs`` that say what the columns mean, and the options of the method. The bound
-    holds at any number of looks, so it may be read after every batch. ``question`` is "compare" (several policies are
-    compared at once, as in ``select``) or "evaluate". ``name`` is that of the shard, where several monitors watch parts of
-    one log and are added up later.
-
     >>> watch = Monitor({"new": "p_new"}, reward="click", propensity="p")
     >>> batch = {"click": [0, 1] * 500, "p": [0.5] * 1000, "p_new": [0.4, 0.6] * 500}
     >>> watch.update(batch, sequence=1), watch.update(batch, sequence=1)  # the second was counted before
     (True, False)
     >>> watch.answer().certified
     True
+
+    Args:
+        policies: The candidates: a column, a list of columns, or a dict from names to policies.
+        question: "compare" (several policies are compared at once, as in ``select``) or "evaluate".
+        over, delta, margin, method, control: As in ``compare``; the bound holds at any number of looks.
+        name: That of the shard, where several monitors watch parts of one log and are added up later.
+        declared: The arguments of ``Logs`` that say what the columns mean, and the options of the method.
     """
 
     def __init__(
@@ -108,6 +110,7 @@ class Monitor:
 
     @property
     def rounds(self) -> int:
+        """How many rounds were counted, or clusters."""
         return self._sums.units
 
     @property
@@ -236,10 +239,13 @@ class Monitor:
         """Draw the history with matplotlib (extra ``report``); returns the axes."""
         return self.history().plot(ax)
 
-    def to_html(self, path: str | Path | None = None) -> str | None:
-        """The answer and its history as one page of HTML (extra ``report``): into a file, or as text."""
+    def to_html(self, path: str | Path | None = None, *, command: str = "") -> str | None:
+        """The answer and its history as one page of HTML (extra ``report``): into a file, or as text.
+
+        ``command`` is what made it, told at the foot of the page.
+        """
         page = self.answer().page().with_section(self.history().section())
-        return delivered(render(page), path, "the report")
+        return delivered(render(replace(page, command=command)), path, "the report")
 
     def _remember(self) -> None:
         """Keep how the bounds moved; when the list gets long, every second point of it."""

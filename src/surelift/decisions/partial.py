@@ -12,16 +12,20 @@ from surelift.statistics.sums import Sums
 
 
 def partial_sums(batches: Iterable[Any], question: Question) -> Sums:
-    """Add up the batches of one part of the log, anything that ``Logs`` reads: frames, tables, paths.
+    """Add up the batches of one part of the log, for any cluster; sums add up with ``+``.
 
-    A pure function: a part that is tried again gives the same sums, which must be added once. The rounds of a cluster must
-    lie whole in one batch; a cluster that comes again in another part is refused when the total is answered. Sums add up
-    with ``+``, and ``question.answer(total)`` says what they say.
+    A pure function: a part that is tried again gives the same sums, which must be added once. The rounds of a cluster
+    must lie whole in one batch; a cluster that comes again in another part is refused when the total is answered.
+    ``question.answer(total)`` says what the total says.
 
     >>> question = Question.of("compare", {"reward": "click", "propensity": "p"}, {"new": "p_new"})
     >>> part = {"click": [0, 1] * 500, "p": [0.5] * 1000, "p_new": [0.4, 0.6] * 500}
     >>> question.answer(partial_sums([part], question) + partial_sums([part], question)).certified
     True
+
+    Args:
+        batches: Anything that ``Logs`` reads: frames, tables, paths.
+        question: What is asked; it can be sent to other machines as JSON.
     """
     total, plan = Sums(), question.plan()
     if plan.needs_order is not None:

@@ -27,16 +27,30 @@ def power(
     progress: Progress | None = None,
     **options: Any,
 ) -> Any:
-    """Forecast how many rounds like these certify an improvement over the margin, with probability ``power``.
-
-    ``improvement`` is the true one to assume; without it the estimate, which is uncertain where rounds are few: the range
-    of the forecast says how uncertain. With ``method="blocks"``, which allows one look, the number is that of a new log.
-    With ``by``, a column of segments, there is a forecast for each.
+    """Forecast how many rounds like these certify an improvement over the margin: a forecast, not a guarantee.
 
     >>> logs = Logs(reward=[0, 1, 1, 0] * 20, propensity=[0.5] * 80)
     >>> forecast = power(logs, {"new": [0.4, 0.6, 0.45, 0.55] * 20})
     >>> forecast.certified, forecast.more_rounds > 0
     (False, True)
+
+    Args:
+        logs: The rounds so far.
+        policy: The candidate: a column, or a dict from its name to a policy.
+        over: The baseline: "production", or another policy.
+        delta: The delta to certify at.
+        margin: What the improvement must exceed, in the units of the reward column.
+        improvement: The true improvement to assume. Without it the estimate stands in, which is uncertain where rounds
+            are few: the range of the forecast says how uncertain.
+        power: The probability of certification to plan for.
+        method: The name of a bound; with "blocks", which allows one look, the number is that of a new log.
+        control: As in ``compare``.
+        by: A column of segments, or several: there is a forecast for each.
+        progress: Called with the number of rounds read so far.
+        options: Options of the method.
+
+    Returns:
+        A ``Forecast``; with ``by``, ``Segments`` of them.
     """
     require_logs(logs)
     name, candidate = one_policy(policy, logs)

@@ -30,6 +30,19 @@ def profile(
     >>> found = profile(logs, {"new": [0.4, 0.6] * 500})
     >>> found.best[1] > found.lower > 0
     True
+
+    Args:
+        logs: The log that judges.
+        policy: The candidate: a column, or a dict from its name to a policy.
+        over: The baseline: "production", or another policy.
+        delta: The delta of every bound.
+        method: "mixture", with or without options.
+        by: A column of segments, or several: there is a profile for each.
+        progress: Called with the number of rounds read so far.
+        options: Options of the mixture, such as ``grid``.
+
+    Returns:
+        A ``Profile``; with ``by``, ``Segments`` of them.
     """
     require_logs(logs)
     name, candidate = one_policy(policy, logs)

@@ -23,14 +23,25 @@ def report(
     progress: Progress | None = None,
     **options: Any,
 ) -> Report:
-    """Check the logs, select among the policies, and gather what a page shows: ``report(...).to_html(path)``.
+    """Gather everything a decision report needs, in one pass over the log: ``report(...).to_html("report.html")``.
 
-    The improvements are those of ``select``, and hold together with probability 1 - delta; so do the values, separately.
-    The log is read once.
+    The logs are checked, the policies selected among with ``many="simultaneous"``. The improvements hold together with
+    probability 1 - delta; so do the values, separately.
 
     >>> logs = Logs(reward=[0, 1] * 500, propensity=[0.5, 0.5] * 500)
     >>> report(logs, {"new": [0.4, 0.6] * 500}).certified
     True
+
+    Args:
+        logs: The log that judges.
+        policies: The candidates: a column, a list of columns, or a dict from names to policies.
+        over: The baseline: "production", or another policy.
+        delta: The probability that you accept of any improvement being wrong.
+        margin: What an improvement must exceed, in the units of the reward column.
+        method: The name of a bound, or a bound with its options.
+        control: As in ``compare``.
+        progress: Called with the number of rounds read so far.
+        options: Options of the method.
     """
     require_logs(logs)
     question = ReportQuestion(

@@ -33,21 +33,37 @@ def select(
 ) -> Any:
     """Pick a policy that is certified to be better than production; if none is, keep production.
 
-    ``many`` says how several candidates share delta, chosen before looking. ``"e-holm"``, the default, certifies whatever
-    ``"simultaneous"`` does, and often more; it needs rounds that are independent, and is good for one look where something
-    drifts. It says by how much a candidate is better only if all of them are. ``"simultaneous"`` bounds each improvement
-    at delta divided by their number, at any number of looks. With ``"e-bh"``, for dozens of candidates and more, nothing is
-    chosen: ``discoveries`` lists the candidates found to be better, of which on average at most a share delta is not (the
-    false discovery rate); candidates that are added later need a new log.
-
-    ``choose="value"`` is the selection of the paper: the policy, of the candidates and production, whose value has the
-    largest lower bound. It always chooses one, a ``ValueSelection``, and does not certify that it is better than
-    production. With ``by``, a column of segments known before the action, or several for their combinations, there is an
-    answer for each, at delta divided by their number.
-
     >>> logs = Logs(reward=[0, 1] * 500, propensity=[0.5, 0.5] * 500)
     >>> select(logs, {"new": [0.4, 0.6] * 500, "worse": [0.6, 0.4] * 500}).chosen
     'new'
+
+    Args:
+        logs: The log that judges.
+        policies: The candidates: a list of columns, or a dict from names to policies.
+        choose: "improvement" certifies. "value" is the selection of the paper: of the candidates and production, the
+            policy whose value has the largest lower bound; it always chooses one, and does not certify that it is
+            better.
+        over: The baseline: "production", or another policy.
+        delta: The probability that you accept of any verdict being wrong.
+        margin: What an improvement must exceed, in the units of the reward column.
+        many: How several candidates share delta, chosen before looking. "e-holm", the default, certifies whatever
+            "simultaneous" does and often more, but says by how much only if all are certified; it needs independent
+            rounds, and one look where something drifts. "simultaneous" bounds each improvement at delta divided by
+            their number, at any number of looks. "e-bh", for dozens of candidates, chooses none: ``discoveries`` lists
+            those found to be better, of which on average a share of at most delta is not; candidates that are added
+            later need a new log.
+        method: The name of a bound, or a bound with its options, such as ``bounds.mixture(grid="planned")``.
+        control: "auto", "none", "weights", "score" or "model", or a reward model: an object with ``fit`` and
+            ``predict``, or one of ``surelift.models``.
+        by: A column of segments known before the action, ``bins`` of one, or a list of these for their combinations.
+            Each segment is answered at delta divided by their number.
+        segments: All segments that can occur, listed in advance; without them, or by e-Holm, the answer is good for one
+            look.
+        progress: Called with the number of rounds read so far.
+        options: Options of the method, such as ``grid="planned"`` or ``smoothing=0.1``.
+
+    Returns:
+        A ``Selection``; with ``choose="value"``, a ``ValueSelection``; with ``by``, ``Segments`` of them.
     """
     named = name_policies(policies)
     chosen = choose_method(method, control, **options)

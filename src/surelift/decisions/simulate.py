@@ -40,12 +40,21 @@ def simulate(
     """Draw logs with these very weights and with rewards of a known truth, and bound them by every method.
 
     A round is drawn from the log, and pays with a chance that rises with its weight and averages to what production
-    earns: where weights are large there is then most to be missed. ``rounds`` defaults to those of the log, 10,000 at most.
+    earns: where weights are large there is then most to be missed.
 
     >>> logs = Logs(reward=[0, 1] * 200, propensity=[0.5, 0.1] * 200)
     >>> found = simulate(logs, {"new": [0.5, 0.3] * 200}, runs=20)
     >>> min(one.coverage for one in found.outcomes if one.promise == "any number of looks") >= 0.8
     True
+
+    Args:
+        logs: The log whose weights are used.
+        policies: The candidates: a column, a list of columns, or a dict from names to policies.
+        delta: The delta of every bound.
+        rounds: How long each simulated log is; by default as long as this one, 10,000 at most.
+        runs: How many logs are simulated.
+        seed: The seed of the simulation.
+        progress: Called with the number of logs simulated so far.
     """
     require_logs(logs)
     delta, named = check_delta(delta), name_policies(policies)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from surelift.bounds import BOUNDS
 from surelift.errors import LogsError
 from surelift.logs.logs import Logs
 from surelift.policies import Policy
@@ -44,9 +45,12 @@ def verify(
 ) -> Verification:
     """Compute a certificate again: the same rounds, the same fingerprint, bounds equal to 1e-9.
 
-    ``logs`` may be the source alone, since the certificate knows its columns. ``policies`` gives again those that a
-    certificate cannot hold: arrays, functions, models; ``control`` the reward model that narrowed it, where it was fitted on
-    another log or is an estimator of your own.
+    Args:
+        certificate: A certificate, its content, or the path of its file.
+        logs: The log, or its source alone, since the certificate knows its columns.
+        policies: Those that a certificate cannot hold: arrays, functions, models.
+        control: The reward model that narrowed it, where it was fitted on another log or is an estimator of your own.
+        progress: Called with the number of rounds read so far.
     """
     stated = _load(certificate).content
     declared = logs.declaration if isinstance(logs, Logs) else None
@@ -135,8 +139,13 @@ def _differences(stated: Mapping[str, Any], repeated: Mapping[str, Any], *, roun
 
 
 def _asked(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The question but for the declaration; where sums were added up, it does not say which distributions are known."""
-    return {"known": [], **content["question"], "declaration": None}
+    """The question but for the declaration; where sums were added up, it does not say which distributions are known.
+
+    Certificates used to leave out options at their defaults.
+    """
+    asked = {"known": [], **content["question"], "declaration": None}
+    method = asked["method"]
+    return {**asked, "method": {**method, "options": {**BOUNDS[method["method"]].defaults, **method["options"]}}}
 
 
 def _unknown(content: Mapping[str, Any]) -> bool:

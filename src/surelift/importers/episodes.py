@@ -45,11 +45,15 @@ COMPLETE = "every episode is in the log from its first step to its last"
 def rllib(
     paths: Paths, *, cluster_max: int, reward_range: tuple[float, float] = (0, 1), action_count: int | None = None
 ) -> Imported:
-    """Episodes as RLlib writes them (``output``, a folder of JSON lines), one row per step; an episode can have at most
-    ``cluster_max``.
+    """Episodes as RLlib writes them (``output``, a folder of JSON lines), one row per step.
 
-    A candidate is a column of its probability of the action taken, or a function of the observations ``obs``. With
-    ``action_count``, acting uniformly at random is a candidate.
+    A candidate is a column of its probability of the action taken, or a function of the observations ``obs``.
+
+    Args:
+        paths: The folder, a file, a glob, or a list of them.
+        cluster_max: The most steps that an episode can have.
+        reward_range: What a reward can be.
+        action_count: How many actions there are; acting uniformly at random is then a candidate.
     """
     listed = [paths] if isinstance(paths, str | Path) else paths
     files = files_of([Path(path) / "*.json" if Path(path).is_dir() else path for path in listed])

@@ -34,11 +34,19 @@ def growthbook(
     contexts: Sequence[str] | None = None,
     reward_range: tuple[float, float] = (0, 1),
 ) -> Imported:
-    """The exposures of one experiment, as its assignment query gives them, with what each user earned in ``reward``.
+    """The exposures of one experiment, as its assignment query gives them, with what each user earned.
 
-    The columns are ``experiment_id``, ``variation_id``, ``timestamp`` and the ``user``. ``weights`` are the experiment's:
-    a list for the variations 0, 1, ..., or a dict by variation. A user's first exposure counts, with its ``contexts``; the
-    others are counted as left out. Every variation, shown to all, is a candidate under its own name.
+    A user's first exposure counts; the others are counted as left out. Every variation, shown to all, is a candidate
+    under its own name.
+
+    Args:
+        exposures: A table with the columns ``experiment_id``, ``variation_id``, ``timestamp`` and the user.
+        weights: Those of the experiment: a list for the variations 0, 1, ..., or a dict by variation.
+        reward: The column of what each user earned.
+        experiment: Which experiment, where the table has several.
+        user: The column of users.
+        contexts: Columns known at the exposure.
+        reward_range: What a reward can be.
     """
     shares = _shares(weights)
     table = _in_time(_read(exposures, experiment, [user, reward, *(contexts or ())]))

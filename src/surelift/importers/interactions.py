@@ -20,9 +20,14 @@ def coba(
 ) -> Imported:
     """Interactions with ``action``, ``reward``, ``probability`` and ``actions``: a coba environment, or a list of them.
 
-    Features of the context become columns: ``x0``, ``x1`` ... of a list, or by their names. Each of the learners, by its
-    name, is a candidate through its ``score(context, actions, action)``, and so is a uniform choice. They learn nothing
-    here, and must not have learned from these interactions.
+    Features of the context become columns: ``x0``, ``x1`` ... of a list, or by their names. A uniform choice is a
+    candidate.
+
+    Args:
+        interactions: The environment, or the list.
+        learners: Candidates by name, through their ``score(context, actions, action)``. They learn nothing here, and
+            must not have learned from these interactions.
+        reward_range: What a reward can be.
     """
     report = Found()
     rows = [_row(interaction, number, report) for number, interaction in enumerate(_read(interactions), 1)]

@@ -27,10 +27,16 @@ def obp(
     reward_range: tuple[float, float] = (0, 1),
     name: str = "new",
 ) -> Imported:
-    """A log from an obp dataset, and the policy given by ``action_dist`` with shape (rounds, actions, positions).
+    """A log from an obp dataset, and the policy given by its action distribution.
 
-    With a ``position``, the distribution at the logged position is used, also for production's ``pi_b``. obp keeps no time;
-    ``time`` is an array with the moment of each round.
+    With a ``position``, the distribution at the logged position is used, also for production's ``pi_b``.
+
+    Args:
+        bandit_feedback: The dict of arrays that obp's datasets give.
+        action_dist: The candidate, (rounds, actions, positions).
+        time: An array with the moment of each round, which obp does not keep.
+        reward_range: What a reward can be.
+        name: The name of the candidate.
     """
     if not isinstance(bandit_feedback, Mapping):
         raise UsageError(f"bandit_feedback must be obp's dict, but is a {type(bandit_feedback).__name__}.")
@@ -89,8 +95,12 @@ def _select_position(shares: Any, position: Any, rounds: int, what: str) -> Any:
 def open_bandit(paths: str | Path | Sequence[str | Path], *, items: int | None = None) -> Imported:
     """A campaign log of the Open Bandit Dataset: clicks, items, positions and propensities.
 
-    ``items``, the number of items in the campaign, adds a uniform policy over them as a candidate. The three rounds of a
-    page share its time; they are treated as separate rounds, as the dataset's authors do, which is assumed.
+    The three rounds of a page share its time; they are treated as separate rounds, as the dataset's authors do, which
+    is assumed.
+
+    Args:
+        paths: A file, a glob, or a list of them.
+        items: The number of items in the campaign; a uniform policy over them is then a candidate.
     """
     logs = Logs(
         paths, reward="click", propensity="propensity_score", action="item_id", action_count=items, assumes=[PAGES]
@@ -103,8 +113,12 @@ def open_bandit(paths: str | Path | Sequence[str | Path], *, items: int | None =
 def frequencies(paths: str | Path | Sequence[str | Path], *, items: int) -> Policy:
     """The policy that shows each item at each position as often as another log of the same campaign did.
 
-    For a policy known by its log alone, as ZOZOTOWN's Thompson sampling: its average over that log, not as it learned. The
-    other log must share no round with those to be judged, or the policy would have been fitted on them.
+    For a policy known by its log alone, as ZOZOTOWN's Thompson sampling: its average over that log, not as it learned.
+
+    Args:
+        paths: The other log, which must share no round with those to be judged, or the policy would have been fitted on
+            them.
+        items: The number of items in the campaign.
     """
     shown: dict[int, FloatArray] = {}
     for batch in open_bandit(paths, items=whole("items", items)).logs.source.batches(Needs(handed_on=COLUMNS[:2])):

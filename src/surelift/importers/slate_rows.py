@@ -82,17 +82,24 @@ def slates(
 ) -> Imported:
     """A log with one row per position of a slate; the rows of a slate must be contiguous.
 
-    ``policies`` are columns with the probability of the action at its position, like ``propensity``. ``probabilities``
-    says of what kind all of them are: "conditional" on the positions before (a ranking without replacement, a session),
-    "marginal", whatever the other positions show, or of positions drawn "independent" of each other, which is both. The
-    product needs the first, the weight of each position alone the second. The value of a slate is the mean reward of its
-    positions; a reward of the whole slate is repeated in each of its rows, and needs the product. With
-    ``weight="independent"``, ``size`` (a number or a column) is the number of positions of a slate, known before it is
-    drawn, or ``most`` an upper limit on it.
+    The value of a slate is the mean reward of its positions; a reward of the whole slate is repeated in each of its
+    rows, and needs the product, or where it is the sum of what its positions add to it, the additive weight.
 
-    ``weight="additive"`` is for one reward of the page, the sum of what its positions add to it. Production must draw them
-    independently; a candidate need not, and its columns hold the marginal probabilities. It takes ``size`` as a number, or
-    ``most``.
+    Args:
+        source: Anything that ``Logs`` reads.
+        policies: Columns with the probability of the action at its position, like ``propensity``.
+        slate: The column that tells slates apart.
+        reward: The column of rewards.
+        propensity: The column of production's probability of the action at its position.
+        weight: "product" of the weights down to a position, "independent", the weight of each position alone, or
+            "additive", for which production must draw positions independently, while a candidate's columns hold
+            marginal probabilities.
+        probabilities: Of what kind all of them are: "conditional" on the positions before (a ranking without
+            replacement, a session), "marginal", whatever the other positions show, or of positions drawn "independent"
+            of each other, which is both. The product needs the first, the weight of each position alone the second.
+        size: The number of positions of a slate, known before it is drawn: a number or a column ("additive": a number).
+        most: An upper limit on it, instead.
+        reward_range: What a reward can be.
     """
     if weight not in ("product", "independent", "additive"):
         raise UsageError(f"weight must be 'product', 'independent' or 'additive', but is {weight!r}.")

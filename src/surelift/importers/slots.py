@@ -52,12 +52,17 @@ def ccb(
     reward_range: tuple[float, float] = (0, 1),
     rounds_before_sampling: int | None = None,
 ) -> Imported:
-    """A log of pages with several slots, in dsjson, gzipped or not: one row per slot, a page as a cluster.
+    """A log of pages with several slots (CCB), in dsjson: one row per slot, a page as a cluster.
 
-    The candidates fill the slots with the first action that is left, and with any that is left, uniformly. The reward of a
-    slot is minus its cost. If events were dropped with probability ``pdrop``, ``rounds_before_sampling`` is their number
-    before that. A candidate acts from the first slot on, and a slot's reward must not depend on later ones. The shared
-    features of a page are columns of all its slots; ``contexts`` names those that functions of the batch see.
+    The candidates fill the slots with the first action that is left, and with any that is left, uniformly. The reward
+    of a slot is minus its cost. A candidate acts from the first slot on, and a slot's reward must not depend on later
+    ones. The shared features of a page are columns of all its slots.
+
+    Args:
+        paths: A file, gzipped or not, a glob, or a list of them.
+        contexts: The features to learn from, and that functions of the batch see.
+        reward_range: What a reward, minus the cost, can be.
+        rounds_before_sampling: If events were dropped with probability ``pdrop``, their number before that.
     """
     files = files_of(paths)
     sampled = rounds_before_sampling is not None or has_dropped_events(files)

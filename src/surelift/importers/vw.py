@@ -27,11 +27,15 @@ def dsjson(
     reward_range: tuple[float, float] = (0, 1),
     rounds_before_sampling: int | None = None,
 ) -> Imported:
-    """A log in dsjson, gzipped or not, with two candidates: always the first action, and uniform.
+    """A log in dsjson, with two candidates: always the first action, and uniform.
 
-    The reward is minus the cost, in ``reward_range``. Shared features are columns, such as ``User.country``; ``contexts``
-    names those to learn from. If events were dropped with probability ``pdrop``, the log is sampled:
-    ``rounds_before_sampling`` gives the number of events before that.
+    The reward is minus the cost. Shared features are columns, such as ``User.country``.
+
+    Args:
+        paths: A file, gzipped or not, a glob, or a list of them.
+        contexts: The features to learn from, and that functions of the batch see.
+        reward_range: What a reward, minus the cost, can be.
+        rounds_before_sampling: If events were dropped with probability ``pdrop``, their number before that.
     """
     files = files_of(paths)
     sampled = rounds_before_sampling is not None or has_dropped_events(files)
@@ -89,9 +93,13 @@ def cb(
     reward_range: tuple[float, float] = (0, 1),
     action_count: int | None = None,
 ) -> Imported:
-    """A log in VW's ``cb`` text; with ``action_count``, a uniform policy over that many actions is a candidate.
+    """A log in VW's ``cb`` text. Features are columns, such as ``User.country``.
 
-    Features are columns, such as ``User.country``; ``contexts`` names those to learn from.
+    Args:
+        paths: A file, gzipped or not, a glob, or a list of them.
+        contexts: The features to learn from, and that functions of the batch see.
+        reward_range: What a reward, minus the cost, can be.
+        action_count: How many actions there are; a uniform policy over them is then a candidate.
     """
     source = with_contexts(files_of(paths), "cb text", vw_lines.CB, vw_lines.parse_cb, vw_lines.cb_features, contexts)
     logs = Logs(source, **_LABEL, action_count=action_count, reward_range=reward_range, contexts=contexts)
@@ -103,7 +111,12 @@ def cb_adf(
 ) -> Imported:
     """A log in VW's ``cb_adf`` text, with two candidates: always the first action, and uniform.
 
-    Shared features are columns, such as ``User.country``; ``contexts`` names those to learn from.
+    Shared features are columns, such as ``User.country``.
+
+    Args:
+        paths: A file, gzipped or not, a glob, or a list of them.
+        contexts: The features to learn from, and that functions of the batch see.
+        reward_range: What a reward, minus the cost, can be.
     """
     source = with_contexts(
         files_of(paths), "cb_adf text", vw_lines.ADF, vw_lines.parse_adf, vw_lines.adf_features, contexts,

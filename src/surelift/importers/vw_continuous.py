@@ -35,10 +35,16 @@ def cats(
     reward_range: tuple[float, float] = (0, 1),
     rounds_before_sampling: int | None = None,
 ) -> Imported:
-    """A log of continuous actions in dsjson, gzipped or not; ``pdf_value`` is the density of the action.
+    """A log of continuous actions in dsjson; ``pdf_value`` is the density of the action.
 
-    With ``action_range``, VW's ``--min_value`` and ``--max_value``, acting uniformly between them is a candidate. Others
-    are columns of densities, ``surelift.densities``, or ``predictions`` of ``--cats_pdf``. The rest is as in ``dsjson``.
+    Candidates are columns of densities, ``surelift.densities``, or ``predictions`` of ``--cats_pdf``.
+
+    Args:
+        paths: A file, gzipped or not, a glob, or a list of them.
+        action_range: VW's ``--min_value`` and ``--max_value``; acting uniformly between them is then a candidate.
+        contexts: The features to learn from, and that functions of the batch see.
+        reward_range: What a reward, minus the cost, can be.
+        rounds_before_sampling: If events were dropped with probability ``pdrop``, their number before that.
     """
     files = files_of(paths)
     sampled = rounds_before_sampling is not None or has_dropped_events(files)

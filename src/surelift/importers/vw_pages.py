@@ -44,10 +44,16 @@ def vw_slates(
     most: int | None = None,
     reward_range: tuple[float, float] = (0, 1),
 ) -> Imported:
-    """A log of slates in dsjson, gzipped or not, one round per page; ``weight``, ``size`` and ``most`` as in ``slates``.
+    """A log of slates in dsjson, one round per page.
 
-    The candidates fill every slot with its first action, and uniformly; ``predicted`` names others by the files that
-    ``vw --slates -p`` wrote on the same events. The reward of a page is minus its cost.
+    The candidates fill every slot with its first action, and uniformly. The reward of a page is minus its cost.
+
+    Args:
+        paths: A file, gzipped or not, a glob, or a list of them.
+        weight: "product" or "additive", as in ``slates``.
+        predicted: Other candidates, by the files that ``vw --slates -p`` wrote on the same events.
+        size, most: As in ``slates``.
+        reward_range: What a reward, minus the cost, can be.
     """
     files = files_of(paths)
     if weight not in ("product", "additive"):

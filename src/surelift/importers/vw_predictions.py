@@ -50,9 +50,12 @@ _UNNUMBERED = (
 def predictions(path: str | Path, *, first_action: Literal[0, 1] | None = None) -> Given:
     """A policy from a file that ``-p`` wrote, in the order of the events.
 
-    A line has the probabilities of all actions, ``0:0.8,1:0.2`` or ``0.8,0.2``, or the one action that is taken, or with
-    ``--cats_pdf`` a density. ``first_action`` is the number of the first action, where the file does not tell: a 0 among
-    single actions does. Blank lines are skipped.
+    A line has the probabilities of all actions, ``0:0.8,1:0.2`` or ``0.8,0.2``, or the one action that is taken, or
+    with ``--cats_pdf`` a density. Blank lines are skipped.
+
+    Args:
+        path: The file.
+        first_action: The number of the first action, where the file does not tell: a 0 among single actions does.
     """
     if not (exists(path) and Path(path).is_file()):
         raise UsageError(f"the predictions {path} cannot be read: the file does not exist.")

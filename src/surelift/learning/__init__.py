@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from surelift.errors import UsageError
+from surelift.errors import UsageError, install_extra
 
 if TYPE_CHECKING:
     from surelift.learning.choosing import search
@@ -27,6 +27,5 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(import_module(_MODULES[name]), name)
     except ModuleNotFoundError as error:
-        raise UsageError(
-            f"learning needs {error.name}, which is not installed. Run: pip install 'surelift[learn]'"
-        ) from error
+        needed = f"learning needs {error.name}, which is not installed."
+        raise UsageError(f"{needed} {install_extra('learn')}") from error

@@ -40,10 +40,15 @@ def search(
 ) -> PolicySearch:
     """The best of many learners, with a certificate that stays true however many were tried.
 
-    All learn from the first part of the log. On the second each chooses its pass, and one learner is chosen: the one whose
-    certificate would be largest if the rounds of the third part were like these. It alone is certified, on the third part,
-    whose size is ``holdout``. They are trained as by ``fit_many``: learners of one schedule take their steps together, and
-    one that fails is named in the answer, while the others go on.
+    All learn from the first part of the log. On the second each chooses its pass, and one learner is chosen: the one
+    whose certificate would be largest if the rounds of the third part were like these. It alone is certified, on the
+    third part, whose size is ``holdout``. They are trained as by ``fit_many``: learners of one schedule take their
+    steps together, and one that fails is named in the answer, while the others go on.
+
+    Args:
+        logs: Logs that declare ``contexts`` and ``action``.
+        learners: The learners to try, by name, or a list of them.
+        progress: Called after each epoch of each learner.
     """
     require_logs(logs)
     named = dict(learners) if isinstance(learners, Mapping) else _named(learners)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from surelift.errors import LogsError, SureliftError, UsageError
+from surelift.errors import LogsError, SureliftError, UsageError, install_extra
 from surelift.saving import check_format, parse_json, reason, refuse_overwriting, write_beside
 from surelift.version import __version__
 
@@ -94,9 +94,8 @@ def library() -> Any:
     try:
         from safetensors import numpy
     except ModuleNotFoundError as error:
-        raise UsageError(
-            "reading a policy needs safetensors, which is not installed. Run: pip install 'surelift[serve]'"
-        ) from error
+        needed = "a policy file needs safetensors, which is not installed."
+        raise UsageError(f"{needed} {install_extra('serve')}") from error
     return numpy
 
 

@@ -35,13 +35,19 @@ _ENTRIES_AT_ONCE = 1 << 24
 
 
 class Decision(NamedTuple):
+    """An action, and the probability with which it was drawn: log both."""
+
     action: Any  # its label, or its position from 0 where actions have none
     propensity: float  # the probability with which it was drawn: log it beside the action
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LearnedPolicy:
-    """The result of ``PolicyLearner.fit``, accepted by ``evaluate``, ``compare`` and ``select`` like any policy."""
+    """The result of ``PolicyLearner.fit``, accepted by ``evaluate``, ``compare`` and ``select`` like any policy.
+
+    ``certificate`` is what was certified of it. It remembers the rounds it was learned from, and refuses them as
+    judges.
+    """
 
     rule: Rule
     features: FeatureLayout
@@ -60,18 +66,24 @@ class LearnedPolicy:
 
     @property
     def classes_(self) -> Sequence[Any]:
+        """The labels of the actions in order, or their positions."""
         return self.actions if self.actions is not None else range(self.action_count)
 
     @property
     def feature_names_in_(self) -> tuple[str, ...]:
+        """The contexts, in order."""
         return self.features.names
 
     def decide(self, context: Any, rng: int | np.random.Generator | None = None) -> Decision:
         """Draw the action for one context, from the distribution that was certified, with its probability.
 
-        ``context`` is a dict from the contexts to their values, of which others are ignored, or an array of numbers in the
-        order of ``feature_names_in_``. Threads may share a policy. Draws are random, and others in every process, unless
-        ``rng`` is a generator; a number is the seed of one, and so always gives the same draw.
+        Threads may share a policy.
+
+        Args:
+            context: A dict from the contexts to their values, of which others are ignored, or an array of numbers in
+                the order of ``feature_names_in_``.
+            rng: A generator, for tests; draws are otherwise random, and others in every process. A number is the seed
+                of one, and so always gives the same draw.
         """
         if self._serving is None:
             object.__setattr__(self, "_serving", (RowEncoder(self.features), in_double(self.rule)))

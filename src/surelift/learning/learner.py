@@ -36,20 +36,43 @@ NAMED = ("linear", "network", "gaussian")
 class PolicyLearner:
     """Learns a policy together with its certificate.
 
-    By default a softmax of linear scores ("linear") learns from the first rounds, chooses its pass on the next, and is
-    certified on the last ``holdout`` of the rounds, with weight control where ``logging=`` is declared; ``method="blocks"``
-    certifies more where rounds are independent. "network" has a hidden layer of 256 units; a torch module from features to
-    one score per action and ``ItemSoftmax`` (for many items) are learned the same way. They maximise a plain estimate
-    (``objective="logarithmic-smoothing"``, "ips", "snips", "doubly-robust"). With ``progressive=4`` the log is cut into
-    five stretches, each but the first judges a policy learned from those before it, and the policy draws one of the four at
-    every decision: more rounds certify, of policies that learned from fewer; it assumes that nothing drifts.
+    After ``fit``, ``policy_`` is the policy and ``answer_`` what is certified of it. Where nothing is certified,
+    ``answer_.certified`` is false: keep production.
 
-    "gaussian" draws the weights of a linear policy at random, and is certified on the very rounds it was learned from
-    (PAC-Bayes), for the price of the KL divergence from a prior: for logs without rounds to spare, and for the objectives of
-    the paper. The prior is "fitted" on the first ``prior_share`` of the rounds, which then certify nothing, or "zero", or an
-    array of means, (actions, features), fixed before seeing these rounds.
-
-    Where nothing is certified, ``answer_.certified`` is false: keep production.
+    Args:
+        policy: "linear" is a softmax of linear scores, "network" of a hidden layer of 256 units; a torch module from
+            features to one score per action, or ``ItemSoftmax`` for many items. They learn from the first rounds,
+            choose their pass on the next, and are certified on the last. "gaussian" draws the weights of a linear rule
+            at random, and is certified on the very rounds it learns from (PAC-Bayes), for the price of its distance
+            from a prior: for logs without rounds to spare, and for the objectives of the paper.
+        objective: What to maximise: "logarithmic-smoothing", "ips", "snips" or "doubly-robust"; for a gaussian policy
+            "improvement", "value", "ls-lin", "moments", "implicit-exploration", "clipping", "clipping-with-baseline" or
+            "exponential-smoothing".
+        control: "auto", "none", "weights", "model", or a reward model, where the objective uses one.
+        delta: The probability that you accept of a wrong certificate.
+        holdout: The share of the rounds, the last ones, that certify.
+        progressive: Instead of holding out rounds: this many stages, each learned from all rounds before a stretch of
+            the log and judged on it; the policy draws one of them at every decision. It assumes that nothing drifts.
+        method: The bound on held-out rounds; "blocks" certifies more where rounds are independent.
+        prior: Of a gaussian policy: "fitted" on the first rounds, which then certify nothing, "zero", an array of means
+            (actions, features) fixed before seeing these rounds, or a policy learned from other rounds.
+        prior_share: The share of rounds that fit the prior.
+        covariance: Of a gaussian policy: one deviation for all weights, or one per feature.
+        intercept: Whether features have a constant.
+        grid: The smoothings of "improvement" and "value".
+        smoothing: Of the objectives that have one.
+        order: Of "moments".
+        clip: Of "moments" and the two kinds of clipping.
+        baseline: Of "clipping-with-baseline".
+        alpha: Of "exponential-smoothing".
+        epochs: Passes over the rounds, at most.
+        batch_size: Rounds per step.
+        learning_rate: Of Adam; by default 0.001 for networks and modules, else 0.01.
+        weight_decay: Of Adam.
+        patience: Stop after this many epochs without a better bound; None never stops early.
+        seed: The same seed gives the same policy.
+        device: "cpu" or "cuda".
+        checkpoint: A file that keeps the training state; a killed run resumes from it.
     """
 
     def __init__(
@@ -84,7 +107,15 @@ class PolicyLearner:
         logging: Any = None, actions: Any = None, action_count: Any = None,
         reward_range: tuple[float, float] = (0, 1), progress: Progress | None = None,
     ) -> "PolicyLearner":  # fmt: skip
-        """Learn from ``Logs`` that declare ``contexts`` and ``action``, or from a frame or matrix with arrays beside it."""
+        """Learn from ``Logs``, or from a frame or matrix with arrays beside it.
+
+        Args:
+            contexts: ``Logs`` that declare ``contexts`` and ``action``; or the contexts themselves, a frame or a
+                matrix.
+            action, reward, cost, propensity, logging, actions, action_count, reward_range: As in ``Logs``, as arrays;
+                with ``Logs`` they are left out.
+            progress: Called after each epoch.
+        """
         columns = {
             "action": action, "reward": reward, "cost": cost, "propensity": propensity, "logging": logging,
             "actions": actions, "action_count": action_count,
@@ -121,6 +152,7 @@ class PolicyLearner:
         return Fit(logs, params, options, training, readings, progress)
 
     def predict_proba(self, contexts: Any) -> Any:
+        """The probability of every action, (rows, actions), for contexts in a frame or a matrix."""
         return self._fitted().predict_proba(contexts)
 
     def predict(self, contexts: Any) -> Any:
@@ -128,9 +160,11 @@ class PolicyLearner:
         return self._fitted().predict(contexts)
 
     def sample(self, contexts: Any, seed: Any = None) -> Any:
+        """Sample an action for every context: this is the policy that was certified."""
         return self._fitted().sample(contexts, seed)
 
     def save(self, path: str) -> None:
+        """Write the policy and its certificate to one file, for ``LearnedPolicy.load``."""
         self._fitted().save(path)
 
     def as_reader(self) -> Any:

@@ -35,18 +35,22 @@ def fit_many(
 ) -> list[PolicyLearner]:  # fmt: skip
     """Fit each learner to its logs, or all of them to the same logs.
 
-    Problems with the same number of rounds, epochs, batch size, learning rate and device take their steps together, on a GPU
-    as one CUDA graph; seeds, priors and objectives may differ. Learners of the same logs read them once. The results are
-    those of separate calls of ``fit``, up to rounding. A problem that fails, because its logs cannot be used or its bound is
-    not finite, does not touch the others: they are finished, then ``FitManyError`` names those that failed, by number and
-    reason.
-
-    ``checkpoint`` names a folder, with a file for every group of problems that are trained together, written after each of
-    its epochs. The same call resumes a killed run there, to the very same result.
+    Problems with the same number of rounds, epochs, batch size, learning rate and device take their steps together, on
+    a GPU as one CUDA graph; seeds, priors and objectives may differ. Learners of the same logs read them once. The
+    results are those of separate calls of ``fit``, up to rounding. A problem that fails, because its logs cannot be
+    used or its bound is not finite, does not touch the others: they are finished, then ``FitManyError`` names those
+    that failed, by number and reason.
 
     Each certificate holds for its own policy with probability 1 - delta. The largest of many does not: it was chosen by
     looking at them, and of a hundred policies that are no better than production some five may be certified. To choose
     among learners, use ``search``.
+
+    Args:
+        learners: One for each problem.
+        logs: The logs of each problem, or one log for all.
+        progress: Called after each epoch of each problem.
+        checkpoint: A folder, with a file for every group of problems that are trained together, written after each of
+            its epochs. The same call resumes a killed run there, to the very same result.
     """
     learners = [learners] if isinstance(learners, PolicyLearner) else list(learners)
     each = [logs] * len(learners) if isinstance(logs, Logs) else list(logs)

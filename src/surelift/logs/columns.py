@@ -101,7 +101,9 @@ def texts_and_codes(column: ArrowColumn) -> tuple[list[str | None], IntArray]:
     """
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if isinstance(whole, pa.ChunkedArray) or not pa.types.is_dictionary(whole.type):
-        whole = decode(whole).dictionary_encode()
+        whole = decode(whole)
+        # Arrow encodes half floats only since version 26.
+        whole = (whole.cast(pa.float32()) if pa.types.is_float16(whole.type) else whole).dictionary_encode()
     values = whole.dictionary.to_pylist()
     texts = [None if value is None or value == "" or value != value else str(value) for value in values]
     # Codes may be unsigned, which have no -1.

@@ -14,12 +14,12 @@ from surelift.logs.where import check_where, columns_of, condition_text, parsed
 from surelift.logs.wins import Wins, propensity_from
 
 NO_PROPENSITY = """\
-no propensity: name the column that holds production's probability of the logged action.
-Log it at decision time: next to each action, store the probability the logging policy gave it (for epsilon-greedy over
-K actions: epsilon/K, plus 1 - epsilon for the greedy action). It cannot be recovered afterwards. It may be left out where
-logging= holds production's whole distribution and action= the logged action; a policy that can only draw, as Thompson
-sampling, logs draws, propensity=wins("k", "m"). If you fitted a model of it, pass propensity='your_column',
-propensity_is_estimated=True; every answer is then conditional on that model and never certified."""
+no propensity: name the column that holds production's probability of the logged action, in propensity=.
+Log it at decision time: next to each action, store the probability the logging policy gave it (for epsilon-greedy over \
+K actions: epsilon/K, plus 1 - epsilon for the greedy action). It cannot be recovered afterwards. It may be left out where \
+logging= holds production's whole distribution and action= the logged action; a policy that can only draw, as Thompson \
+sampling, logs draws, propensity=wins("k", "m"). If you fitted a model of it, pass propensity='your_column' \
+and propensity_is_estimated=True; every answer is then conditional on that model and never certified."""
 # Roles that name one column each, or None.
 _COLUMNS = (
     "reward",

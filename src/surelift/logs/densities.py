@@ -120,7 +120,14 @@ Density = Gaussian | UniformDensity | DensityBlend
 
 
 def gaussian(mean: str | float, deviation: str | float, *, low: float = -math.inf, high: float = math.inf) -> Gaussian:
-    """A normal density, truncated if ``low`` or ``high`` is given. Parameters are columns or numbers."""
+    """A normal density, truncated if ``low`` or ``high`` is given.
+
+    Args:
+        mean: A column or a number.
+        deviation: The standard deviation: a column or a number.
+        low: The smallest possible action.
+        high: The largest possible action.
+    """
     return Gaussian(_plain(mean), _plain(deviation), _plain(low), _plain(high))
 
 
@@ -130,12 +137,21 @@ def _plain(number: Any) -> Any:
 
 
 def uniform(low: float, high: float) -> UniformDensity:
-    """A uniform density on [``low``, ``high``]."""
+    """A uniform density.
+
+    Args:
+        low: The smallest possible action.
+        high: The largest possible action.
+    """
     return UniformDensity(_plain(low), _plain(high))
 
 
 def blend(parts: Sequence[tuple[float, Density]]) -> DensityBlend:
-    """A weighted average of densities: ``blend([(0.9, gaussian("mean", 1)), (0.1, uniform(0, 10))])``."""
+    """A weighted average of densities: ``blend([(0.9, gaussian("mean", 1)), (0.1, uniform(0, 10))])``.
+
+    Args:
+        parts: Pairs of a share and a density; the shares sum to 1.
+    """
     try:
         pairs = tuple((_plain(share), part) for share, part in parts)
     except (TypeError, ValueError) as error:

@@ -87,7 +87,11 @@ Embedding = ActionKinds | Known
 
 
 def kinds(codes: Sequence[int] | IntArray) -> ActionKinds:
-    """The kind of each action, numbered from 0 without gaps."""
+    """Weigh kinds of actions instead of single actions, where an action acts only through its kind.
+
+    Args:
+        codes: The kind of each action, numbered from 0 without gaps.
+    """
     numbers = as_numpy(codes, "kinds")
     if numbers.ndim != 1 or not len(numbers) or numbers.dtype.kind not in "iu":
         raise UsageError("kinds must be a list of whole numbers, one per action.")
@@ -97,9 +101,12 @@ def kinds(codes: Sequence[int] | IntArray) -> ActionKinds:
 
 
 def known(matrix: Any, *, column: str) -> Known:
-    """p(e|a) with one row per action, and the column with the position of the embedding that was drawn.
+    """Weigh by an embedding that is drawn given the action, where an action acts only through it.
 
-    If p(e|x, a) depends on the context, ``matrix`` is a function of the batch returning (rounds, actions, embeddings).
+    Args:
+        matrix: p(e|a), one row per action; if it depends on the context, a function of the batch that returns (rounds,
+            actions, embeddings).
+        column: The column with the position of the embedding that was drawn.
     """
     if not isinstance(column, str):
         raise UsageError("column= must name the column with the position of the embedding that was drawn.")

@@ -35,43 +35,58 @@ _OPTIONS = (
 class Logs:
     """Logged decisions of a contextual bandit: the action shown, its propensity, and the reward.
 
-    ``source`` is a path, a glob, a list of paths (also of an object store, ``s3://...``), a dict of arrays, a list of dicts,
-    a data frame, a DuckDB relation, an Ibis table, a Spark data frame, or a Delta or Iceberg table; the other arguments name
-    its columns. Without a source they are the arrays themselves. Nothing is read until a question is asked, and then in
-    batches.
+    Nothing is read until a question is asked, and then in batches.
 
     >>> Logs(reward=[0, 1, 1], propensity=[0.5, 0.25, 0.5])
     Logs(reward='reward', propensity='propensity')
 
-    ``reward_range`` is the range a reward (or cost) can have, in its own units, known in advance; never the observed
-    extremes. ``logging`` names production's full distribution, as a list column or one column per action; ``action`` is
-    then the position of the logged action, or its label declared in ``actions``, and ``propensity`` may be left out. A
-    production policy that can only be drawn from has ``propensity=wins("k", "m")``. ``id`` names a column that tells rounds
-    apart: no id may come twice.
-
-    ``cluster`` names rounds that belong together, with ``cluster_size`` or ``cluster_max``. ``position`` is the order of the
-    rounds in it: the steps of a session, or the positions of a ranking. All probabilities are then those given the
-    positions before, and a round is weighted by the product up to it: the candidate acts from the first position on.
-
-    With ``density=True`` actions are continuous: ``action`` is the number that was chosen, and ``propensity`` a column of
-    its density, or one of ``surelift.densities``. ``embedding``, one of ``surelift.embeddings``, weights kinds of actions
-    instead of single ones. With ``score`` every round has a cheap score, in the units of the reward, and the reward is null
-    but in rounds drawn with ``label_probability``, a column or a number. ``assumes`` lists your own assumptions, which every
-    bound then states.
-
-    Where several policies took the rounds, ``logger`` names the column of who took each, and ``loggers`` each one's column
-    of its probability of the logged action, in every row, instead of ``propensity``. ``logger_rounds`` are the rounds of
-    each in the whole log; left out, they are counted. ``logger_shares`` are the chances with which the logger of each round
-    was drawn, where it was.
-
-    The separator of a CSV file is found out where its first lines leave no doubt, and its text is UTF-8, or UTF-16 with its
-    mark; otherwise say ``separator=";"`` and ``encoding="latin-1"``.
-
-    ``settled_after`` says how old a round must be at ``as_of`` for its reward to be final: "7d", or a number in the units of
-    ``time``. Younger ones are left out, and counted. ``as_of`` is the newest time of the log, where times are moments.
-
-    ``where`` is a condition on columns known before the action, such as "country = 'FR' and day >= 2026-01-01": only rounds
-    that meet it are judged, and the others are counted.
+    Args:
+        source: A path, a glob, a list of paths (also of an object store, ``s3://...``), a dict of arrays, a list of
+            dicts, a data frame, a DuckDB relation, an Ibis table, a Spark data frame, or a Delta or Iceberg table; the
+            other arguments name its columns. Without a source they are the arrays themselves.
+        reward: The column of rewards.
+        cost: The column of costs, instead of rewards: an improvement is positive when the cost falls.
+        propensity: The column of production's probability of the logged action, recorded at decision time; ``wins("k",
+            "m")`` for a production policy that can only be drawn from.
+        log_propensity: Its natural logarithm, instead.
+        action: The column of the action taken: its position in the vectors of probabilities, or its label in
+            ``actions``.
+        actions: The labels of all actions, in the order of the vectors.
+        logging: Production's whole distribution over the actions: a list column, or one column per action. The
+            propensity may then be left out.
+        contexts: The columns that a policy may see: what was known before the action.
+        time: The column of decision times.
+        id: A column that tells rounds apart: no id may come twice.
+        cluster: The column of what rounds belong to, such as a user: each cluster counts once.
+        cluster_size: How many rounds each cluster has, known in advance: a number or a column.
+        cluster_max: The most rounds that a cluster can have, where its size is not known in advance.
+        position: The column of the order within a cluster: the steps of a session, or the positions of a ranking. All
+            probabilities are then those given the positions before, and a round is weighted by the product up to it.
+        keep_probability: The column of the probability with which a round was kept, in a sampled log.
+        rounds_before_sampling: How many rounds there were before.
+        score: The column of a cheap judgement that every round has, in the units of the reward.
+        label_probability: The probability with which a round was drawn to get its true reward, a column or a number;
+            the reward of the others is null.
+        action_count: How many actions there were to choose from: a number or a column.
+        reward_range: What a reward (or cost) can be, in its own units, known in advance; never the observed extremes.
+        density: Actions are continuous: ``action`` is the number that was chosen, and ``propensity`` a column of its
+            density, or one of ``surelift.densities``.
+        propensity_is_estimated: The propensities were estimated afterwards: answers depend on that model, and are never
+            certified.
+        embedding: One of ``surelift.embeddings``: weights kinds of actions instead of single ones.
+        assumes: Assumptions of your own, which every answer then states.
+        logger: The column of which of several policies took the round.
+        loggers: The column of each one's probability of the logged action, in every row, by its name; instead of
+            ``propensity``.
+        logger_rounds: The rounds of each in the whole log; left out, they are counted.
+        logger_shares: The chances with which the logger of each round was drawn, where it was.
+        settled_after: How old a round must be for its reward to be final: "7d", or a number in the units of ``time``.
+            Younger ones are left out, and counted.
+        as_of: The moment at which age is measured; by default the newest time of the log, where times are moments.
+        where: A condition on columns known before the action, such as "country = 'FR' and day >= 2026-01-01": only
+            rounds that meet it are judged, and the others are counted.
+        separator: Of CSV files, where their first lines leave a doubt.
+        encoding: Of text files that are neither UTF-8 nor UTF-16 with its mark.
     """
 
     def __init__(
@@ -145,6 +160,7 @@ class Logs:
         return self.declaration.scale
 
     def column_names(self) -> list[str]:
+        """The columns of the source."""
         return list(self._names)
 
     def declared_as(self, declaration: Declaration) -> "Logs":
@@ -167,6 +183,7 @@ class Logs:
         return Logs.of(Slice(source, start + first, start + last), self.declaration)
 
     def count(self) -> int:
+        """How many rows the source has."""
         return self.source.count()
 
     def here(self) -> "Logs":

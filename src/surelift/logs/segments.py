@@ -67,6 +67,10 @@ def bins(column: str, edges: Sequence[float]) -> Bins:
 
     >>> bins("age", [18, 30, 50]).names
     ('age < 18', '18 <= age < 30', '30 <= age < 50', 'age >= 50')
+
+    Args:
+        column: The column of numbers.
+        edges: Where one bin ends and the next begins, ascending; a number belongs to the last edge that it reaches.
     """
     return Bins(column, edges)  # type: ignore[arg-type]
 

@@ -80,14 +80,19 @@ class Wins:
 
 
 def wins(k: str, m: str | int, *, includes_played: bool = False) -> Wins:
-    """Of ``m`` draws from a policy, a column or a number, those in the column ``k`` took the logged action.
+    """Counts of draws in place of a probability: of ``m`` draws from a policy, ``k`` took the logged action.
 
     In ``propensity=``, for a production policy that can draw but cannot tell its probabilities (Thompson sampling, an
-    ensemble), the propensity is (k + 1)/(m + 1), which makes no weight too large on average. With ``includes_played`` the
-    logged action is itself one of the m draws, and the propensity is k/m. As a policy, it is a candidate's k/m.
+    ensemble), the propensity is (k + 1)/(m + 1), which makes no weight too large on average. As a policy, it is a
+    candidate's k/m.
 
     >>> wins("k", 100).columns()
     ('k',)
+
+    Args:
+        k: The column of how many draws took the logged action.
+        m: The number of draws: a column or a number, fixed beforehand.
+        includes_played: The logged action is itself one of the m draws; the propensity is then k/m.
     """
     return Wins(k, m.item() if isinstance(m, np.generic) else m, includes_played)
 

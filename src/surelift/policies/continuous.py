@@ -129,7 +129,12 @@ class Kernel(StoredPolicy):
 
 
 def binned(of: Any, edges: Any) -> Binned:
-    """A density, or the column of a deterministic candidate's action, over bins between ``edges`` fixed in advance."""
+    """A candidate over bins of a continuous action, as a declared discretisation.
+
+    Args:
+        of: A density, or the column of a deterministic candidate's action.
+        edges: Where one bin ends and the next begins, fixed in advance.
+    """
     if not isinstance(of, (str, *DENSITIES)):
         raise UsageError(f"binned takes a density or a column, not a {type(of).__name__}.")
     try:
@@ -142,7 +147,12 @@ def binned(of: Any, edges: Any) -> Binned:
 
 
 def kernel(column: str, bandwidth: float) -> Kernel:
-    """A deterministic candidate, estimated with a kernel around the action in ``column``; it is never certified."""
+    """A deterministic candidate, estimated with a kernel around its action; it is never certified.
+
+    Args:
+        column: The column of the action that it would take.
+        bandwidth: The width of the kernel, in the units of the action.
+    """
     if not isinstance(column, str):
         raise UsageError("a kernel is centred on the action in a column; name that column.")
     return Kernel(column, positive("bandwidth", bandwidth))

@@ -26,7 +26,11 @@ _POLICIES = (
 
 
 def chosen(column: str) -> Policy:
-    """The deterministic policy that takes the action in ``column``."""
+    """The deterministic policy that takes the action in a column.
+
+    Args:
+        column: The column of the action that the candidate would take, as ``action`` is given in the log.
+    """
     return Chosen(column)
 
 
@@ -36,25 +40,45 @@ def uniform() -> Policy:
 
 
 def softmax(scores: Any, temperature: float) -> Policy:
-    """The policy with probabilities proportional to exp(score / temperature); fix the temperature in advance."""
+    """The policy with probabilities proportional to exp(score / temperature).
+
+    Args:
+        scores: The scores of all actions: a list column, a list of columns, a matrix, or a function of the batch.
+        temperature: A positive number, fixed in advance; small ones take the best score nearly always.
+    """
     return Softmax(as_reader(scores), positive("temperature", temperature))
 
 
 def epsilon_greedy(greedy: Any, epsilon: float) -> Policy:
-    """Take the best score (or ``chosen("column")``), and with probability ``epsilon`` a uniformly random action."""
+    """Take the best action, and with probability ``epsilon`` a uniformly random one.
+
+    Args:
+        greedy: The scores of all actions, a list column or a list of columns, or ``chosen("column")``.
+        epsilon: The probability of a random action, in [0, 1].
+    """
     return EpsilonGreedy(greedy if isinstance(greedy, Chosen) else as_reader(greedy), share("epsilon", epsilon))
 
 
 def blend(policy: Any, alpha: float) -> Policy:
-    """Follow the policy with probability ``alpha``, else production: importance weights are at least 1 - alpha."""
+    """The policy in a share of the decisions, production in the rest: importance weights are at least 1 - alpha.
+
+    Args:
+        policy: The candidate.
+        alpha: Its share of the decisions, in [0, 1].
+    """
     return Blend(as_policy(policy), share("alpha", alpha))
 
 
 def bounded(policy: Any, max_weight: float) -> Policy:
     """A policy that, by construction, gives no action more than ``max_weight`` times production's probability of it.
 
-    So production supports every action the policy takes. A round with a larger weight is rejected, and so are
-    weights in evidence not to average 1; the largest observed weight is no guarantee.
+    So production supports every action the policy takes, and bounds are narrower. A round with a larger weight is
+    rejected, and so are weights in evidence not to average 1.
+
+    Args:
+        policy: The candidate.
+        max_weight: The largest weight that it can have, known from how the two policies are built; the largest observed
+            weight is no guarantee.
     """
     if positive("max_weight", max_weight) < 1.0:
         raise UsageError(f"max_weight must be at least 1, since weights average to 1, but is {max_weight}.")

@@ -22,12 +22,13 @@ _FIELDS: dict[str, type] = {
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What was asked, of which rounds, and what came out."""
+    """What was asked, of which rounds, and what came out, as JSON that anyone with the rounds can verify."""
 
     content: Mapping[str, Any]
 
     @classmethod
     def of(cls, answer: "Result") -> "Certificate":
+        """The certificate of an answer."""
         return cls(certificate_content(getattr(answer, "provenance", None), answer.to_dict()))
 
     def save(self, path: str | Path) -> None:
@@ -40,6 +41,7 @@ class Certificate:
 
     @classmethod
     def load(cls, path: str | Path) -> "Certificate":
+        """Read a certificate; one in which a byte changed is refused."""
         return cls.from_content(read_json(path, what="a certificate"), place=str(path))
 
     @classmethod

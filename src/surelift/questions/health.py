@@ -65,8 +65,9 @@ class HealthQuestion(Question):
             raise UsageError(BY_SEGMENT)
         named = [split.subject for split in self._splits]
         if len(set(named)) != len(named):
+            twice = max(named, key=named.count)
             raise UsageError(
-                f"the segments of a column are tested once, but twice it is {max(named, key=named.count)}."
+                f"the test {twice} is asked for twice; each column is tested by itself, once: leave one out."
             )
 
     @property

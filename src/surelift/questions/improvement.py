@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from surelift.errors import UsageError
 from surelift.evidence import p_value
+from surelift.logs.declaration import Declaration
 from surelift.policies import Policy
 from surelift.policies.resolve import PRODUCTION
 from surelift.policies.sequences import over_clusters
@@ -19,7 +20,6 @@ from surelift.questions.relative import (
     ADDITIVE,
     MOST_IN_PER_CENT,
     NOT_KEPT,
-    ZERO_IS_NONE,
     Relative,
     RelativeQuestion,
     check_relative_margin,
@@ -29,6 +29,7 @@ from surelift.questions.relative import (
     tabulated,
 )
 from surelift.results.improvement import Improvement
+from surelift.results.lift import ZERO_IS_NONE, Measured
 from surelift.statistics.plan import MEAN, Request, Term
 from surelift.statistics.splits import Key
 from surelift.statistics.sums import Sums, requests_of
@@ -51,7 +52,7 @@ class ImprovementsQuestion(Question):
             object.__setattr__(self, "margin", margin)
             object.__setattr__(self, "relative_margin", share)
         check_delta(self.delta)
-        check_margin(self.margin)
+        check_margin(self.margin, self.declaration)
         if self.relative_margin is not None:
             if not self.margin_in_per_cent:
                 raise UsageError(
@@ -163,7 +164,7 @@ class ImprovementsQuestion(Question):
             improvement_range=(-most, most), assumptions=(*assumptions, *assumed_of(about), *doubts), doubts=doubts,
             provenance=place.provenance, relative_lower=ratio.lower, relative_upper=ratio.upper,
             relative_margin=self.relative_margin, relative_note=ratio.note,
-            tipping_factor=relative.tipping_factor(sums) if better else None,
+            tipping_factor=relative.tipping_factor(sums) if better else None, measured=measured_in(self.declaration),
         )  # fmt: skip
 
     def _terms_mean(self, sums: Sums, gain: Term, loss: Term, lower: float) -> float:
@@ -174,6 +175,11 @@ class ImprovementsQuestion(Question):
             return mean
         own, other = (sums.weights(term.candidate).total / sums.units for term in (gain, loss))
         return (mean - sums.of(loss).mean(MEAN) + own - other) / 2.0
+
+
+def measured_in(declared: Declaration) -> Measured:
+    once = declared.cluster is not None and declared.cluster_max is None and not isinstance(declared.cluster_size, int)
+    return Measured(str(declared.reward or declared.cost), "cost" if declared.scale.is_cost else "reward", not once)
 
 
 @dataclass(frozen=True, kw_only=True)

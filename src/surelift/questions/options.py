@@ -34,10 +34,16 @@ def check_delta(delta: float) -> float:
     return float(delta)
 
 
-def check_margin(margin: float) -> float:
+def check_margin(margin: float, declared: Declaration) -> None:
     if not (is_number(margin) and abs(exact(margin)) <= sys.float_info.max):
         raise UsageError(f"margin must be a finite number, but is {printed(margin)}.")
-    return float(margin)
+    scale, kind = declared.scale, "reward" if declared.cost is None else "cost"
+    if not -scale.width <= margin < scale.width:
+        raise UsageError(
+            f"margin is {printed(margin)}, but no improvement can be that large: each {kind} lies in [{scale.low:g}, "
+            f"{scale.high:g}]. A margin is in the units of the {kind}; in per cent of production, compare and gate take "
+            f"margin='{margin:g}%'."
+        )
 
 
 def check_known(logs: Any, policies: Mapping[str, Policy], model: Any, by: Segment | None) -> None:

@@ -16,7 +16,6 @@ from surelift.statistics.weight_table import Side, WeightCells, WeightTable
 
 NOT_KEPT = "no table of weights was kept where these rounds were added up (a database, or an earlier version)"
 CONTRADICTION = "at this delta the bounds in per cent contradict each other, so one of them fails"
-ZERO_IS_NONE = "0 is a true zero of the {kind}, so that percentages of it are meaningful"
 ADDITIVE = "relative bounds are not available for additive slates, whose weights may be negative"
 MOST_IN_PER_CENT = 20
 _LARGEST_LOG = math.log(1.7e308)

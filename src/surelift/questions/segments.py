@@ -35,7 +35,7 @@ def parts_of(by: Any) -> tuple[SegmentColumn, ...]:
         )
     names = [column_name(part) for part in parts]
     if len(set(names)) != len(names):
-        raise UsageError(f"by names a column twice: {', '.join(map(repr, names))}.")
+        raise UsageError(f"by names a column twice: {', '.join(map(repr, names))}. Leave one out.")
     return parts
 
 

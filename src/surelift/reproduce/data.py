@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.errors import UsageError
+from surelift.errors import UsageError, install_extra
 
 
 class Facts(NamedTuple):
@@ -103,7 +103,8 @@ def _from_openml(name: str) -> Labelled:
     try:
         from sklearn.datasets import fetch_openml
     except ModuleNotFoundError as error:
-        raise MissingDataError(f"{absent}, and OpenML needs scikit-learn: pip install 'surelift[sklearn]'.") from error
+        needed = f"{absent}, and OpenML needs scikit-learn, which is not installed."
+        raise MissingDataError(f"{needed} {install_extra('sklearn')}") from error
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

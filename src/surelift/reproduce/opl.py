@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from surelift.arrays import FloatArray, IntArray
 from surelift.controls import models
-from surelift.errors import UsageError
+from surelift.errors import UsageError, install_extra
 from surelift.logs.logs import Logs
 from surelift.reproduce import figures, published
 from surelift.reproduce.data import MissingDataError, data_file
@@ -184,7 +184,7 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
     try:
         import torch
     except ModuleNotFoundError as error:
-        raise UsageError("learning needs torch, which is not installed: pip install 'surelift[learn]'.") from error
+        raise UsageError(f"learning needs torch, which is not installed. {install_extra('learn')}") from error
     device = "cuda" if torch.cuda.is_available() else "cpu"
     whole = device == "cuda" and not quick
     passes, seeds = (100, range(10)) if whole else (3, range(1)) if quick else (10, range(2))

@@ -25,7 +25,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from surelift.errors import UsageError, whole
+from surelift.errors import UsageError, install_extra, whole
 from surelift.learning.policies.rules import Single, as_single
 
 _LINKS, _BREADTH = 32, 64
@@ -39,9 +39,8 @@ class ItemIndex:
         try:
             import faiss
         except ModuleNotFoundError as error:
-            raise UsageError(
-                "a softmax over many items needs faiss, which is not installed. Run: pip install 'surelift[items]'"
-            ) from error
+            needed = "a softmax over many items needs faiss, which is not installed."
+            raise UsageError(f"{needed} {install_extra('items')}") from error
         self._index: Any = faiss.IndexHNSWFlat(embeddings.shape[1], _LINKS, faiss.METRIC_INNER_PRODUCT)
         self._index.add(embeddings)
 
@@ -56,9 +55,13 @@ class ItemIndex:
 class ItemSoftmax:
     """A policy for ``PolicyLearner(policy=...)`` with probabilities proportional to exp(embedding . weights context).
 
-    ``embeddings`` has one row per item, in the order of the actions; ``start`` holds the initial weights, (columns of the
-    embeddings, features), by default zero. Each round uses ``retrieved`` items from the index and ``draws`` random ones;
-    with no more items than both together, the sums are exact.
+    With no more items than ``retrieved`` and ``draws`` together, the sums are exact.
+
+    Args:
+        embeddings: One row per item, in the order of the actions.
+        start: The initial weights, (columns of the embeddings, features); by default zero.
+        retrieved: How many items each round takes from the index.
+        draws: How many random items it takes besides.
     """
 
     embeddings: Any

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from surelift.errors import LogsError, UsageError
+from surelift.errors import LogsError, UsageError, install_extra
 from surelift.logs.batch import Batch, Needs, engine_errors, number_rows, rows_per_batch
 from surelift.logs.sources.repeated import repeated_in, told_apart
 from surelift.logs.sources.stores import is_remote, open_store, s3_endpoint, store_errors, without_secrets
@@ -118,7 +118,6 @@ def _has_log(path: str) -> bool:
 def _require(package: str, path: str) -> None:
     if find_spec(package) is None:
         raise UsageError(
-            f"{without_secrets(path)} is a table that {package} reads, which is not installed: "
-            'pip install "surelift[lake]".\nIts folder also keeps files that were removed from the table, so it is not '
-            "read file by file."
+            f"{without_secrets(path)} is a table that {package} reads, which is not installed. {install_extra('lake')}\n"
+            "Its folder also keeps files that were removed from the table, so it is not read file by file."
         )

@@ -305,7 +305,11 @@ def _stored(info: Any, filesystem: Any, before: str) -> StoredFile:
 
 
 def _web_file(uri: str, filesystem: Any) -> StoredFile:
-    if re.search(r"[*\[]", urlsplit(uri).path):
+    try:
+        path = urlsplit(uri).path
+    except ValueError as error:
+        raise UsageError(f"{uri} is no address of a file on the web: {error}.") from error
+    if re.search(r"[*\[]", path):
         raise UsageError(
             f"{without_secrets(uri)} has a glob, but a web server does not list its files; name each file."
         )
