@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import surelift as sl
+from surelift.views.page import MOST_DRAWN
 from tests.results.samples import every_result, logs
 
 
@@ -78,4 +79,4 @@ def test_fifty_candidates_fit_on_a_page() -> None:
     policies = {f"candidate {k}": np.clip(probability + 0.002 * k, 0, 1) for k in range(50)}
     page = sl.report(rounds, policies).to_html() or ""
     assert len(page.encode()) < 1_500_000
-    assert "Of 50 candidates, the 8 with the highest lower bounds." in page
+    assert f"Of 50 candidates, the {MOST_DRAWN} with the highest lower bounds." in page

@@ -1,11 +1,10 @@
 """The report in a real browser: offline, in light and dark mode, on a phone, and in print."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from playwright import sync_api as playwright
 
 import surelift as sl
 from surelift.views.numbers import decimals_for, rounded
@@ -17,14 +16,6 @@ LOOKS: dict[str, dict[str, Any]] = {
     "dark": {"viewport": {"width": 1100, "height": 900}, "color_scheme": "dark"},
     "phone": {"viewport": {"width": 360, "height": 740}, "device_scale_factor": 2},
 }
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        chrome = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield chrome
-        chrome.close()
 
 
 class OpenPage:
@@ -109,6 +100,79 @@ def test_the_tables_are_there_without_scripts(browser: Any, study: sl.results.Re
         assert name in shown
     assert page.locator("table").count() >= 6
     context.close()
+
+
+def test_the_charts_are_there_without_scripts(browser: Any, study: sl.results.Report, tmp_path: Path) -> None:
+    study.to_html(tmp_path / "report.html")
+    context = browser.new_context(java_script_enabled=False, offline=True)
+    page = context.new_page()
+    page.goto((tmp_path / "report.html").as_uri())
+    pictures = page.locator("figure img")
+    assert pictures.count() == 4
+    for picture in pictures.all():
+        assert picture.bounding_box()["height"] > 80
+        assert picture.evaluate("image => image.naturalWidth") == 640
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def twelve(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = sl.datasets.shop(4_000)
+    columns = {name: data.table[name].to_numpy() for name in ("propensity", "p_better", "p_worse")}
+    shares = np.linspace(0.1, 1.0, 6)
+    policies = {
+        f"{kind} {share:.2f}": share * columns[f"p_{kind}"] + (1 - share) * columns["propensity"]
+        for kind in ("better", "worse")
+        for share in shares
+    }
+    path = tmp_path_factory.mktemp("twelve") / "report.html"
+    sl.report(data.logs(), policies).to_html(path, command="surelift report log.csv")
+    return path
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_twelve_candidates_can_be_told_apart(browser: Any, twelve: Path, look: str) -> None:
+    with OpenPage(browser, twelve, **LOOKS[look]) as opened:
+        page = opened.page
+        assert opened.complaints == []
+        panels = page.locator(".panels figure")
+        assert panels.count() == 24  # the course and the weights of each
+        titles = page.locator(".panels figcaption").all_inner_texts()
+        assert len(set(titles)) == 12
+        assert [title for title in titles if title.startswith("★")] != []
+        for svg in page.locator(".chart svg").all():
+            assert svg.bounding_box()["width"] > 150
+        colours = page.locator(".panels figcaption .dot").evaluate_all("dots => dots.map(dot => dot.style.background)")
+        assert colours[:12] == colours[12:]
+        assert len(set(colours)) == 12
+        assert page.evaluate("document.documentElement.scrollWidth") <= LOOKS[look]["viewport"]["width"]
+
+
+def test_no_section_is_only_a_line_to_unfold(browser: Any, twelve: Path) -> None:
+    """A table without a chart is shown, however many candidates it has."""
+    with OpenPage(browser, twelve) as opened:
+        section = opened.page.locator("section", has_text="What a normal interval would have said")
+        assert section.locator("table").is_visible()
+        assert section.locator("tbody tr").count() == 12
+
+
+def test_a_phone_shows_the_verdicts(browser: Any, study: sl.results.Report, tmp_path: Path) -> None:
+    study.to_html(tmp_path / "report.html")
+    with OpenPage(browser, tmp_path / "report.html", **LOOKS["phone"]) as opened:
+        table = opened.page.locator("section", has_text="The improvement over production").locator("table").first
+        verdicts = [table.locator(f"tbody tr:nth-child({row}) td:nth-child(2)") for row in (1, 2, 3)]
+        assert [cell.inner_text() for cell in verdicts] == ["certified", "not certified", "not certified"]
+        for cell in verdicts:
+            box = cell.bounding_box()
+            assert box["x"] + box["width"] <= 360
+
+
+def test_the_foot_says_how_it_was_made(browser: Any, twelve: Path) -> None:
+    with OpenPage(browser, twelve) as opened:
+        foot = opened.page.inner_text("footer")
+        assert "mixture, delta 0.05" in foot
+        assert f"surelift {sl.__version__}" in foot
+        assert "surelift report log.csv" in foot
 
 
 def test_it_prints(browser: Any, study: sl.results.Report, tmp_path: Path) -> None:

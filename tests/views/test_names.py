@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,26 +86,28 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     table: dict[str, Any] = {
         "r": [0.0, 1.0] * 50, "p": [0.5] * 100, name: [0.5, 0.6] * 50, "g": ["a\x1b[31m", "b\nc"] * 50,
     }  # fmt: skip
-    path = tmp_path / "log\x1b[31m.csv"
-    with open(path, "w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(table)
-        writer.writerows(zip(*table.values(), strict=True))
+    path = tmp_path / "log\x1b[31m.parquet"
+    pq.write_table(pa.table(table), path)
     flags = ["--reward", "r", "--propensity", "p"]
-    for arguments in (
+    answered: list[list[Any]] = [
         ["compare", path, *flags, "--policy", name],
         ["compare", path, *flags, "--policy", name, "--by", "g"],
         ["check", path, *flags, "--policy", name],
+        ["estimate", path, *flags, "--policy", name, "--by", "g"],
+        ["power", path, *flags, "--policy", name, "--json"],
+    ]
+    refused: list[list[Any]] = [
         ["evaluate", path, *flags, "--policy", f"{name}=no\x1bsuch"],
         ["compare", path, "--reward", name, "--propensity", "p", "--policy", name, "--nonsense\x1b"],
         ["compare", str(path) + "\x1bmissing", *flags, "--policy", name],
-        ["power", path, *flags, "--policy", name, "--json"],
-    ):
-        main(list(map(str, arguments)))
+        ["comp\x1bare", path],
+    ]
+    for arguments in (*answered, *refused):
+        code = main(list(map(str, arguments)))
         shown = capsys.readouterr()
         assert unprintable(shown.err) == [], arguments
         assert unprintable(shown.out) == [], arguments
-        assert shown.err
+        assert (code == 2, shown.out != "") == (arguments in refused, arguments in answered), arguments
 
 
 def test_the_name_of_a_segment_column_is_a_safe_cell_too() -> None:

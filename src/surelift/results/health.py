@@ -10,12 +10,15 @@ from surelift.results.result import OMITTED, Result
 from surelift.views.figures import MOST_SHOWN, Bar, WeightHistogram
 from surelift.views.names import quoted, visible
 from surelift.views.page import MOST_DRAWN, Page, Paragraph, Section, Tone, shown
+from surelift.views.panels import MOST_GROUPS
 from surelift.views.tables import Table
 from surelift.views.text import aligned, lines, some
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
+    """Something wrong with the logs, or that could be, with a remedy."""
+
     severity: Literal["refuse", "warn"]
     subject: str
     says: str
@@ -98,6 +101,7 @@ class Health(Result):
 
     @property
     def ok(self) -> bool:
+        """Whether no finding refuses an answer."""
         return all(finding.severity != "refuse" for finding in self.findings)
 
     def sentence(self) -> str:
@@ -128,7 +132,7 @@ class Health(Result):
         strongest = max(evidence.e_value for evidence in self.evidence)
         return (
             f"{count:,} {'test' if count == 1 else 'tests'} of the propensities ({', '.join(map(visible, families))}); the "
-            f"strongest evidence against them is an e-value of {strongest:.3g}."
+            f"strongest evidence against them is an e-value of {strongest:.3g}. {EVIDENCE}"
         )
 
     def figure(self) -> WeightHistogram:
@@ -156,10 +160,7 @@ class Health(Result):
     def section(self) -> Section:
         """The logs, as a section of another result's page."""
         tests = self.tests() if self.evidence else "The propensities could not be tested."
-        meaning = (
-            "In a single test, correct propensities ever reach an e-value of 1,000 with probability at most 0.001."
-        )
-        about = Paragraph(" ".join(self.lead())), Paragraph(f"{tests} {meaning}")
+        about = Paragraph(" ".join(self.lead())), Paragraph(tests)
         return Section("The logs", (*about, *self._paragraphs()))
 
     def _paragraphs(self) -> tuple[Paragraph, ...]:
@@ -175,10 +176,11 @@ class Health(Result):
         """The weights of every policy; drawn are the preferred ones, or the first few."""
         if not self.weights:
             return []
-        names = [name for name in self.weights if name in preferred] or list(self.weights)[:MOST_DRAWN]
+        names = [name for name in preferred if name in self.weights] or list(self.weights)[:MOST_DRAWN]
         return [_weight_section(self.weights, {name: self.weights[name] for name in names}, self.kind)]
 
 
+EVIDENCE = "In a single test, correct propensities ever reach 1,000 with probability at most 0.001."
 HEAD = ("policy", "mean weight", "largest", "effective sample size", "missing support")
 
 
@@ -200,14 +202,36 @@ def _weight_section(weights: Mapping[str, WeightHealth], drawn: Mapping[str, Wei
         "The last column is the share of the weight in the heaviest rounds, at most 1% of all."
     )
     numbers = Paragraph(table=Table((*HEAD, "weight in heaviest"), rows).brief())
+    unknown = any(each.missing_support is None for each in weights.values())
     heaviest = Paragraph(table=_heaviest(drawn, kind))
-    return Section("Importance weights", (Paragraph(meaning), numbers, *shown(_weight_histogram(drawn)), heaviest))
+    return Section(
+        "Importance weights",
+        (
+            Paragraph(meaning), numbers, *((Paragraph(UNKNOWN_SUPPORT),) if unknown else ()),
+            *shown(_weight_histogram(drawn)), Paragraph(_bars_explained(len(drawn))), heaviest,
+        ),
+    )  # fmt: skip
+
+
+UNKNOWN_SUPPORT = (
+    "Missing support is the share of a candidate's decisions that production could never take. It is unknown here, because "
+    "the propensities of logged actions do not tell what else could have been logged; where actions can be listed, "
+    "production's probabilities of all of them would. A mean weight near 1 is what full overlap looks like, one well below "
+    "1 a sign of missing support. Bounds hold either way, as a decision without support counts as the worst that the "
+    "declared range allows; only a largest weight that was declared assumes that no support is missing."
+)
+
+
+def _bars_explained(policies: int) -> str:
+    if 1 < policies <= MOST_GROUPS:
+        return "Bars: the share of each candidate's weight in rounds of such a weight."
+    return "Grey: the share of the rounds that have such a weight. In colour: the share of the weight they carry."
 
 
 def _concentration(heaviest: tuple[float, float]) -> str:
     """The share of the weight in the heaviest rounds, and their share of all rounds."""
     rounds, weight = heaviest
-    return f"{weight:.0%} in {rounds:.2%}" if weight else "-"
+    return f"{weight:.{0 if weight >= 0.1 else 1}%} in {rounds:.2%}" if weight else "-"
 
 
 def _shown(reward: float | None) -> str:
@@ -221,4 +245,4 @@ def _heaviest(weights: Mapping[str, WeightHealth], kind: str) -> Table:
         for heavy in each.heaviest_rounds
     )
     note = "the rounds with the largest weights, by row number, counted from 0"
-    return Table(("policy", "row", "weight", "propensity", kind), rows, note)
+    return Table(("policy", "row", "weight", "propensity", kind), rows, note, fold=True)

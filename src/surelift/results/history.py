@@ -1,7 +1,7 @@
 """How the bounds changed as rounds came in."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from surelift.bounds.bound import Promise
 from surelift.results.evaluation import value_label
@@ -9,6 +9,7 @@ from surelift.results.result import Result
 from surelift.views.figures import Growing, Line
 from surelift.views.names import baseline_name
 from surelift.views.page import Paragraph, Section, shown
+from surelift.views.panels import drawn_lines
 from surelift.views.text import figure_lines, lines
 
 
@@ -65,6 +66,10 @@ class History(Result):
         reference = self.margin if self.about == "improvement" else None
         return Growing(value_label(self.about), self.counted, tuple(drawn), reference)
 
+    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
+        return Result.plot(self, ax, title=self.title if title is None else title)
+
     def section(self, note: str = "") -> Section:
         """The history, as a section of another result's page."""
-        return Section(self.title, (*shown(self.figure_or_none()), Paragraph(f"{note}{self.sentence()}")))
+        figure = self.figure()
+        return Section(self.title, (*shown(figure), Paragraph(f"{note}{drawn_lines(figure)} {self.sentence()}")))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from surelift.bounds.bound import Promise
+from surelift.results.lift import ZERO_IS_NONE, Measured
 from surelift.results.provenance import Provenance
 from surelift.results.result import OMITTED, Result
 from surelift.views.figures import Interval, Intervals
@@ -56,6 +57,8 @@ class Improvement(Result):
     """The margin, where it was given in per cent: then it decides, and ``margin`` is 0."""
     relative_note: str = ""
     """Why there are no bounds in per cent."""
+    measured: Measured = field(metadata=OMITTED, compare=False, default=Measured())
+    """The column it is about, and whether less of it is better."""
     tipping_factor: float | None = None
     """Weights may all be up to so many times too large (propensities logged too small), and it would still be certified
     better. None where that is not certified without control."""
@@ -159,6 +162,8 @@ class Improvement(Result):
 
     def lead(self) -> tuple[str, ...]:
         told = []
+        if self.certified_lift:
+            told.append(f"{self.certified_lift[0].upper()}{self.certified_lift[1:]}, by a bound of its own.")
         if self.lift:
             told.append(
                 f"In per cent of the {self._kind} of {baseline_name(self.over)}: {self.lift}, each side separately."
@@ -168,9 +173,16 @@ class Improvement(Result):
         return (*Result.lead(self), *told)
 
     @property
+    def certified_lift(self) -> str:
+        """What is certified in per cent, in the words of the reward; empty where that is nothing."""
+        return self.measured.lift(self.relative_lower, self.over) if self.certified else ""
+
+    def besides(self) -> tuple[str, ...]:
+        return (ZERO_IS_NONE.format(kind=self.measured.kind),) if self.certified_lift else ()
+
+    @property
     def _kind(self) -> str:
-        declared = self.provenance.question.get("declaration", {})
-        return "cost" if declared.get("cost") is not None else "value"
+        return "cost" if self.measured.kind == "cost" else "value"
 
     def interval(self, name: str) -> Interval:
         refuted = "worse" if self.margin == 0.0 and not self.relative_margin else "ruled out"

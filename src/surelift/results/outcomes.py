@@ -23,6 +23,13 @@ class Outcome:
     """A column of rewards or costs that judges the candidate, and what is claimed of it, in the units of the column.
 
     Without a claim it must get better: ``at_least`` is 0.
+
+    Args:
+        column: The column.
+        at_least: The claim that it gets better by more than this.
+        at_most_worse: The claim that it does not get worse by more than this.
+        range: What a value can be, declared and never read off the data.
+        cost: Whether less is better.
     """
 
     column: str
@@ -57,6 +64,13 @@ class Outcome:
                 )
             object.__setattr__(self, name, float(amount))
         object.__setattr__(self, "range", self._checked_range())
+        low, high = self.range
+        if abs(self.margin) >= high - low:
+            raise UsageError(
+                f"outcome {self.column!r}: a change of {plain(abs(self.margin))} is claimed, but none can be that large: "
+                f"its values lie in [{low:g}, {high:g}]. Claims are in the units of the column; declare its range if that "
+                "is another."
+            )
 
     def _checked_range(self) -> tuple[float, float]:
         limits = tuple(self.range) if isinstance(self.range, tuple | list) else ()
@@ -77,7 +91,7 @@ class Outcome:
     @property
     def words(self) -> str:
         """
-        >>> Outcome("usd", at_least=0.05, cost=True).words, Outcome("ms", at_most_worse=50, cost=True).words
+        >>> Outcome("usd", at_least=0.05, cost=True).words, Outcome("ms", at_most_worse=50, range=(0, 900)).words
         ('lower by at least 0.05', 'worse by no more than 50')
         """
         if self.at_least is None:

@@ -15,6 +15,8 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class TriedLearner:
+    """What one learner promised on the rounds that choose."""
+
     name: str
     estimate: float
     """Of the improvement of its policy, on the rounds that choose; optimistic for the one that was chosen."""
@@ -40,10 +42,12 @@ class PolicySearch(Result):
 
     @property
     def certified(self) -> bool:
+        """Whether the policy of the chosen learner is certified."""
         return self.answer.certified
 
     @property
     def policy(self) -> Any:
+        """The policy of the chosen learner."""
         return self.learner.policy_
 
     def sentence(self) -> str:

@@ -9,14 +9,19 @@ from surelift.results.forecast import Forecast
 from surelift.results.health import Health
 from surelift.results.history import History
 from surelift.results.improvement import Improvement
+from surelift.results.lift import ZERO_IS_NONE
 from surelift.results.result import OMITTED, Result
 from surelift.results.selection import Selection
+from surelift.results.width import upper_explained
 from surelift.views.figures import Figure
 from surelift.views.names import baseline_name, quoted
-from surelift.views.numbers import between, decimals_for, plain, rounded
+from surelift.views.numbers import between, decimals_for, plain
 from surelift.views.page import MOST_DRAWN, Page, Paragraph, Section, Tone, assumptions_section, shown
 from surelift.views.tables import Table
 from surelift.views.text import all_hold, doubt_lines
+
+# Candidates that get a sentence each below the verdict.
+MOST_SENTENCES = 8
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -40,6 +45,7 @@ class Report(Result):
 
     @property
     def certified(self) -> bool:
+        """Whether a candidate is certified."""
         return self.selection is not None and self.selection.certified
 
     @property
@@ -48,7 +54,8 @@ class Report(Result):
         return self.health if self.selection is None else self.selection
 
     def sentence(self) -> str:
-        return self.answer.sentence()
+        """In per cent, where that is certified."""
+        return self.answer.sentence() if self.selection is None else _verdict(self.selection)
 
     def text(self) -> str:
         parts = [self.health, self.selection, self.values, *self.forecasts.values()]
@@ -56,6 +63,10 @@ class Report(Result):
 
     def figure(self) -> Figure:
         return self.answer.figure()
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
+        """That of the selection, or of the weights where the logs are not fit."""
+        return self.answer.plot(ax, title=title)
 
     def records(self) -> list[dict[str, Any]]:
         return self.answer.records()
@@ -66,22 +77,40 @@ class Report(Result):
     def page(self) -> Page:
         if self.selection is None or self.values is None:
             return replace(self.health.page(), title=self._titled("Is it better?"), tone="bad")
+        selection = self.selection
         return Page(
-            self._titled(f"Better than {baseline_name(self.selection.over)}?"), self.tone(), self.sentence(),
-            tuple(_lead_of(self.selection, self.health)), tuple(self._sections(self.selection, self.values)),
-            self.selection.certificate_content(),
+            self._titled(f"Better than {baseline_name(selection.over)}?"), self.tone(), self.sentence(),
+            tuple(_lead_of(selection, self.health)), tuple(self._sections(selection, self.values)),
+            selection.certificate_content(), policies=(*selection.improvements, *self.values), chosen=selection.chosen,
+            method=selection.made_by(),
         )  # fmt: skip
 
     def _titled(self, question: str) -> str:
         return f"{question} {self.source}" if self.source else question
 
+    def _earned(self, selection: Selection) -> float | None:
+        """Production's mean reward as a share of the declared range; of a cost, what is left of the highest."""
+        if self.health.mean_reward is None:
+            return None
+        low, high = selection.provenance.question["declaration"].get("reward_range", (0.0, 1.0))
+        share = float((self.health.mean_reward - low) / (high - low))
+        return 1.0 - share if self.health.kind == "cost" else share
+
     def _sections(self, selection: Selection, values: Evaluation) -> list[Section]:
         improvements = selection.improvements
-        best = sorted(improvements, key=lambda name: -improvements[name].lower)[:MOST_DRAWN]
-        sections = [_improvement_section(selection), _value_section(values, selection)]
+        ordered = list(improvements)
+        if len(ordered) > MOST_SENTENCES:  # then the best come first
+            ordered.sort(key=lambda name: -improvements[name].lower)
+            selection = replace(selection, improvements={name: improvements[name] for name in ordered})
+            kept = dict.fromkeys([*(name for name in values if name not in improvements), *ordered])
+            values = replace(values, results={name: values[name] for name in kept})
+        best = ordered[:MOST_DRAWN]
+        explained = upper_explained(improvements.values(), earned=self._earned(selection), listed=_listed(selection))
+        sections = [_improvement_section(selection, explained), _value_section(values, selection)]
         if self.history is not None:
             sections.append(_history_section(self.history, best, len(improvements)))
-        sections += [assumptions_section(selection.assumptions), self.health.section()]
+        zero = (ZERO_IS_NONE.format(kind=self.health.kind),) if _lift_of(selection) else ()
+        sections += [assumptions_section(dict.fromkeys([*selection.assumptions, *zero])), self.health.section()]
         sections += self.health.weight_sections(best)
         if self.normal_intervals:
             sections.append(_normal_section(improvements, self.normal_intervals))
@@ -89,10 +118,9 @@ class Report(Result):
 
 
 def _history_section(history: History, best: list[str], candidates: int) -> Section:
-    points = tuple(point for point in history.points if point.policy in best)
+    points = tuple(point for name in best for point in history.points if point.policy == name)
     few = f"Of {candidates} candidates, the {len(best)} with the highest lower bounds. "
-    key = "Line: lower bound. Dashed: estimate. Dotted, for a single candidate: upper bound. "
-    return replace(history, points=points).section(key + (few if len(best) < candidates else ""))
+    return replace(history, points=points).section(few if len(best) < candidates else "")
 
 
 def _column_of(selection: Selection) -> str:
@@ -100,42 +128,57 @@ def _column_of(selection: Selection) -> str:
     return quoted(logs.get("reward") or logs.get("cost"))
 
 
+def _verdict(selection: Selection) -> str:
+    """In per cent, where that is certified."""
+    lift = _lift_of(selection)
+    return f"Choose {quoted(selection.chosen)}: {lift}." if lift else selection.sentence()
+
+
+def _lift_of(selection: Selection) -> str:
+    return "" if selection.chosen is None or selection.margin else selection[selection.chosen].certified_lift
+
+
 def _lead_of(selection: Selection, health: Health) -> Iterator[str]:
     """What the page says right below the verdict."""
     rows = f", from {health.rounds:,} rows" if health.rounds != selection.rounds else ""
-    yield f"{selection.rounds:,} {selection.first.counted}{rows}."
-    if health.mean_reward is not None:
-        share = _certified_share(selection) if selection.over == "production" else ""
-        yield f"Production {health.earned()}, in the units of {_column_of(selection)}.{share}"
+    earned = (
+        "" if health.mean_reward is None else f" Production {health.earned()}, in the units of {_column_of(selection)}."
+    )
+    yield f"{selection.rounds:,} {selection.first.counted}{rows}.{earned}"
+    in_per_cent = bool(_lift_of(selection))
+    if in_per_cent:
+        yield f"{'Per round, it' if selection.first.counted == 'rounds' else 'It'} is {selection.amount}."
     risk = f"The probability that any lower bound on an improvement is wrong is at most {plain(selection.delta)}"
-    yield f"{risk}, apart from the doubt stated below." if selection.doubts else f"{risk}."
+    separately = " The same holds, separately, for the bound in per cent." if in_per_cent else ""
+    yield f"{risk}{', apart from the doubt stated below' if selection.doubts else ''}.{separately}"
     warnings = sum(finding.severity == "warn" for finding in health.findings)
     if warnings:
         yield f"Note the {'warning' if warnings == 1 else f'{warnings} warnings'} about the logs, below."
-    if len(selection.improvements) <= MOST_DRAWN:
-        yield from (improvement.sentence() for improvement in selection.improvements.values())
+    if len(selection.improvements) <= MOST_SENTENCES:
+        yield from (one.sentence() for name, one in selection.improvements.items() if name != selection.chosen)
     yield from doubt_lines(selection.doubts)
 
 
-def _certified_share(selection: Selection) -> str:
-    """The certified improvement in per cent, where that is known."""
-    lower = None if selection.chosen is None else selection.improvements[selection.chosen].relative_lower
-    if lower is None or lower < 0.01:
-        return ""
-    return f" The certified improvement is at least {rounded(100.0 * lower, 0, towards='down')}% of that."
+def _listed(selection: Selection) -> bool:
+    """Whether production's probabilities of all actions could have been logged, and were not."""
+    declared = selection.provenance.question["declaration"]
+    return declared.get("logging") is None and not declared.get("density") and selection.control == "none"
 
 
-def _improvement_section(selection: Selection) -> Section:
+def _improvement_section(selection: Selection, explained: str) -> Section:
     together = all_hold(selection.first.promise, selection.delta)
     doubtful = f" All of this is in doubt: {'; '.join(selection.doubts)}." if selection.doubts else ""
+    doubtless = ", without a doubt" if selection.doubts else ""
     meaning = (
         f"Each line runs from the lower to the upper bound on the improvement per round, in the units of "
-        f"{_column_of(selection)}; the dot is the estimate. A candidate is certified when its whole line lies to the right "
-        f"of {plain(selection.margin)}{', without a doubt' if selection.doubts else ''}. Together, all lower bounds "
+        f"{_column_of(selection)}; the dot is the estimate, filled where the candidate is certified. It is certified when "
+        f"its whole line lies to the right of {plain(selection.margin)}{doubtless}. Together, all lower bounds "
         f"{together}.{doubtful}"
     )
-    heading = f"The improvement over {baseline_name(selection.over)}"
-    return Section(heading, (*shown(selection.figure_or_none()), Paragraph(meaning)))
+    paragraphs = (Paragraph(meaning), *((Paragraph(explained),) if explained else ()))
+    return Section(
+        f"The improvement over {baseline_name(selection.over)}", (*shown(selection.figure_or_none()), *paragraphs)
+    )
 
 
 def _value_section(values: Evaluation, selection: Selection) -> Section:

@@ -19,6 +19,8 @@ FrameKind = Literal["pandas", "polars", "pyarrow"]
 
 R = TypeVar("R", bound="Result")
 
+# A longer sentence does not fit above a plot.
+LONGEST_TITLE = 140
 # The metadata of a field that is left out of dicts.
 OMITTED: dict[str, str | None] = {"key": None}
 
@@ -70,7 +72,7 @@ def delivered(text: str, path: str | Path | None, what: str) -> str | None:
 
 
 class Result:
-    """A result owns its fields and what they mean: a sentence, a text, a figure and a page."""
+    """What every answer can do: print, plot, and become a dict, JSON, CSV, a data frame or a page."""
 
     __slots__ = ()
     title: ClassVar[str] = ""
@@ -109,10 +111,26 @@ class Result:
         """The numbers, and the assumptions behind them."""
         from surelift.views.page import Page, Section, assumptions_section, shown
 
-        numbers, assumptions = Section("The numbers", shown(self.figure_or_none())), self.all_of("assumptions")
+        figure, assumptions = self.figure_or_none(), dict.fromkeys([*self.all_of("assumptions"), *self.besides()])
+        numbers = Section("The numbers", shown(figure))
         sections = (numbers, assumptions_section(assumptions)) if assumptions else (numbers,)
         lead = (*self.lead(), *self.aloud(), *doubt_lines(self.all_of("doubts")))
-        return Page(self.title, self.tone(), self.sentence(), lead, sections, self.certificate_content())
+        return Page(
+            self.title, self.tone(), self.sentence(), lead, sections, self.certificate_content(),
+            chosen=getattr(figure, "chosen", None), method=self.made_by(),
+        )  # fmt: skip
+
+    def made_by(self) -> str:
+        """The method, the control and delta, for the foot of a page."""
+        part: Any = self if hasattr(self, "method") else next(iter(self.parts()), self)
+        method, control = getattr(part, "method", ""), getattr(part, "control", None)
+        delta = getattr(self, "delta", getattr(part, "delta", None))
+        controlled = "" if control in (None, "none") else f", control {control}"
+        return f"{method}{controlled}{'' if delta is None else f', delta {delta:.4g}'}" if method else ""
+
+    def besides(self) -> tuple[str, ...]:
+        """What more its page assumes."""
+        return ()
 
     def parts(self) -> Iterable["Result"]:
         """The results inside one that holds several; otherwise the result itself."""
@@ -142,6 +160,7 @@ class Result:
         return said
 
     def to_dict(self) -> dict[str, Any]:
+        """Every field but the provenance, as JSON holds it."""
         said = {"aloud": list(self.aloud())} if self.aloud() else {}
         return {**fields_dict(self), **{name: plain_value(getattr(self, name)) for name in self.derived}, **said}
 
@@ -154,6 +173,7 @@ class Result:
         return [{name: cell_value(value_at(content, path)) for name, path in columns.items()}]
 
     def to_json(self) -> str:
+        """The dict as text."""
         return as_json(self.to_dict(), indent=2)
 
     def to_frame(self, kind: FrameKind = "pandas") -> Any:
@@ -178,17 +198,26 @@ class Result:
         writer.writerows({name: cell(value) for name, value in record.items()} for record in records)
         return delivered(text.getvalue(), path, "the table")
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw with matplotlib (extra ``report``) into ``ax``, or into a new figure; returns the axes."""
+    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
+        """Draw with matplotlib (extra ``report``) into ``ax``, or into a new figure; returns the axes.
+
+        Above stand the answer and the level of its bounds, or else ``title``; an empty one leaves both out.
+        """
         from surelift.views.plots import plot
 
-        return plot(self.figure(), ax)
+        sentence = self.sentence()
+        answer = sentence if len(sentence) <= LONGEST_TITLE else self.title
+        level = "" if title == "" else " ".join([*self.lead()[:2], *doubt_lines(self.all_of("doubts"))])
+        return plot(self.figure(), ax, title=answer if title is None else title, level=level)
 
-    def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str | None:
-        """The result as one HTML page that needs no network (extra ``report``): to a file, or as text."""
+    def to_html(self, path: str | Path | None = None, *, title: str | None = None, command: str = "") -> str | None:
+        """The result as one HTML page that needs no network (extra ``report``): to a file, or as text.
+
+        ``command`` is what made it, told at the foot of the page.
+        """
         from surelift.views.html import render
 
-        page = self.page()
+        page = replace(self.page(), command=command)
         return delivered(render(page if title is None else replace(page, title=title)), path, "the report")
 
     def _repr_html_(self) -> str:

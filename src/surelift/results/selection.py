@@ -43,6 +43,7 @@ class Selection(Result):
 
     @property
     def certified(self) -> bool:
+        """Whether a policy was chosen."""
         return self.chosen is not None
 
     @property
@@ -64,13 +65,18 @@ class Selection(Result):
             return f"Keep {over}: no candidate is certified better."
         if self.many == "e-holm" and self[self.chosen].lower == self.margin:
             return self._unmeasured(over)
+        return f"Choose {quoted(self.chosen)}: {self.amount}."
+
+    @property
+    def amount(self) -> str:
+        """How much better the chosen one is, or how little worse."""
+        assert self.chosen is not None
         decimals = max(decimals_for(each.upper - each.lower) for each in self.improvements.values())
-        lower = self.improvements[self.chosen].lower
-        name, bound = quoted(self.chosen), rounded(lower, decimals, towards="down")
+        lower, over = self.improvements[self.chosen].lower, baseline_name(self.over)
+        bound = rounded(lower, decimals, towards="down")
         if lower < 0.0:
-            loss, margin = bound.lstrip("-"), plain(-self.margin)
-            return f"Choose {name}: worse than {over} by at most {loss}, within the margin of {margin}."
-        return f"Choose {name}: better than {over} by at least {bound}."
+            return f"worse than {over} by at most {bound.lstrip('-')}, within the margin of {plain(-self.margin)}"
+        return f"better than {over} by at least {bound}"
 
     def _unmeasured(self, over: str) -> str:
         """Of a choice that is certified to exceed the margin, by no certified amount."""
@@ -98,6 +104,7 @@ class Selection(Result):
 
     def figure(self) -> Intervals:
         figure = improvements_figure(self.improvements.values(), over=self.over, margin=self.margin)
+        figure = replace(figure, chosen=self.chosen)
         if self.many != "e-bh":
             return figure
         found = set(self.discoveries)
@@ -106,7 +113,10 @@ class Selection(Result):
         return replace(figure, rows=tuple(rows))
 
     def lead(self) -> tuple[str, ...]:
-        return (f"{self.rounds:,} {self.first.counted}.",)
+        together = f"Together, all lower bounds {all_hold(self.first.promise, self.delta)}."
+        if self.many == "e-bh":
+            together = f"The false discovery rate is at most {self.delta:g}; no single candidate is certified."
+        return f"{self.rounds:,} {self.first.counted}.", together
 
     def records(self) -> list[dict[str, Any]]:
         found = set(self.discoveries)

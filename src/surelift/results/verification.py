@@ -27,6 +27,7 @@ class Verification(Result):
 
     @property
     def same(self) -> bool:
+        """Whether nothing differs."""
         return not self.differences
 
     def sentence(self) -> str:

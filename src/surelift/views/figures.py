@@ -35,6 +35,8 @@ class Intervals:
     """What was left out."""
     own_units: bool = False
     """Whether every row has units of its own: then rows share the zero, and no scale."""
+    chosen: str | None = None
+    """The policy that was chosen among the rows."""
 
     def on_one_axis(self) -> "tuple[Interval, ...]":
         """The rows as they are drawn: where units differ, each in shares of its own largest number."""
@@ -65,6 +67,8 @@ class Growing:
     lines: tuple[Line, ...]
     reference: float | None
     note: str = ""
+    reach: tuple[float, float] | None = None
+    """What the vertical axis shows, where it is shared with other figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,13 @@ class Bar:
 class WeightHistogram:
     bars: tuple[Bar, ...]
     note: str = ""
+    sizes: tuple[float, ...] = ()
+    """The weights below which bars stand, and the largest share, where the axes are shared with other figures."""
+    top: float | None = None
+
+    @property
+    def all_sizes(self) -> tuple[float, ...]:
+        return self.sizes or tuple(sorted({bar.below for bar in self.bars}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ improvement: The candidate's value minus production's value over the same rounds
   quantity, which is much sharper than comparing two separate intervals.
 certified: The improvement exceeds the margin, by its lower bound. If the candidate were no better than that, this
   would happen with probability at most delta; with the default grid, no matter how often you look.
-margin: How much better, in units of the reward, the candidate must be to count as better.
+margin: How much better, in units of the reward or in per cent (2%), the candidate must be to count as better.
 e-value: The evidence against 'not better than the margin', as the payoff of a fair bet that starts at 1. If the
   candidate were no better, the bet would reach 1/delta with probability at most delta; so 20 certifies at delta =
   0.05.
@@ -102,6 +102,10 @@ grid: The smoothings that are used together, fixed in advance. The anytime grid 
   the planned grid is tuned to a known number of rounds, gives slightly narrower bounds, and is valid at one look.
 smoothing: The paper's lambda: how strongly large weights are damped, for rewards scaled to [0, 1]. It must be fixed
   before the data is seen; methods with a single smoothing use 1/sqrt(rounds) by default.
+profile: What each smoothing alone would have given, had it been fixed in advance, beside the mixture of them all
+  (surelift profile). The best one was not known in advance, so that only the bound of the mixture holds.
+point estimate: One number for what a policy is worth, such as ips or snips, without a bound and without a guarantee
+  (surelift estimate --estimator NAME).
 reward range: The smallest and the largest possible reward, declared in advance and never read off the data. A wider
   range than needed is safe, but makes bounds wider.
 looks: How often the growing log may be analysed. The default grid is valid at any number of looks (a confidence
@@ -168,6 +172,7 @@ _ALSO = {
     "additive slate": ("slate", "slate weight", "slate max", "additive", "pseudo inverse"),
     "cascade": ("ranking",),
     "outcome": ("claim",),
+    "point estimate": ("estimator",),
     "reward": ("cost",),
     "action": ("action count", "arm", "item"),
     "keep probability": ("rounds before sampling", "sampling"),

@@ -2,21 +2,43 @@
 
 import base64
 import json
+import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from surelift.views.figures import Figure, brief
+from surelift.version import __version__
+from surelift.views.figures import Figure, Growing, WeightHistogram, brief
+from surelift.views.identities import STAR, Identities, policies_in
 from surelift.views.names import visible
-from surelift.views.page import Page
+from surelift.views.page import Page, Section
+from surelift.views.panels import panels
 from surelift.views.tables import table
 from surelift.views.text import doubt_lines
 from surelift.views.vega import require_altair, spec
 
 TEMPLATE = Path(__file__).with_name("page.html.j2")
+# Of the picture that stands in for a chart where scripts do not run, and what cannot be seen in it, most of its bytes.
+STILL_WIDTH = 640
+_TAG, _EMPTY = re.compile(r"<[a-z][^>]*>"), re.compile(r'<path d="(?:M0,0h0v0h0Z)?"[^>]*/>')
+_UNSEEN = re.compile(
+    r' (?:aria-\w+|role|class|pointer-events|font-family|opacity(?=="1")|stroke-width(?=="1"))="[^"]*"|(?<=\.\d)\d+'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A chart of a page: its place in the list of charts, and what stands around it."""
+
+    index: int
+    still: str
+    """A picture for readers without scripts, as an SVG in base64."""
+    policy: str = ""
+    """Above one of several small charts."""
 
 
 def render(page: Page) -> str:
@@ -26,16 +48,46 @@ def render(page: Page) -> str:
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["visible"] = visible
-    paragraphs = [paragraph for section in page.sections for paragraph in section.paragraphs]
-    charts = [spec(paragraph.figure) for paragraph in paragraphs if paragraph.figure is not None]
+    figures = [each.figure for section in page.sections for each in section.paragraphs if each.figure is not None]
+    shown = [name for figure in figures for name in policies_in(figure)]
+    identities = Identities.of([*page.policies, *shown], page.chosen)
+    charts: list[dict[str, Any]] = []
+    sections = [(section.heading, list(_drawn(section, identities, charts))) for section in page.sections]
     certificate = None if page.certificate is None else json.dumps(page.certificate, indent=2, allow_nan=False)
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         page=page,
+        sections=sections,
+        colours=identities.colours,
+        star=STAR,
         charts=in_script(charts),
         bundle=bundle() if charts else "",
-        today=date.today().isoformat(),
+        made=f"{date.today().isoformat()}, surelift {__version__}",
         certificate=None if certificate is None else base64.b64encode(f"{certificate}\n".encode()).decode(),
     )
+
+
+def _drawn(section: Section, identities: Identities, charts: list[dict[str, Any]]) -> Iterable[Any]:
+    """The paragraphs of a section, each with its drawings and the policies to name above them; adds to the charts."""
+    for paragraph in section.paragraphs:
+        drawings, key = [], list[str]()
+        if paragraph.figure is not None:
+            shown = panels(paragraph.figure)
+            for panel in shown:
+                charts.append(spec(panel.figure, identities))
+                drawings.append(Drawing(len(charts) - 1, still(charts[-1]), panel.policy))
+            lines_or_bars = isinstance(paragraph.figure, Growing | WeightHistogram)
+            policies = policies_in(paragraph.figure)
+            key = policies if lines_or_bars and len(shown) == 1 and len(policies) > 1 else []
+        yield paragraph, drawings, key
+
+
+def still(chart: dict[str, Any]) -> str:
+    import vl_convert
+
+    drawn = {**chart, "width": STILL_WIDTH, "background": "white", "config": {"aria": False}}
+    svg: str = vl_convert.vegalite_to_svg(drawn)
+    seen = _EMPTY.sub("", _TAG.sub(lambda tag: _UNSEEN.sub("", tag[0]), svg))
+    return base64.b64encode(seen.replace("<svg ", '<svg font-family="sans-serif" ', 1).encode()).decode()
 
 
 def in_script(data: Any) -> str:

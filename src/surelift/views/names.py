@@ -12,11 +12,11 @@ def visible(name: object) -> str:
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(name))
 
 
-def short(name: object) -> str:
-    """The same, at most ``LONGEST`` characters: a long name loses its middle."""
+def short(name: object, longest: int = LONGEST) -> str:
+    """The same, at most ``longest`` characters: a long name loses its middle."""
     whole = visible(name)
-    half = LONGEST // 2
-    return whole if len(whole) <= LONGEST else f"{whole[: half - 1]}…{whole[-half:]}"
+    half = longest // 2
+    return whole if len(whole) <= longest else f"{whole[: half - 1]}…{whole[-half:]}"
 
 
 def quoted(name: object) -> str:

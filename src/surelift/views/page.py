@@ -9,7 +9,8 @@ from surelift.views.glossary import WORDS
 from surelift.views.tables import Table, table
 from surelift.views.text import some
 
-MOST_DRAWN = 8
+# Candidates whose course and weights are drawn.
+MOST_DRAWN = 12
 Tone = Literal["good", "open", "bad"]
 EXPLAINED = (
     "lower bound", "certified", "improvement", "propensity", "weight", "effective sample size", "e-value", "looks",
@@ -42,6 +43,12 @@ class Page:
     lead: tuple[str, ...]
     sections: tuple[Section, ...]
     certificate: Mapping[str, Any] | None = None
+    policies: tuple[str, ...] = ()
+    """The candidates in the order of their colours; by default in the order in which figures show them."""
+    chosen: str | None = None
+    method: str = ""
+    """How the bounds were made; at the foot of the page, as is the command."""
+    command: str = ""
     words: Mapping[str, str] = field(default_factory=lambda: {word: WORDS[word] for word in EXPLAINED})
 
     def with_section(self, section: Section, *, after: int = 1) -> "Page":
@@ -51,7 +58,15 @@ class Page:
 
 def shown(figure: Figure | None) -> tuple[Paragraph, ...]:
     """A figure with the table of its numbers; nothing for no figure."""
-    return () if figure is None else (Paragraph(figure=brief(figure), table=table(brief(figure))),)
+    return () if figure is None else (Paragraph(figure=brief(figure), table=verdict_first(table(brief(figure)))),)
+
+
+def verdict_first(numbers: Table) -> Table:
+    """The verdict right after the name and the estimate last: a phone shows the first columns."""
+    if numbers.head[-1] != "verdict":
+        return numbers
+    cells = [(name, verdict, *bounds, estimate) for name, estimate, *bounds, verdict in (numbers.head, *numbers.rows)]
+    return replace(numbers, head=cells[0], rows=tuple(cells[1:]))
 
 
 def assumptions_section(assumptions: Iterable[str]) -> Section:

@@ -17,6 +17,8 @@ class Table:
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+    fold: bool = False
+    """Whether a page shows only its note at first."""
 
     def brief(self) -> "Table":
         """At most ``MOST_SHOWN`` rows, and a note of how many there are."""

@@ -1,18 +1,23 @@
 """Figures as Vega-Lite charts, made with altair (extra ``report``). Names are data, never part of an expression."""
 
-from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
-from surelift.errors import UsageError
-from surelift.views.figures import Curve, Dots, Growing, Intervals, WeightHistogram
-from surelift.views.names import short, visible
+from surelift.errors import UsageError, install_extra
+from surelift.views.end_labels import spread
+from surelift.views.figures import Curve, Dots, Growing, Interval, Intervals, WeightHistogram
+from surelift.views.identities import NEUTRAL, Identities, policies_in
+from surelift.views.names import visible
+from surelift.views.panels import FEW_LINES, settled_range
 from surelift.views.tables import table, weight_range
 
-CERTIFIED, UNCERTAIN, LEVEL = "#2f8ac9", "#8a8f98", "#d55e00"
-# Distinct for colour-blind readers, on white and on black.
-LINES = ["#2f8ac9", "#d55e00", "#1ea07c", "#c9709f", "#d39200", "#56b4e9"]
+CERTIFIED, UNCERTAIN, LEVEL = "#2f8ac9", NEUTRAL, "#d55e00"
 VERDICTS = {"not certified": UNCERTAIN, "not found": UNCERTAIN, "worse": LEVEL, "ruled out": LEVEL}
+HEIGHT, SMALL_HEIGHT = 280, 120
+# What is behind a chart, which a page sets by day and by night.
+GROUND = "ground"
+# Narrower charts have no room for names beside their lines.
+NAMES_FROM_WIDTH = 420
 
 
 def require_altair() -> Any:
@@ -21,48 +26,54 @@ def require_altair() -> Any:
         import jinja2  # noqa: F401
         import vl_convert  # noqa: F401
     except ModuleNotFoundError as error:
-        raise UsageError(
-            f"a page needs {error.name}, which is not installed; run: pip install 'surelift[report]'."
-        ) from error
+        raise UsageError(f"a page needs {error.name}, which is not installed. {install_extra('report')}") from error
     return altair
 
 
-def spec(figure: Any) -> dict[str, Any]:
+def spec(figure: Any, identities: Identities | None = None) -> dict[str, Any]:
     """The chart as a dict for Vega-Lite, as wide as its page."""
     altair = require_altair()
-    sized = chart(figure, altair).properties(width="container", autosize={"type": "fit-x", "contains": "padding"})
+    drawn = chart(figure, altair, Identities.in_figure(figure) if identities is None else identities)
+    sized = drawn.properties(width="container", autosize={"type": "fit-x", "contains": "padding"})
     content: dict[str, Any] = sized.to_dict()
-    return content
+    return {**content, "params": [{"name": GROUND, "value": "white"}]}
 
 
 @singledispatch
-def chart(figure: Any, alt: Any) -> Any:
+def chart(figure: Any, alt: Any, identities: Identities) -> Any:
     raise TypeError(f"a {type(figure).__name__} has no chart")
 
 
 @chart.register
-def _(figure: Intervals, alt: Any) -> Any:
-    names, cells = distinct([interval.name for interval in figure.rows]), table(figure).rows
+def _(figure: Intervals, alt: Any, identities: Identities) -> Any:
+    policies = policies_in(figure)
+    names, cells = identities.labels(row.name for row in figure.rows), table(figure).rows
     rows = [
         {
             "name": name, "estimate": row.estimate, "lower": row.lower, "upper": row.upper,
-            "verdict": row.verdict or "bounds", "mark": row.mark,
+            "verdict": row.verdict or "bounds", "mark": row.mark, "certified": row.certified or not row.verdict,
             "from": row.estimate if row.lower is None else row.lower,
             "to": row.estimate if row.upper is None else row.upper,
             "shown": shown[1], "at least": shown[2], "at most": shown[3],
         }
         for name, row, shown in zip(names, figure.on_one_axis(), cells, strict=True)
     ]  # fmt: skip
-    verdicts = list(dict.fromkeys(str(row["verdict"]) for row in rows))
-    base = alt.Chart(alt.Data(values=rows)).encode(
-        y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=140, ticks=False, domain=False)),
-        color=_coloured(alt, "verdict:N", verdicts, [VERDICTS.get(verdict, CERTIFIED) for verdict in verdicts]),
+    if policies:
+        colour = _coloured(alt, "name:N", names, [identities.colours[name] for name in policies], legend=False)
+    else:
+        verdicts = list(dict.fromkeys(str(row["verdict"]) for row in rows))
+        colours = [VERDICTS.get(verdict, CERTIFIED) for verdict in verdicts]
+        colour = _coloured(alt, "verdict:N", verdicts, colours, legend=len(verdicts) > 1)
+    base = alt.Chart().encode(
+        y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=170, ticks=False, domain=False)),
+        color=colour,
         tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("shown:N", title="estimate"), "at least:N", "at most:N"],
     )
     # Of rows in units of their own only zero has a place on the axis.
-    scale, axis = alt.Scale(zero=False), alt.Axis(tickCount=6)
+    # Where a narrow chart has no room for its title on the right, it has some on the left.
+    scale, axis = alt.Scale(zero=False), alt.Axis(tickCount=6, titleAnchor="end")
     if figure.own_units:
-        scale, axis = alt.Scale(zero=True, padding=40), alt.Axis(values=[0])
+        scale, axis = alt.Scale(zero=True, padding=40), alt.Axis(values=[0], titleAnchor="end")
     x = alt.X("from:Q", title=visible(figure.label), scale=scale, axis=axis)
     layers = [
         base.mark_rule(strokeWidth=3).encode(x=x, x2="to:Q"),
@@ -71,7 +82,16 @@ def _(figure: Intervals, alt: Any) -> Any:
             for side in ("lower", "upper")
             if any(row[side] is not None for row in rows)
         ),
-        base.mark_point(size=70, filled=True, opacity=1).encode(x="estimate:Q"),
+        *(
+            base.mark_point(size=size, opacity=1, strokeWidth=2, **inside)
+            .encode(x="estimate:Q")
+            .transform_filter(which)
+            for certified, which, size, inside in (
+                (True, "datum.certified", 70, {"filled": True}),
+                (False, "!datum.certified", 60, {"filled": False, "fill": alt.ExprRef(GROUND)}),
+            )
+            if any(row["certified"] == certified for row in rows)
+        ),
     ]
     if figure.own_units:
         layers += [
@@ -79,47 +99,101 @@ def _(figure: Intervals, alt: Any) -> Any:
             for side, words, align in (("lower", "at least", "right"), ("upper", "at most", "left"))
         ]
         layers.insert(0, _rule(alt, x=0.0))
+    elif policies and figure.rows[0].verdict:
+        layers += _verdicts(figure, base)
     if figure.reference is not None:
         layers.insert(0, _rule(alt, x=figure.reference))
     elif any(interval.mark is not None for interval in figure.rows):
         layers.append(base.mark_point(shape="diamond", size=50, color="#888").encode(x="mark:Q"))
-    return alt.layer(*layers).properties(height=44 * len(figure.rows))
+    together = alt.layer(*layers, data=alt.Data(values=rows))
+    return together.properties(height=(44 if len(figure.rows) <= 20 else 32) * len(figure.rows))
+
+
+def _verdicts(figure: Intervals, base: Any) -> list[Any]:
+    """Above each interval, at the end that is further from the edge of the chart."""
+    ends = [end for row in figure.rows for end in (row.estimate, row.lower, row.upper) if end is not None]
+    middle = (min(ends) + max(ends)) / 2
+
+    def left(row: Interval) -> bool:
+        return (row.estimate if row.lower is None else row.lower) <= middle
+
+    sides = [("from", "left", "<="), ("to", "right", ">")]
+    return [
+        base.mark_text(dy=-15, fontSize=11, align=align)
+        .encode(x=f"{end}:Q", text="verdict:N")
+        .transform_filter(f"datum.from {sign} {middle!r}")
+        for end, align, sign in sides
+        if any(left(row) == (align == "left") for row in figure.rows)
+    ]
 
 
 @chart.register
-def _(figure: Growing, alt: Any) -> Any:
-    names = distinct([line.name for line in figure.lines])
+def _(figure: Growing, alt: Any, identities: Identities) -> Any:
+    names = identities.labels(line.name for line in figure.lines)
+    alone, small = len(names) == 1, figure.reach is not None
     rows = [
-        {"policy": name, "rounds": x, "lower": low, "estimate": middle, "upper": high}
+        {"policy": name, "rounds": x, "lower": _drawn(low), "estimate": _drawn(middle), "upper": _drawn(high)}
         for name, line in zip(names, figure.lines, strict=True)
         for x, low, middle, high in zip(line.x, line.lower, line.estimate, line.upper, strict=True)
     ]
-    base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("rounds:Q", title=figure.counted, axis=alt.Axis(format="~s", tickCount=6)),
-        color=_coloured(alt, "policy:N", names, LINES, always=True),
-    )
-    y = alt.Y("lower:Q", title=visible(figure.label), scale=alt.Scale(domain=settled_range(figure)))
-    layers = [
-        base.mark_line(strokeWidth=2.5, clip=True).encode(y=y),
-        base.mark_line(strokeWidth=1, strokeDash=[6, 3], clip=True).encode(y="estimate:Q"),
-    ]
-    if len(names) == 1:  # several upper bounds would only clutter the chart
+    last, reach = max(line.x[-1] for line in figure.lines), settled_range(figure)
+    room = alt.Undefined if alone else alt.ExprRef(f"width < {NAMES_FROM_WIDTH} ? {last} : {last} * 1.22")
+    counted = None if small else figure.counted
+    base = alt.Chart().encode(
+        x=alt.X("rounds:Q", title=counted, axis=alt.Axis(format="~s", tickCount=3 if small else 6),
+                scale=alt.Scale(domainMax=room, nice=False)),
+        color=_coloured(alt, "policy:N", names, [identities.colours[line.name] for line in figure.lines], legend=False),
+    )  # fmt: skip
+    title = None if small else visible(figure.label)
+    y = alt.Y("lower:Q", title=title, scale=alt.Scale(domain=list(reach)), axis=alt.Axis(tickCount=4 if small else 6))
+    layers = [base.mark_line(strokeWidth=2.5, clip=True).encode(y=y)]
+    if len(names) <= FEW_LINES:  # further lines would only clutter the chart
+        layers.append(base.mark_line(strokeWidth=1, strokeDash=[6, 3], clip=True).encode(y="estimate:Q"))
+    if alone:
         dotted = base.mark_line(strokeWidth=1.5, strokeDash=[1, 4], strokeCap="round", clip=True)
         layers.append(dotted.encode(y="upper:Q"))
         layers.insert(0, base.mark_area(opacity=0.12, clip=True).encode(y=y, y2="upper:Q"))
+    else:
+        layers.append(_named_at_the_end(figure, names, base, alt))
     if figure.reference is not None:
         layers.insert(0, _rule(alt, y=figure.reference))
-    return alt.layer(*layers).properties(height=280)
+    together = alt.layer(*layers, data=alt.Data(values=rows))
+    return together.properties(height=SMALL_HEIGHT if small else HEIGHT)
+
+
+def _drawn(number: float | None) -> float | None:
+    """To the digits that a line can show: all of them would be most of a page."""
+    return None if number is None else float(f"{number:.5g}")
+
+
+def _named_at_the_end(figure: Growing, names: list[str], base: Any, alt: Any) -> Any:
+    low, high = settled_range(figure)
+    ends = [next((end for end in reversed(line.lower) if end is not None), low) for line in figure.lines]
+    apart = spread([min(max(end, low), high) for end in ends], apart=14 * (high - low) / HEIGHT)
+    rows = [
+        {"policy": name, "rounds": line.x[-1], "at": at}
+        for name, line, at in zip(names, figure.lines, apart, strict=True)
+    ]
+    narrow = f"width < {NAMES_FROM_WIDTH}"
+    text = base.properties(data=alt.Data(values=rows)).mark_text(
+        align="left",
+        dx=6,
+        fontSize=12,
+        fontWeight="bold",
+        limit=alt.ExprRef(f"{narrow} ? 1 : width * 0.17"),
+        opacity=alt.ExprRef(f"{narrow} ? 0 : 1"),
+    )
+    return text.encode(y="at:Q", text="policy:N")
 
 
 @chart.register
-def _(figure: WeightHistogram, alt: Any) -> Any:
-    ranges = [weight_range(below) for below in sorted({bar.below for bar in figure.bars})]
-    names = list(dict.fromkeys(bar.name for bar in figure.bars))
-    labels = dict(zip(names, distinct(names), strict=True))
+def _(figure: WeightHistogram, alt: Any, identities: Identities) -> Any:
+    ranges = [weight_range(below) for below in figure.all_sizes]
+    names = policies_in(figure)
+    labels = dict(zip(names, identities.labels(names), strict=True))
     # One policy has room for both shares; several show the share of the weight only.
-    alone = len(names) == 1
-    both = {"share of rounds": UNCERTAIN, "share of weight": CERTIFIED}
+    alone, small = len(names) == 1, figure.top is not None
+    both = {"share of rounds": UNCERTAIN, "share of weight": identities.colours[names[0]]}
     rows = [
         {"weight": weight_range(bar.below), "share": share, "of": label}
         for bar in figure.bars
@@ -129,19 +203,22 @@ def _(figure: WeightHistogram, alt: Any) -> Any:
             else [(labels[bar.name], bar.weight)]
         )
     ]
-    kinds, colours = (list(both), list(both.values())) if alone else (list(labels.values()), LINES)
-    bars = alt.Chart(alt.Data(values=rows)).mark_bar().properties(height=220)
+    colours = list(both.values()) if alone else [identities.colours[name] for name in names]
+    titles = (None, None) if small else ("importance weight", "share" if alone else "share of weight")
+    axis = alt.Axis(labelAngle=-40, labelFontSize=9 if small else 12)
+    bars = alt.Chart(alt.Data(values=rows)).mark_bar().properties(height=SMALL_HEIGHT if small else 220)
     return bars.encode(
-        x=alt.X("weight:O", sort=ranges, title="importance weight", axis=alt.Axis(labelAngle=-40)),
+        x=alt.X("weight:O", sort=ranges, title=titles[0], axis=axis, scale=alt.Scale(domain=ranges)),
         xOffset=alt.XOffset("of:N", sort=None),
-        y=alt.Y("share:Q", title="share" if alone else "share of weight", axis=alt.Axis(format="%")),
-        color=_coloured(alt, "of:N", kinds, colours, always=True),
+        y=alt.Y("share:Q", title=titles[1], axis=alt.Axis(format="%", tickCount=4 if small else 6),
+                scale=alt.Scale(domain=[0, figure.top]) if small else alt.Undefined),
+        color=_coloured(alt, "of:N", list(both) if alone else list(labels.values()), colours, legend=alone and not small),
         tooltip=[alt.Tooltip("of:N", title=" "), alt.Tooltip("share:Q", format=".3%", title="share")],
-    )
+    )  # fmt: skip
 
 
 @chart.register
-def _(figure: Curve, alt: Any) -> Any:
+def _(figure: Curve, alt: Any, identities: Identities) -> Any:
     rows = [{"x": x, "y": y} for x, y in zip(figure.x, figure.y, strict=True)]
     line = alt.Chart(alt.Data(values=rows)).mark_line(color=CERTIFIED, strokeWidth=2.5)
     layers = [
@@ -157,9 +234,9 @@ def _(figure: Curve, alt: Any) -> Any:
 
 
 @chart.register
-def _(figure: Dots, alt: Any) -> Any:
+def _(figure: Dots, alt: Any, identities: Identities) -> Any:
     several = len({dot.name for dot in figure.rows}) > 1
-    names = distinct([f"{dot.name}, {dot.method}" if several else dot.method for dot in figure.rows])
+    names = identities.labels(f"{dot.name}, {dot.method}" if several else dot.method for dot in figure.rows)
     rows = [
         {"name": name, "held": dot.held, "width": dot.width, "kind": "certifies" if dot.certifies else "no guarantee"}
         for name, dot in zip(names, figure.rows, strict=True)
@@ -170,43 +247,16 @@ def _(figure: Dots, alt: Any) -> Any:
             "held:Q", title="simulated logs in which it held", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False)
         ),
         y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=180, ticks=False, domain=False)),
-        color=_coloured(alt, "kind:N", ["certifies", "no guarantee"], [CERTIFIED, UNCERTAIN]),
+        color=_coloured(alt, "kind:N", ["certifies", "no guarantee"], [CERTIFIED, UNCERTAIN], legend=True),
         tooltip=[alt.Tooltip("held:Q", format=".1%"), alt.Tooltip("width:Q", format=".4g")],
     )
     return alt.layer(_rule(alt, x=figure.level), labelled).properties(height=28 * len(figure.rows))
 
 
-def distinct(names: Sequence[str]) -> list[str]:
-    """Names short enough for a chart, and still different from each other.
-
-    >>> distinct(["new", "a" * 30 + "1" + "b" * 30, "a" * 30 + "2" + "b" * 30])[1:]
-    ['aaaaaaaaaaaaaaaaaaa…bbbbbbbbbbbbbbbbbbbb', 'aaaaaaaaaaaaaaaaaaa…bbbbbbbbbbbbbbbbbbbb (2)']
-    """
-    labels: list[str] = []
-    for name in names:
-        label, copy = short(name), 2
-        while label in labels:
-            label, copy = f"{short(name)} ({copy})", copy + 1
-        labels.append(label)
-    return labels
-
-
-def settled_range(figure: Growing) -> list[float]:
-    """The range of the bounds without the first few, which are so wide that later ones would look alike."""
-    ends = [figure.reference] if figure.reference is not None else []
-    for line in figure.lines:
-        later = len(line.x) // 6
-        drawn = (line.lower, line.upper if len(figure.lines) == 1 else line.estimate)
-        ends += [end for side in drawn for end in side[later:] if end is not None]
-    room = 0.05 * (max(ends) - min(ends))
-    return [min(ends) - room, max(ends) + room]
-
-
-def _coloured(alt: Any, field: str, kinds: list[str], colours: list[str], *, always: bool = False) -> Any:
-    """A colour for each kind, with a legend above: always, or where there are several."""
-    legend = alt.Legend(orient="top", symbolLimit=0, labelLimit=220) if always or len(kinds) > 1 else None
-    colours = [colours[index % len(colours)] for index in range(len(kinds))]
-    return alt.Color(field, title=None, legend=legend, scale=alt.Scale(domain=kinds, range=colours))
+def _coloured(alt: Any, field: str, kinds: list[str], colours: list[str], *, legend: bool) -> Any:
+    """A colour for each kind, and a legend above where the page does not tell them."""
+    key = alt.Legend(orient="top", symbolLimit=0, labelLimit=220) if legend else None
+    return alt.Color(field, title=None, legend=key, scale=alt.Scale(domain=kinds, range=colours))
 
 
 def _rule(alt: Any, *, x: float | None = None, y: float | None = None, colour: str = "#888", dash: bool = False) -> Any:
