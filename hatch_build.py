@@ -5,6 +5,7 @@ SURELIFT_COMPILER says otherwise: a command, ``zig`` for the fetched one, or ``n
 
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 from packaging.tags import platform_tags
 
 WANTED = os.environ.get("SURELIFT_COMPILER", "")
@@ -128,3 +130,25 @@ def put_beside_the_sources(library: Path | None) -> None:
         beside.write(library.read_bytes())
     os.chmod(beside.name, 0o755)
     os.replace(beside.name, target)
+
+
+class ReadmeMetadataHook(MetadataHookInterface):
+    """The README, as an index shows it."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
+        found = re.search(r'__version__ = "(.+)"', (KERNELS.parent / "version.py").read_text(encoding="utf-8"))
+        metadata["readme"] = {
+            "content-type": "text/markdown",
+            "text": with_whole_links(text, metadata["urls"]["Source"], f"v{found[1]}"),
+        }
+
+
+def with_whole_links(text: str, repository: str, tag: str) -> str:
+    """Links and pictures within the repository, as addresses: on the page of an index there are no files beside."""
+
+    def whole(found: re.Match[str]) -> str:
+        kind = "raw" if re.search(r"\.(png|svg|gif|jpe?g|webp)$", found[2]) else "blob"
+        return f"{found[1]}{repository}/{kind}/{tag}/{found[2].removeprefix('./')}"
+
+    return re.sub(r"""(\]\(|(?:src|srcset|href)=["'])(?![a-z]+:|#|/)([^)\s"']+)""", whole, text)
