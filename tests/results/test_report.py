@@ -80,3 +80,21 @@ def test_fifty_candidates_fit_on_a_page() -> None:
     page = sl.report(rounds, policies).to_html() or ""
     assert len(page.encode()) < 1_500_000
     assert f"Of 50 candidates, the {MOST_DRAWN} with the highest lower bounds." in page
+
+
+def test_the_best_of_many_candidates_come_first_in_every_table() -> None:
+    shop = sl.datasets.shop().logs()
+    report = sl.report(shop, {f"{share:.0%} better": sl.blend("p_better", share) for share in np.linspace(0.1, 1, 10)})
+    assert report.selection is not None
+    lower = {name: improvement.lower for name, improvement in report.selection.improvements.items()}
+    best_first = sorted(lower, key=lambda name: -lower[name])
+    assert best_first[0] == "100% better"
+    tables = [
+        [row[0] for row in paragraph.table.rows if row[0] != "production"]
+        for section in report.page().sections
+        for paragraph in section.paragraphs
+        if paragraph.table is not None and paragraph.table.head[0] == "policy" and not paragraph.table.fold
+    ]
+    in_order = [list(dict.fromkeys(names)) for names in tables]
+    assert len(in_order) >= 2
+    assert in_order == [best_first] * len(in_order)

@@ -173,11 +173,13 @@ class Health(Result):
         return tuple(found) or (Paragraph("No problems were found in these logs."),)
 
     def weight_sections(self, preferred: Collection[str] = ()) -> list[Section]:
-        """The weights of every policy; drawn are the preferred ones, or the first few."""
+        """The weights of every policy, the preferred ones first; drawn are the first few."""
         if not self.weights:
             return []
-        names = [name for name in preferred if name in self.weights] or list(self.weights)[:MOST_DRAWN]
-        return [_weight_section(self.weights, {name: self.weights[name] for name in names}, self.kind)]
+        first = [name for name in preferred if name in self.weights]
+        ordered = {name: self.weights[name] for name in dict.fromkeys([*first, *self.weights])}
+        drawn = (first or list(ordered))[:MOST_DRAWN]
+        return [_weight_section(ordered, {name: ordered[name] for name in drawn}, self.kind)]
 
 
 EVIDENCE = "In a single test, correct propensities ever reach 1,000 with probability at most 0.001."
@@ -199,7 +201,8 @@ def _weight_section(weights: Mapping[str, WeightHealth], drawn: Mapping[str, Wei
     meaning = (
         "An importance weight says how much more often the candidate would have taken the logged action than production "
         "did. Where a few rounds carry most of the weight, the estimate depends on them and the bounds are wide. "
-        "The last column is the share of the weight in the heaviest rounds, at most 1% of all."
+        "The last column is the share of the weight in the heaviest rounds, at most 1% of all; a dash where more "
+        "rounds than that have the largest weights."
     )
     numbers = Paragraph(table=Table((*HEAD, "weight in heaviest"), rows).brief())
     unknown = any(each.missing_support is None for each in weights.values())

@@ -111,9 +111,9 @@ class Report(Result):
             sections.append(_history_section(self.history, best, len(improvements)))
         zero = (ZERO_IS_NONE.format(kind=self.health.kind),) if _lift_of(selection) else ()
         sections += [assumptions_section(dict.fromkeys([*selection.assumptions, *zero])), self.health.section()]
-        sections += self.health.weight_sections(best)
+        sections += self.health.weight_sections(ordered)
         if self.normal_intervals:
-            sections.append(_normal_section(improvements, self.normal_intervals))
+            sections.append(_normal_section(selection.improvements, self.normal_intervals))
         return [*sections, _forecast_section(self.forecasts, selection)]
 
 
