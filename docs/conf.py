@@ -18,7 +18,7 @@ project, author, release = "surelift", "the surelift authors", __version__
 extensions = [
     "myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "sphinx-mathjax-offline",
     "sphinx_design", "sphinx_copybutton", "answer_fields", "command_flags", "glossary_words", "llms_text",
-    "gallery_notebooks",
+    "gallery_notebooks", "shell_cells",
 ]  # fmt: skip
 exclude_patterns = ["_build", "extensions"]
 html_theme, html_title = "furo", f"surelift {__version__}"
@@ -33,7 +33,7 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 180
 
 # What is copied from a block is what is typed.
-copybutton_prompt_text, copybutton_prompt_is_regexp = r">>> |!|%%bash", True
+copybutton_prompt_text, copybutton_prompt_is_regexp = r">>> |!", True
 copybutton_only_copy_prompt_lines = False
 
 autodoc_typehints = "signature"

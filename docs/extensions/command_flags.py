@@ -87,8 +87,8 @@ class Flags(SphinxDirective):
         shared = set(shared_flags())
         own = [flag for flag in flags_of(command) if flag not in shared]
         groups = dict.fromkeys(flag.group for flag in shared_flags() if flag in flags_of(command))
-        links = ", ".join(f"[{group.lower()}](#{anchor(group)})" for group in groups)
-        told = f"Shared flags: {links}." if links else ""
+        links = " · ".join(f"[{group}](#{anchor(group)})" for group in groups)
+        told = f"Shared flags: {links}" if links else ""
         return "\n\n".join(filter(None, [table(own) if own else "", told]))
 
 

@@ -101,6 +101,7 @@ def test_commands_are_shown_in_sections_in_their_order(
             ["compare", "a.csv", "--policy", "p", "b.csv"],
             "what is 'b.csv'? Sources come before the flags, and every other",
         ),
+        (["a.csv", "compare"], "there is no command 'a.csv'; the command comes first: surelift compare a.csv ..."),
         (["xyz"], "there is no command 'xyz'.\nSee 'surelift --help'."),
         (["compare"], "'surelift compare' needs SOURCE: Parquet, CSV"),
         (["verify"], "'surelift verify' needs CERTIFICATE: The certificate written by"),

@@ -33,6 +33,7 @@ def test_of_unfit_logs_the_page_says_why(folder: Path, tmp_path: Path) -> None:
     assert done.returncode == 4
     assert "propensity" in page.read_text()
     assert "Not fit for a guarantee" in done.stdout
+    assert "REFUSE  propensity 'p': 1 of 2 values lie outside (0, 1]" in done.stdout
 
 
 def test_a_wrong_question_writes_nothing(folder: Path, tmp_path: Path) -> None:

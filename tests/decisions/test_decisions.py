@@ -347,3 +347,38 @@ def test_costs_are_called_costs() -> None:
     logs = sl.Logs(cost=CLICK, propensity=P)
     assert "Expected cost" in str(sl.evaluate(logs, "production"))
     assert "production cost" in str(sl.check(logs))
+
+
+def test_a_delta_that_was_meant_as_the_confidence_is_told(logs: sl.Logs) -> None:
+    assert "at 0.95, bounds may be wrong more often than not" in flat(
+        str(sl.compare(logs, {"new": BETTER}, delta=0.95))
+    )
+    assert "Delta is" not in str(sl.compare(logs, {"new": BETTER}, delta=0.5))
+    with pytest.raises(sl.UsageError, match=r"but is 95\. For 95% confidence it is 0\.05\."):
+        sl.compare(logs, {"new": BETTER}, delta=95)
+    with pytest.raises(sl.UsageError, match=r"does not use alpha=; it uses grid\. Did you mean delta=\?"):
+        sl.compare(logs, {"new": BETTER}, alpha=0.05)
+
+
+def test_an_estimate_that_was_moved_into_its_bounds_says_so() -> None:
+    """Weights that are large by chance: the mean of the terms lies above what the shortfall allows."""
+    often = np.tile([1.0, 1.0, 1.0, 0.0], 500)
+    logs = sl.Logs(reward=often, propensity=P[:2_000])
+    value = sl.evaluate(logs, {"new": np.where(often > 0, 0.53, 0.5)})["new"]
+    assert value.estimate == value.upper
+    assert value.terms_mean > value.estimate
+    assert "the weighted mean is 0.795, outside the bounds: the mean weight is 1.05, not 1" in flat(str(value))
+
+
+def test_segments_that_are_not_listed_say_what_listing_gives(logs: sl.Logs) -> None:
+    columns = {"reward": CLICK, "p": P, "new": BETTER, "side": np.where(np.arange(ROWS) % 2, "a", "b")}
+    by_side = sl.Logs(columns, reward="reward", propensity="p")
+    says = "With all segments listed in advance, these bounds hold at any number of looks."
+    assert says in flat(str(sl.compare(by_side, "new", by="side")))
+    assert says not in flat(str(sl.compare(by_side, "new", by="side", segments=["a", "b"])))
+    assert says not in flat(str(sl.compare(by_side, "new", by="side", method="blocks")))
+
+
+def test_a_list_of_one_column_is_no_vector(logs: sl.Logs) -> None:
+    with pytest.raises(sl.UsageError, match="here is only 'p_new'; give 'p_new' itself"):
+        sl.compare(logs, ["p_new"])

@@ -35,7 +35,7 @@ def test_the_answer_says_so_in_numbers_and_words(logs: sl.Logs) -> None:
     assert 0.0 < answer.relative_lower < LIFT < answer.relative_upper
     assert answer.tipping_factor == pytest.approx(1.0 + answer.relative_lower, rel=1e-9)
     assert f"  relative      {answer.lift}   of the value of production" in str(answer)
-    assert "would survive weights overstated by up to a factor of 1." in str(answer)
+    assert "would hold even if propensities were logged too small by up to a factor of" in str(answer)
     assert answer.survives in " ".join(answer.page().lead)
     assert {"relative_lower", "relative_upper", "tipping_factor"} <= answer.to_dict().keys()
     assert answer.to_frame()["relative_lower"][0] == answer.relative_lower
@@ -119,7 +119,7 @@ def test_other_methods_have_none(logs: sl.Logs) -> None:
     answer = sl.compare(logs, "n", method="blocks")
     assert answer.relative_lower is None
     assert answer.tipping_factor is None
-    assert "use method='mixture'" in answer.relative_note
+    assert "with method='mixture'" in answer.relative_note
     with pytest.raises(sl.UsageError, match="method='mixture'"):
         sl.compare(logs, "n", method="blocks", margin="2%")
     with pytest.raises(sl.UsageError, match="compare and gate"):

@@ -127,6 +127,7 @@ def test_what_a_log_too_short_says() -> None:
     assert record["more_rounds_upper"] is None
 
 
+@pytest.mark.slow
 def test_the_range_holds_as_often_as_it_says() -> None:
     """What is needed is known from long logs and the true improvement; the range is that of short logs without it."""
     law, alpha = LAWS["cautious"]

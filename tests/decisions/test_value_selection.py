@@ -124,7 +124,7 @@ def test_what_compares_is_refused(options: dict[str, Any], words: str) -> None:
 def test_another_choice_and_another_delta_are_refused() -> None:
     with pytest.raises(sl.UsageError, match="choose must be 'improvement' or 'value', but is 'best'"):
         sl.select(SHOP.logs(), THREE, choose="best")  # type: ignore[arg-type]
-    with pytest.raises(sl.UsageError, match="delta, the chance of being wrong"):
+    with pytest.raises(sl.UsageError, match="delta, the probability of error"):
         selected(SHOP.logs(), THREE, delta=2.0)
 
 

@@ -93,12 +93,15 @@ def test_no_page_is_wider_than_a_phone(browser: Any, address: str, site: Path) -
     assert wrong == {}
 
 
-def test_long_lines_wrap_in_what_is_typed_and_in_what_is_printed(browser: Any, address: str) -> None:
+def test_long_lines_wrap_in_what_is_typed_and_scroll_in_what_is_printed(browser: Any, address: str) -> None:
     with opened(browser, address, "command_line.html", width=360) as (page, _):
-        for kind in ("cell_input", "cell_output"):
-            block = f"document.querySelector('.{kind} pre')"
-            assert page.evaluate(f"getComputedStyle({block}).whiteSpace") == "pre-wrap"
-            assert page.evaluate(f"{block}.scrollWidth - {block}.clientWidth") <= 1
+        typed, printed = (f"document.querySelector('.{kind} pre')" for kind in ("cell_input", "cell_output"))
+        assert page.evaluate(f"getComputedStyle({typed}).whiteSpace") == "pre-wrap"
+        assert page.evaluate(f"{typed}.scrollWidth - {typed}.clientWidth") <= 1
+        # A table that wraps has no columns.
+        assert page.evaluate(f"getComputedStyle({printed}).whiteSpace") == "pre"
+        assert page.evaluate(f"getComputedStyle({printed}).overflowX") == "auto"
+        assert "%%bash" not in page.locator("article").inner_text()
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,7 @@ def test_processes_with_different_rounds_are_refused(results: list[dict[str, Any
         assert "do not have the same rounds and options" in result["refused"]
 
 
+@pytest.mark.slow
 def test_the_command_writes_and_prints_once(tmp_path: Path) -> None:
     data = problem(2_000)
     columns = {"reward": data["reward"], "propensity": data["propensity"], "action": data["action"]}

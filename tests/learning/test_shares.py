@@ -168,6 +168,7 @@ def results(folder: Path) -> list[dict[str, Any]]:
     return [json.loads((folder / f"{rank}.json").read_text()) for rank in (0, 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FITS)
 def test_two_processes_learn_and_certify_what_one_does(name: str, folder: Path, results: list[dict[str, Any]]) -> None:
     alone = fitted(name, folder)
@@ -185,6 +186,7 @@ def test_two_processes_learn_and_certify_what_one_does(name: str, folder: Path, 
     assert stated == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FITS)
 def test_each_process_reads_and_keeps_its_share(name: str, folder: Path, results: list[dict[str, Any]]) -> None:
     if "short" in FITS[name][1]:
@@ -197,6 +199,7 @@ def test_each_process_reads_and_keeps_its_share(name: str, folder: Path, results
         assert result[name]["kept"] <= 0.51 * ROUNDS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", UNFIT)
 def test_a_fault_in_one_share_is_told_by_all(name: str, folder: Path, results: list[dict[str, Any]]) -> None:
     with pytest.raises(sl.LogsError) as alone:
@@ -204,6 +207,7 @@ def test_a_fault_in_one_share_is_told_by_all(name: str, folder: Path, results: l
     assert [result[name] for result in results] == [f"LogsError: {alone.value}"] * 2
 
 
+@pytest.mark.slow
 def test_an_error_in_one_process_is_raised_in_all(results: list[dict[str, Any]]) -> None:
     assert [result["a disk"] for result in results] == ["LogsError: the disk of this process is gone"] * 2
 

@@ -24,6 +24,7 @@ from surelift.policies.resolve import name_policies
 from surelift.quantities import Value
 from surelift.statistics import Term, by_weights, plan_of
 from tests import reference
+from tests.prose import flat
 
 
 @given(
@@ -92,6 +93,9 @@ def test_against_plain_loops(most: int | None, seed: int) -> None:
     assert any("counts once" in assumption for assumption in gain.assumptions)
     assert sl.verify(sl.Certificate.of(gain), logs).same
     assert f"{len(sizes)} clusters" in str(gain)
+    units = "Amounts are per round, in clusters filled up to" if most else "Amounts are means over clusters of their"
+    assert units in flat(str(gain))
+    assert units in flat(str(sl.evaluate(logs, "new")))
 
 
 def test_control_works_on_clusters() -> None:

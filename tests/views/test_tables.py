@@ -1,5 +1,7 @@
 """Tables of figures: bounds rounded outwards, one row for each interval, line or bar."""
 
+from dataclasses import replace
+
 import pytest
 
 from surelift.views.figures import Bar, Curve, Dot, Dots, Growing, Interval, Intervals, Line, WeightHistogram
@@ -30,6 +32,14 @@ def test_verdicts_have_a_column_only_where_there_are_any() -> None:
     )  # fmt: skip
 
 
+def test_a_certified_bound_that_would_be_rounded_to_the_margin_exceeds_it() -> None:
+    certified = Interval("a", 0.05, 0.00001, 0.1, "certified", certified=True)
+    rows = (certified, replace(certified, name="b", lower=-0.0625), replace(certified, name="c", certified=False))
+    figure = Intervals("improvement", rows, signed=True, reference=0.0)
+    assert [row[2] for row in table(figure).rows] == ["> 0", "-0.0625", "+0.0000"]
+    assert table(replace(figure, rows=(replace(certified, lower=0.02),), reference=0.02)).rows[0][2] == "> 0.02"
+
+
 def test_a_long_line_is_thinned_to_twelve_rows_with_both_ends() -> None:
     x = tuple(float(count) for count in range(1, 101))
     line = Line("a", x, (0.1,) * 100, (0.2,) * 100, (0.3,) * 100)
@@ -39,7 +49,7 @@ def test_a_long_line_is_thinned_to_twelve_rows_with_both_ends() -> None:
 
 
 def test_the_other_figures() -> None:
-    assert table(WeightHistogram((Bar("a", 2.0, 0.25, 0.5),))).rows == (("a", "1 to 2", "25.000%", "50.000%"),)
+    assert table(WeightHistogram((Bar("a", 2.0, 0.25, 0.5),))).rows == (("a", "1 to 2", "25%", "50%"),)
     assert table(Curve("n", "power", (10.0,), (0.5,), 0.8, "", percent=True)).rows == (("10", "50.0%"),)
     assert table(Dots((Dot("a", "mixture", 0.96, 0.1, True),), 0.95)).rows == (("a", "mixture", "96.0%", "0.1"),)
 

@@ -66,7 +66,9 @@ class Bound:
         unused = sorted(options.keys() - set(self.options))
         if unused:
             uses = f"it uses {', '.join(self.options)}" if self.options else "it has no options"
-            raise UsageError(f"method {self.name!r} does not use {unused[0]}=; {uses}.")
+            meant = {"alpha": "delta", "confidence": "delta", "level": "delta", "baseline": "over"}.get(unused[0])
+            hint = f" Did you mean {meant}=?" if meant else ""
+            raise UsageError(f"method {self.name!r} does not use {unused[0]}=; {uses}.{hint}")
         given = {name: _plain(value) for name, value in options.items() if value is not None}
         return BoundChoice(self, {**self.defaults, **given})
 

@@ -16,6 +16,9 @@ def _words(error: CycloptsError, command: str) -> str:
     if isinstance(error, UnknownCommandError) and error.unused_tokens:
         given = error.unused_tokens[0]
         known = [name for section in SECTIONS.values() for name in section]
+        later = next((token for token in error.unused_tokens[1:] if token in known), None)
+        if later is not None:
+            return f"there is no command {given!r}; the command comes first: surelift {later} {given} ..."
         near = get_close_matches(given, [*known, "--help", "--version"], n=1)
         return f"there is no command {given!r}." + (f" Did you mean '{near[0]}'?" if near else "")
     if isinstance(error, MissingArgumentError) and error.argument is not None:

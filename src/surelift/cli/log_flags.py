@@ -59,7 +59,17 @@ class LogFlags:
     id: Annotated[str | None, flag("COL", "Column that tells rounds apart: no id may come twice.")] = None
     cluster: Annotated[
         str | None,
-        flag("COL", "Column of the user, session or slate; its rounds count as one, and must follow each other."),
+        flag(
+            "COL",
+            "Column of the user, session or slate; its rounds count as one, and must follow each other. Needs one of the "
+            "two flags below.",
+        ),
+    ] = None
+    cluster_size: Annotated[
+        str | None, flag("N|COL", "Number of rounds in a cluster, known before its first action.")
+    ] = None
+    cluster_max: Annotated[
+        int | None, WHOLE, flag("N", "The most rounds a cluster can have, if sizes are not known in advance.")
     ] = None
     where: Annotated[
         str | None,
@@ -86,12 +96,6 @@ class LogFlags:
     ] = False
     density: Annotated[bool, rare("", "Propensities and probabilities are densities and may exceed 1.")] = False
     action_count: Annotated[str | None, rare("N|COL", "Number of actions to choose from.")] = None
-    cluster_size: Annotated[
-        str | None, rare("N|COL", "Number of rounds in a cluster, known before its first action.")
-    ] = None
-    cluster_max: Annotated[
-        int | None, WHOLE, rare("N", "The most rounds a cluster can have, if sizes are not known in advance.")
-    ] = None
     position: Annotated[
         str | None,
         rare(

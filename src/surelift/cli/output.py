@@ -28,7 +28,8 @@ def in_flags(result: R) -> R:
     if hasattr(result, "health"):
         return replace(result, health=in_flags(result.health))  # type: ignore[type-var]
     if hasattr(result, "advice"):
-        return replace(result, advice=as_flags(result.advice))  # type: ignore[type-var]
+        noted = {"relative_note": as_flags(result.relative_note)} if hasattr(result, "relative_note") else {}
+        return replace(result, advice=as_flags(result.advice), **noted)  # type: ignore[type-var]
     if hasattr(result, "findings"):
         told = tuple(replace(finding, remedy=as_flags(finding.remedy)) for finding in result.findings)
         return replace(result, findings=told)  # type: ignore[type-var]

@@ -49,6 +49,6 @@ def report(
     if output.json:
         print(found.to_json(), flush=True)
     else:
-        print_answer(found.sentence())
+        print_answer(str(in_flags(found.health)) if found.selection is None else found.sentence())
     say(f"Report written to {page}; open it in a browser.")
     return 4 if found.selection is None else 0 if found.certified else 3

@@ -167,7 +167,10 @@ def _default_estimator(training: TrainingRounds, actions: int) -> Any:
 
 
 def _one_thread() -> AbstractContextManager[Any]:
-    from threadpoolctl import threadpool_limits  # comes with scikit-learn
+    try:
+        from threadpoolctl import threadpool_limits  # comes with scikit-learn
+    except ModuleNotFoundError:
+        return nullcontext()  # and then the estimator is missed
 
     limits: AbstractContextManager[Any] = threadpool_limits(1)
     return limits

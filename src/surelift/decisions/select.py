@@ -45,7 +45,7 @@ def select(
             better.
         over: The baseline: "production", or another policy.
         delta: The probability that you accept of any verdict being wrong.
-        margin: What an improvement must exceed, in the units of the reward column.
+        margin: What an improvement must exceed, in the units of the reward column; not in per cent.
         many: How several candidates share delta, chosen before looking. "e-holm", the default, certifies whatever
             "simultaneous" does and often more, but says by how much only if all are certified; it needs independent
             rounds, and one look where something drifts. "simultaneous" bounds each improvement at delta divided by

@@ -285,8 +285,9 @@ class Declaration:
         elif (self.cluster_size is None) == (self.cluster_max is None):
             raise UsageError(
                 "cluster= needs exactly one of cluster_size= (the number of rounds in each cluster, known before its first "
-                "action: a number or a column) and cluster_max= (a declared upper limit on that number). A size that "
-                "depends on outcomes, as when users retry until they succeed, would void the guarantee."
+                "action: a number or a column) and cluster_max= (a declared upper limit on that number), and rows sorted "
+                "by cluster. A size that depends on outcomes, as when users retry until they succeed, would void the "
+                "guarantee."
             )
 
 

@@ -20,7 +20,8 @@ class Reason:
 
 NULL = Reason(
     "are missing (null)",
-    "Every round counts, whatever its reward: join rewards and probabilities to all rounds, and do not impute.",
+    "Every round counts, whatever its reward: join rewards and probabilities to all rounds, and do not impute. Only where "
+    "no reward means that nothing was earned, and that is final, write 0.",
 )
 NOT_A_NUMBER = Reason("are NaN", "Find where the NaN comes from; a guarantee needs a number in every round.")
 INFINITE = Reason("are infinite", "Find where the infinity comes from: often a division by zero or an overflow.")
@@ -127,7 +128,7 @@ ACTIONS_VARY = Reason(
 )
 CLUSTER_AGAIN = Reason(
     "belong to a cluster that had already ended",
-    "The rounds of a cluster must be contiguous and in one shard: sort the log by cluster.",
+    "The rounds of a cluster must follow each other, in one shard: sort the log by cluster.",
 )
 CLUSTER_SIZE = Reason(
     "are not the number of rounds that their cluster has in the log",

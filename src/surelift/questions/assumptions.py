@@ -124,6 +124,26 @@ def _about_units(declared: Declaration) -> Iterator[str]:
         yield "all rounds were kept with the same probability, and answers are about the rounds that were kept"
 
 
+def delta_aloud(delta: float) -> tuple[str, ...]:
+    """Of a delta that was probably meant as the confidence."""
+    if delta <= 0.5:
+        return ()
+    return (
+        f"Delta is the probability of error: at {delta:g}, bounds may be wrong more often than not. For 95% confidence "
+        "it is 0.05.",
+    )
+
+
+def units_aloud(declared: Declaration) -> tuple[str, ...]:
+    """What amounts are about, where rounds count by clusters."""
+    if declared.cluster is None:
+        return ()
+    if declared.cluster_max is None:
+        return ("Amounts are means over clusters of their average round.",)
+    filled = f"Amounts are per round, in clusters filled up to {declared.cluster_max} rounds"
+    return (f"{filled} that {_padding(declared)}.",)
+
+
 def _padding(declared: Declaration) -> str:
     """What the rounds that fill up a cluster are worth, and what follows for the whole cluster."""
     count, scale = declared.cluster_max, declared.scale

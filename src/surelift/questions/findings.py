@@ -96,6 +96,8 @@ def _usual_cause(family: Family, wrong: Sequence[Evidence], among: int) -> str:
         )
     elif family not in (OVERALL, BY_ACTION) and len(wrong) <= among / 2:
         cause = "Only there: another model version, or other business rules, served these rounds."
+        if family.kind == "column":
+            cause = f"If {family.name!r} tells of the action, it is no segment. If it was known before: {cause[12:]}"
     elif first.observed < 0.2 * first.expected:
         cause = f"{first.bet} is hardly ever taken: business rules drop it after the policy drew; log what remains."
     else:

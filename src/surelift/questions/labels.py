@@ -6,7 +6,7 @@ import numpy as np
 
 from surelift.errors import LogsError
 from surelift.logs.declaration import Declaration
-from surelift.questions.assumptions import left_out_aloud
+from surelift.questions.assumptions import delta_aloud, left_out_aloud, units_aloud
 from surelift.results.health import Finding
 from surelift.statistics.label_draws import LabelDraws, draws_e_value
 from surelift.statistics.splits import Segment
@@ -50,6 +50,11 @@ def said_of(sums: Sums, declared: Declaration) -> tuple[str, ...]:
         *left_out,
         f"{labels:,.0f} of {rounds:,.0f} rounds carry their {'cost' if declared.scale.is_cost else 'reward'}.",
     )
+
+
+def aloud_with(sums: Sums, declared: Declaration, delta: float) -> tuple[str, ...]:
+    """What is said with an answer: of its delta, of what its amounts are about, and of rounds that do not count."""
+    return (*delta_aloud(delta), *units_aloud(declared), *said_of(sums, declared))
 
 
 def refuse_labels(sums: Sums, declared: Declaration, by: Segment | None) -> None:

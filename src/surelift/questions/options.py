@@ -28,8 +28,10 @@ from surelift.statistics.sums import Sums
 
 def check_delta(delta: float) -> float:
     if not (is_number(delta) and 0.0 < delta < 1.0):
+        per_cent = is_number(delta) and 50.0 <= delta < 100.0
+        hint = f" For {delta:g}% confidence it is {(100.0 - delta) / 100.0:.12g}." if per_cent else ""
         raise UsageError(
-            f"delta, the chance of being wrong, must lie strictly between 0 and 1, but is {printed(delta)}."
+            f"delta, the probability of error, must lie strictly between 0 and 1, but is {printed(delta)}.{hint}"
         )
     return float(delta)
 

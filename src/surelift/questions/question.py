@@ -25,11 +25,11 @@ from surelift.policies.policy import origins_of
 from surelift.policies.resolve import PRODUCTION, name_policies, one_policy
 from surelift.policies.sequences import over_clusters
 from surelift.questions.fields import decoded, encoded
-from surelift.questions.labels import said_of
+from surelift.questions.labels import aloud_with, said_of
 from surelift.questions.loggers import check_balanced, logger_requests, refuse_other_counts
 from surelift.questions.method import Method, choose_method, method_from
 from surelift.questions.options import check_known, refuse_disproved, test_requests
-from surelift.questions.segments import SAMPLED_SEGMENTS, check_segments
+from surelift.questions.segments import SAMPLED_SEGMENTS, check_segments, listing_aloud
 from surelift.results.provenance import Provenance
 from surelift.results.result import Result
 from surelift.results.segments import Segments
@@ -234,12 +234,14 @@ class Question:
         for name, split in splits.items():
             place = Place(share, replace(provenance, segment=name), name)
             results[name] = self.result(parts[split, name], place)
-        return Segments.of(results, self.by, self.delta, sums.units, provenance)
+        listed = replace(self, by=replace(self.by, declared=tuple(names))).promise
+        said = replace(provenance, aloud=(*provenance.aloud, *listing_aloud(self.promise, listed)))
+        return Segments.of(results, self.by, self.delta, sums.units, said)
 
     def provenance(self, sums: Sums) -> Provenance:
         return Provenance(
             question=self.to_dict(), rounds=self.before_sampling(sums).units, fingerprint=sums.fingerprint,
-            certifies=self.method.bound.certifies, aloud=said_of(sums, self.declaration),
+            certifies=self.method.bound.certifies, aloud=aloud_with(sums, self.declaration, self.delta),
         )  # fmt: skip
 
     def before_sampling(self, sums: Sums) -> Sums:

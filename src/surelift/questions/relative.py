@@ -72,7 +72,7 @@ def no_ratio(declared: Declaration, method: Method) -> str:
     if declared.position is not None:
         return "relative bounds are not available for sessions (position=)"
     if not tabulated(declared, method):
-        return f"method {method.name!r} has no bounds in per cent; use method='mixture'"
+        return f"not with method {method.name!r}, but with method='mixture'"
     if scale.low < 0.0:
         return f"percentages are not defined where {kind}s may be negative"
     if scale.low > 0.0:

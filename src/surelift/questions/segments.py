@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from surelift.bounds import Promise
 from surelift.errors import UsageError, printed
 from surelift.logs.logs import Logs
 from surelift.logs.segments import MISSING, Bins, SegmentColumn, column_name, segment_name, segment_texts
@@ -104,3 +105,10 @@ def _declared(parts: tuple[SegmentColumn, ...], given: Any) -> str:
                 f"and {MISSING!r} where the column is null."
             )
     return name
+
+
+def listing_aloud(promise: Promise, listed: Promise) -> tuple[str, ...]:
+    """What listing the segments in advance would give, where they are not listed."""
+    if promise == "one look" and listed == "any number of looks":
+        return ("With all segments listed in advance, these bounds hold at any number of looks.",)
+    return ()

@@ -10,7 +10,7 @@ from surelift.results.result import OMITTED, ByName, Result, dict_key
 from surelift.views.figures import Interval, Intervals
 from surelift.views.names import quoted
 from surelift.views.numbers import decimals_for, rounded
-from surelift.views.text import all_hold, certifies, doubt_lines, figure_lines, lines, outside_range, some
+from surelift.views.text import all_hold, certifies, doubt_lines, figure_lines, lines, moved_estimate, some
 
 Sides = Literal["both", "lower", "upper"]
 
@@ -66,8 +66,8 @@ class PolicyValue(Result):
         return f"{quantity} per round, {self.rounds:,} {self.counted}; bounds {hold} ({self.method})"
 
     def outside(self) -> str:
-        """A note about a mean that is not possible."""
-        note = outside_range("value", self.terms_mean, self.value_range, self.mean_weight)
+        """A note about an estimate that was moved."""
+        note = moved_estimate("value", self.terms_mean, self.estimate, self.value_range, self.mean_weight)
         return f"{quoted(self.policy)}: {note}" if note else ""
 
     def interval(self, name: str) -> Interval:

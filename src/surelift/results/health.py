@@ -122,8 +122,8 @@ class Health(Result):
         told = some(findings, "findings")
         return lines(head, production, _weight_lines(self.weights), told, tests, self.sentence())
 
-    def earned(self) -> str:
-        return f"{'cost' if self.kind == 'cost' else 'earned'} {self.mean_reward:.4g} per round"
+    def earned(self, unit: str = "round") -> str:
+        return f"{'cost' if self.kind == 'cost' else 'earned'} {self.mean_reward:.4g} per {unit}"
 
     def tests(self) -> str:
         """How the propensities were tested, and the strongest evidence against them."""
@@ -182,7 +182,7 @@ class Health(Result):
         return [_weight_section(ordered, {name: ordered[name] for name in drawn}, self.kind)]
 
 
-EVIDENCE = "In a single test, correct propensities ever reach 1,000 with probability at most 0.001."
+EVIDENCE = "It counts from about 1,000, which a single test of right ones ever reaches with probability at most 0.001."
 HEAD = ("policy", "mean weight", "largest", "effective sample size", "missing support")
 
 
@@ -201,8 +201,8 @@ def _weight_section(weights: Mapping[str, WeightHealth], drawn: Mapping[str, Wei
     meaning = (
         "An importance weight says how much more often the candidate would have taken the logged action than production "
         "did. Where a few rounds carry most of the weight, the estimate depends on them and the bounds are wide. "
-        "The last column is the share of the weight in the heaviest rounds, at most 1% of all; a dash where more "
-        "rounds than that have the largest weights."
+        "The last column is the share of the weight in the heaviest rounds, at most 1% of all; a dash where the "
+        "largest weights are those of more rounds than that."
     )
     numbers = Paragraph(table=Table((*HEAD, "weight in heaviest"), rows).brief())
     unknown = any(each.missing_support is None for each in weights.values())

@@ -11,7 +11,7 @@ from surelift.results.result import OMITTED, Result
 from surelift.views.figures import Interval, Intervals
 from surelift.views.names import baseline_name, quoted
 from surelift.views.numbers import at_least, chance, decimals_for, plain, rounded
-from surelift.views.text import certifies, doubt_lines, lines, one_holds, outside_range
+from surelift.views.text import certifies, doubt_lines, lines, moved_estimate, one_holds
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -120,8 +120,8 @@ class Improvement(Result):
             return ""
         factor = rounded(self.tipping_factor, 2 if self.tipping_factor < 10.0 else 0, towards="down")
         if factor == "1.00":
-            return "would not survive weights overstated by 1% (propensities logged too small by as much)"
-        return f"would survive weights overstated by up to a factor of {factor} (propensities logged too small)"
+            return "would not hold if propensities were logged too small by 1%"
+        return f"would hold even if propensities were logged too small by up to a factor of {factor}"
 
     def sentence(self) -> str:
         if self.certified:
@@ -144,7 +144,9 @@ class Improvement(Result):
         estimate, lower, upper = (number.rjust(max(map(len, numbers))) for number in numbers)
         e_value = f"  evidence      e-value {at_least(self.e_value)}; {self.e_value_that_certifies:.3g} certifies"
         percent = float(chance(self.delta)) * 100  # never overstated
-        outside = outside_range("improvement", self.terms_mean, self.improvement_range, self.mean_weight)
+        outside = moved_estimate(
+            "improvement", self.terms_mean, self.estimate, self.improvement_range, self.mean_weight
+        )
         return lines(
             f"Improvement of {quoted(self.policy)} over {baseline_name(self.over)}, {self.rounds:,} {self.counted}",
             f"  estimate      {estimate}",
@@ -163,7 +165,9 @@ class Improvement(Result):
     def lead(self) -> tuple[str, ...]:
         told = []
         if self.certified_lift:
-            told.append(f"{self.certified_lift[0].upper()}{self.certified_lift[1:]}, by a bound of its own.")
+            told.append(
+                f"{self.certified_lift[0].upper()}{self.certified_lift[1:]} (a separate bound, at the same level)."
+            )
         if self.lift:
             told.append(
                 f"In per cent of the {self._kind} of {baseline_name(self.over)}: {self.lift}, each side separately."

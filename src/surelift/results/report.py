@@ -14,6 +14,7 @@ from surelift.results.result import OMITTED, Result
 from surelift.results.selection import Selection
 from surelift.results.width import upper_explained
 from surelift.views.figures import Figure
+from surelift.views.identities import STAR
 from surelift.views.names import baseline_name, quoted
 from surelift.views.numbers import between, decimals_for, plain
 from surelift.views.page import MOST_DRAWN, Page, Paragraph, Section, Tone, assumptions_section, shown
@@ -141,15 +142,17 @@ def _lift_of(selection: Selection) -> str:
 def _lead_of(selection: Selection, health: Health) -> Iterator[str]:
     """What the page says right below the verdict."""
     rows = f", from {health.rounds:,} rows" if health.rounds != selection.rounds else ""
-    earned = (
-        "" if health.mean_reward is None else f" Production {health.earned()}, in the units of {_column_of(selection)}."
-    )
+    earned = ""
+    if health.mean_reward is not None:
+        per_row = health.earned("row" if selection.first.counted == "clusters" else "round")
+        earned = f" Production {per_row}, in the units of {_column_of(selection)}."
     yield f"{selection.rounds:,} {selection.first.counted}{rows}.{earned}"
+    yield from selection.aloud()
     in_per_cent = bool(_lift_of(selection))
     if in_per_cent:
-        yield f"{'Per round, it' if selection.first.counted == 'rounds' else 'It'} is {selection.amount}."
+        yield f"Per round, it is {selection.amount}."
     risk = f"The probability that any lower bound on an improvement is wrong is at most {plain(selection.delta)}"
-    separately = " The same holds, separately, for the bound in per cent." if in_per_cent else ""
+    separately = " The bound in per cent is a separate one, at the same level." if in_per_cent else ""
     yield f"{risk}{', apart from the doubt stated below' if selection.doubts else ''}.{separately}"
     warnings = sum(finding.severity == "warn" for finding in health.findings)
     if warnings:
@@ -169,10 +172,11 @@ def _improvement_section(selection: Selection, explained: str) -> Section:
     together = all_hold(selection.first.promise, selection.delta)
     doubtful = f" All of this is in doubt: {'; '.join(selection.doubts)}." if selection.doubts else ""
     doubtless = ", without a doubt" if selection.doubts else ""
+    star = "" if selection.chosen is None else f"; {STAR} marks the chosen one"
     meaning = (
         f"Each line runs from the lower to the upper bound on the improvement per round, in the units of "
-        f"{_column_of(selection)}; the dot is the estimate, filled where the candidate is certified. It is certified when "
-        f"its whole line lies to the right of {plain(selection.margin)}{doubtless}. Together, all lower bounds "
+        f"{_column_of(selection)}; the dot is the estimate, filled where the candidate is certified{star}. It is certified "
+        f"when its whole line lies to the right of {plain(selection.margin)}{doubtless}. Together, all lower bounds "
         f"{together}.{doubtful}"
     )
     paragraphs = (Paragraph(meaning), *((Paragraph(explained),) if explained else ()))

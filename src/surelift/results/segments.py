@@ -88,7 +88,8 @@ class Segments(ByName[R], Generic[R]):
         rows: list[tuple[str, ...]] = [(*head, "verdict") if improves else head]
         for segment, name, answer in answers:
             row = answer.interval("")
-            cells = interval_cells(row, decimals_of(row), sign=improves)
+            reference = answer.margin if isinstance(answer, Improvement) else None
+            cells = interval_cells(row, decimals_of(row), sign=improves, reference=reference)
             cells = (*cells, row.verdict) if improves else cells
             rows.append((visible(segment), quoted(name), f"{answer.rounds:,}", *cells))
         count = f"{len(self)} segments, {self.rounds:,} {first.counted}"

@@ -89,7 +89,7 @@ class Selection(Result):
     def text(self) -> str:
         by_holm = self.many == "e-holm"
         unmeasured = 0 < len(self.discoveries) < len(self.improvements) and by_holm
-        amount = "By how much is not bounded here: for that ask with many='simultaneous', and choose it before looking."
+        amount = "By how much is not bounded here: the option 'many' does that if set to 'simultaneous' before looking."
         return lines(
             f"Improvements over {baseline_name(self.over)}, {self.rounds:,} {self.first.counted}",
             figure_lines(self.figure()),

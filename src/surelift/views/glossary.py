@@ -8,7 +8,8 @@ reward: What a decision earned: a click, a sale, minutes. A cost is told the oth
 action: What was decided: the item shown, the model called, the dose given.
 context: What was known before the action, such as the user, the hour or the prompt.
 cluster: Rounds that belong together, of a user, a session or a page (--cluster COLUMN). They count as one, so that they
-  may depend on each other; clusters may not.
+  may depend on each other; clusters may not. How many rounds a cluster has is known in advance (--cluster-size) or
+  limited (--cluster-max), and they follow each other in the log.
 keep probability: The probability with which a round was kept when the log was sampled (--keep-probability COLUMN).
 time: When a round was decided (--time COLUMN). It tells which rounds came first, and how old they are.
 id: What tells rounds apart (--id COLUMN): none may come twice, or its reward would count twice.

@@ -1,11 +1,12 @@
 """The numbers of a figure as a table of text, with lower bounds rounded down and upper bounds up."""
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import singledispatch
 from typing import Any
 
 from surelift.views.figures import MOST_SHOWN, Curve, Dots, Growing, Interval, Intervals, WeightHistogram, left_out
-from surelift.views.numbers import decimals_for, rounded
+from surelift.views.numbers import decimals_for, plain, rounded
 
 MOST_ROWS = 12
 
@@ -38,17 +39,25 @@ def _(figure: Intervals) -> Table:
     decimals = {row: decimals_of(row) if figure.own_units else widest for row in figure.rows}
     verdicts = any(interval.verdict for interval in figure.rows)
     rows = tuple(
-        (row.name, *interval_cells(row, decimals[row], sign=figure.signed), *((row.verdict,) if verdicts else ()))
+        (
+            row.name,
+            *interval_cells(row, decimals[row], sign=figure.signed, reference=figure.reference),
+            *((row.verdict,) if verdicts else ()),
+        )
         for row in figure.rows
     )
     head = (figure.column, "estimate", "at least", "at most", *(("verdict",) if verdicts else ()))
     return Table(head, rows, figure.note)
 
 
-def interval_cells(interval: Interval, decimals: int, *, sign: bool) -> tuple[str, ...]:
+def interval_cells(interval: Interval, decimals: int, *, sign: bool, reference: float | None = None) -> tuple[str, ...]:
+    """The estimate and the bounds; "> 0" for a lower bound that is certified to exceed 0, and would be rounded to it."""
+    lower = _cell(interval.lower, decimals, "down", sign=sign)
+    if interval.certified and interval.lower is not None and reference is not None and interval.lower >= reference:
+        lower = lower if Decimal(lower.replace(",", "")) > Decimal(reference) else f"> {plain(reference)}"
     return (
         _cell(interval.estimate, decimals, "nearest", sign=sign),
-        _cell(interval.lower, decimals, "down", sign=sign),
+        lower,
         _cell(interval.upper, decimals, "up", sign=sign),
     )
 
@@ -76,8 +85,16 @@ def _(figure: Growing) -> Table:
 
 @table.register
 def _(figure: WeightHistogram) -> Table:
-    rows = tuple((bar.name, weight_range(bar.below), f"{bar.rounds:.3%}", f"{bar.weight:.3%}") for bar in figure.bars)
+    rows = tuple((bar.name, weight_range(bar.below), _share(bar.rounds), _share(bar.weight)) for bar in figure.bars)
     return Table(("policy", "weight", "share of rounds", "share of weight"), rows, figure.note)
+
+
+def _share(part: float) -> str:
+    """
+    >>> _share(0.39567), _share(0.0041), _share(1.0)
+    ('39.6%', '0.41%', '100%')
+    """
+    return f"{100.0 * part:.3g}%"
 
 
 def weight_range(below: float) -> str:

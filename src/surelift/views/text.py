@@ -76,15 +76,17 @@ def doubt_lines(doubts: Iterable[str]) -> list[str]:
     return some((f"Doubt: {doubt}." for doubt in dict.fromkeys(doubts)), "doubts")
 
 
-def outside_range(quantity: str, mean: float, possible: tuple[float, float], mean_weight: float) -> str:
-    """Of an estimate that was moved into its bounds because the mean it came from is impossible."""
+def moved_estimate(
+    quantity: str, mean: float, estimate: float, possible: tuple[float, float], mean_weight: float
+) -> str:
+    """Of an estimate that was moved into its bounds; empty where it is the mean that it came from."""
     low, high = possible
-    if low <= mean <= high:
-        return ""
-    return (
-        f"the weighted mean is {mean:.4g}, not a possible {quantity}: it lies outside [{low:g}, {high:g}], and the mean "
-        f"weight is {mean_weight:.3g}, not 1; the nearest bound is shown as the estimate"
-    )
+    told = f"the mean weight is {mean_weight:.3g}, not 1; the nearest bound is shown as the estimate"
+    if not low <= mean <= high:
+        return f"the weighted mean is {mean:.4g}, not a possible {quantity}: it lies outside [{low:g}, {high:g}], and {told}"
+    if abs(mean - estimate) > 1e-9 * (high - low):
+        return f"the weighted mean is {mean:.4g}, outside the bounds: {told}"
+    return ""
 
 
 def one_holds(promise: Promise, delta: float, method: str = "") -> str:

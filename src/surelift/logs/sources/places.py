@@ -40,8 +40,10 @@ def expand(path: str) -> list[str]:
             f"the folder {path!r} holds no log by the names of its files ({shown}); name the files, by a glob in quotes."
         )
     if not files:
+        # A bare word is more often a column than a file.
+        columns = "" if set(path) & set("/\\.*") else " If it is a column, name it in reward=, propensity= and so on."
         raise UsageError(
-            f"no file matches {path!r}; check the path, relative to the working folder {str(Path.cwd())!r}."
+            f"no file matches {path!r}; check the path, relative to the working folder {str(Path.cwd())!r}.{columns}"
         )
     refuse_inside(files)
     return files
