@@ -78,15 +78,16 @@ def compare(
     (0.1, 0.09, True)
 
     Args:
-        logs: The log that judges.
+        logs: The logged decisions.
         policy: The candidate: a column, or a dict from its name to a policy.
         over: The baseline: "production", or another policy.
         delta: The probability that you accept of a bound being wrong.
         margin: What the improvement must exceed, in the units of the reward column, or in per cent of the baseline's
             value, such as "2%"; a negative one certifies "not much worse".
         method: The name of a bound, or a bound with its options, such as ``bounds.mixture(grid="planned")``.
-        control: "auto", "none", "weights", "score" or "model", or a reward model: an object with ``fit`` and
-            ``predict``, or one of ``surelift.models``.
+        control: What narrows the bound. "auto" uses the whole distributions of production and the candidate, or the
+            score, where the logs have them; "none", "weights", "score" or "model" say which; or a reward model: an
+            object with ``fit`` and ``predict``, or one of ``surelift.models``.
         by: A column of segments known before the action, ``bins`` of one, or a list of these for their combinations.
             Each segment is compared at delta divided by their number.
         segments: All segments that can occur, listed in advance; without them the answer is good for one look.

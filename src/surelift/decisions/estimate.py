@@ -30,7 +30,7 @@ def estimate(
     0.6666666666666666
 
     Args:
-        logs: The log that judges.
+        logs: The logged decisions.
         policies: A column, a list of columns, or a dict from names to policies.
         estimator: "ips", "snips", "clipped", "exponential-smoothing", "implicit-exploration", "shrinkage", "harmonic",
             "global-clipping", "ls", "ls-lin", or with a reward model "dm", "dr", "sndr", "switch-dr", "dr-os".

@@ -45,7 +45,7 @@ def evaluate(
 ) -> Evaluation | Segments[Evaluation]:
     """Bound the value of each policy; all bounds hold at once with probability 1 - delta.
 
-    m policies and two sides are made at delta/(2m) each.
+    With m policies and two sides, each bound is made at delta/(2m).
 
     >>> logs = Logs(reward=[0, 1, 1, 0] * 50, propensity=[0.5, 0.5, 0.25, 0.5] * 50)
     >>> result = evaluate(logs, {"new": [0.25, 0.75, 0.25, 0.25] * 50})["new"]
@@ -53,12 +53,13 @@ def evaluate(
     (0.625, 0.468, 0.814)
 
     Args:
-        logs: The log that judges.
+        logs: The logged decisions.
         policies: A column, a list of columns, or a dict from names to policies.
         delta: The probability that you accept of any bound being wrong.
         method: The name of a bound, or a bound with its options, such as ``bounds.moments(order=2)``.
-        control: "auto", "none", "weights", "score" or "model", or a reward model: an object with ``fit`` and
-            ``predict``, or one of ``surelift.models``.
+        control: What narrows the bound. "auto" uses the whole distributions of production and the candidate, or the
+            score, where the logs have them; "none", "weights", "score" or "model" say which; or a reward model: an
+            object with ``fit`` and ``predict``, or one of ``surelift.models``.
         sides: Which bounds to make; delta is spent on one side, or shared by both.
         by: A column of segments known before the action, ``bins`` of one, or a list of these for their combinations.
             Each segment is evaluated at delta divided by their number.

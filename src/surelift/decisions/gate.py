@@ -34,7 +34,7 @@ def gate(
     True
 
     Args:
-        logs: The log that judges.
+        logs: The logged decisions.
         policy: The candidate: a column, or a dict from its name to a policy.
         over: The baseline: "production", or another policy.
         delta: The probability that you accept of any claim being wrong.

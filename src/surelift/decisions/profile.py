@@ -32,7 +32,7 @@ def profile(
     True
 
     Args:
-        logs: The log that judges.
+        logs: The logged decisions.
         policy: The candidate: a column, or a dict from its name to a policy.
         over: The baseline: "production", or another policy.
         delta: The delta of every bound.

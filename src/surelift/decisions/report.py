@@ -33,7 +33,7 @@ def report(
     True
 
     Args:
-        logs: The log that judges.
+        logs: The logged decisions.
         policies: The candidates: a column, a list of columns, or a dict from names to policies.
         over: The baseline: "production", or another policy.
         delta: The probability that you accept of any improvement being wrong.

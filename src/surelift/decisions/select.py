@@ -38,7 +38,7 @@ def select(
     'new'
 
     Args:
-        logs: The log that judges.
+        logs: The logged decisions.
         policies: The candidates: a list of columns, or a dict from names to policies.
         choose: "improvement" certifies. "value" is the selection of the paper: of the candidates and production, the
             policy whose value has the largest lower bound; it always chooses one, and does not certify that it is
@@ -53,8 +53,9 @@ def select(
             those found to be better, of which on average a share of at most delta is not; candidates that are added
             later need a new log.
         method: The name of a bound, or a bound with its options, such as ``bounds.mixture(grid="planned")``.
-        control: "auto", "none", "weights", "score" or "model", or a reward model: an object with ``fit`` and
-            ``predict``, or one of ``surelift.models``.
+        control: What narrows the bound. "auto" uses the whole distributions of production and the candidate, or the
+            score, where the logs have them; "none", "weights", "score" or "model" say which; or a reward model: an
+            object with ``fit`` and ``predict``, or one of ``surelift.models``.
         by: A column of segments known before the action, ``bins`` of one, or a list of these for their combinations.
             Each segment is answered at delta divided by their number.
         segments: All segments that can occur, listed in advance; without them, or by e-Holm, the answer is good for one
