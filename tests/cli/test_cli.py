@@ -71,7 +71,7 @@ def assert_clean(done: subprocess.CompletedProcess[str]) -> None:
     "arguments, code, says",
     [
         (["shop.parquet", *COLUMNS, "--policy", "p_better"], 0, "Certified: 'p_better' is better than production."),
-        (["shop.parquet", *COLUMNS, "--policy", "new=p_better", "--blend", "new=0.1"], 0, "Certified: '10% new'"),
+        (["shop.parquet", *COLUMNS, "--policy", "new=p_better", "--blend", "new=0.1"], 0, "Certified: '10% of new'"),
         (["shop.parquet", *COLUMNS, "--policy", "p_slight"], 3, "Not certified"),
         (["shop.parquet", *COLUMNS, "--policy", "p_worse"], 3, "'p_worse' performs worse than production"),
         (["shop.parquet", *COLUMNS, "--policy", "p_better", "--margin", "0.09"], 3, "Not certified"),
@@ -94,7 +94,7 @@ def assert_clean(done: subprocess.CompletedProcess[str]) -> None:
         (["shop.parquet", *COLUMNS, "--policy", "p_better", "--blend", "p_better=7"], 2, "alpha must be a number in"),
         (["shop.parquet", *COLUMNS, "--policy", "p_better", *["--blend", "p_better=0.1"] * 2], 2, "two shares"),
         (
-            ["shop.parquet", *COLUMNS, "--policy", "10% a=p_worse", "--policy", "a=p_better", "--blend", "a=0.1"],
+            ["shop.parquet", *COLUMNS, "--policy", "10% of a=p_worse", "--policy", "a=p_better", "--blend", "a=0.1"],
             2,
             "two candidates one name",
         ),
@@ -331,7 +331,7 @@ def test_the_demo_tells_the_truth(tmp_path: Path) -> None:
         line.split("  ")[1].strip(): line for line in done.stdout.splitlines() if line.endswith(")") and "  " in line
     }
     assert "certified better" in lines["better"]
-    assert "certified better" in lines["10% better"]
+    assert "certified better" in lines["10% of better"]
     assert "not certified yet" in lines["slight"]
     assert lines["worse"].count("worse") == 2  # its name and its verdict
     for line in list(lines.values())[-4:]:

@@ -46,7 +46,7 @@ def test_the_answer_of_python_and_its_certificate(log: str, weight: Any, tmp_pat
 
 def test_half_of_the_pages_by_the_candidate(log: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["select", log, *FLAGS, "--policy", "p", "--blend", "new=0.5"]) in (0, 3)
-    assert "50% new" in " ".join(capsys.readouterr().out.split())
+    assert "50% of new" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(

@@ -93,12 +93,12 @@ and the bounds get slightly wider."""
 
 def candidates() -> dict[str, Policy]:
     policies = {name: as_policy(column) for name, column in Shop.policies().items()}
-    return {"better": policies["better"], "10% better": blend(policies["better"], 0.1)} | policies
+    return {"better": policies["better"], "10% of better": blend(policies["better"], 0.1)} | policies
 
 
 def true_improvements(data: Shop) -> dict[str, float]:
     gains = {name: data.true_values[name] - data.true_values["production"] for name in Shop.policies()}
-    return gains | {"10% better": 0.1 * gains["better"]}
+    return gains | {"10% of better": 0.1 * gains["better"]}
 
 
 def write_log(data: Shop, folder: Path) -> str:

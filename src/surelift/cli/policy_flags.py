@@ -106,7 +106,7 @@ class PolicyFlags:
                 )
             share = number(alpha, f"--blend {text}")
             # Under a name that says so: 10% of a policy is not the policy.
-            blended[name] = (f"{100 * share:g}% {name}", blend(named[name], share))
+            blended[name] = (f"{100 * share:g}% of {name}", blend(named[name], share))
         pairs = [blended.get(name, (name, policy)) for name, policy in named.items()]
         if len({name for name, _ in pairs}) != len(pairs):
             raise UsageError(f"--blend would give two candidates one name: {', '.join(name for name, _ in pairs)}.")

@@ -164,7 +164,7 @@ def _not_compared(stated: Mapping[str, Any], repeated: Mapping[str, Any]) -> Ite
     elif was.count('"relative_lower"') < now.count('"relative_lower"'):
         yield "bounds in per cent and the tipping factor: the certificate does not state all of them"
     if _told(stated["answer"]) != _told(repeated["answer"]):
-        yield "what is said of rounds that were left out, of which a log that grew has more"
+        yield "what is said beside the numbers, such as of rounds that were left out (a log that grew has more)"
     if stated["surelift"] != repeated["surelift"]:
         yield f"the wording: the certificate was made by surelift {stated['surelift']}"
 
