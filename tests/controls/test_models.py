@@ -1,5 +1,6 @@
 """Reward models: never use future rounds, may be wrong, narrow bounds when right, rejected where they would be invalid."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -384,3 +385,10 @@ def test_invalid_models_are_rejected() -> None:
     del ragged["new"], ragged["q"]
     with pytest.raises(sl.LogsError, match="action counts that differ from the first round"):
         sl.evaluate(logs_of(ragged), {"u": sl.uniform()}, control=Means(3))
+
+
+def test_without_scikit_learn_the_default_model_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("sklearn.ensemble", "threadpoolctl"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(sl.UsageError, match=r"needs scikit-learn, which is not installed\. Run pip install"):
+        sl.estimate(sl.datasets.shop(500).logs(), "p_better", estimator="dr")

@@ -379,6 +379,29 @@ def test_segments_that_are_not_listed_say_what_listing_gives(logs: sl.Logs) -> N
     assert says not in flat(str(sl.compare(by_side, "new", by="side", method="blocks")))
 
 
-def test_a_list_of_one_column_is_no_vector(logs: sl.Logs) -> None:
-    with pytest.raises(sl.UsageError, match="here is only 'p_new'; give 'p_new' itself"):
-        sl.compare(logs, ["p_new"])
+def test_a_list_of_columns_is_a_vector_over_actions() -> None:
+    table = {"r": [0.0, 1.0], "p": [1.0, 1.0], "new": [1.0, 1.0], "a": [0, 0]}
+    with pytest.raises(sl.UsageError, match="action alone is given by its name, not in a list"):
+        sl.compare(sl.Logs(table, reward="r", propensity="p"), ["new"])
+    assert sl.compare(sl.Logs(table, reward="r", propensity="p", action="a"), ["new"]).estimate == 0.0
+
+
+def test_segments_that_tell_of_the_action_are_suspected_before_the_propensities() -> None:
+    rng = np.random.default_rng(5)
+    shares = np.array([0.4, 0.3, 0.2, 0.1])
+    promo = rng.choice(4, p=shares, size=4_000)
+    table = {"r": rng.random(4_000), "p": shares[promo], "new": np.array([0.1, 0.2, 0.3, 0.4])[promo], "promo": promo}
+    logs = sl.Logs(table, reward="r", propensity="p", action_count=4)
+    assert sl.check(logs, "new").ok
+    (finding,) = [found for found in sl.check(logs, "new", by="promo").findings if found.severity == "refuse"]
+    assert finding.remedy.startswith(
+        "If 'promo' tells of the action, it is no segment. If it was known before: another"
+    )
+
+
+def test_a_word_that_is_no_file_may_be_a_column() -> None:
+    with pytest.raises(sl.UsageError, match=r"no file matches 'click'.*If it is a column, name it in reward="):
+        sl.Logs("click", reward="click", propensity="p")
+    with pytest.raises(sl.UsageError) as refused:
+        sl.Logs("logs/*.csv", reward="click", propensity="p")
+    assert "If it is a column" not in str(refused.value)

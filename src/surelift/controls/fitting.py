@@ -158,8 +158,8 @@ def _default_estimator(training: TrainingRounds, actions: int) -> Any:
         from sklearn.ensemble import HistGradientBoostingRegressor
     except ImportError as error:
         raise UsageError(
-            "the default reward model needs scikit-learn, which is not installed. Give an object with fit and predict "
-            f"instead, or install it: {install_extra('sklearn')}"
+            f"the default reward model needs scikit-learn, which is not installed. {install_extra('sklearn')} Or give an "
+            "object with fit and predict."
         ) from error
     # The action is the last column; with too many categories it must be treated as a number.
     categorical = [*training.categorical, actions <= MOST_CATEGORIES]

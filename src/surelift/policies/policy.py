@@ -119,7 +119,8 @@ def require_action(logs: Logs, subject: str) -> None:
     if logs.declaration.action is None:
         raise UsageError(
             f"{subject} covers every action, so the logs must say which action was taken: name it in action=, as a "
-            "position counted from 0 or as a label declared in actions=[...]."
+            "position counted from 0 or as a label declared in actions=[...]. A column of the probability of the logged "
+            "action alone is given by its name, not in a list."
         )
 
 

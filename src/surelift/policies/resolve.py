@@ -106,10 +106,6 @@ def as_reader(form: Any) -> Reader:
     if isinstance(form, DENSITIES):
         return DensityReader(form)
     if isinstance(form, Sequence) and form and all(isinstance(name, str) for name in form):
-        if len(form) == 1:
-            raise UsageError(
-                f"a list of columns has one for each action, but here is only {form[0]!r}; give {form[0]!r} itself."
-            )
         return Columns(tuple(form))
     if hasattr(form, "as_reader"):
         reader: Reader = form.as_reader()

@@ -96,8 +96,6 @@ def _usual_cause(family: Family, wrong: Sequence[Evidence], among: int) -> str:
         )
     elif family not in (OVERALL, BY_ACTION) and len(wrong) <= among / 2:
         cause = "Only there: another model version, or other business rules, served these rounds."
-        if family.kind == "column":
-            cause = f"If {family.name!r} tells of the action, it is no segment. If it was known before: {cause[12:]}"
     elif first.observed < 0.2 * first.expected:
         cause = f"{first.bet} is hardly ever taken: business rules drop it after the policy drew; log what remains."
     else:
@@ -105,7 +103,8 @@ def _usual_cause(family: Family, wrong: Sequence[Evidence], among: int) -> str:
             "They come from the policy before business rules, from another model version, or are rounded: log the "
             "probability of the action really taken, from the version that took it, after all rules."
         )
-    return f"{cause} Leave such rounds out only if they are known by their time or version, never by what they show."
+    known = f"If {family.name!r} tells of the action, it is no segment. " if family.kind == "column" else ""
+    return f"{known}{cause} Leave such rounds out only if they are known by their time or version, never by what they show."
 
 
 def about_rounding(digits: RoundedDigits, smallest: float) -> Iterator[Finding]:
