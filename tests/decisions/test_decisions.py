@@ -394,9 +394,7 @@ def test_segments_that_tell_of_the_action_are_suspected_before_the_propensities(
     logs = sl.Logs(table, reward="r", propensity="p", action_count=4)
     assert sl.check(logs, "new").ok
     (finding,) = [found for found in sl.check(logs, "new", by="promo").findings if found.severity == "refuse"]
-    assert finding.remedy.startswith(
-        "If 'promo' tells of the action, it is no segment. If it was known before: another"
-    )
+    assert finding.remedy.startswith("If 'promo' tells of the action, it is no segment. Otherwise: They were")
 
 
 def test_a_word_that_is_no_file_may_be_a_column() -> None:

@@ -103,7 +103,7 @@ def _usual_cause(family: Family, wrong: Sequence[Evidence], among: int) -> str:
             "They come from the policy before business rules, from another model version, or are rounded: log the "
             "probability of the action really taken, from the version that took it, after all rules."
         )
-    known = f"If {family.name!r} tells of the action, it is no segment. " if family.kind == "column" else ""
+    known = f"If {family.name!r} tells of the action, it is no segment. Otherwise: " if family.kind == "column" else ""
     return f"{known}{cause} Leave such rounds out only if they are known by their time or version, never by what they show."
 
 
