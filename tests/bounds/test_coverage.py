@@ -54,7 +54,7 @@ def quantities(drawn: Simulated) -> dict[str, tuple[FloatArray, float, float]]:
 
 
 @pytest.mark.parametrize("law", SIMULATORS)
-@pytest.mark.parametrize("rounds", [50, 1_000])
+@pytest.mark.parametrize("rounds", [50, pytest.param(1_000, marks=pytest.mark.slow)])
 def test_the_chance_of_ever_failing_under_daily_looks(law: str, rounds: int) -> None:
     drawn = SIMULATORS[law](np.random.default_rng(20240523), LOGS, rounds)
     looks = sorted({max(1, rounds * day // 20) for day in range(1, 21)})

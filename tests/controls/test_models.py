@@ -201,6 +201,7 @@ def test_coverage_under_adaptive_logging(kind: str) -> None:
     assert missed.max() <= stats.binom.isf(1e-6, runs, delta), missed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("kind", BAD)
 def test_coverage_on_every_law(name: str, kind: str) -> None:

@@ -72,6 +72,7 @@ def calls_of(ask: Ask, candidates: int) -> int:
     return sum(entry.callcount for entry in profile.getstats())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", ASKED)
 def test_twice_the_candidates_cost_twice_as_much(asked: str) -> None:
     """Calls are counted, not seconds: one more call for each pair of candidates would show."""

@@ -150,7 +150,13 @@ def rows_fetched(monkeypatch: pytest.MonkeyPatch) -> list[SqlTable]:
 @pytest.mark.parametrize(
     "engine, kind, name",
     # A list column would have to be made in PostgreSQL first; DuckDB refuses the same.
-    [(engine, *case) for engine in ENGINES for case in CASES if (engine, case[0]) != ("postgres", "vectors")],
+    [
+        # The same SQL as in DuckDB, more slowly.
+        pytest.param(engine, *case, marks=[pytest.mark.slow] if engine == "postgres" else [])
+        for engine in ENGINES
+        for case in CASES
+        if (engine, case[0]) != ("postgres", "vectors")
+    ],
     ids=lambda part: part,
 )
 def test_every_question_in_every_engine(
