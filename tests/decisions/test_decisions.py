@@ -377,6 +377,9 @@ def test_segments_that_are_not_listed_say_what_listing_gives(logs: sl.Logs) -> N
     assert says in flat(str(sl.compare(by_side, "new", by="side")))
     assert says not in flat(str(sl.compare(by_side, "new", by="side", segments=["a", "b"])))
     assert says not in flat(str(sl.compare(by_side, "new", by="side", method="blocks")))
+    # These take no segments=, and estimates promise nothing at any look.
+    for ask in (sl.estimate, sl.profile, sl.power):
+        assert "listed in advance" not in flat(str(ask(by_side, "new", by="side")))
 
 
 def test_a_list_of_columns_is_a_vector_over_actions() -> None:

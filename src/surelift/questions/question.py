@@ -29,7 +29,7 @@ from surelift.questions.labels import aloud_with, said_of
 from surelift.questions.loggers import check_balanced, logger_requests, refuse_other_counts
 from surelift.questions.method import Method, choose_method, method_from
 from surelift.questions.options import check_known, refuse_disproved, test_requests
-from surelift.questions.segments import SAMPLED_SEGMENTS, check_segments, listing_aloud
+from surelift.questions.segments import SAMPLED_SEGMENTS, check_segments, with_listing_told
 from surelift.results.provenance import Provenance
 from surelift.results.result import Result
 from surelift.results.segments import Segments
@@ -234,9 +234,9 @@ class Question:
         for name, split in splits.items():
             place = Place(share, replace(provenance, segment=name), name)
             results[name] = self.result(parts[split, name], place)
+        answer = Segments.of(results, self.by, self.delta, sums.units, provenance)
         listed = replace(self, by=replace(self.by, declared=tuple(names))).promise
-        said = replace(provenance, aloud=(*provenance.aloud, *listing_aloud(self.promise, listed)))
-        return Segments.of(results, self.by, self.delta, sums.units, said)
+        return with_listing_told(answer, self.promise, listed)
 
     def provenance(self, sums: Sums) -> Provenance:
         return Provenance(

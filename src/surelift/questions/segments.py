@@ -1,6 +1,7 @@
 """By what a question splits the rounds: columns known before the action, checked before anything is read."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from surelift.bounds import Promise
@@ -8,6 +9,7 @@ from surelift.errors import UsageError, printed
 from surelift.logs.logs import Logs
 from surelift.logs.segments import MISSING, Bins, SegmentColumn, column_name, segment_name, segment_texts
 from surelift.policies import Policy
+from surelift.results.segments import Segments
 from surelift.statistics.splits import Segment
 
 SAMPLED_SEGMENTS = (
@@ -107,8 +109,9 @@ def _declared(parts: tuple[SegmentColumn, ...], given: Any) -> str:
     return name
 
 
-def listing_aloud(promise: Promise, listed: Promise) -> tuple[str, ...]:
-    """What listing the segments in advance would give, where they are not listed."""
-    if promise == "one look" and listed == "any number of looks":
-        return ("With all segments listed in advance, these bounds hold at any number of looks.",)
-    return ()
+def with_listing_told(answer: Segments[Any], promise: Promise, listed: Promise) -> Segments[Any]:
+    """Bounds by segments that are not listed say what they would promise if they were."""
+    if promise != "one look" or listed != "any number of looks" or not answer.answers():
+        return answer
+    hint = "With all segments listed in advance, these bounds hold at any number of looks."
+    return replace(answer, provenance=replace(answer.provenance, aloud=(*answer.provenance.aloud, hint)))
