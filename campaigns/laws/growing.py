@@ -111,6 +111,69 @@ def drift_and_learning(rng: Rng, delta: float) -> list[Claim]:
     return at_looks(controlled(world) if rng.random() < 0.5 else world, delta, [rounds // 4, rounds // 2, rounds])
 
 
+def named_margins(world: World, delta: float, looks: Iterable[int], *, ratio: float | None = None) -> list[Claim]:
+    """A margin in per cent that was named beforehand; and, where the ratio does not drift, the bounds in per cent."""
+    margin = 0.1
+    nothing = below = above = False
+    for rounds in looks:
+        part = world.part(0, rounds)
+        try:
+            found = sl.compare(part.logs, world.policies, delta=delta, margin=f"{100 * margin:g}%")
+        except sl.LogsError:
+            continue  # counted where the improvement is
+        nothing |= found.certified and part.truth("new") <= (1 + margin) * part.truth("production")
+        if ratio is not None:
+            low, high = outside(found.relative_lower, found.relative_upper, ratio - 1)
+            below, above = below or low, above or high
+    claims = [Claim("certified in per cent for nothing, at any look", delta, bool(nothing))]
+    if ratio is not None:
+        claims += [Claim("lift, lower, at any look", delta, below), Claim("lift, upper, at any look", delta, above)]
+    return claims
+
+
+@law("the second half is set by what the first earned", logs=25)
+def set_off(rng: Rng, delta: float) -> list[Claim]:
+    rounds = int(rng.integers(10, 120))
+    first, candidate = rng.uniform(0.05, 0.95), rng.random()
+    half = rounds // 2
+    means = np.tile(rng.random(2), (rounds, 1))
+    taken = (rng.random(rounds) >= first).astype(np.int64)
+    luck = rng.random(rounds)
+    weight = np.where(taken == 0, candidate / first, (1 - candidate) / (1 - first))
+    earned = (luck < means[np.arange(rounds), taken]).astype(np.float64)
+    lucky = ((weight - 1) * earned)[:half].sum() > 0
+    better, worse = (0, 1) if candidate > first else (1, 0)
+    means[half:, worse if lucky else better] = rng.choice([0.9, 1.0])
+    means[half:, better if lucky else worse] = rng.choice([0.0, 0.1])
+    earned = (luck < means[np.arange(rounds), taken]).astype(np.float64)
+    world = two_armed(np.full(rounds, first), taken, earned, candidate, means)
+    looks = range(1, rounds + 1) if rounds < 40 else [half, half + 5, rounds]
+    return [*at_looks(world, delta, looks), *named_margins(world, delta, looks)]
+
+
+@law("drift fixed beforehand, looked at at every round", logs=5)
+def seasons(rng: Rng, delta: float) -> list[Claim]:
+    rounds, candidate = int(rng.integers(5, 60)), rng.choice([0.0, 1.0, rng.random()])
+    first = rng.uniform(0.05, 0.95, rounds)
+    pieces = rng.choice([0.0, 0.05, 0.5, 1.0], (4, 2))
+    means = pieces[np.minimum(np.arange(rounds) * 4 // rounds, 3)]
+    taken = (rng.random(rounds) >= first).astype(np.int64)
+    world = two_armed(first, taken, coins(rng, means[np.arange(rounds), taken]), candidate, means)
+    looks = range(1, rounds + 1)
+    return [*at_looks(world, delta, looks), *named_margins(world, delta, looks)]
+
+
+@law("one ratio, looked at at every round", logs=5)
+def one_ratio(rng: Rng, delta: float) -> list[Claim]:
+    """Rewards may drift where the ratio of the two values does not."""
+    rounds, first, candidate = int(rng.integers(20, 120)), rng.uniform(0.1, 0.9), rng.choice([0.0, 1.0, rng.random()])
+    means = rng.random(2) * rng.choice([1.0, 0.5, 0.1], rounds)[:, None]
+    taken = (rng.random(rounds) >= first).astype(np.int64)
+    world = two_armed(np.full(rounds, first), taken, coins(rng, means[np.arange(rounds), taken]), candidate, means)
+    ratio = float(world.truth("new") / world.truth("production"))
+    return named_margins(world, delta, range(1, rounds + 1), ratio=ratio)
+
+
 @law("the candidate changes with time", logs=25)
 def changing(rng: Rng, delta: float) -> list[Claim]:
     """It is a function of the rounds before: here it follows the action that earned last."""

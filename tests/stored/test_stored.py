@@ -61,7 +61,7 @@ def test_words_may_change_between_versions_and_numbers_may_not() -> None:
     content = json.loads(CERTIFICATES[0].read_text())
     log = CERTIFICATES[0].with_name("log.parquet")
     content["answer"]["assumptions"] = ["rewards lie within their range"]
-    assert not sl.verify(sealed(content), log).same
+    assert not sl.verify(sealed({**content, "surelift": sl.__version__}), log).same
     older = sl.verify(sealed({**content, "surelift": "0.0.9"}), log)
     assert older.same
     assert older.not_compared == (

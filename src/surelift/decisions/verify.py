@@ -30,6 +30,8 @@ _OTHER_UNITS = re.compile(r"\.(outcomes|guardrails)\.")
 _PROSE = frozenset({"assumptions", "doubts"})
 # What a certificate may lack because it was made before answers said it.
 _SINCE = frozenset({"relative_lower", "relative_upper", "relative_margin", "relative_note", "tipping_factor"})
+_LATER = frozenset({"relative_doubt"})
+"""What another version may not have said yet."""
 # Of rounds that were left out: a log that grew has more of them.
 _SAID = frozenset({"aloud"})
 _READ = ("surelift", "question", "rounds", "fingerprint", "answer", "checksum")
@@ -184,6 +186,7 @@ def _compare(place: str, was: Any, now: Any, rounding: float, prose: frozenset[s
             rounding = TOLERANCE * now["improvement_range"][1]
         not_kept = NOT_KEPT in (was.get("relative_note"), now.get("relative_note"))
         unsaid = _SINCE if not_kept or not _SINCE & was.keys() else frozenset()
+        unsaid |= _LATER - was.keys() if prose >= _PROSE else frozenset()
         for name in sorted((was.keys() | now.keys()) - prose - unsaid):
             if name in was and name in now:
                 yield from _compare(f"{place}.{name}", was[name], now[name], rounding, prose)

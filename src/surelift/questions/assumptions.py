@@ -41,6 +41,10 @@ NO_LATER_ACTIONS = (
     "the reward of a position does not depend on later actions: true by time in a session, an assumption (the cascade) in a "
     "ranking"
 )
+APART = (
+    "clusters are independent of each other and production did not adapt while they lasted, or each had ended before the "
+    "next began; a cluster counts by what was to be expected of it when it began"
+)
 SEGMENTS_FIXED = "the segment of a round was known before its action, and the list of segments before looking"
 EDGES_FIXED = "the edges of the bins of {!r} were chosen before looking at these rounds"
 
@@ -103,6 +107,7 @@ def judged_last(answer: Any, declared: Declaration) -> Any:
 
 def _about_units(declared: Declaration) -> Iterator[str]:
     if declared.cluster is not None:
+        yield APART
         if declared.cluster_max is None:
             yield "the size of every cluster was known before its first action"
             others = ", with the other rounds of the cluster as production played them"

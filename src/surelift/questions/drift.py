@@ -2,16 +2,18 @@
 
 from collections.abc import Iterator
 
-from surelift.evidence.drift import Drift
+from surelift.evidence.drift import Contrast, Drift
 from surelift.logs.declaration import Declaration
 from surelift.questions.method import Method
 from surelift.results.health import Finding
-from surelift.statistics.plan import Request
-from surelift.statistics.production import RoundMoments
-from surelift.statistics.splits import Day
+from surelift.statistics.plan import Request, RewardColumn
+from surelift.statistics.production import RewardMoments, RoundMoments
+from surelift.statistics.splits import Day, Key
 from surelift.statistics.sums import Sums
 
 DAY, REWARDS, PROPENSITIES = Day(), RoundMoments("reward"), RoundMoments("propensity")
+BY_DAY, LEVEL = RewardMoments(), 0.001
+"""For bounds in per cent, and the chance that rewards which do not drift put them in doubt."""
 SUBJECTS = {REWARDS: "rounds", PROPENSITIES: "propensity"}
 CHANGES = {REWARDS: "the reward of a round differs", PROPENSITIES: "production's propensities differ"}
 STAYS_VALID = (
@@ -34,10 +36,7 @@ def about_drift(declared: Declaration, sums: Sums, method: Method, *, level: flo
         contrast = Drift(days).contrast(level=level / len(tested))
         if contrast is None:
             continue
-        says = (
-            f"{CHANGES[moments]} from day to day by more than chance: {contrast.mean:.4g} {contrast.days}, "
-            f"{contrast.other_mean:.4g} {contrast.others}{' (scaled to [0, 1])' if moments == REWARDS else ''}"
-        )
+        says = _said(CHANGES[moments], contrast, " (scaled to [0, 1])" if moments == REWARDS else "")
         if method.bound.in_blocks:
             yield Finding(
                 "refuse", f"method {method.name!r}", says, f"{CAUSES[moments]}It needs independent rounds that do not "
@@ -46,6 +45,28 @@ def about_drift(declared: Declaration, sums: Sums, method: Method, *, level: flo
         else:
             remedy = f"{CAUSES[moments]}{STAYS_VALID} method='blocks' does not hold for such a log."
             yield Finding("warn", SUBJECTS[moments], says, remedy)
+
+
+def ratio_requests(declared: Declaration, key: Key, outcome: RewardColumn | None) -> Iterator[Request]:
+    """Rewards by day, which say whether a ratio of values may drift."""
+    if REWARDS in _tested(declared):
+        yield Request(BY_DAY, (*key, DAY), outcome)
+
+
+def ratio_doubt(declared: Declaration, sums: Sums, *, share: float) -> str:
+    """What drift of rewards the days show, at this share of the level; empty where they show none, or were not kept."""
+    if not any(request in sums.states for request in ratio_requests(declared, (), None)):
+        return ""
+    days = {day: state for (day,), state in sums.by(BY_DAY, DAY).items()}
+    contrast = Drift(days).contrast(level=LEVEL * share)
+    return "" if contrast is None else _said("rewards differ", contrast, " (scaled to [0, 1])")
+
+
+def _said(changes: str, contrast: Contrast, scaled: str) -> str:
+    return (
+        f"{changes} from day to day by more than chance: {contrast.mean:.4g} {contrast.days}, "
+        f"{contrast.other_mean:.4g} {contrast.others}{scaled}"
+    )
 
 
 def _tested(declared: Declaration) -> list[RoundMoments]:

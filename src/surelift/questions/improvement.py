@@ -13,6 +13,7 @@ from surelift.policies.sequences import over_clusters
 from surelift.policies.wrappers import Production
 from surelift.quantities import Decline, Difference, Gain, Quantity
 from surelift.questions.assumptions import assumed_of, assumptions_of, doubts_of
+from surelift.questions.drift import ratio_doubt, ratio_requests
 from surelift.questions.method import control_of, least_of
 from surelift.questions.options import check_delta, check_margin, consistent
 from surelift.questions.question import Place, Question, RoundCount, check_over
@@ -20,6 +21,7 @@ from surelift.questions.relative import (
     ADDITIVE,
     MOST_IN_PER_CENT,
     NOT_KEPT,
+    STEADY_RATIO,
     Relative,
     RelativeQuestion,
     check_relative_margin,
@@ -105,6 +107,7 @@ class ImprovementsQuestion(Question):
                 if 0.0 < gain.needed.offset <= 1.0:
                     for table in tables_of(gain, loss, self.declaration):
                         yield Request(table, key, self.outcome)
+            yield from ratio_requests(self.declaration, key, self.outcome)
 
     def improvements(self, sums: Sums, place: Place) -> dict[str, Improvement]:
         """Each bound made at the level of the place."""
@@ -151,7 +154,9 @@ class ImprovementsQuestion(Question):
             certified = ratio.lower is not None and ratio.lower > self.relative_margin and not doubts
         better = certified and self.relative_margin is None and self.margin == 0.0
         terms_mean = self._terms_mean(sums, gain, loss, low)
-        besides = method.assumes(gain, loss)
+        in_per_cent = ratio.lower is not None or ratio.upper is not None
+        doubt = ratio_doubt(self.declaration, sums, share=place.delta / self.delta) if in_per_cent else ""
+        besides = (*method.assumes(gain, loss), *((STEADY_RATIO,) if in_per_cent else ()))
         if self.relative_margin is not None:
             besides += (ZERO_IS_NONE.format(kind="cost" if scale.is_cost else "reward"),)
         assumptions = assumptions_of(self.declaration, self.promise, besides, self.by)
@@ -163,7 +168,7 @@ class ImprovementsQuestion(Question):
             control=control_of(gain, loss), promise=self.promise, mean_weight=mean_weight,
             improvement_range=(-most, most), assumptions=(*assumptions, *assumed_of(about), *doubts), doubts=doubts,
             provenance=place.provenance, relative_lower=ratio.lower, relative_upper=ratio.upper,
-            relative_margin=self.relative_margin, relative_note=ratio.note,
+            relative_margin=self.relative_margin, relative_note=ratio.note, relative_doubt=doubt,
             tipping_factor=relative.tipping_factor(sums) if better else None, measured=measured_in(self.declaration),
         )  # fmt: skip
 

@@ -17,6 +17,10 @@ from surelift.statistics.weight_table import Side, WeightCells, WeightTable
 NOT_KEPT = "no table of weights was kept where these rounds were added up (a database, or an earlier version)"
 CONTRADICTION = "at this delta the bounds in per cent contradict each other, so one of them fails"
 ADDITIVE = "relative bounds are not available for additive slates, whose weights may be negative"
+STEADY_RATIO = (
+    "bounds in per cent: the ratio of the two values does not drift, and production did not adapt to what it saw; a claim "
+    "of one margin named beforehand, such as margin='2%', needs neither"
+)
 MOST_IN_PER_CENT = 20
 _LARGEST_LOG = math.log(1.7e308)
 # A ratio is made from a scale that was rounded outwards; this covers what the division adds.

@@ -13,6 +13,8 @@ from surelift.views.names import baseline_name, quoted
 from surelift.views.numbers import at_least, chance, decimals_for, plain, rounded
 from surelift.views.text import certifies, doubt_lines, lines, moved_estimate, one_holds
 
+STEADY = "if that ratio does not drift"
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Improvement(Result):
@@ -51,12 +53,15 @@ class Improvement(Result):
     """What could make the next answer narrower."""
     relative_lower: float | None = None
     """The lift as a share of the baseline's value (0.02 is 2%), or the saving as a share of its cost; holds with probability
-    1 - delta, separately. Without control. None where there is none."""
+    1 - delta, separately, where the ratio of the two values does not drift. Without control. None where there is none."""
     relative_upper: float | None = None
     relative_margin: float | None = None
     """The margin, where it was given in per cent: then it decides, and ``margin`` is 0."""
     relative_note: str = ""
     """Why there are no bounds in per cent."""
+    relative_doubt: str = ""
+    """What puts the bounds in per cent in doubt: rewards that drift, where ``time=`` is declared. The claim of a margin in
+    per cent that was named beforehand is not in doubt, nor is the improvement in units."""
     measured: Measured = field(metadata=OMITTED, compare=False, default=Measured())
     """The column it is about, and whether less of it is better."""
     tipping_factor: float | None = None
@@ -152,7 +157,8 @@ class Improvement(Result):
             f"  estimate      {estimate}",
             f"  lower bound   {lower}   {one_holds(self.promise, self.delta, self.bounded_by)}",
             f"  upper bound   {upper}   also {percent:.12g}%, separately",
-            f"  relative      {self.lift}   of the {self._kind} of {baseline_name(self.over)}" if self.lift else "",
+            f"  relative      {self.lift}   of {self._whole}, {STEADY}" if self.lift else "",
+            f"  in doubt, the bounds in per cent: {self.relative_doubt}" if self.relative_doubt else "",
             e_value if certifies(self.promise) else "",
             f"  {outside}" if outside else "",
             f"  {self.survives}" if self.survives else "",
@@ -169,24 +175,26 @@ class Improvement(Result):
                 f"{self.certified_lift[0].upper()}{self.certified_lift[1:]} (a separate bound, at the same level)."
             )
         if self.lift:
-            told.append(
-                f"In per cent of the {self._kind} of {baseline_name(self.over)}: {self.lift}, each side separately."
-            )
+            told.append(f"In per cent of {self._whole}: {self.lift}, each side separately, {STEADY}.")
+        if self.relative_doubt:
+            told.append(f"The bounds in per cent are in doubt: {self.relative_doubt}.")
         if self.survives:
             told.append(f"The certificate {self.survives}.")
         return (*Result.lead(self), *told)
 
     @property
     def certified_lift(self) -> str:
-        """What is certified in per cent, in the words of the reward; empty where that is nothing."""
-        return self.measured.lift(self.relative_lower, self.over) if self.certified else ""
+        """What is certified in per cent, in the words of the reward; empty where that is nothing, or in doubt."""
+        surely = self.certified and not self.relative_doubt
+        return self.measured.lift(self.relative_lower, self.over) if surely else ""
 
     def besides(self) -> tuple[str, ...]:
         return (ZERO_IS_NONE.format(kind=self.measured.kind),) if self.certified_lift else ()
 
     @property
-    def _kind(self) -> str:
-        return "cost" if self.measured.kind == "cost" else "value"
+    def _whole(self) -> str:
+        """What per cent are of."""
+        return f"the {'cost' if self.measured.kind == 'cost' else 'value'} of {baseline_name(self.over)}"
 
     def interval(self, name: str) -> Interval:
         refuted = "worse" if self.margin == 0.0 and not self.relative_margin else "ruled out"

@@ -74,3 +74,11 @@ class RoundMoments(Statistic):
         values = rounds.estimated_reward if self.number == "reward" else rounds.propensity
         by_group = groups.sorted(len(values))
         return list(np.column_stack([np.diff(by_group.edges), group_sums(values, by_group)]))
+
+
+@dataclass(frozen=True, slots=True)
+class RewardMoments(RoundMoments):
+    """Those of the reward, for bounds in per cent, which a drift of it puts in doubt; a database keeps neither."""
+
+    optional: ClassVar[bool] = True
+    number: Literal["reward", "propensity"] = "reward"

@@ -15,7 +15,7 @@ from surelift.statistics.counts import Count
 from surelift.statistics.log_sums import LogSums, controlled
 from surelift.statistics.moments import MomentSums
 from surelift.statistics.plan import MEAN, SQUARES, Component, Moment, Needed, Plan, Request, RewardColumn, Term
-from surelift.statistics.production import ProductionSums, ProductionTotals
+from surelift.statistics.production import ProductionSums, ProductionTotals, RewardMoments
 from surelift.statistics.redraws import Proxies, Redraws
 from surelift.statistics.resamples import Resamples
 from surelift.statistics.splits import Key, KeyValue, Split
@@ -187,15 +187,17 @@ class Sums:
         if not content["rows"]:
             return cls(excluded=excluded)
         kept = content["states"]
-        missing = [request for request in plan.requests if request.statistic.optional and not request.key]
-        if len(kept) == len(plan.requests):
-            missing = []
+        optional = [request for request in plan.requests if request.statistic.optional]
+        # Rewards by day were kept last, tables of weights before them.
+        by_day = [request for request in optional if isinstance(request.statistic, RewardMoments)]
+        unkept = len(plan.requests) - len(kept)
+        missing = next(group for group in ([], by_day, optional) if len(group) == unkept or group is optional)
         pairs = zip((request for request in plan.requests if request not in missing), kept, strict=True)
         rounds, total = content["fingerprint"]
         return cls(
             rows=int(content["rows"]),
             states={
-                **{request: {(): request.statistic.absent()} for request in missing},
+                **{request: {} if request.key else {(): request.statistic.absent()} for request in missing},
                 **{
                     request: {tuple(value): request.statistic.decode(state) for value, state in states}
                     for request, states in pairs

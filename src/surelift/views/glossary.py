@@ -76,7 +76,8 @@ label probability: The probability with which a round was drawn to be labelled w
   the share of rounds with a label is not it. The reward of the others is null.
 relative lift: The improvement as a share of the baseline's value (of a cost, the saving as a share of the baseline's cost):
   'at least 2% better' (compare, gate --margin 2%). It is bounded directly, by refuting 'at most 2% better', since one
-  bound divided by another is looser. It needs a reward range that begins at 0, and uses no control.
+  bound divided by another is looser. It needs a reward range that begins at 0, and uses no control. Its bounds hold if
+  the ratio of the two values does not drift; the claim of one margin that was named beforehand holds under drift too.
 tipping factor: How many times too large all weights may be, because propensities were logged too small, before a
   certified improvement would no longer be certified. Weights that are too small only loosen a bound. It comes from the
   bound without control, which also relies on production's distribution.
@@ -112,7 +113,8 @@ reward range: The smallest and the largest possible reward, declared in advance 
 looks: How often the growing log may be analysed. The default grid is valid at any number of looks (a confidence
   sequence); a planned grid, a smoothing of 1/sqrt(rounds), bets in blocks (method blocks), or a policy that was learned
   from the first rounds and is judged by the last, at one look at a number of rounds fixed in advance.
-drift: The value changes over the rounds. The default method then bounds the average over the rounds of the log. Bets in
+drift: The value changes over the rounds. The default method then bounds the average over the rounds of the log, in units of
+  the reward; bounds in per cent need a ratio that does not drift, or one margin named beforehand (--margin 2%). Bets in
   blocks (method blocks) learn from some rounds how to judge the others, and promise nothing if the value drifts, if
   production adapts to the log, or if the ids by which rounds are dealt into blocks tell of the rewards.
 power: The probability that a log of so many rounds certifies the candidate, if it is as good as assumed. A forecast

@@ -11,8 +11,8 @@ from surelift.views.numbers import chance
 from surelift.views.tables import table
 
 WIDTH = 80
-# A name, a number, and words about it.
-FACT = re.compile(r"  [a-z ]+?   +[-+0-9.,e]+   +(?=[a-z])")
+# A name, a number or two, and words about them.
+FACT = re.compile(r"  [a-z ]+?   +[-+0-9.,e%]+( to [-+0-9.,e%]+)?   +(?=[a-z])")
 _PROMISES: dict[Promise, str] = {
     "any number of looks": "hold{s} with probability {chance}, at any number of looks",
     "one look": "hold{s} with probability {chance}, at one look, with the number of rounds fixed in advance",
