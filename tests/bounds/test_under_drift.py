@@ -285,3 +285,56 @@ def test_a_cluster_counts_by_what_was_expected_of_it_when_it_began() -> None:
     assert cluster_mean(reacting, (2,), expected=False) > 1.05
     for seed in range(3):
         assert cluster_mean(adaptive(np.random.default_rng(seed)), (2, 1), expected=True) <= 1 + ROUNDING
+
+
+def lotteries(chance: float, rounds: int, rest: str) -> Iterator[tuple[float, dict[str, Any]]]:
+    """Production takes the candidate's action with this chance, in one round; all rewards are 1. The others are in the
+    segment of the first, A, if it lost, and in ``rest`` if it won.
+    """
+    for won, odds in ((True, chance), (False, 1 - chance)):
+        segments = np.array(["A", *[rest if won else "A"] * (rounds - 1)])
+        new = np.array([1.0 if won else 0.0, *[chance] * (rounds - 1)])
+        q = np.array([chance if won else 1 - chance, *[chance] * (rounds - 1)])
+        yield odds, {"r": np.ones(rounds), "q": q, "new": new, "s": segments}
+
+
+def test_a_planned_grid_needs_the_rounds_of_each_segment_fixed_in_advance() -> None:
+    """So its assumptions say; the default grid does not care how many there are."""
+    means = dict.fromkeys(("planned", "anytime"), 0.0)
+    for grid in means:
+        for chance, table in lotteries(0.1, 60, "B"):
+            logs = sl.Logs(table, **THREE)
+            answer = sl.compare(logs, {"new": "new"}, by="s", segments=["A", "B"], grid=grid, delta=TINY)
+            means[grid] += chance * answer["A"].e_value
+            assert ("the number of rounds of each segment" in " ".join(answer["A"].assumptions)) == (grid == "planned")
+    assert means["planned"] > 1.2
+    assert means["anytime"] <= 1 + ROUNDING
+
+
+def test_segments_that_were_not_listed_say_that_rounds_are_independent() -> None:
+    _, table = next(lotteries(0.1, 60, "B"))
+    logs = sl.Logs(table, **THREE)
+    occur, listed = (sl.compare(logs, {"new": "new"}, by="s", segments=names)["A"] for names in (None, ["A", "B"]))
+    assert "so rounds are independent" in " ".join(occur.assumptions)
+    assert "so rounds are independent" not in " ".join(listed.assumptions)
+
+
+def test_a_reward_that_later_actions_decide_is_no_reward_of_its_round() -> None:
+    """Two rounds; the first is paid if both took the second action, which production does with chances q and the candidate
+    never does. What the candidate would lose is q1 q2, in a mean of two rounds.
+    """
+    first, second, mean = 0.95, 0.9, 0.0
+    for taken in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        q = [chance if action else 1 - chance for action, chance in zip(taken, (first, second), strict=True)]
+        table = {"r": [float(taken == (1, 1)), 1.0], "q": q, "new": [float(not action) for action in taken]}
+        answer = sl.compare(sl.Logs(table, **THREE), {"new": "new"}, margin=-first * second / 2, delta=TINY)
+        mean += math.prod(q) * answer.e_value
+        assert "what a round earned does not depend on the actions of later rounds" in answer.assumptions
+    assert mean > 1.1
+
+
+def test_answers_at_any_number_of_looks_say_what_a_look_is() -> None:
+    table = {"r": [0, 1] * 50, "q": [0.5] * 100, "new": [0.4, 0.6] * 50}
+    for grid in ("anytime", "planned"):
+        said = " ".join(sl.compare(sl.Logs(table, **THREE), {"new": "new"}, grid=grid).assumptions)
+        assert ("each look is at a beginning of the log, in the order of decisions" in said) == (grid == "anytime")

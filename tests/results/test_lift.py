@@ -39,10 +39,10 @@ def test_a_cost_falls() -> None:
 def test_the_page_tells_the_lift_and_what_it_assumes() -> None:
     logs = sl.Logs(table(), reward="click", propensity="p")
     page = sl.compare(logs, "q").to_html() or ""
-    assert "% more clicks than production (a separate bound, at the same level)." in page
+    assert "% more clicks than production, if that ratio does not drift (a separate bound, at the same level)." in page
     assert "0 is a true zero of the reward" in page
     report = sl.report(logs, {"new": "q"})
-    assert "% more clicks than production." in report.sentence()
+    assert "% more clicks than production, if that ratio does not drift." in report.sentence()
     assert "0 is a true zero of the reward" in (report.to_html() or "")
 
 

@@ -136,8 +136,8 @@ class SegmentFlags:
         list[str] | None,
         flag(
             "A,B,...",
-            "All segments, listed in advance; without it the answer is valid at one look. With several --by, one "
-            "combination, such as FR,phone. Repeatable.",
+            "All segments, listed in advance; without it the answer is valid at one look at independent rounds. With "
+            "several --by, one combination, such as FR,phone. Repeatable.",
         ),
     ] = None
 

@@ -90,7 +90,8 @@ def compare(
             object with ``fit`` and ``predict``, or one of ``surelift.models``.
         by: A column of segments known before the action, ``bins`` of one, or a list of these for their combinations.
             Each segment is compared at delta divided by their number.
-        segments: All segments that can occur, listed in advance; without them the answer is good for one look.
+        segments: All segments that can occur, listed in advance; without them the answer is good for one
+            look at independent rounds.
         progress: Called with the number of rounds read so far.
         outcomes: Columns that judge instead of the reward, all in one pass: a dict from names to ``Outcome``. Each is
             bounded at delta divided by their number, and certified means that every claim holds.

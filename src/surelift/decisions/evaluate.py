@@ -63,7 +63,8 @@ def evaluate(
         sides: Which bounds to make; delta is spent on one side, or shared by both.
         by: A column of segments known before the action, ``bins`` of one, or a list of these for their combinations.
             Each segment is evaluated at delta divided by their number.
-        segments: All segments that can occur, listed in advance; without them the answer is good for one look.
+        segments: All segments that can occur, listed in advance; without them the answer is good for one
+            look at independent rounds.
         progress: Called with the number of rounds read so far.
         options: Options of the method, such as ``grid="planned"`` or ``smoothing=0.1``.
 

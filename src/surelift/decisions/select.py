@@ -44,7 +44,8 @@ def select(
             policy whose value has the largest lower bound; it always chooses one, and does not certify that it is
             better.
         over: The baseline: "production", or another policy.
-        delta: The probability that you accept of any verdict being wrong.
+        delta: The probability that you accept of any candidate being falsely certified; upper bounds, and with them
+            "worse", are a separate statement at the same delta.
         margin: What an improvement must exceed, in the units of the reward column; not in per cent.
         many: How several candidates share delta, chosen before looking. "e-holm", the default, certifies whatever
             "simultaneous" does and often more, but says by how much only if all are certified; it needs independent

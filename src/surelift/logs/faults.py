@@ -168,7 +168,8 @@ SEGMENT = Reason(
 )
 SEGMENT_UNDECLARED = Reason(
     "belong to a segment that was not declared",
-    "List every segment in segments=[...] before looking, or leave it out for an answer that is good for one look.",
+    "List every segment in segments=[...] before looking, or leave it out for an answer that is good for one look at "
+    "independent rounds.",
 )
 TIME_ORDER = Reason(
     "are earlier than the previous round",

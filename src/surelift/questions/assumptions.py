@@ -43,9 +43,19 @@ NO_LATER_ACTIONS = (
 )
 APART = (
     "clusters are independent of each other and production did not adapt while they lasted, or each had ended before the "
-    "next began; a cluster counts by what was to be expected of it when it began"
+    "next began; a cluster counts by what was to be expected of it when it began, and at more than one look only once it "
+    "has ended"
+)
+LATER_ACTIONS = "what a round earned does not depend on the actions of later rounds{}"
+LOOKS = (
+    "policies, delta, margin and the options of the method were fixed before looking at these rounds; each look is at a "
+    "beginning of the log, in the order of decisions, or production did not adapt to what it saw"
 )
 SEGMENTS_FIXED = "the segment of a round was known before its action, and the list of segments before looking"
+SEGMENTS_OCCUR = (
+    "the segment of a round was known before its action; the segments were not listed, so rounds are independent: which of "
+    "them occur does not depend on what was earned"
+)
 EDGES_FIXED = "the edges of the bins of {!r} were chosen before looking at these rounds"
 
 
@@ -54,9 +64,10 @@ def assumptions_of(
 ) -> tuple[str, ...]:
     kind = "costs" if declared.scale.is_cost else "rewards"
     looks = (
-        "policies, delta, margin and the options of the method were fixed before looking at these rounds"
+        LOOKS
         if promise == "any number of looks"
-        else "policies, delta, margin, options and the number of rounds were fixed in advance, and this is the only look"
+        else f"policies, delta, margin, options and the number of {_counted(declared, by)} were fixed in advance, and this "
+        "is the only look"
     )
     return (
         f"{kind} always lie in [{declared.scale.low:g}, {declared.scale.high:g}]",
@@ -64,6 +75,7 @@ def assumptions_of(
         NOT_FITTED,
         *((NO_ATOMS,) if declared.density else ()),
         f"{ONCE}, but by keep_probability" if declared.is_sampled else ONCE,
+        LATER_ACTIONS.format("" if declared.cluster is None else " of other clusters"),
         looks,
         *besides,
         *_about_units(declared),
@@ -73,9 +85,15 @@ def assumptions_of(
         *(() if declared.settled_after is None else (settled_assumption(declared),)),
         *(() if declared.embedding is None else declared.embedding.assumes),
         *declared.assumes,
-        *(() if by is None else (SEGMENTS_FIXED,)),
+        *(() if by is None else (SEGMENTS_OCCUR if by.declared is None else SEGMENTS_FIXED,)),
         *(EDGES_FIXED.format(part.column) for part in (() if by is None else by.by) if isinstance(part, Bins)),
     )
+
+
+def _counted(declared: Declaration, by: Segment | None) -> str:
+    """What was fixed in advance where a smoothing follows from it: the rounds that enter one bound."""
+    met = "" if declared.where is None else " that meet the condition"
+    return f"{declared.counted}{met}{'' if by is None else ' of each segment'}"
 
 
 def left_out_aloud(declared: Declaration, sums: Sums) -> tuple[str, ...]:

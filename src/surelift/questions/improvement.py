@@ -154,9 +154,10 @@ class ImprovementsQuestion(Question):
             certified = ratio.lower is not None and ratio.lower > self.relative_margin and not doubts
         better = certified and self.relative_margin is None and self.margin == 0.0
         terms_mean = self._terms_mean(sums, gain, loss, low)
-        in_per_cent = ratio.lower is not None or ratio.upper is not None
-        doubt = ratio_doubt(self.declaration, sums, share=place.delta / self.delta) if in_per_cent else ""
-        besides = (*method.assumes(gain, loss), *((STEADY_RATIO,) if in_per_cent else ()))
+        told = ratio.lower is not None or ratio.upper is not None
+        doubt = ratio_doubt(self.declaration, sums, share=place.delta / self.delta) if told else ""
+        # Also where a database did not keep the table: the same question has the same assumptions everywhere.
+        besides = (*method.assumes(gain, loss), *((STEADY_RATIO,) if told or ratio.note == NOT_KEPT else ()))
         if self.relative_margin is not None:
             besides += (ZERO_IS_NONE.format(kind="cost" if scale.is_cost else "reward"),)
         assumptions = assumptions_of(self.declaration, self.promise, besides, self.by)

@@ -25,9 +25,10 @@ def about_labels(sums: Sums, declared: Declaration, by: Segment | None, *, level
     if not tests_labels(declared):
         return
     states = sums.by(DRAWS, *(() if by is None else (by,)))
+    among = max(len(states), len((by and by.declared) or ()))
     for value, state in states.items():
         e_value, (rounds, labels, expected) = draws_e_value(state), state[-3:].tolist()
-        if e_value >= len(states) / level:
+        if e_value >= among / level:
             where = f" in segment {value[0]!r}" if value else ""
             yield Finding(
                 "refuse", f"label_probability{where}",

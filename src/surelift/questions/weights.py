@@ -1,6 +1,6 @@
 """Is the mean weight 1, as it must be where a largest weight was declared? If not, in words."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 
 from surelift.errors import LogsError
@@ -35,9 +35,10 @@ def weight_evidence(sums: Sums, tests: Iterable[MeanWeight], by: Segment | None 
             yield mean_weight_evidence(test, state, f" in segment {value[0]!r}" if value else "")
 
 
-def refuse_mean_weights(sums: Sums, tests: Iterable[MeanWeight], by: Segment | None) -> None:
+def refuse_mean_weights(sums: Sums, tests: Sequence[MeanWeight], by: Segment | None) -> None:
     evidence = list(weight_evidence(sums, tests, by))
-    wrong = [found for found in evidence if found.e_value >= len(evidence) / LEVEL]
+    among = max(len(evidence), len(by.declared or ()) * len(tests) if by is not None else 0)
+    wrong = [found for found in evidence if found.e_value >= among / LEVEL]
     for finding in about_mean_weights(wrong):
         raise LogsError(f"{finding.statement}.\n{finding.remedy}")
 

@@ -172,7 +172,7 @@ class Improvement(Result):
         told = []
         if self.certified_lift:
             told.append(
-                f"{self.certified_lift[0].upper()}{self.certified_lift[1:]} (a separate bound, at the same level)."
+                f"{self.certified_lift[0].upper()}{self.certified_lift[1:]}, {STEADY} (a separate bound, at the same level)."
             )
         if self.lift:
             told.append(f"In per cent of {self._whole}: {self.lift}, each side separately, {STEADY}.")

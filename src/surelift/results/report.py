@@ -8,7 +8,7 @@ from surelift.results.evaluation import Evaluation
 from surelift.results.forecast import Forecast
 from surelift.results.health import Health
 from surelift.results.history import History
-from surelift.results.improvement import Improvement
+from surelift.results.improvement import STEADY, Improvement
 from surelift.results.lift import ZERO_IS_NONE
 from surelift.results.result import OMITTED, Result
 from surelift.results.selection import Selection
@@ -132,7 +132,7 @@ def _column_of(selection: Selection) -> str:
 def _verdict(selection: Selection) -> str:
     """In per cent, where that is certified."""
     lift = _lift_of(selection)
-    return f"Choose {quoted(selection.chosen)}: {lift}." if lift else selection.sentence()
+    return f"Choose {quoted(selection.chosen)}: {lift}, {STEADY}." if lift else selection.sentence()
 
 
 def _lift_of(selection: Selection) -> str:
@@ -152,7 +152,7 @@ def _lead_of(selection: Selection, health: Health) -> Iterator[str]:
     if in_per_cent:
         yield f"Per round, it is {selection.amount}."
     risk = f"The probability that any lower bound on an improvement is wrong is at most {plain(selection.delta)}"
-    separately = " The bound in per cent is a separate one, at the same level." if in_per_cent else ""
+    separately = f" The bound in per cent is a separate one, at the same level, {STEADY}." if in_per_cent else ""
     yield f"{risk}{', apart from the doubt stated below' if selection.doubts else ''}.{separately}"
     warnings = sum(finding.severity == "warn" for finding in health.findings)
     if warnings:

@@ -29,7 +29,8 @@ class Selection(Result):
     improvements: Mapping[str, Improvement]
     """By name; all lower bounds hold at once: each is made at delta divided by their number, or all together by e-Holm."""
     delta: float
-    """The probability that any bound fails; under "e-bh" also the expected share of false discoveries."""
+    """The probability that any lower bound fails, or any candidate is falsely certified; under "e-bh" also the expected
+    share of false discoveries."""
     margin: float
     rounds: int
     method: str

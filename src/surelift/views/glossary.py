@@ -46,7 +46,8 @@ delta: The probability you accept that a bound is wrong: 0.05 is one in twenty.
 improvement: The candidate's value minus production's value over the same rounds. It is bounded as one paired
   quantity, which is much sharper than comparing two separate intervals.
 certified: The improvement exceeds the margin, by its lower bound. If the candidate were no better than that, this
-  would happen with probability at most delta; with the default grid, no matter how often you look.
+  would happen with probability at most delta; with the default grid no matter how often you look, except where an
+  answer says one look: e-Holm, segments that were not listed, counts of loggers.
 margin: How much better, in units of the reward or in per cent (2%), the candidate must be to count as better.
 e-value: The evidence against 'not better than the margin', as the payoff of a fair bet that starts at 1. If the
   candidate were no better, the bet would reach 1/delta with probability at most delta; so 20 certifies at delta =
@@ -98,8 +99,8 @@ false discovery rate: Among the candidates reported as better (select --many e-b
   candidate.
 e-Holm: How select certifies several candidates at once (select --many e-holm): each needs an e-value of 1/delta, and
   what every other candidate lacks of it. It certifies whatever bounds at delta divided by the number of candidates
-  do, and often more, but says by how much only if all are certified. It assumes that production did not adapt to
-  these rounds, and one look where something drifts.
+  do, and often more, but says by how much only if all are certified. It assumes independent rounds: neither
+  production nor the world answers to what was seen; and one look where something drifts.
 grid: The smoothings that are used together, fixed in advance. The anytime grid is the same for any number of rounds;
   the planned grid is tuned to a known number of rounds, gives slightly narrower bounds, and is valid at one look.
 smoothing: The paper's lambda: how strongly large weights are damped, for rewards scaled to [0, 1]. It must be fixed
@@ -112,7 +113,8 @@ reward range: The smallest and the largest possible reward, declared in advance 
   range than needed is safe, but makes bounds wider.
 looks: How often the growing log may be analysed. The default grid is valid at any number of looks (a confidence
   sequence); a planned grid, a smoothing of 1/sqrt(rounds), bets in blocks (method blocks), or a policy that was learned
-  from the first rounds and is judged by the last, at one look at a number of rounds fixed in advance.
+  from the first rounds and is judged by the last, at one look at a number of rounds fixed in advance; so are select's
+  e-Holm, segments that were not listed, and loggers balanced by their counts.
 drift: The value changes over the rounds. The default method then bounds the average over the rounds of the log, in units of
   the reward; bounds in per cent need a ratio that does not drift, or one margin named beforehand (--margin 2%). Bets in
   blocks (method blocks) learn from some rounds how to judge the others, and promise nothing if the value drifts, if
