@@ -152,7 +152,7 @@ def _lead_of(selection: Selection, health: Health) -> Iterator[str]:
     if in_per_cent:
         yield f"Per round, it is {selection.amount}."
     risk = f"The probability that any lower bound on an improvement is wrong is at most {plain(selection.delta)}"
-    separately = f" The bound in per cent is a separate one, at the same level, {STEADY}." if in_per_cent else ""
+    separately = " The bound in per cent is a separate one, at the same level." if in_per_cent else ""
     yield f"{risk}{', apart from the doubt stated below' if selection.doubts else ''}.{separately}"
     warnings = sum(finding.severity == "warn" for finding in health.findings)
     if warnings:
