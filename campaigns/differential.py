@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -135,8 +135,7 @@ def instruction_sets() -> tuple[str, ...]:
 def asked(question: Question, logs: sl.Logs) -> Outcome:
     try:
         resolved = question.resolved(logs)
-        key = () if resolved.by is None else (resolved.by,)
-        counts = count_units(logs, key) if resolved.counts_rounds else None
+        counts = partial(count_units, logs) if resolved.counts_rounds else None
         sums = collect(logs, resolved.plan(counts))
         return Outcome(resolved.answer(sums), sums.fingerprint)
     except (sl.UsageError, sl.LogsError) as error:

@@ -144,9 +144,8 @@ def factors(world: World) -> Iterator[str]:
     """For every component of every quantity what is wrong with its mean, or nothing."""
     logs, policies, method = world.logs(), world.policies(), world.method()
     known = frozenset(policies) if world.control in ("weights", "model") else frozenset[str]()
-    terms = [
-        method.plan(name, quantity, policies=policies, count=lambda: 50, known=known) for name, quantity in QUANTITIES
-    ]
+    limits = {name: logs.declaration.limits(policy.limits) for name, policy in policies.items()}
+    terms = [method.plan(name, quantity, limits=limits, count=lambda: 50, known=known) for name, quantity in QUANTITIES]
     by_row, by_course = Segment(("row",)), Segment(("course",))
     keys = (by_course,) if world.clustered else (by_row, by_course)
     requests = [request for key in keys for request in requests_of(policies, terms, (key,))]
@@ -216,7 +215,7 @@ def cluster_mean(world: World, course: Course, term: Term) -> float:
     values = [target(term.candidate, term.quantity, step.values) for step in course.steps]
     if not world.padded:
         return math.fsum(values) / len(values)
-    return (math.fsum(values) + (world.most - len(values)) * term.quantity.padding) / world.most
+    return (math.fsum(values) + (world.most - len(values)) * isinstance(term.quantity, Shortfall)) / world.most
 
 
 def kept(factor: FloatArray, keep: list[float], world: World) -> FloatArray:
@@ -257,7 +256,9 @@ def mean_weights(world: World) -> Iterator[str]:
     """The test of a largest weight, with a factor for each round or cluster."""
     logs, policies = world.logs(), world.policies()
     by, chances = Segment(("course",)), np.array([course.chance for course in world.tree])
-    for test in weight_tests(logs.declaration, policies):
+    for test in weight_tests(
+        logs.declaration, {name: logs.declaration.limits(policy.limits) for name, policy in policies.items()}
+    ):
         states = collect(logs, Plan(policies, (Request(test, (by,)),))).states[Request(test, (by,))]
         wealth = np.exp([states[str(n),][: len(test.rates)] for n in range(len(world.tree))])
         yield from judged(chances @ wealth, world.whole, f"mean weight of {test.candidate}", test.rates)

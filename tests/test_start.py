@@ -43,10 +43,12 @@ def test_a_small_compare_loads_nothing_heavy(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [(), ("check",), ("compare",), ("gate",)], ids=" ".join)
-def test_help_loads_no_data_at_all(command: tuple[str, ...], tmp_path: Path) -> None:
+def test_help_loads_no_more_than_it_shows(command: tuple[str, ...], tmp_path: Path) -> None:
     modules = loaded(tmp_path, *command, "--help")
     assert "rich.console" in modules
-    assert modules & (HEAVY | {"numpy", "pyarrow", "surelift.bounds", "surelift.logs", "surelift.results"}) == set()
+    assert modules & (HEAVY | {"surelift.bounds", "surelift.results"}) == set()
+    # The flags of the log are the fields of its traits, whose modules also read rows.
+    assert command or modules & {"numpy", "pyarrow", "surelift.logs"} == set()
 
 
 def test_importing_loads_nothing_at_all() -> None:

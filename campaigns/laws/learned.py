@@ -71,7 +71,7 @@ def value(learner: sl.PolicyLearner, means: FloatArray) -> float:
     policy, corners = learner.policy_, np.eye(CONTEXTS)
     if not isinstance(policy.rule, StagesRule):
         return float((policy.predict_proba(corners) * means).sum(axis=1).mean())
-    encoded = policy.features.encode(_table(corners))
+    encoded = policy.layout.encode(_table(corners))
     values = [(stage.probabilities(encoded) * means).sum(axis=1).mean() for stage in policy.rule.stages]
     return float(np.average(values, weights=policy.rule.rounds))
 

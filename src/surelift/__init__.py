@@ -31,20 +31,20 @@ if TYPE_CHECKING:
     from surelift.errors import LogsError, SureliftError, UsageError
     from surelift.learning.learned import LearnedPolicy
     from surelift.learning.learner import PolicyLearner
-    from surelift.logs import Logs
     from surelift.logs.segments import bins
     from surelift.logs.wins import wins
     from surelift.policies import blend, bounded, chosen, epsilon_greedy, softmax, uniform
     from surelift.questions.certificate import Certificate
     from surelift.questions.question import Question
     from surelift.results.outcomes import Outcome
+    from surelift.traits.logs import Logs
 else:
     _VERBS = "check compare estimate evaluate gate power profile report select simulate verify"
     __getattr__, _names = lazy(__name__, {
         **{f"decisions.{verb}": verb for verb in _VERBS.split()}, "decisions.embedding": "check_embedding",
         "decisions.monitor": "Monitor", "decisions.partial": "partial_sums", "controls.models": "models",
-        "errors": "LogsError SureliftError UsageError", "learning": "learning LearnedPolicy PolicyLearner", "logs": "Logs",
-        "logs.segments": "bins", "logs.wins": "wins",
+        "errors": "LogsError SureliftError UsageError", "learning": "learning LearnedPolicy PolicyLearner",
+        "traits.logs": "Logs", "logs.segments": "bins", "logs.wins": "wins",
         "policies": "policies blend bounded chosen epsilon_greedy softmax uniform", "results.outcomes": "Outcome",
         "questions.certificate": "Certificate", "questions.question": "Question", "bounds": "bounds",
         "datasets": "datasets", "densities": "densities", "embeddings": "embeddings", "grids": "grids",

@@ -92,7 +92,13 @@ def test_the_mean_wealth_is_at_most_one_against_the_truth(name: str, control: st
     blocks = ([0], [1], [2]) if len(chances) > 4 else ([0], [1, 2], [3])
     for candidate, quantity, target in cases(new, now, rival):
         known = frozenset(policies) if control == "weights" else frozenset[str]()
-        term = method.plan(candidate, quantity, policies=policies, count=lambda: 40, known=known)
+        term = method.plan(
+            candidate,
+            quantity,
+            limits={name: policy.limits for name, policy in policies.items()},
+            count=lambda: 40,
+            known=known,
+        )
         mean = mean_wealth(law, term, policies, target, blocks)
         assert mean <= 1.0 + 1e-12, (candidate, quantity)
         if law.full_support and control == "none":
@@ -268,7 +274,7 @@ def test_parts_are_dealt_by_id_as_the_whole_log_is() -> None:
         for key in ({}, {"id": "number"})
     )
     parts = [table.slice(0, 150), table.slice(150)]
-    with pytest.raises(sl.UsageError, match="needs id="):
+    with pytest.raises(sl.UsageError, match="declare id="):
         sl.partial_sums(parts, by_row)
     total = sl.partial_sums(parts[:1], by_id) + sl.partial_sums(parts[1:], by_id)
     whole = by_id.ask(sl.Logs(table, reward="r", propensity="p", id="number"))

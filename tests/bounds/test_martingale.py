@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 from surelift import grids
-from surelift.policies.policy import Limits
-from surelift.quantities import Decline, Difference, Gain, Quantity, Shortfall, Value, Weights
+from surelift.arrays import FloatArray
+from surelift.logs.decisions import Limits
+from surelift.logs.line import RewardLine
+from surelift.logs.units import Weights, ends_of
+from surelift.quantities import Decline, Difference, Gain, Quantity, Shortfall, Value
 from tests.laws import LAWS, Law
 
 ALPHAS = (0.05, 0.5, 1.0)
@@ -31,6 +34,10 @@ def cases(law: Law) -> list[tuple[str, Quantity, float]]:
     ]
 
 
+def terms_of(quantity: Quantity, candidate: str, weights: dict[str, Weights], reward: FloatArray) -> FloatArray:
+    return RewardLine(reward).terms(*ends_of(quantity.pieces(candidate), weights))
+
+
 @pytest.mark.parametrize("name, alpha", list(product(LAWS, ALPHAS)))
 def test_every_factor_is_nonnegative_with_mean_one(name: str, alpha: float) -> None:
     plain = LAWS[name]
@@ -47,7 +54,7 @@ def test_every_factor_is_nonnegative_with_mean_one(name: str, alpha: float) -> N
     for candidate, quantity, target in cases(law):
         offset = quantity.offset(candidate, drops)
         weights = {"new": Weights(new, new - 1), "rival": Weights(rival, rival - 1)}
-        terms = quantity.terms(candidate, weights, reward) + offset
+        terms = terms_of(quantity, candidate, weights, reward) + offset
         assert terms.min() >= -1e-12, (candidate, quantity)
         for smoothing in grids.anytime().smoothings:
             factors = (1 + smoothing * terms) / (1 + smoothing * (target + offset))
@@ -63,7 +70,7 @@ def test_the_check_can_fail() -> None:
     law = LAWS["even"]
     chances, new, _, _, reward = (np.array(column) for column in zip(*law.outcomes(), strict=True))
     offset = Gain().offset("new", {"new": Limits(0.05)})
-    terms = Gain().terms("new", {"new": Weights(new, new - 1)}, reward) + offset
+    terms = terms_of(Gain(), "new", {"new": Weights(new, new - 1)}, reward) + offset
     assert terms.min() < -0.1
     factors = (1 + 0.5 * new * reward) / (1 + 0.5 * 0.3)
     assert math.fsum(chances * factors) > 1.05

@@ -189,7 +189,7 @@ def test_densities_refuse_what_has_no_meaning_for_them() -> None:
         ("implicit-exploration", {}),
         ("moments", {"regularizer": "exponential-smoothing:0.5"}),
     ):
-        with pytest.raises(sl.UsageError, match="no meaning for densities"):
+        with pytest.raises(sl.UsageError, match="may exceed 1, and this has no meaning then"):
             sl.evaluate(logs, {"new": [1.0, 1.0]}, method=method, **options)  # type: ignore[call-overload]
 
 

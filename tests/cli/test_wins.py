@@ -60,7 +60,11 @@ def test_the_propensity_of_the_vector(path: str, capsys: pytest.CaptureFixture[s
         (["--propensity-wins", "k,m", "--propensity", "p"], 2, "give --propensity or --propensity-wins, not both"),
         (["--propensity-wins", "k,0"], 2, "must be a whole number of at least 1"),
         (["--propensity-wins", "m,k"], 4, "above their m"),
-        (["--propensity-wins", "k,m", "--control", "weights"], 2, "--control weights is not valid with wins"),
+        (
+            ["--propensity-wins", "k,m", "--control", "weights"],
+            2,
+            "control by weights and wins (--propensity-wins) do not go together",
+        ),
         (["--propensity-wins", "k,m", "--policy-wins", "n=j"], 2, "--policy-wins takes K,M"),
         (["--action", "a"], 2, "--propensity-wins K,M"),
     ],

@@ -7,12 +7,11 @@ import numpy as np
 
 import surelift as sl
 from surelift.arrays import FloatArray
-from surelift.logs.rounds import Rounds
+from surelift.batch import Batch
 from surelift.policies import Policy
 from surelift.quantities import Decline, Difference, Gain, Quantity, Shortfall, Value
 from surelift.statistics import Component, Plan, Term, plan_of
 from surelift.statistics.accumulate import accumulate
-from surelift.statistics.reading import read
 from tests.laws import Law
 
 
@@ -41,12 +40,13 @@ def cases(new: float, now: float, rival: float) -> list[tuple[str, Quantity, flo
 
 def factors_of(logs: sl.Logs, plan: Plan, term: Term) -> dict[Component, FloatArray]:
     """1 + smoothing (term + offset) of each row, from the library: exp of the log sum of a one-row log."""
-    (batch,) = logs.batches(plan.needs(logs))
+    (table,) = logs.batches(plan.needs(logs))
     predictor = None if plan.model is None else plan.model.start(logs)
     factors: dict[Component, list[float]] = {component: [] for component in term.needed.components}
-    for row in range(batch.table.num_rows):
-        rounds = Rounds(logs, type(batch)(batch.table.slice(row, 1), batch.start + row))
-        sums = accumulate(read(rounds, plan, predictor), plan)
+    for row in range(table.table.num_rows):
+        batch = Batch(logs, type(table)(table.table.slice(row, 1), table.start + row), plan.policies)
+        batch.predictor = predictor
+        sums = accumulate(batch, plan)
         assert not sums.invalid
         log_sums = sums.of(term).log_sums
         for place, component in enumerate(term.needed.components):

@@ -12,9 +12,9 @@ from scipy import stats
 
 import surelift as sl
 from surelift.arrays import FloatArray, IntArray
+from surelift.batch import Batch
 from surelift.controls.refitted import FIRST
-from surelift.logs.batch import Batch
-from surelift.logs.rounds import Rounds
+from surelift.logs.batch import TableBatch
 from surelift.quantities import Value
 from surelift.statistics import Component, Needed, Term, plan_of
 from tests.controls.estimators import BAD, Chances, Means
@@ -48,12 +48,12 @@ def predictions(model: Any, table: dict[str, Any], sizes: list[int], **options: 
     logs = logs_of(table, **options)
     predictor, start = model.start(logs), 0
     parts: list[FloatArray] = []
-    (batch,) = logs.batches(model.needs(logs))
-    while start < batch.table.num_rows:
+    (whole,) = logs.batches(model.needs(logs))
+    while start < whole.table.num_rows:
         size = sizes[len(parts) % len(sizes)]
-        rounds = Rounds(logs, Batch(batch.table.slice(start, size), batch.start + start))
-        parts.append(predictor.predictions(rounds).values.reshape(rounds.size, -1))
-        assert not rounds.faults.tallies
+        batch = Batch(logs, TableBatch(whole.table.slice(start, size), whole.start + start))
+        parts.append(predictor.predictions(batch).values.reshape(batch.size, -1))
+        assert batch.fit
         start += size
     return np.concatenate(parts)
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ import surelift as sl
 from surelift.arrays import FloatArray, IntArray
 from surelift.bounds import mixture
 from surelift.controls import ScoreControl
-from surelift.controls.score import LabelledTerms
+from surelift.controls.score import controlled_by_score
 from surelift.engines import collect
-from surelift.logs.labels import Labels
+from surelift.kernels.control import ControlledTerms
+from surelift.logs.line import LabelledLine
+from surelift.logs.units import Piece, Weights
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Gain, Quantity, Value
 from surelift.statistics import Component, Needed, Term, by_score, offset_of, plan_of
@@ -142,12 +145,24 @@ def test_by_hand(
         assert sums.sums[0] == pytest.approx(expected + cap, abs=1e-14)
 
 
+def drawn_and_left(reward: float, score: float, kappa: float) -> LabelledLine:
+    """A round that was drawn, and the same one that was not."""
+    return LabelledLine(np.array([reward, np.nan]), np.array([True, False]), np.full(2, kappa), np.full(2, score))
+
+
+def controlled(line: LabelledLine, at_zero: float, at_one: float, share: float, *, by_score: bool) -> ControlledTerms:
+    weights = {name: Weights(np.full(2, end), np.full(2, end)) for name, end in (("z", at_zero), ("o", at_one))}
+    batch: Any = SimpleNamespace(judged=line, weights=weights)
+    return controlled_by_score(
+        batch, (Piece("z", False, 1.0, 0.0), Piece("o", False, 0.0, 1.0)), share, by_score=by_score
+    )
+
+
 def test_where_the_candidate_acts_like_production_no_label_is_needed() -> None:
     """d = (w - 1) r is certainly 0, labelled or not; (L/kappa)(w r + 1 - r) - 1 would add a variance of 1/kappa."""
-    labels = Labels(np.array([True, False]), np.full(2, 0.05), np.full(2, 0.5), np.array([1.0, np.nan]))
-    terms = LabelledTerms.of(np.zeros(2), np.zeros(2), labels)
-    assert terms.terms.tolist() == [0.0, 0.0]
-    assert terms.controlled(1.0, by_score=True).capped(3.0).tolist() == [0.0, 0.0]
+    line = drawn_and_left(1.0, 0.5, 0.05)
+    assert line.terms(np.zeros(2), np.zeros(2)).tolist() == [0.0, 0.0]
+    assert controlled(line, 0.0, 0.0, 1.0, by_score=True).capped(3.0).tolist() == [0.0, 0.0]
 
 
 @given(
@@ -157,9 +172,8 @@ def test_where_the_candidate_acts_like_production_no_label_is_needed() -> None:
 def test_mean_and_floor_of_any_round(
     at_zero: float, at_one: float, reward: float, score: float, kappa: float, cap: float, share: float, by_score: bool
 ) -> None:
-    labels = Labels(np.array([True, False]), np.full(2, kappa), np.full(2, score), np.array([reward, np.nan]))
-    terms = LabelledTerms.of(np.full(2, at_zero), np.full(2, at_one), labels)
-    drawn, left = terms.controlled(share, by_score=by_score).capped(cap).tolist()
+    line = drawn_and_left(reward, score, kappa)
+    drawn, left = controlled(line, at_zero, at_one, share, by_score=by_score).capped(cap).tolist()
     truth = at_zero + (at_one - at_zero) * reward
     assert kappa * drawn + (1 - kappa) * left == pytest.approx(truth, abs=1e-9)
     assert min(drawn, left) >= -cap - 1e-9 * (1 + cap)

@@ -218,7 +218,7 @@ def test_questions_come_back_from_json() -> None:
     asked = [
         sl.Question.of("compare", logs, "new", by=["place", cut]),
         sl.Question.of("evaluate", logs, "new", by=cut, segments=[*cut.names, "(missing)"]),
-        sl.Question.of("check", logs, "new", columns=("place", cut, ("place", cut))),
+        sl.Question.of("check", logs, "new", by=["place", cut, ("place", cut)]),
     ]
     for question in asked:
         kept = json.loads(json.dumps(question.to_dict()))

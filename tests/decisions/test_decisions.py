@@ -264,7 +264,7 @@ def test_whether_it_holds_at_any_number_of_looks(logs: sl.Logs) -> None:
         ({"method": "logarithmic-smoothing", "smoothing": -1.0}, "smoothing must be a positive"),
         ({"grid": "hourly"}, "no grid 'hourly'"),
         ({"control": "magic"}, "no control 'magic'"),
-        ({"control": "weights"}, "needs the whole distributions"),
+        ({"control": "weights"}, "needs production's whole distribution, in logging="),
         ({"over": {"better": BETTER}}, "compared with itself"),
         ({"over": {"a": BETTER, "b": WORSE}}, "one policy"),
     ],

@@ -50,7 +50,13 @@ def test_the_mean_of_the_terms_exceeds_the_lower_bound(seed: int, rounds: int, l
     logs, policies = drawn(seed, rounds, level)
     named, method = name_policies(policies), choose_method("mixture", "weights")
     for quantity in (Value(), Gain()):
-        term = method.plan("new", quantity, policies=named, count=logs.count, known=frozenset(named))
+        term = method.plan(
+            "new",
+            quantity,
+            limits={name: policy.limits for name, policy in named.items()},
+            count=logs.count,
+            known=frozenset(named),
+        )
         sums = collect(logs, plan_of(named, (term,))).of(term)
         lower = lower_bound(sums, delta=0.05)
         if lower > -term.needed.offset:

@@ -164,7 +164,7 @@ def test_blocks_are_for_logs_that_do_not_drift() -> None:
     assert answer.certified
     assert answer.health.findings == ()
     assert answer.improvement is not None
-    assert answer.improvement.lower > sl.gate(daily(), "new").improvement.lower  # type: ignore[union-attr]
+    assert answer.improvement.lower > sl.gate(daily(), "new").improvement.lower
 
 
 @pytest.mark.parametrize(

@@ -197,15 +197,21 @@ def test_over_one_logger_alone_is_a_difference_of_two_candidates(rows: dict[str,
 @pytest.mark.parametrize(
     "ask, says",
     [
-        (lambda logs: sl.compare(logs, "p_new", method="blocks"), "method 'blocks' does not support several loggers"),
-        (lambda logs: sl.evaluate(logs, "p_new", method="empirical-bernstein"), "does not support several loggers"),
-        (lambda logs: sl.evaluate(logs, "p_new", method="efron-stein"), "does not support several loggers"),
-        (lambda logs: sl.compare(logs, "p_new", control="weights"), "a weight averages 1 over all of them"),
+        (lambda logs: sl.compare(logs, "p_new", method="blocks"), "method 'blocks' and balanced loggers"),
+        (
+            lambda logs: sl.evaluate(logs, "p_new", method="empirical-bernstein"),
+            "rounds of different loggers have different laws",
+        ),
+        (lambda logs: sl.evaluate(logs, "p_new", method="efron-stein"), "it redraws rounds of one law"),
+        (lambda logs: sl.compare(logs, "p_new", control="weights"), "needs production's whole distribution"),
         (lambda logs: sl.compare(logs, "p_new", by="x"), "not at those of a segment"),
         (lambda logs: sl.check(logs, by="x"), "not at those of a segment"),
-        (lambda logs: sl.compare(logs, sl.bounded("p_new", 9.0)), "a declared largest weight"),
+        (
+            lambda logs: sl.compare(logs, sl.bounded("p_new", 9.0)),
+            "a weight averages 1 over all loggers, not over the rounds of each",
+        ),
         (lambda logs: sl.power(logs, "p_new"), "looks at a growing log"),
-        (lambda logs: sl.simulate(logs, "p_new"), "or several loggers"),
+        (lambda logs: sl.simulate(logs, "p_new"), "simulation and balanced loggers"),
         (lambda _: sl.Monitor("p_new", reward="r", logger="version", loggers=LOGGERS), "an earlier look is false"),
     ],
 )
@@ -242,7 +248,7 @@ def test_a_report_has_no_earlier_looks(rows: dict[str, Any]) -> None:
 
 def test_a_policy_is_not_learned_from_several_loggers(rows: dict[str, Any]) -> None:
     logs = declared({**rows, "action": np.zeros(3000, dtype=int)}, contexts=["x"], action="action", action_count=2)
-    with pytest.raises(sl.UsageError, match="with loggers="):
+    with pytest.raises(sl.UsageError, match=r"learning and loggers \(loggers=\)"):
         require_learnable(logs)
 
 

@@ -4,6 +4,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from scipy.stats import binom
 
 import surelift as sl
 from surelift.engines import collect
-from surelift.questions.outcomes import OutcomesQuestion, bounded_by
-from surelift.questions.question import Place, Question
+from surelift.questions.outcomes import OutcomesQuestion
+from surelift.questions.question import Question
 from surelift.saving import sealed
 from tests.prose import flat
 
@@ -139,7 +140,7 @@ def test_a_reward_model_narrows_the_logs_own_reward() -> None:
     data = columns(2, 300)
     data["g"] = np.ones(300)
     log = logs_of(data)
-    own = sl.Outcome(log.declaration.outcome, at_most_worse=0.9, range=log.declaration.reward_range)
+    own = sl.Outcome(log.declaration.reward.name, at_most_worse=0.9, range=log.declaration.reward.reward_range)
     answer = sl.compare(log, "new", outcomes=[own, sl.Outcome("g", at_most_worse=0.5)], control=sl.models.given("q"))
     assert [result.control for result in answer.values()] == ["model", "weights"]
     assert sl.verify(sl.Certificate.of(answer), log).same
@@ -267,11 +268,14 @@ def judged(taken: Any, kind: Any, count: int, *, rare: float, delta: float, smoo
     )  # fmt: skip
     assert isinstance(question, OutcomesQuestion)
     sums = collect(log, question.plan())
-    place = Place(delta, question.provenance(sums.judged_by(None)))
-    return (
-        fails(lambda: question.answer(sums)),
-        fails(lambda: bounded_by(question.asked, question.outcomes, sums, place)),
-    )
+
+    def at_delta_each() -> dict[str, sl.results.Improvement]:
+        return {
+            name: replace(question, outcomes={name: one}).answered(sums)[name]
+            for name, one in question.outcomes.items()
+        }
+
+    return fails(lambda: question.answer(sums)), fails(at_delta_each)
 
 
 def fails(bounds: Callable[[], Mapping[str, sl.results.Improvement]]) -> bool:

@@ -196,7 +196,7 @@ def test_what_is_refused() -> None:
     logs = sl.Logs(reward=[0.0, 1.0], propensity=[0.5, 0.5])
     for options, says in (
         ({"power": 1.0}, "power, the chance"), ({"improvement": "big"}, "finite number"), ({"delta": 0}, "delta"),
-        ({"method": "normal"}, "mixture and blocks, not 'normal'"),
+        ({"method": "normal"}, "power and method 'normal' do not go together: only the methods 'mixture' and"),
     ):  # fmt: skip
         with pytest.raises(sl.UsageError, match=says):
             sl.power(logs, {"new": [0.4, 0.6]}, **options)

@@ -152,7 +152,12 @@ def test_every_question_that_makes_sense_by_segment(verb: str) -> None:
 @pytest.mark.parametrize("column", ["click", "propensity", "p_better"])
 def test_a_question_of_a_declaration_is_held_to_the_same_segments(column: str) -> None:
     declared: dict[str, Any] = {"reward": "click", "propensity": "propensity"}
-    question = sl.Question.of("compare", declared, {"better": "p_better"}, by=column)
-    for ask in (lambda: sl.partial_sums([DATA.table], question), lambda: question.ask(sl.Logs(DATA.table, **declared))):
+
+    def question() -> sl.Question:
+        return sl.Question.of("compare", declared, {"better": "p_better"}, by=column)
+
+    for ask in (
+        lambda: sl.partial_sums([DATA.table], question()), lambda: question().ask(sl.Logs(DATA.table, **declared)),
+    ):  # fmt: skip
         with pytest.raises(sl.UsageError, match="must be known before the action"):
             ask()

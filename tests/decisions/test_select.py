@@ -165,7 +165,9 @@ def test_it_is_the_default_where_it_has_something_to_say() -> None:
     assert sl.select(logs, THREE).many == "e-holm"
     assert sl.select(logs, {"better": "p_better"}).many == "simultaneous"
     assert sl.select(logs, THREE, method="normal").many == "simultaneous"
-    with pytest.raises(sl.UsageError, match="many='e-holm' needs e-values, and method 'normal' gives none"):
+    with pytest.raises(
+        sl.UsageError, match=r"e-values \(many=\) and method 'normal' do not go together: it gives no evidence to share"
+    ):
         sl.select(logs, THREE, method="normal", many="e-holm")
     assert sl.report(logs, THREE).selection.many == "simultaneous"  # type: ignore[union-attr]
     watch = sl.Monitor(THREE, **SHOP.columns())

@@ -207,7 +207,7 @@ def segment_questions() -> dict[str, Asked]:
         "compare by, declared": _asked("compare", "a", by="s", segments=["de", "fr", "it", "x", "y", "(missing)"]),
         "select by": _asked("select", ["a", "b"], **BY),
         "profile by": _asked("profile", "a", control="none", **BY),
-        "check by": _asked("check", ["a", "b"], columns=("s",)),
+        "check by": _asked("check", ["a", "b"], by=("s",)),
     }
 
 
@@ -219,7 +219,7 @@ def slice_questions() -> dict[str, Asked]:
         "compare by two, declared": _asked("compare", "a", by=["s", age], segments=named),
         "evaluate by bins": _asked("evaluate", ["a", "b"], by=load),
         "select by two": _asked("select", ["a", "b"], by=["s", "d"]),
-        "check by several": _asked("check", "a", columns=("s", age, ("d", load))),
+        "check by several": _asked("check", "a", by=["s", age, ("d", load)]),
     }
 
 

@@ -38,7 +38,11 @@ def test_spark_gives_the_answer_of_memory(spark: Any, table: pa.Table) -> None:
 
 @pytest.mark.parametrize(
     "declared, says",
-    [(LOGGERS, "several loggers"), (SETTLED, "give as_of="), ({**SETTLED, "as_of": "2026-03-04"}, "settled")],
+    [
+        (LOGGERS, r"database and loggers \(loggers=\) do not go together"),
+        (SETTLED, "give as_of="),
+        ({**SETTLED, "as_of": "2026-03-04"}, "settled"),
+    ],
 )
 def test_a_database_refuses_with_a_way_out(table: pa.Table, declared: dict[str, Any], says: str) -> None:
     import ibis

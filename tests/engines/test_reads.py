@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import surelift as sl
-from surelift.logs.batch import Batch
+from surelift.logs.batch import TableBatch
 from tests.engines.cases import KINDS, ROUNDS
 
 FILES = 3
@@ -24,7 +24,7 @@ class Reads:
         self.whole = self.looks = self.rows = 0
         batches = type(logs.source).batches
 
-        def counted(source: Any, needs: Any) -> Iterator[Batch]:
+        def counted(source: Any, needs: Any) -> Iterator[TableBatch]:
             self.looks += 1
             for batch in batches(source, needs):
                 self.rows += batch.table.num_rows

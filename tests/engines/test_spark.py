@@ -3,10 +3,10 @@
 import pytest
 
 import surelift as sl
-from surelift.engines.spark import Partition, _reason, _run, refuse_what_needs_order
+from surelift.engines.spark import Partition, _reason, _run, collect
 from surelift.questions.question import Question
 
-FLAGS = {"reward": "r", "propensity": "q"}
+FLAGS: dict[str, Any] = {"reward": "r", "propensity": "q"}
 
 
 @pytest.mark.parametrize(
@@ -37,13 +37,17 @@ def test_the_reason_why_spark_failed(message: str, says: str) -> None:
     [
         (Question.of("report", FLAGS, "a"), "the order of the rounds"),
         (Question.of("evaluate", FLAGS, "a", method="efron-stein"), "what efron-stein redraws"),
-        (Question.of("evaluate", FLAGS, "a", control="model"), "a reward model that is refitted in the order of time"),
+        (
+            Question.of("evaluate", {**FLAGS, "time": "t"}, "a", control="model"),
+            "a reward model that is refitted in the order of time",
+        ),
     ],
 )
 def test_what_needs_the_order_of_rows_is_refused_with_a_way_out(question: Question, label: str) -> None:
     with pytest.raises(sl.UsageError) as refused:
-        refuse_what_needs_order(question.plan())
-    assert f"cannot add up {label}" in str(refused.value)
+        collect(sl.Logs({"r": [1.0], "q": [0.5], "a": [0.5]}, **FLAGS), question.plan())
+    assert f"Spark and {label}" in str(refused.value)
+    assert "do not go together" in str(refused.value)
     assert "logs.here()" in str(refused.value)
     assert refused.value.exit_code == 2
 

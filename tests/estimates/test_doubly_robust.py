@@ -101,5 +101,5 @@ def test_invalid_models_are_rejected() -> None:
         sl.estimate(LOGS, "new", estimator="dr", model=object())
     with pytest.raises(sl.UsageError, match="folds must be"):
         sl.models.cross_fitted(folds=1)
-    with pytest.raises(sl.UsageError, match="name it in action="):
+    with pytest.raises(sl.UsageError, match="a reward model needs to know how many actions were available"):
         sl.estimate(sl.Logs(reward=[1.0], propensity=[0.5]), {"new": [0.5]}, estimator="dr")

@@ -6,8 +6,15 @@ from math import comb
 import numpy as np
 import pytest
 
-from surelift.evidence.contexts import context_contrast, shares_e_value
-from surelift.statistics.loggers import BINS, MISSING, NUMBERS, VECTOR, number_bins
+from surelift.traits.logger_tests import (
+    BINS,
+    MISSING,
+    NUMBERS,
+    VECTOR,
+    context_contrast,
+    number_bins,
+    shares_e_value,
+)
 
 
 def counts_of(bins: list[int], loggers: list[int]) -> np.ndarray:

@@ -92,8 +92,9 @@ def test_every_factor_has_mean_at_most_one(positions: int, supported: bool, alph
     policies = name_policies(imported.policies)
     now, rival = law.value(law.logging), law.value(law.rival)
     new = now + alpha * (law.value(law.new) - now)
+    limits = {name: imported.logs.declaration.limits(policy.limits) for name, policy in policies.items()}
     for candidate, quantity, target in cases(new, now, rival):
-        term = choose_method().plan(candidate, quantity, policies=policies, count=lambda: 1, known=frozenset())
+        term = choose_method().plan(candidate, quantity, limits=limits, count=lambda: 1, known=frozenset())
         if candidate == "new" and not hasattr(quantity, "over"):
             kap = positions * alpha if quantity.paired else max(0.0, positions * alpha - 1)
             assert term.needed.offset == pytest.approx(kap)
@@ -232,13 +233,17 @@ def test_what_is_refused() -> None:
     with pytest.raises(sl.LogsError, match="more than cluster_max rounds"):
         imported_from(table, most=1)
     logs, policies = _both(imported_from(table, size=2))
-    with pytest.raises(sl.UsageError, match="needs weights that are never negative"):
+    with pytest.raises(
+        sl.UsageError, match="method 'second-moment' do not go together: weights of additive slates may be negative"
+    ):
         sl.evaluate(logs, policies, method="second-moment")
-    with pytest.raises(sl.UsageError, match="not those of additive slates"):
-        sl.bounded(policies["new"], 5.0)
-    with pytest.raises(sl.UsageError, match="control='weights' needs the whole distributions"):
+    with pytest.raises(sl.UsageError, match="largest weight and additive slate do not go together"):
+        sl.compare(logs, {"new": sl.bounded(policies["new"], 5.0)})
+    with pytest.raises(sl.UsageError, match="control='weights' needs production's whole distribution"):
         sl.compare(logs, {"new": policies["new"]}, control="weights")
-    with pytest.raises(sl.UsageError, match="can be negative, so only plain means"):
+    with pytest.raises(
+        sl.UsageError, match="regularized estimate do not go together: weights may be negative, so only plain means"
+    ):
         sl.estimate(logs, policies, estimator="clipped")
     assert sl.estimate(logs, policies, estimator="snips")["new"].estimate is not None
 

@@ -47,7 +47,7 @@ def test_a_loaded_policy_has_the_same_bits(fitted: PolicyLearner, tmp_path: Path
     for name, array in before.items():
         loaded = after[name]
         assert (array.dtype, array.shape, array.tobytes()) == (loaded.dtype, loaded.shape, loaded.tobytes())
-    assert again.features == fitted.policy_.features
+    assert again.layout == fitted.policy_.layout
     assert again.predict_proba(contexts).tobytes() == fitted.predict_proba(contexts).tobytes()
     np.testing.assert_array_equal(again.sample(contexts, seed=3), fitted.sample(contexts, seed=3))
     assert again.certificate == fitted.certificate_
@@ -74,7 +74,7 @@ def test_a_rule_or_a_stage_drawn_at_every_decision_acts_alike(fitted: PolicyLear
     """A gaussian policy as it is defined, by weights drawn anew; one in stages, by a stage drawn anew."""
     rule: Any = fitted.policy_.rule
     rng, contexts = np.random.default_rng(0), 0.2 * problem(seed=6)["contexts"][:1]
-    features = fitted.policy_.features.encode(_table(contexts))
+    features = fitted.policy_.layout.encode(_table(contexts))
     if hasattr(rule, "deviation"):
         scores = features @ rule.means.T + rng.normal(size=(DRAWS, *rule.means.shape)) * rule.deviation @ features[0]
         drawn = scores.argmax(axis=1)

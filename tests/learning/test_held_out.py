@@ -95,7 +95,7 @@ def test_rounds_that_judge_tell_nothing_but_the_answer(kind: str) -> None:
     later = np.concatenate([times[:begins], times[-1] + np.arange(1_000 - begins) ** 2])
     second = learned_by(kind, with_texts(changed_from(data, begins), later))
     assert first.certificate_.content["rows"] == second.certificate_.content["rows"]
-    assert first.policy_.features == second.policy_.features
+    assert first.policy_.layout == second.policy_.layout
     assert first.policy_.describe() == second.policy_.describe()
     assert first.answer_.lower != second.answer_.lower
 

@@ -295,7 +295,7 @@ def test_held_out_rounds_do_not_affect_the_feature_layout() -> None:
     table = {"x": data["contexts"][:, 0], "t": np.where(np.arange(1_000) < 700, "a", "late")}
     beside: dict[str, Any] = {name: data[name] for name in ("reward", "propensity", "logging")}
     learner = PolicyLearner("linear", **FEW).fit(table, data["action"], **beside)
-    assert learner.policy_.features.texts == {"t": ("a",)}
+    assert learner.policy_.layout.texts == {"t": ("a",)}
     late, other = (learner.predict_proba({"x": [0.3], "t": [text]}) for text in ("late", "other"))
     np.testing.assert_array_equal(late, other)
 
@@ -380,8 +380,8 @@ def test_weights_of_unseen_texts_keep_the_prior() -> None:
     learner = PolicyLearner(**GAUSSIAN, prior="zero").fit(table, data["action"], **beside)
     rule = learner.policy_.rule
     assert isinstance(rule, GaussianRule)
-    assert learner.policy_.features.size == 1 + 3 + 1
-    unseen = learner.policy_.features.unseen()
+    assert learner.policy_.layout.size == 1 + 3 + 1
+    unseen = learner.policy_.layout.unseen()
     assert unseen == [3]
     assert rule.deviation[3] == 1.0
     assert rule.deviation[0] != 1.0
@@ -438,7 +438,7 @@ def test_a_checkpoint_depends_on_contexts_and_prior(tmp_path: Path) -> None:
 def test_a_prior_from_other_rounds_provides_the_feature_layout() -> None:
     first = fit(problem(seed=8))
     second = fit(problem(), prior=first)
-    assert second.policy_.features == first.policy_.features
+    assert second.policy_.layout == first.policy_.layout
     assert second.answer_.certified
 
 

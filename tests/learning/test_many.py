@@ -67,7 +67,7 @@ def test_learners_of_one_log_share_what_they_read_and_no_more() -> None:
     for learner, options in zip(learners, asked, strict=True):
         expected = PolicyLearner(**few, **options).fit(logs_of(data))
         assert learner.certificate_.content.get("rows") == expected.certificate_.content.get("rows"), options
-        assert learner.policy_.features == expected.policy_.features, options
+        assert learner.policy_.layout == expected.policy_.layout, options
         assert learner.answer_.lower == pytest.approx(expected.answer_.lower, abs=1e-6), options
     assert len({learner.answer_.lower for learner in learners}) == len(learners)
 

@@ -141,10 +141,10 @@ def test_warm_starts_on_a_growing_log_are_refused() -> None:
 def test_verify_finds_rounds_of_the_prior_among_the_judges(tmp_path: Path) -> None:
     """A certificate made where the prior's rounds were not known, by a policy that knows them."""
     yesterday = PolicyLearner(**GAUSSIAN, prior="zero").fit(logs_of(rows(DATA, slice(0, 1_000)))).policy_
-    unaware = LearnedPolicy(yesterday.rule, yesterday.features, None, 3, Origins(), Origins())
+    unaware = LearnedPolicy(yesterday.rule, yesterday.layout, None, 3, Origins(), Origins())
     today = PolicyLearner(**GAUSSIAN, prior=unaware).fit(logs_of(DATA))
     aware = LearnedPolicy(
-        today.policy_.rule, today.policy_.features, None, 3, today.policy_.trained_on, yesterday.learned_from
+        today.policy_.rule, today.policy_.layout, None, 3, today.policy_.trained_on, yesterday.learned_from
     )
     aware.save(tmp_path / "policy")
     for policy in (aware, LearnedPolicy.load(tmp_path / "policy")):

@@ -59,7 +59,7 @@ def test_stages_are_learned_from_the_past_and_judged_on_what_follows(
     played = np.concatenate(
         [
             rule.stages[stage].probabilities(
-                learned.policy_.features.encode(_table(data["contexts"][500 * (stage + 1) : 500 * (stage + 2)]))
+                learned.policy_.layout.encode(_table(data["contexts"][500 * (stage + 1) : 500 * (stage + 2)]))
             )
             for stage in range(3)
         ]
@@ -83,7 +83,7 @@ def test_what_is_deployed_is_the_draw_over_the_stages(
 ) -> None:
     rule: Any = learned.policy_.rule
     contexts = data["contexts"][:50]
-    encoded = learned.policy_.features.encode(_table(contexts))
+    encoded = learned.policy_.layout.encode(_table(contexts))
     mean = sum(stage.probabilities(encoded) for stage in rule.stages) / 3
     np.testing.assert_allclose(learned.predict_proba(contexts), mean, atol=1e-15)
     learned.save(str(tmp_path / "p.safetensors"))
@@ -161,7 +161,7 @@ def test_stages_of_different_sizes_are_drawn_by_their_rounds(data: dict[str, Any
     rule: Any = fitted.policy_.rule
     assert rule.rounds == (600, 500, 200)
     assert fitted.certificate_.content["rows"] == [700, 2_000]
-    encoded = fitted.policy_.features.encode(_table(data["contexts"][:9]))
+    encoded = fitted.policy_.layout.encode(_table(data["contexts"][:9]))
     parts = [stage.probabilities(encoded) for stage in rule.stages]
     drawn = sum(rounds * part for rounds, part in zip(rule.rounds, parts, strict=True)) / 1_300
     np.testing.assert_allclose(fitted.predict_proba(data["contexts"][:9]), drawn, atol=1e-15)
@@ -246,7 +246,8 @@ def test_the_wealth_of_stages_has_mean_one_at_most(control: str, drift: float, l
         declaration=logs.declaration, policies=played, method=choose_method("mixture", control),
         known=frozenset(() if control == "none" else ("learned",)),
     )  # fmt: skip
-    gain, decline = terms = question.terms("learned", lambda: ROUNDS)
+    claim = question.claim("learned", lambda: ROUNDS)
+    gain, decline = terms = (claim.low, claim.high)
     assert {part.control is None for part in gain.needed.components} == ({True} if control == "none" else {True, False})
     by = Segment(("course",))
     requests = [Request(COUNT, (by,)), *requests_of(question.everyone, terms, (by,))]

@@ -27,7 +27,7 @@ def learned() -> PolicyLearner:
 def test_a_certificate_does_not_verify_another_policy(learned: PolicyLearner) -> None:
     rule = learned.policy_.rule
     assert isinstance(rule, GaussianRule)
-    other = LearnedPolicy(GaussianRule(1.5 * rule.means, rule.deviation, rule.prior), learned.policy_.features, None, 3)
+    other = LearnedPolicy(GaussianRule(1.5 * rule.means, rule.deviation, rule.prior), learned.policy_.layout, None, 3)
     assert not sl.verify(learned.certificate_, logs_of(problem()), other).same
     stated = json.loads(json.dumps(learned.certificate_.content))
     stated["answer"]["lower"] += 0.01
@@ -143,7 +143,7 @@ def test_tampering_is_detected(learned: PolicyLearner) -> None:
     assert isinstance(rule, GaussianRule)
     text = json.dumps(dict(certificate.content))
     # A prior moved to the policy, and declared as zero.
-    forged = LearnedPolicy(GaussianRule(rule.means, rule.deviation, rule.means), policy.features, None, 3)
+    forged = LearnedPolicy(GaussianRule(rule.means, rule.deviation, rule.means), policy.layout, None, 3)
     stated = json.loads(text)
     stated["question"]["learning"] |= {"prior": "zero", "set_aside": 0}
     with pytest.raises(sl.LogsError, match="states a zero prior"):

@@ -175,7 +175,7 @@ def test_two_processes_learn_and_certify_what_one_does(name: str, folder: Path, 
     assert [result[name]["lower"] for result in results] == pytest.approx([alone.answer_.lower] * 2, abs=1e-6)
     first, second = (LearnedPolicy.load(str(folder / f"{name} {rank}.safetensors")) for rank in (0, 1))
     assert first.describe() == second.describe()
-    assert first.features.texts == alone.policy_.features.texts
+    assert first.layout.texts == alone.policy_.layout.texts
     rows = table()
     np.testing.assert_allclose(first.predict_proba(rows), alone.policy_.predict_proba(rows), atol=1e-4)
     # A single process finds the same in the whole log, to 1e-9.

@@ -18,7 +18,7 @@ from surelift import grids
 from surelift.bounds import mixture
 from surelift.cli.explain import explain_certificate
 from surelift.engines import collect
-from surelift.logs.batch import Batch
+from surelift.logs.batch import TableBatch
 from surelift.logs.clusters import whole_clusters
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Value
@@ -33,10 +33,10 @@ from tests.prose import flat
 def test_no_cluster_is_split(sizes: list[int], cuts: list[int]) -> None:
     users = np.repeat(np.arange(len(sizes)), sizes)
     table = pa.table({"user": users, "row": np.arange(len(users))})
-    batches: list[Batch] = []
+    batches: list[TableBatch] = []
     start = 0
     while start < len(users):
-        batches.append(Batch(table.slice(start, cuts[len(batches) % len(cuts)]), start))
+        batches.append(TableBatch(table.slice(start, cuts[len(batches) % len(cuts)]), start))
         start += batches[-1].table.num_rows
     rebatched = list(whole_clusters(iter(batches), "user"))
     assert [row for batch in rebatched for row in batch.table["row"].to_pylist()] == list(range(len(users)))
@@ -126,6 +126,57 @@ def test_control_works_on_clusters() -> None:
         assert clustered.log_sums[j] == pytest.approx(math.log1p(component.smoothing * (mean + component.offset)))
 
 
+def test_other_methods_count_clusters_too() -> None:
+    """Each round that a cluster lacks is smoothed as any other: a shortfall of 1 is clipped, and divided."""
+    rng = np.random.default_rng(7)
+    sizes = rng.integers(1, 4, 200)
+    table, starts = users_log(sizes.tolist(), rng), np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    logs = sl.Logs(table, **DECLARED, cluster_max=3)
+    p, q, r = (np.asarray(table[name], dtype=float) for name in ("new", "p", "r"))
+    w, n, log = p / q, len(sizes), math.log(2 / 0.1)
+
+    def found(method: str, **options: Any) -> tuple[float, float]:
+        answer = sl.evaluate(logs, "new", delta=0.1, method=method, **options)["new"]
+        assert answer.estimate == pytest.approx(units(w * r, 0.0).mean())
+        assert answer.lower is not None
+        assert answer.upper is not None
+        return answer.lower, answer.upper
+
+    def units(values: Any, lacking: float) -> Any:
+        return (np.add.reduceat(values, starts) + lacking * (3 - sizes)) / 3
+
+    def second_moment(z: Any) -> float:
+        return math.expm1(0.5 * z.mean() - 0.125 * (z * z).mean() - log / n) / 0.5
+
+    def bernstein(z: Any) -> float:
+        return float(z.mean() - math.sqrt(2 * z.var(ddof=1) * math.log(2 / 0.05) / n)) - (
+            7 * 0.75 * math.log(2 / 0.05) / (3 * (n - 1))
+        )
+
+    z = units(w * r, 0.0)
+    margin = stats.norm.isf(0.05) * z.std(ddof=1) / math.sqrt(n)
+    assert found("normal") == pytest.approx((z.mean() - margin, z.mean() + margin), abs=1e-12)
+    assert found("bootstrap") == pytest.approx((z.mean() - margin, z.mean() + margin), abs=0.2 * margin)
+    expected = (
+        second_moment(units(np.minimum(w * r, 2.0), 0.0)),
+        1 - second_moment(units(np.minimum(w * (1 - r), 2.0), 1.0)),
+    )
+    assert found("second-moment", smoothing=0.5) == pytest.approx(expected, abs=1e-9)
+    clip = np.minimum(w, 0.75)
+    expected = bernstein(units(clip * r, 0.0)), 1 - bernstein(units(clip * (1 - r), 0.75))
+    assert found("empirical-bernstein", clip=0.75) == pytest.approx(
+        (max(0.0, expected[0]), min(1.0, expected[1])), abs=1e-9
+    )
+    explored = p / (q + 0.25)
+    expected = (
+        units(explored * r, 0.0).mean() - log / (0.5 * n),
+        1 - units(explored * (1 - r), 1 / 1.25).mean() + log / (0.5 * n),
+    )
+    assert found("implicit-exploration", smoothing=0.5) == pytest.approx(
+        (max(0.0, expected[0]), min(1.0, expected[1])), abs=1e-9
+    )
+
+
 def test_invalid_cluster_declarations_are_rejected() -> None:
     table = users_log([2, 3], np.random.default_rng(0))
     with pytest.raises(sl.UsageError, match="exactly one of cluster_size="):
@@ -145,8 +196,8 @@ def test_invalid_cluster_declarations_are_rejected() -> None:
         sl.LogsError, match="3 of 5 values belong to a cluster that had already ended; the first is 'a' in row 2"
     ):
         sl.evaluate(sl.Logs(split, **DECLARED, cluster_size="size"), "new")
-    with pytest.raises(sl.UsageError, match="does not support clustered"):
-        sl.evaluate(sl.Logs(table, **DECLARED, cluster_size="size"), "new", method="normal")
+    with pytest.raises(sl.UsageError, match=r"method 'efron-stein' and clusters \(cluster=\) do not go together"):
+        sl.evaluate(sl.Logs(table, **DECLARED, cluster_size="size"), "new", method="efron-stein")
     with pytest.raises(sl.LogsError, match="differ within their cluster; the first is null in row 1"):
         sl.evaluate(sl.Logs({**table, "s": list("abbbb")}, **DECLARED, cluster_size="size"), "new", by="s")
 
@@ -277,8 +328,20 @@ def test_sampling_that_cannot_be_corrected() -> None:
         sl.compare(sl.Logs({**table, "k": [0.0, 0.5]}, **declared, rounds_before_sampling=9), "n")
     with pytest.raises(sl.UsageError, match="before sampling"):
         sl.compare(sl.Logs({**table, "s": ["a", "b"]}, **declared, rounds_before_sampling=9), "n", by="s")
-    with pytest.raises(sl.UsageError, match="or sampled logs"):
-        sl.evaluate(sl.Logs(table, **declared, rounds_before_sampling=9), "n", method="second-moment")
+    for method in ("efron-stein", "bootstrap", "empirical-bernstein", "implicit-exploration"):
+        with pytest.raises(sl.UsageError, match=f"method '{method}' and .*sampl.* do not go together"):
+            sl.evaluate(sl.Logs(table, **declared, rounds_before_sampling=9), "n", method=method)
+
+
+def test_second_moments_of_sampled_rounds_by_hand() -> None:
+    rng = np.random.default_rng(5)
+    table, before = sampled(rng, 2_000, 0.3)
+    logs = sl.Logs(table, reward="r", propensity="p", keep_probability="kappa", rounds_before_sampling=before)
+    answer = sl.evaluate(logs, "new", method="second-moment", smoothing=0.5, sides="lower")["new"]
+    z = np.minimum(table["new"] / table["p"], 2.0) * table["r"] / table["kappa"]
+    assert answer.estimate == pytest.approx((table["new"] / table["p"] * table["r"] / table["kappa"]).sum() / before)
+    exponent = (0.5 * z.sum() - 0.125 * (z * z).sum() - math.log(1 / 0.05)) / before
+    assert answer.lower == pytest.approx(math.expm1(exponent) / 0.5, abs=1e-9)
 
 
 def test_unusual_cluster_ids(tmp_path: Path) -> None:

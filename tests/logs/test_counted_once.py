@@ -128,15 +128,15 @@ def test_files_of_one_name_in_two_accounts_are_two(tmp_path: Path, monkeypatch: 
     assert sl.evaluate(sl.Logs(paths, **COLUMNS), "pi").rounds == 2_000
 
 
-@pytest.mark.parametrize("what", ["a monitor", "partial_sums"])
+@pytest.mark.parametrize("what", ["monitor", "parts"])
 def test_clusters_of_which_a_condition_leaves_parts_out(what: str) -> None:
     declared = {**COLUMNS, "cluster": "session", "cluster_max": 4, "where": "country = 'FR'"}
     question = sl.Question.of("compare", declared, {"pi": "pi"})
     ask: Any = {
-        "a monitor": lambda: sl.Monitor("pi", **declared),
-        "partial_sums": lambda: sl.partial_sums([], question),
+        "monitor": lambda: sl.Monitor("pi", **declared),
+        "parts": lambda: sl.partial_sums([], question),
     }
-    with pytest.raises(sl.UsageError, match=f"{what} cannot use where= with cluster="):
+    with pytest.raises(sl.UsageError, match=f"{what} and torn clusters do not go together: .*left out by where="):
         ask[what]()
 
 

@@ -10,8 +10,9 @@ import pyarrow.csv
 import pytest
 
 import surelift as sl
-from surelift.logs.declaration import Declaration
-from surelift.logs.rounds import Rounds
+from surelift.batch import Batch
+from surelift.logs.line import LabelledLine
+from surelift.traits.declaration import Declaration
 from tests.cli.test_cli import run
 
 ROLES: dict[str, Any] = {"reward": "r", "propensity": "p", "score": "s", "label_probability": "k"}
@@ -27,26 +28,30 @@ def columns() -> dict[str, Any]:
     }
 
 
-def rounds_of(source: Any, **declared: Any) -> Rounds:
+def batch_of(source: Any, **declared: Any) -> Batch:
     logs = sl.Logs(source, **{**ROLES, **declared})
-    (batch,) = logs.batches()
-    return Rounds(logs, batch)
+    (table,) = logs.batches()
+    return Batch(logs, table).read()
+
+
+def line_of(batch: Batch) -> LabelledLine:
+    assert isinstance(batch.line, LabelledLine)
+    return batch.line
 
 
 def test_every_container_says_the_same(tmp_path: Path) -> None:
     pa.csv.write_csv(pa.table(columns()), tmp_path / "log.csv")
     arrays = {name: np.array(column, dtype=float) for name, column in columns().items()}
     sources = [columns(), pa.table(columns()), pd.DataFrame(columns()), arrays, str(tmp_path / "log.csv")]
-    found = [rounds_of(source) for source in sources]
-    for rounds in found:
-        assert not rounds.faults.tallies
-        assert rounds.labels is not None
-        assert rounds.labels.drawn.tolist() == [True, False, True, False]
-        assert np.isnan(rounds.reward).tolist() == [False, True, False, True]
-        assert rounds.estimated_reward.tolist() == [1.0, 0.0, 0.0, 0.0]
-    assert len({str(rounds.hashes.fingerprint()) for rounds in found}) == 1
+    found = [batch_of(source) for source in sources]
+    for batch in found:
+        assert batch.fit
+        assert line_of(batch).drawn.tolist() == [True, False, True, False]
+        assert np.isnan(batch.reward).tolist() == [False, True, False, True]
+        assert line_of(batch).earned.tolist() == [1.0, 0.0, 0.0, 0.0]
+    assert len({str(batch.rows.hashes.fingerprint()) for batch in found}) == 1
     everywhere = {**columns(), "k": [0.5] * 4}
-    assert rounds_of(everywhere, label_probability=0.5).labels.probability.tolist() == [0.5] * 4  # type: ignore[union-attr]
+    assert line_of(batch_of(everywhere, label_probability=0.5)).probability.tolist() == [0.5] * 4
 
 
 @pytest.mark.parametrize(
@@ -108,10 +113,27 @@ def test_control_by_a_score_that_is_not_declared() -> None:
 
 
 def test_a_declaration_is_stored_and_guardrails_have_no_labels() -> None:
-    declared = Declaration(**{**ROLES, "label_probability": 0.05})
+    declared = Declaration.of(**{**ROLES, "label_probability": 0.05})
     assert Declaration.from_description(declared.describe()) == declared
-    rail = declared.with_reward("latency", (0.0, 9.0), is_cost=True)
-    assert (rail.score, rail.label_probability, rail.cost) == (None, None, "latency")
+    rail = declared.judged_by("latency", (0.0, 9.0), is_cost=True)
+    assert rail.flat().keys() == {"cost", "reward_range", "propensity"}
+    assert (rail.reward.cost, rail.reward.reward_range) == ("latency", (0.0, 9.0))
+
+
+def test_second_moments_of_labels_by_hand() -> None:
+    """What a label stands for is clipped before it is squared, on both sides; the rounds without one count as 0."""
+    rng, n, log = np.random.default_rng(1), 3_000, np.log(1 / 0.1)
+    q, reward, kappa = rng.uniform(0.2, 0.5, n), rng.random(n), rng.uniform(0.3, 1.0, n)
+    p = q * rng.uniform(0.0, 2.0, n)
+    drawn = rng.random(n) < kappa
+    table = {"r": np.where(drawn, reward, np.nan), "p": q, "s": reward / 2, "k": kappa, "new": p}
+    for side, earned in (("lower", reward), ("upper", 1 - reward)):
+        logs: Any = sl.Logs(table, **ROLES)
+        question = sl.Question.of("evaluate", logs, "new", sides=side, delta=0.1, method="second-moment", smoothing=0.1)
+        found: Any = question.ask(logs)["new"]
+        z = np.minimum(p / q * np.where(drawn, earned / kappa, 0.0), 10.0)
+        bound = np.expm1(0.1 * z.mean() - 0.005 * (z * z).mean() - log / n) / 0.1
+        assert (found.lower if side == "lower" else 1 - found.upper) == pytest.approx(bound, abs=1e-9)
 
 
 def test_the_command_line(tmp_path: Path) -> None:

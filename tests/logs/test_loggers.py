@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import surelift as sl
-from surelift.logs.declaration import Declaration
+from surelift.traits.declaration import Declaration
 
 BOTH = {"a": "p_a", "b": "p_b"}
 ROWS: dict[str, list[Any]] = {
@@ -36,8 +36,8 @@ def logs(rows: dict[str, list[Any]] = ROWS, **declared: Any) -> sl.Logs:
         ({"logger_shares": {"a": 1.0, "b": 0.0}}, "must be probabilities above 0"),
         ({"logger_rounds": {"a": 2, "b": 2}, "logger_shares": {"a": 0.5, "b": 0.5}}, "not both"),
         ({"propensity": "p_a"}, "propensity= cannot be given with loggers="),
-        ({"keep_probability": "p_a"}, "keep_probability= cannot be given with loggers="),
-        ({"cluster": "version", "cluster_size": 2}, "cluster= cannot be given with loggers="),
+        ({"keep_probability": "p_a"}, "balanced loggers .* and sampled .* do not go together"),
+        ({"cluster": "version", "cluster_size": 2}, r"loggers \(loggers=\) and clusters \(cluster=\) do not go"),
         ({"contexts": ["p_a"]}, "the propensity of logger 'a'; a policy decides without it"),
     ],
 )

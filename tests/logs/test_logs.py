@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import surelift as sl
-from surelift.logs.rounds import Rounds
+from surelift.batch import Batch
 
 COLUMNS = {"click": [0, 1], "p_logged": [0.5, 0.5], "a": [0, 1], "all": [[0.5, 0.5], [0.5, 0.5]]}
 
@@ -54,9 +54,9 @@ def test_arrays_need_no_source() -> None:
     )
     assert logs.declaration.contexts == ("x0", "x1")
     (batch,) = logs.batches()
-    rounds = Rounds(logs, batch)
-    assert rounds.propensity.tolist() == [0.5, 0.25]
-    assert rounds.usable.all()
+    found = Batch(logs, batch).read()
+    assert found.propensity.tolist() == [0.5, 0.25]
+    assert found.fit
     with pytest.raises(sl.UsageError, match="there is no source"):
         sl.Logs(reward="click", propensity=[0.5])
 

@@ -73,7 +73,7 @@ def test_declarations() -> None:
         sl.Logs(TABLE, reward="reward", propensity="p_logging", position="place")
     with pytest.raises(sl.UsageError, match="no column 'step' for position"):
         logs_of(TABLE, most=3, position="step")
-    with pytest.raises(sl.UsageError, match="does not go with an embedding"):
+    with pytest.raises(sl.UsageError, match=r"embedding \(embedding=\) and sequences \(position=\) do not go together"):
         sl.Logs(
             TABLE, **DECLARED, cluster_max=3, action="place", logging="p_new", embedding=sl.embeddings.kinds([0, 1])
         )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import surelift as sl
-from surelift.logs.rounds import Rounds
+from surelift.batch import Batch
 
 RNG = np.random.default_rng(4)
 LOGGING = RNG.dirichlet([1.0, 2.0, 3.0], 500)
@@ -21,7 +21,7 @@ DECLARED: dict[str, Any] = {"reward": "r", "logging": "l", "action": "a"}
 def test_it_is_the_entry_of_the_vector() -> None:
     told, found = sl.Logs(COLUMNS, propensity="q", **DECLARED), sl.Logs(COLUMNS, **DECLARED)
     for one, other in zip(told.batches(), found.batches(), strict=True):
-        assert (Rounds(told, one).propensity == Rounds(found, other).propensity).all()
+        assert (Batch(told, one).propensity == Batch(found, other).propensity).all()
     answer = sl.compare(found, "v")
     assert (answer.lower, answer.upper) == (sl.compare(told, "v").lower, sl.compare(told, "v").upper)
     assert sl.check(found, "v").ok
@@ -33,13 +33,16 @@ def test_it_is_the_entry_of_the_vector() -> None:
 def test_a_vector_that_falls_short_of_one_understates_no_propensity() -> None:
     short = sl.Logs({**COLUMNS, "l": LOGGING * (1 - 5e-7)}, **DECLARED)
     (batch,) = short.batches()
-    assert (Rounds(short, batch).propensity >= COLUMNS["q"] * (1 - 1e-12)).all()
+    assert (Batch(short, batch).propensity >= COLUMNS["q"] * (1 - 1e-12)).all()
 
 
 def test_what_is_refused() -> None:
-    for missing in ("action", "logging"):
+    for missing, says in {
+        "logging": "no propensity: name the column",
+        "action": "action= must name the column",
+    }.items():
         declared = {role: column for role, column in DECLARED.items() if role != missing}
-        with pytest.raises(sl.UsageError, match="no propensity: name the column"):
+        with pytest.raises(sl.UsageError, match=says):
             sl.Logs(COLUMNS, **declared)
     zero = LOGGING.copy()
     zero[7] = np.roll([0.0, 0.4, 0.6], ACTION[7])

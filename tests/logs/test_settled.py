@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import surelift as sl
-from surelift.logs.declaration import Declaration
+from surelift.traits.declaration import Declaration
 
 DAYS = [1, 2, 3, 4, 5, 6]
 MOMENTS = [datetime(2026, 3, day, 12) for day in DAYS]
@@ -89,12 +89,15 @@ def test_numbers() -> None:
         ({"settled_after": 7, "as_of": "2026-03-01"}, "as_of must be a number, as settled_after is"),
         ({"as_of": AS_OF}, "as_of= says how old rounds are"),
         ({"settled_after": "7d", "time": None}, "settled_after= needs time="),
-        ({"settled_after": "7d", "cluster": "c", "cluster_size": 2}, "does not support cluster="),
+        (
+            {"settled_after": "7d", "cluster": "c", "cluster_size": 2},
+            r"settled rewards \(settled_after=\) and clusters \(cluster=\) do not go together",
+        ),
     ],
 )
 def test_a_bad_declaration_gets_a_sentence(declared: dict[str, Any], says: str) -> None:
     with pytest.raises(sl.UsageError, match=says):
-        Declaration(**{"reward": "r", "propensity": "p", "time": "t", **declared})
+        Declaration.of(**{"reward": "r", "propensity": "p", "time": "t", **declared})
 
 
 def test_a_duration_of_numbers_and_a_number_of_moments_are_refused() -> None:

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import surelift as sl
-from surelift.logs.batch import Batch
+from surelift.logs.batch import TableBatch
 from surelift.logs.chosen import met
-from surelift.logs.declaration import Declaration
 from surelift.logs.where import Comparison, Joined, Missing, parsed
+from surelift.traits.declaration import Declaration
 
 ROWS: dict[str, list[Any]] = {
     "n": [1, 2, 3, None, 5, 6],
@@ -28,7 +28,7 @@ TABLE = pa.table(ROWS)
 
 
 def rows_that_meet(where: str, table: pa.Table = TABLE, **batch: Any) -> list[int]:
-    return np.flatnonzero(met(Batch(table, 0, **batch), parsed(where))).tolist()
+    return np.flatnonzero(met(TableBatch(table, 0, **batch), parsed(where))).tolist()
 
 
 def test_what_is_read() -> None:
@@ -74,7 +74,7 @@ def test_what_is_read() -> None:
 )
 def test_what_cannot_be_read_is_pointed_at(where: str, place: str, says: str) -> None:
     with pytest.raises(sl.UsageError) as refused:
-        Declaration(reward="r", propensity="p", where=where)
+        Declaration.of(reward="r", propensity="p", where=where)
     message, text, mark = str(refused.value).split("\n")
     assert says in message
     assert (text[mark.index("^") :].startswith(place), text.strip()) == (True, where.strip())
@@ -84,7 +84,7 @@ def test_what_cannot_be_read_is_pointed_at(where: str, place: str, says: str) ->
 @pytest.mark.parametrize("where", ["", "  ", 7])
 def test_a_condition_is_text(where: Any) -> None:
     with pytest.raises(sl.UsageError, match="where must be a condition such as"):
-        Declaration(reward="r", propensity="p", where=where)
+        Declaration.of(reward="r", propensity="p", where=where)
 
 
 def leaves() -> st.SearchStrategy[str]:
@@ -234,22 +234,25 @@ def test_a_csv_is_read_as_what_it_is_compared_with(tmp_path: Path) -> None:
         ("k = 1", {"keep_probability": "k"}, "where= names 'k', declared as keep_probability"),
         ("i = 1", {"id": "i"}, "where= names 'i', declared as id"),
         ("step = 0", {"cluster": "c", "cluster_max": 3, "position": "step"}, "declared as position"),
-        ("n = 1", {"keep_probability": "k", "rounds_before_sampling": 9}, "does not support rounds_before_sampling="),
+        (
+            "n = 1", {"keep_probability": "k", "rounds_before_sampling": 9},
+            "(rounds_before_sampling=) and where (where=) do not go together",
+        ),
         (
             "n = 1", {"propensity": None, "logger": "l", "loggers": {"a": "pa", "b": "pb"}},
-            "does not support several loggers without logger_shares=",
+            "balanced loggers (loggers= without logger_shares=) and where (where=) do not go together",
         ),
     ],
 )  # fmt: skip
 def test_what_follows_from_the_action_is_refused_by_its_role(where: str, declared: dict[str, Any], says: str) -> None:
     with pytest.raises(sl.UsageError) as refused:
-        Declaration(**{"reward": "r", "propensity": "p", "where": where, **declared})
+        Declaration.of(**{"reward": "r", "propensity": "p", "where": where, **declared})
     assert says in str(refused.value)
 
 
 def test_time_contexts_and_the_cluster_are_known_before() -> None:
     for name in ("t", "c", "x", "other"):
-        Declaration(
+        Declaration.of(
             reward="r",
             propensity="p",
             time="t",
@@ -347,7 +350,7 @@ def test_statistics_skip_what_every_sign_excludes(tmp_path: Path) -> None:
 
 
 def test_rows_that_were_left_out_count_once_where_a_batch_is_cut() -> None:
-    batch = Batch(TABLE, 0, excluded=5, left_out=3)
+    batch = TableBatch(TABLE, 0, excluded=5, left_out=3)
     assert [(part.table.num_rows, part.excluded, part.left_out) for part in batch.cut(4)] == [(4, 5, 3), (2, 0, 0)]
 
 

@@ -12,11 +12,10 @@ from scipy import stats
 import surelift as sl
 from surelift import grids
 from surelift.arrays import FloatArray
-from surelift.logs.rounds import Rounds
+from surelift.batch import Batch
 from surelift.policies.resolve import as_policy
 from surelift.quantities import Decline, Difference, Gain, Quantity, Shortfall, Value
 from surelift.statistics.plan import Plan, offset_of
-from surelift.statistics.reading import Reading, read
 from tests.laws import LAWS, Law
 
 DELTA, LOGS = 0.05, 200
@@ -24,10 +23,10 @@ ALLOWED = int(stats.binom.isf(1e-6, LOGS, DELTA))
 """A bound that holds misses more often than this once in a million."""
 
 
-def reading_of(logs: sl.Logs, policies: dict[str, Any]) -> Reading:
+def batch_of(logs: sl.Logs, policies: dict[str, Any]) -> Batch:
     plan = Plan({name: as_policy(form) for name, form in policies.items()}, ())
-    (batch,) = logs.batches(plan.needs(logs))
-    found = read(Rounds(logs, batch), plan)
+    (table,) = logs.batches(plan.needs(logs))
+    found = Batch(logs, table, plan.policies).read()
     assert found.fit
     return found
 
@@ -61,7 +60,7 @@ def test_every_factor_has_a_mean_of_at_most_one(law: str, m: int, played: bool, 
     assert chance.sum() == pytest.approx(1.0, abs=1e-12)
     logs = sl.Logs(columns, reward="r", propensity=sl.wins("k", m, includes_played=said))
     policies = {"new": "p", "rival": "s", "drawn": sl.wins("j", 3), "some": sl.blend(sl.wins("j", 3), 0.1)}
-    found = reading_of(logs, policies)
+    found = batch_of(logs, policies)
     built = {name: as_policy(form) for name, form in policies.items()}
     value, rival, base = (laws.value(policy) for policy in (laws.candidate, laws.rival, laws.logging))
     truths: dict[str, dict[Quantity, float]] = {
@@ -76,7 +75,7 @@ def test_every_factor_has_a_mean_of_at_most_one(law: str, m: int, played: bool, 
     truths["drawn"][Difference("rival")] = value - rival
     for name, quantities in truths.items():
         for quantity, truth in quantities.items():
-            terms, offset = found.terms(name, quantity), offset_of(name, quantity, built)
+            terms, offset = found.terms(quantity.pieces(name)), offset_of(name, quantity, built)
             assert terms.min() >= -offset - 1e-12
             assert chance @ terms <= truth + 1e-12
             for smoothing in grids.anytime().smoothings:
@@ -93,7 +92,7 @@ def test_the_mean_of_one_over_the_propensity(q: float, m: int) -> None:
     for played in (False, True):
         k = np.arange(played, m + 1)
         logs = sl.Logs({"r": k * 0.0, "k": k}, reward="r", propensity=sl.wins("k", m, includes_played=played))
-        inverse = 1.0 / reading_of(logs, {}).rounds.propensity
+        inverse = 1.0 / batch_of(logs, {}).propensity
         mean = stats.binom.pmf(k - played, m - played, q) @ inverse
         assert mean == pytest.approx((1 - (1 - q) ** (m + 1 - played)) / q, rel=1e-12)
 
@@ -195,9 +194,9 @@ def drawn(table: dict[str, Any] = TABLE, k: str = "k", m: Any = "m", played: boo
 
 def test_the_propensity_by_hand() -> None:
     counts = {"r": [0.0, 1.0, 1.0], "k": [1, 2, 4], "m": [4, 4, 4]}
-    assert reading_of(drawn(counts), {}).rounds.propensity.tolist() == [2 / 5, 3 / 5, 1.0]
-    assert reading_of(drawn(counts, played=True), {}).rounds.propensity.tolist() == [1 / 4, 2 / 4, 1.0]
-    found = reading_of(sl.Logs({**counts, "q": [0.5] * 3}, reward="r", propensity="q"), {"new": sl.wins("k", 4)})
+    assert batch_of(drawn(counts), {}).propensity.tolist() == [2 / 5, 3 / 5, 1.0]
+    assert batch_of(drawn(counts, played=True), {}).propensity.tolist() == [1 / 4, 2 / 4, 1.0]
+    found = batch_of(sl.Logs({**counts, "q": [0.5] * 3}, reward="r", propensity="q"), {"new": sl.wins("k", 4)})
     assert found.weights["new"].weight.tolist() == [0.5, 1.0, 2.0]
 
 
@@ -230,6 +229,9 @@ def test_counts_that_are_refused(change: dict[str, Any], options: dict[str, Any]
 
 
 def test_declarations_that_are_refused() -> None:
+    weights = r"control by weights and wins \(propensity=wins\(...\)\) do not go together"
+    model = r"control by a reward model and wins .* do not go together: .* exact mean"
+    largest = r"largest weight and wins .* do not go together: weights vary with the draws"
     refused: list[tuple[Any, str]] = [
         (lambda: sl.wins(3, 4), "k is a int"),  # type: ignore[arg-type]
         (lambda: sl.wins("k", 0), "m, the number of draws, must be a whole number of at least 1, or a column"),
@@ -243,20 +245,20 @@ def test_declarations_that_are_refused() -> None:
         ),
         (lambda: drawn(k="kk"), "no column 'kk' for wins. Did you mean 'k'"),
         (lambda: drawn(contexts=["k"]), "'k', the count of draws that took the logged action"),
-        (lambda: sl.compare(drawn(), "p", control="weights"), "control='weights' is not valid with wins"),
-        (lambda: sl.compare(drawn(), "p", control="model"), "control='model' is not valid with wins"),
-        (lambda: sl.compare(drawn(), sl.bounded("p", 9)), "needs exact weights: with wins they vary"),
+        (lambda: sl.compare(drawn(), "p", control="weights"), weights),
+        (lambda: sl.compare(drawn(), "p", control="model"), model),
+        (lambda: sl.compare(drawn(), sl.bounded("p", 9)), largest),
         (
             lambda: sl.compare(
                 sl.Logs(TABLE, reward="r", propensity="q"), sl.bounded(sl.blend(sl.wins("j", 50), 0.5), 9)
             ),
-            "needs exact weights",
+            "largest weight and drawn candidate do not go together: weights vary with the draws",
         ),
         (lambda: sl.compare(drawn(), sl.wins("k", "m")), "a candidate needs draws of its own"),
         (lambda: sl.compare(drawn(), sl.wins("j", 50, includes_played=True)), "the logged action is none of them"),
         (lambda: sl.compare(drawn(), "p", by="k"), "by 'k' is declared in propensity=, which may depend on the action"),
         (lambda: sl.select(drawn(), [sl.wins("j", 50)]), "not all columns need names"),
-        (lambda: sl.Monitor("p", control="weights", reward="r", propensity=sl.wins("k", "m")), "not valid with wins"),
+        (lambda: sl.Monitor("p", control="weights", reward="r", propensity=sl.wins("k", "m")), weights),
     ]
     for act, message in refused:
         with pytest.raises(sl.UsageError, match=message):

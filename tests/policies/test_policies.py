@@ -9,8 +9,8 @@ from sklearn.linear_model import LogisticRegression
 
 import surelift as sl
 from surelift.arrays import FloatArray
-from surelift.logs.rounds import Rounds
-from surelift.policies.policy import Probabilities
+from surelift.batch import Batch
+from surelift.logs.decisions import Probabilities
 from surelift.policies.resolve import as_policy, from_description, name_of, name_policies
 
 ROWS, ACTIONS = 500, 4
@@ -45,9 +45,9 @@ def columns() -> dict[str, Any]:
 def read(policy: Any, **options: Any) -> Probabilities:
     logs = sl.Logs(columns(), **{"reward": "r", "propensity": "p", "action": "a", "logging": "logging", **options})
     (batch,) = logs.batches(as_policy(policy).needs(logs))
-    rounds = Rounds(logs, batch)
-    probabilities = as_policy(policy).probabilities(rounds, "policy")
-    assert not rounds.faults.tallies
+    found = Batch(logs, batch)
+    probabilities = as_policy(policy).probabilities(found.decisions, "policy")
+    assert found.fit
     return probabilities
 
 
@@ -116,7 +116,7 @@ def test_labels_map_to_positions() -> None:
         {**columns(), "n": np.array(numbers)[ACTION]}, reward="r", propensity="p", action="n", actions=numbers
     )
     (batch,) = logs.batches(as_policy("new").needs(logs))
-    assert as_policy("new").probabilities(Rounds(logs, batch), "").logged == pytest.approx(NEW[AT])
+    assert as_policy("new").probabilities(Batch(logs, batch).decisions, "").logged == pytest.approx(NEW[AT])
 
 
 def test_a_function_gets_the_declared_contexts_or_what_it_may_see() -> None:
@@ -237,10 +237,10 @@ def test_vector_sums_are_corrected_conservatively() -> None:
         logging="short",
     )
     (batch,) = logs.batches()
-    rounds = Rounds(logs, batch)
-    assert not rounds.faults.tallies
+    found = Batch(logs, batch).read()
+    assert found.fit
     # Neither the smaller column nor the short vector understates the propensity.
-    assert rounds.propensity == pytest.approx(LOGGING[AT], rel=1e-12)
+    assert found.propensity == pytest.approx(LOGGING[AT], rel=1e-12)
 
 
 def test_float32_vectors_have_a_wider_tolerance() -> None:
@@ -274,8 +274,9 @@ def test_a_masked_probability_is_missing() -> None:
 
 @pytest.mark.parametrize("policy", ["new", sl.chosen("pick"), sl.uniform(), sl.softmax("scores", 1.0)])
 def test_discrete_policies_are_rejected_for_continuous_actions(policy: Any) -> None:
-    with pytest.raises(sl.UsageError, match="density=True"):
-        read(policy, density=True, logging=None, action_count=4)
+    logs = sl.Logs(columns(), reward="r", propensity="p", action="a", density=True, action_count=4)
+    with pytest.raises(sl.UsageError, match=r"and density \(density=True\) do not go together: continuous actions"):
+        sl.evaluate(logs, {"new": policy})
 
 
 def test_conflicting_names_are_rejected() -> None:

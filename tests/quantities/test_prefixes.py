@@ -1,6 +1,7 @@
 """Prefix weights: exact on small trees, where simpler weights and paddings are false."""
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -12,21 +13,20 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import surelift as sl
-from surelift.controls.weights import overstated
+from surelift.batch import Batch
 from surelift.engines import collect
-from surelift.logs.clusters import Clusters
-from surelift.logs.rounds import Rounds
+from surelift.logs.decisions import Limits
+from surelift.logs.units import Sequences, Weights
+from surelift.policies import Policy
 from surelift.policies.resolve import name_policies
-from surelift.policies.sequences import over_clusters
-from surelift.quantities import Decline, Difference, Gain, Quantity, Shortfall, Value, Weights
-from surelift.quantities.prefixes import prefix_weights
-from surelift.questions.assumptions import GIVEN_BEFORE, NO_LATER_ACTIONS
+from surelift.quantities import Decline, Difference, Gain, Quantity, Shortfall, Value
 from surelift.questions.method import choose_method
 from surelift.statistics import Plan, Term
 from surelift.statistics.bets import Bets
 from surelift.statistics.plan import Request
 from surelift.statistics.splits import Segment
 from surelift.statistics.sums import requests_of
+from surelift.traits.units import GIVEN_BEFORE, NO_LATER_ACTIONS
 from tests import reference
 from tests.importers.test_slates import FIRST, SECOND, SECOND_RATES, draw_rankings
 from tests.numpy_loops import in_numpy
@@ -40,7 +40,8 @@ def test_prefix_weights_are_running_products(steps: list[list[float]], scale: fl
     sizes = [len(cluster) for cluster in steps]
     starts = np.concatenate([[0], np.cumsum(sizes)])
     excess = scale * np.array([step for cluster in steps for step in cluster])
-    found = prefix_weights(Weights(1.0 + excess, excess), Clusters(starts, np.array(sizes, dtype=float)))
+    units = Sequences(len(sizes), starts, np.array(sizes, dtype=float))
+    found = units.weights(Weights(1.0 + excess, excess))
     for first, last in pairwise(starts):
         products = [
             math.prod(Fraction(1) + Fraction(step) for step in excess[first : k + 1]) for k in range(first, last)
@@ -51,6 +52,10 @@ def test_prefix_weights_are_running_products(steps: list[list[float]], scale: fl
         # To rounding in the largest partial product, also where all are near 1.
         exact = [float(product - 1) for product in products]
         assert found.excess[first:last] == pytest.approx(exact, rel=1e-12, abs=1e-14 * max(map(abs, exact)))
+
+
+def limits_of(logs: sl.Logs, policies: Mapping[str, Policy]) -> dict[str, Limits]:
+    return {name: logs.declaration.limits(policy.limits) for name, policy in policies.items()}
 
 
 def factors(logs: sl.Logs, policies: dict[str, Any], term: Term) -> Any:
@@ -90,17 +95,16 @@ def test_every_factor_has_mean_at_most_one(
     named = name_policies(policies)
     method = choose_method("mixture", control)
     known = frozenset(policies) if control != "none" else frozenset[str]()
+    limits = limits_of(logs, named)
     for candidate, quantity, target in cases(now, new, rival):
-        term = method.plan(
-            candidate, quantity, policies=over_clusters(named, logs.declaration), count=lambda: 1, known=known
-        )
+        term = method.plan(candidate, quantity, limits=limits, count=lambda: 1, known=known)
         if isinstance(quantity, Gain):
             assert term.needed.offset == pytest.approx(1 - (1 - alpha) ** 3 if alpha < 1 else 1.0)
         components = term.needed.components
         found = factors(logs, policies, term)
         assert (found >= 1.0 - 1e-9).all()
-        limits = np.array([1 + part.smoothing * (target + part.offset) for part in components])
-        means = chances @ found / limits
+        largest = np.array([1 + part.smoothing * (target + part.offset) for part in components])
+        means = chances @ found / largest
         assert (means <= 1 + 1e-9).all(), (candidate, quantity)
         if supported:
             assert means == pytest.approx(1.0, abs=1e-9)
@@ -256,12 +260,53 @@ def test_methods_and_estimators() -> None:
     values = np.array([part.sum() / 3 for part in np.split(p / q * r, starts[1:])])
     lower = sl.evaluate(logs, "p_new", sides="lower", delta=0.3)["p_new"].lower
     assert lower == pytest.approx(reference.lower(values, 0.3), abs=1e-10)
-    with pytest.raises(sl.UsageError, match="predicts single rounds, not sequences"):
+    with pytest.raises(sl.UsageError, match=r"sequences \(position=\) do not go together: the model predicts single"):
         sl.estimate(logs_of(table, most=3, vectors=True), "new", estimator="dr")
     with pytest.raises(sl.UsageError, match=r"control='weights' needs the whole distributions"):
         sl.compare(logs, sl.bounded("p_new", 1e6), control="weights")
-    with pytest.raises(sl.UsageError, match="does not support clustered"):
-        sl.evaluate(logs, "p_new", method="second-moment")
+
+
+def test_other_methods_smooth_what_stands_after_the_end_of_a_session() -> None:
+    """Its last weight, clipped as that of any position, and its last probabilities."""
+    table = Tree(5).draw(400, np.random.default_rng(0))
+    logs, starts = logs_of(table, most=3), np.flatnonzero(np.array(table["place"]) == 0)
+    p, q = (
+        np.concatenate([part.cumprod() for part in np.split(np.array(table[name]), starts[1:])])
+        for name in ("p_new", "p_logging")
+    )
+    r, last = np.array(table["reward"]), np.append(starts[1:], len(p)) - 1
+    lacking, count, log = 2 + starts - last, len(starts), math.log(1 / 0.1)
+    assert lacking.max() == 2
+
+    def units(values: Any, shortfall: bool) -> Any:
+        total = np.add.reduceat(values * ((1 - r) if shortfall else r), starts)
+        return (total + (values[last] * lacking if shortfall else 0.0)) / 3
+
+    def second_moment(z: Any) -> float:
+        return math.expm1(0.5 * z.mean() - 0.125 * (z * z).mean() - log / count) / 0.5
+
+    def bernstein(z: Any) -> float:
+        spread = math.sqrt(2 * z.var(ddof=1) * math.log(2 / 0.1) / count)
+        return float(z.mean() - spread - 7 * 1.5 * math.log(2 / 0.1) / (3 * (count - 1)))
+
+    def explored(z: Any) -> float:
+        return float(z.mean() - log / (0.5 * count))
+
+    cases: list[tuple[str, dict[str, Any], Any, Any]] = [
+        ("second-moment", {"smoothing": 0.5}, np.minimum(p / q, 2.0), second_moment),
+        ("empirical-bernstein", {"clip": 1.5}, np.minimum(p / q, 1.5), bernstein),
+        ("implicit-exploration", {"smoothing": 0.5}, p / (q + 0.25), explored),
+    ]
+    for method, options, smoothed, bound in cases:
+        low, high = (
+            sl.Question.of("evaluate", logs, "p_new", sides=side, delta=0.1, method=method, **options).ask(logs)[
+                "p_new"
+            ]
+            for side in ("lower", "upper")
+        )
+        assert low.lower == pytest.approx(max(0.0, bound(units(smoothed, False))), abs=1e-9)
+        assert high.upper == pytest.approx(min(1.0, 1 - bound(units(smoothed, True))), abs=1e-9)
+        assert 0.0 < low.lower < high.upper < 1.0
 
 
 def test_a_reward_model_narrows_and_stays_exact() -> None:
@@ -273,8 +318,7 @@ def test_a_reward_model_narrows_and_stays_exact() -> None:
     model = sl.models.given("predicted")
     logs = logs_of({**table, "predicted": predictions}, most=3, vectors=True)
     term = choose_method("mixture", model).plan(
-        "new", Gain(), policies=over_clusters(name_policies("new"), logs.declaration), count=lambda: 1,
-        known=frozenset(["new"]),
+        "new", Gain(), limits=limits_of(logs, name_policies("new")), count=lambda: 1, known=frozenset(["new"]),
     )  # fmt: skip
     plan = Plan(name_policies("new"), tuple(requests_of(["new"], [term], BY_SESSION)), model)
     sums = collect(logs, plan)
@@ -306,5 +350,5 @@ def test_propensities_above_their_entries_multiply_along_a_sequence() -> None:
     logs = logs_of(table, most=2, vectors=True)
     alone = logs_of(table, most=2, vectors=True, position=None)
     for rounds, expected in ((logs, 8e-7), (alone, 4e-7)):
-        found = [float(each) for batch in rounds.batches() for each in overstated(Rounds(rounds, batch))]
+        found = [float(each) for batch in rounds.batches() for each in Batch(rounds, batch).read().overstated]
         assert found == pytest.approx([expected, 0.0], rel=1e-5)

@@ -12,9 +12,9 @@ import pytest
 from pyarrow import csv
 
 import surelift as sl
+from surelift.batch import Batch
 from surelift.engines import collect
-from surelift.logs.batch import Batch
-from surelift.logs.rounds import Rounds
+from surelift.logs.batch import TableBatch
 from surelift.statistics import Plan, Request
 from surelift.statistics.dealing import PLACES, Dealt, key_places, places_of
 from surelift.statistics.sums import COUNT
@@ -142,7 +142,7 @@ def test_rows_of_parts_that_are_read_apart_have_chances_of_their_own() -> None:
     """Two equal parts are not dealt alike, as the same row twice would be."""
     table = pa.table(log())
     logs = sl.Logs(table, reward="r", propensity="p")
-    first, second = (DEALT.blocks(places_of(Rounds(logs, Batch(table, 0, part=part)))) for part in (0, 1))
+    first, second = (DEALT.blocks(places_of(Batch(logs, TableBatch(table, 0, part=part)))) for part in (0, 1))
     chance = sum(share * share for share in SHARES)
     assert abs((first == second).mean() - chance) < 6 * (chance * (1 - chance) / ROUNDS) ** 0.5
     assert all(as_they_should_be(np.bincount(second, minlength=len(SHARES)).tolist()))

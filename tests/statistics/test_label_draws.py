@@ -9,18 +9,21 @@ import pytest
 
 import surelift as sl
 from surelift.engines import collect
-from surelift.statistics.label_draws import LabelDraws, draws_e_value
+from surelift.statistics.audits import Audit
 from surelift.statistics.plan import Plan, Request
 
 ROLES: dict[str, Any] = {"reward": "r", "propensity": "p", "score": "s", "label_probability": "k"}
-DRAWS = LabelDraws()
+DRAWS = Audit("reward")
 
 
 def evidence(drawn: Any, kappa: Any, **more: Any) -> float:
     size = len(drawn)
     table = {"r": np.where(drawn, 1.0, np.nan), "p": [0.5] * size, "s": np.linspace(0.0, 0.9, size), "k": kappa}
     logs = sl.Logs({**table, "user": [1] * size}, **ROLES, **more)
-    return draws_e_value(collect(logs, Plan({}, (Request(DRAWS),))).get(DRAWS))
+    state = collect(logs, Plan({}, (Request(DRAWS),))).get(DRAWS)
+    (finding,) = logs.declaration.reward.judge(state, math.inf)
+    assert finding.e_value is not None
+    return finding.e_value
 
 
 def test_mean_1() -> None:

@@ -48,11 +48,11 @@ def test_a_million_rounds_in_a_thousand_batches() -> None:
     assert_same_sums(total, sums_of(whole), least=1e-300)
 
 
-def test_sums_of_different_plans_do_not_add() -> None:
+def test_sums_of_different_questions_do_not_add() -> None:
     logs = sl.Logs(reward=[1.0], propensity=[0.5])
     policies = name_policies({"new": [0.5]})
     plans = [plan_of(policies, (Term("new", Value(), on_grid(grids.single(s), offset=0.0)),)) for s in (0.5, 0.25)]
-    with pytest.raises(ValueError, match="different plans"):
+    with pytest.raises(ValueError, match="different questions, so they do not add up"):
         collect(logs, plans[0]) + collect(logs, plans[1])
 
 

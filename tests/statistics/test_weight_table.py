@@ -15,9 +15,9 @@ from surelift.kernels.weight_tables import weight_tables
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Decline, Difference, Gain, Quantity
 from surelift.statistics import Plan, Request, Sums
-from surelift.statistics.fused import Fused
 from surelift.statistics.weight_table import Side, WeightCells, WeightTable
 from tests.numpy_loops import in_numpy
+from tests.statistics.test_fast_path import is_fast
 
 WEIGHTS = st.floats(0.0, 3.0) | st.floats(0.0, 1e7) | st.sampled_from([0.0, 1.0, 1.0 + 2.0**-30])
 REWARDS = st.floats(0.0, 1.0) | st.sampled_from([0.0, 1.0])
@@ -91,7 +91,7 @@ def test_the_fast_path_fills_the_same_table(binary: bool) -> None:
     plan = Plan(
         name_policies(policies), tuple(Request(WeightTable(name, d)) for name, d in (("new", 1.0), ("some", 0.1)))
     )
-    assert Fused.of(logs, plan) is not None
+    assert is_fast(logs, plan)
     fast = collect(logs, plan)
     with in_numpy():
         slow = collect(logs, plan)

@@ -165,5 +165,5 @@ BLOCKS_BOUND = Bound(
     "advance, if the rounds are independent and nothing drifts.",
     proved="Theorem B: a nonnegative supermartingale over blocks, and Ville's inequality",
     needs=THREE_COLUMNS, options=("grid",), assumes=(INDEPENDENT, BLIND_KEYS), controls=("weights",), in_blocks=True,
-    paired=True, any_units=True, plan=plan, lower_bound=lower_bound,
+    paired=True, plan=plan, lower_bound=lower_bound,
 )  # fmt: skip

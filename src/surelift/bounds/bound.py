@@ -48,8 +48,6 @@ class Bound:
     """Whether it bets in blocks of the rounds."""
     paired: bool
     """Whether it can bound an improvement too, or values only."""
-    any_units: bool = False
-    """Whether it supports clustered and sampled logs."""
     plan: Callable[..., Needed]
     """From its options, and what is known of the quantity, to what is added up."""
     lower_bound: FromSums
@@ -91,6 +89,8 @@ class BoundChoice:
     promise: Promise = field(init=False)
     counts_rounds: bool = field(init=False)
     """Whether its plan depends on the number of rounds."""
+    features: frozenset[str] = field(init=False)
+    """What the table of capabilities knows it by."""
 
     def __post_init__(self) -> None:
         asked: list[int] = []
@@ -104,6 +104,8 @@ class BoundChoice:
         one_look = self.bound.promise == "any number of looks" and not needed.any_looks
         object.__setattr__(self, "promise", "one look" if one_look else self.bound.promise)
         object.__setattr__(self, "counts_rounds", bool(asked))
+        bare = any(not moment.regularizer.for_densities for moment in needed.moments)
+        object.__setattr__(self, "features", frozenset({"densities above 1"} if bare else ()))
 
     def plan(self, *, quantity: Quantity, offset: float, count: Callable[[], int], **narrowing: Any) -> Needed:
         return self.bound.plan(**self.options, **narrowing, quantity=quantity, offset=offset, count=count)

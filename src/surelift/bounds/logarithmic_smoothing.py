@@ -52,6 +52,6 @@ LOGARITHMIC_SMOOTHING = Bound(
     "It holds at any number of looks for a smoothing you name, and at one look for the default 1/sqrt(rounds), which "
     "is vacuous where rewards are rare.",
     proved="Sakhi et al. (2024), Corollary 5",
-    needs=THREE_COLUMNS, options=("smoothing",), paired=True, any_units=True, plan=plan,
+    needs=THREE_COLUMNS, options=("smoothing",), paired=True, plan=plan,
     lower_bound=lower_bound,
 )  # fmt: skip

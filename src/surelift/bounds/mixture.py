@@ -151,6 +151,6 @@ MIXTURE = Bound(
     "choose one or know the number of rounds. With its default grid it is a confidence sequence: it holds at every number "
     "of rounds at once, under adaptive logging, and with unbounded weights.",
     proved="Theorem 1: a nonnegative supermartingale and Ville's inequality",
-    needs=THREE_COLUMNS, options=("grid",), controls=("weights", "model", "score"), paired=True, any_units=True, plan=plan,
+    needs=THREE_COLUMNS, options=("grid",), controls=("weights", "model", "score"), paired=True, plan=plan,
     lower_bound=lower_bound,
 )  # fmt: skip

@@ -1,11 +1,8 @@
 """surelift compare: is the new policy better than production?"""
 
-from typing import Annotated
-
-from surelift.cli.flag import QUESTION, flag
 from surelift.cli.log_flags import LogFlags
 from surelift.cli.options import MethodFlags, OutputFlags, OverFlags, SegmentFlags
-from surelift.cli.outcomes import CLAIM, parse_outcomes
+from surelift.cli.outcomes import OutcomeFlag, parse_outcomes
 from surelift.cli.output import asked, deliver
 from surelift.cli.policy_flags import PolicyFlags, Sources
 
@@ -19,15 +16,7 @@ def compare(
     question: OverFlags = OverFlags(),
     method: MethodFlags = MethodFlags(),
     segments: SegmentFlags = SegmentFlags(),
-    outcome: Annotated[
-        list[str] | None,
-        flag(
-            "[NAME=]COL[:CLAIM]",
-            f"Judge by this column instead of the reward. After colons: {CLAIM}. Delta is split evenly over the outcomes, "
-            "and certified means that every claim holds. Repeatable.",
-            group=QUESTION,
-        ),
-    ] = None,
+    outcome: OutcomeFlag = None,
     output: OutputFlags = OutputFlags(),
 ) -> int:
     from surelift.decisions.compare import compare as ask

@@ -15,11 +15,11 @@ from surelift.decisions.compare import compare
 from surelift.decisions.report import report
 from surelift.decisions.select import select
 from surelift.errors import UsageError, install_extra
-from surelift.logs.logs import Logs
 from surelift.policies.policy import Policy
 from surelift.policies.resolve import as_policy, blend
 from surelift.questions.certificate import Certificate
 from surelift.results.improvement import Improvement
+from surelift.traits.logs import Logs
 from surelift.views.numbers import rounded
 from surelift.views.text import aligned
 from surelift.views.vega import require_altair

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from surelift import capabilities
 from surelift.bounds import BOUNDS
 from surelift.cli.terminal import print_answer
 from surelift.errors import UsageError
@@ -20,6 +21,8 @@ from surelift.results.outcomes import outcome_from
 from surelift.results.provenance import counted_in
 from surelift.views.glossary import ALIASES, WORDS, word_for
 from surelift.views.numbers import rounded
+
+COMBINATIONS = "combinations"
 
 
 def explain(
@@ -39,7 +42,10 @@ def _told(topic: str) -> Iterator[str]:
         for kind, topics in (("methods", BOUNDS), ("estimates", ESTIMATES), ("words", WORDS)):
             listed = f"  {kind}: {', '.join(topics)}"
             yield fill(listed, subsequent_indent="    ", break_on_hyphens=False)
+        yield "  combinations: what does not go together, and why"
         yield "  or a certificate file, or a policy file"
+    elif topic == COMBINATIONS and not os.path.isfile(topic):
+        yield from _combinations()
     elif topic in BOUNDS:
         bound = BOUNDS[topic]
         yield f"{topic}\n\n{fill(bound.says)}\n"
@@ -58,9 +64,19 @@ def _told(topic: str) -> Iterator[str]:
             policy = topic.lower().endswith(".safetensors") or files.is_policy(topic)
             yield explain_policy(topic) if policy else explain_certificate(Certificate.load(topic))
     else:
-        near = get_close_matches(topic.lower(), [*BOUNDS, *ESTIMATES, *WORDS, *ALIASES], n=3, cutoff=0.4)
+        near = get_close_matches(topic.lower(), [*BOUNDS, *ESTIMATES, *WORDS, *ALIASES, COMBINATIONS], n=3, cutoff=0.4)
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         raise UsageError(f"nothing is known about {topic!r}.{hint} 'surelift explain' lists the topics.")
+
+
+def _combinations() -> Iterator[str]:
+    yield "What does not go together, and why; everything else does.\n"
+    for (one, other), reason in capabilities.NOT_TOGETHER.items():
+        yield f"{capabilities.declared(one)} and {capabilities.declared(other)}"
+        yield fill(f"{reason}.", initial_indent="    ", subsequent_indent="    ")
+    yield "\nWhat needs something else\n"
+    for feature, (_, reason) in capabilities.NEEDS.items():
+        yield fill(f"{feature} {reason}.", subsequent_indent="    ")
 
 
 def explain_policy(path: str) -> str:

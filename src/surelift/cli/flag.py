@@ -41,15 +41,15 @@ def number_or_column(text: str | None) -> int | str | None:
     return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 100 else text
 
 
-def wins_flag(text: str, name: str) -> "Wins":
+def wins(text: str, name: str = "--propensity-wins") -> "Wins":
     """Counts of draws, as K,M or K,M,played."""
-    from surelift.logs.wins import wins
+    from surelift.logs.wins import wins as counted
 
     k, *rest = (part.strip() for part in text.split(","))
     if not k or not rest or not rest[0] or rest[1:] not in ([], ["played"]):
         raise UsageError(f"{name} takes K,M, or K,M,played where the logged action is one of the M, not {text!r}.")
     m: Any = number_or_column(rest[0])
-    return wins(k, m, includes_played=len(rest) == 2)
+    return counted(k, m, includes_played=len(rest) == 2)
 
 
 def probability_or_column(text: str) -> float | str:

@@ -26,6 +26,7 @@ _CALLS = {
     "Outcome(column, range=(low, high))": "the range, COL:range=LOW,HIGH,",
     "models.given('column')": "--control model:COL",
     'propensity=wins("k", "m")': "--propensity-wins K,M",
+    "propensity=wins(...)": "--propensity-wins",
     "leave includes_played out": "leave ',played' out",
     "in policies=": "in --predictions, or in Python as policies=",
     "in module=": "in Python, as module=",

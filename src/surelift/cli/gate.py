@@ -4,7 +4,7 @@ from typing import Annotated
 
 from surelift.cli.flag import QUESTION, flag
 from surelift.cli.log_flags import LogFlags
-from surelift.cli.options import MethodFlags, OutputFlags, OverFlags
+from surelift.cli.options import MethodFlags, OutputFlags, OverFlags, SegmentFlags
 from surelift.cli.outcomes import CLAIM, parse_outcome
 from surelift.cli.output import asked, deliver, in_flags, show
 from surelift.cli.policy_flags import PolicyFlags, Sources
@@ -29,13 +29,18 @@ def gate(
         ),
     ] = None,
     method: MethodFlags = MethodFlags(),
+    segments: SegmentFlags = SegmentFlags(),
     output: OutputFlags = OutputFlags(),
 ) -> int:
     from surelift.decisions.gate import gate as ask
+    from surelift.results.segments import Segments
 
     rails = [parse_outcome(text, "--guardrail") for text in guardrail or ()]
-    arguments = {"guardrails": rails, **question.arguments(), **method.arguments()}
+    arguments = {"guardrails": rails, **question.arguments(), **method.arguments(), **segments.arguments()}
     answer = asked(ask, sources, log, policies, output, alone=True, **arguments)
+    if isinstance(answer, Segments):
+        deliver(answer, output, log, policies)
+        return 0 if len(answer.certified) == len(answer) else 3
     if not answer.health.ok:
         if output.json:  # the keys of a gate, and why it is shut
             print(as_json({**answer.to_dict(), **in_flags(answer.health).to_dict()}, indent=2), flush=True)

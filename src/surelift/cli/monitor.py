@@ -1,18 +1,18 @@
 """surelift monitor: the same answer, as the log grows."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import reduce
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from surelift.cli.flag import COUNTING, QUESTION, flag
 from surelift.cli.log_flags import LogFlags
-from surelift.cli.options import MethodFlags, OutputFlags, OverFlags
+from surelift.cli.options import MethodFlags, OutputFlags, OverFlags, SegmentFlags, by_columns
+from surelift.cli.outcomes import OutcomeFlag, parse_outcomes
 from surelift.cli.output import deliver, require_writable
 from surelift.cli.policy_flags import PolicyFlags
 from surelift.cli.progress import progress
@@ -64,15 +64,14 @@ def monitor(
     policies: PolicyFlags = PolicyFlags(),
     question: OverFlags = OverFlags(),
     method: MethodFlags = MethodFlags(),
+    segments: SegmentFlags = SegmentFlags(),
+    outcome: OutcomeFlag = None,
     output: OutputFlags = OutputFlags(),
 ) -> int:
-    asked = (about, log, policies, question, method) != (
-        "compare",
-        LogFlags(),
-        PolicyFlags(),
-        OverFlags(),
-        MethodFlags(),
-    )
+    flags = {**question.arguments(), **method.arguments(), **segments.arguments()}
+    flags |= {} if segments.by is None else {"by": by_columns(segments.by, ())}
+    flags |= {"outcomes": parse_outcomes(outcome)} if outcome else {}
+    asked = (about, log, policies, question, method, segments, outcome) != (*_NOTHING_ASKED, None)
     if skip and append:
         raise UsageError("--skip and --append exclude each other: the stream starts again, or it goes on.")
     if (skip or append) and stdin is None:
@@ -98,11 +97,11 @@ def monitor(
         raise UsageError("name the sources to read, or say --stdin csv, jsonl or arrow.")
     require_writable(sources or [], policies, state, output.certificate, output.html, output.csv)
     with _alone(state), progress() as tell:
-        watch = _open(state, name, about, log, policies, question, method)
+        watch = _open(state, name, about, log, policies, flags)
         if stdin is None:
             _count_files(watch, sources or [], state, log, tell)
         else:
-            _count_stream(watch, stdin, skip=skip, append=append, state=state, as_of=log.as_of, tell=tell)
+            _count_stream(watch, stdin, skip=skip, append=append, state=state, as_of=log.value("as_of"), tell=tell)
     return _tell(watch, output)
 
 
@@ -112,6 +111,9 @@ def _tell(watch: Monitor, output: OutputFlags) -> int:
     say(f"{watch.rounds:,} {watch.counted} so far, in {batches:,} {'batch' if batches == 1 else 'batches'}")
     deliver(answer, output, LogFlags(), PolicyFlags(), watch)
     return 0 if isinstance(answer, Evaluation) or answer.certified else 3
+
+
+_NOTHING_ASKED = ("compare", LogFlags(), PolicyFlags(), OverFlags(), MethodFlags(), SegmentFlags())
 
 
 @contextmanager
@@ -137,13 +139,12 @@ def _alone(state: str) -> Iterator[None]:
 
 def _open(
     state: str, name: str | None, about: Literal["compare", "evaluate"], log: LogFlags, policies: PolicyFlags,
-    question: OverFlags, method: MethodFlags,
+    flags: Mapping[str, Any],
 ) -> Monitor:  # fmt: skip
-    named, about_logs = policies.policies(), replace(log, rounds_before_sampling=None, as_of=None)
+    named, about_logs = policies.policies(), log.without("rounds_before_sampling", "as_of")
     asked = None
     if named:
-        options = {**question.arguments(), **method.arguments(), **about_logs.declared()}
-        asked = Monitor(named, question=about, name=name or "", **options)
+        asked = Monitor(named, question=about, name=name or "", **flags, **about_logs.declared())
     if not exists(state):
         if asked is None:
             raise UsageError(
@@ -153,8 +154,8 @@ def _open(
     kept = Monitor.load(state)
     if asked is not None and not asked.asks_the_same(kept):
         raise UsageError(f"{state} keeps the answer to another question; leave the flags out, or name another state.")
-    given = (about_logs, question, method, about)
-    if asked is None and given != (LogFlags(), OverFlags(), MethodFlags(), "compare"):
+    untouched = {**OverFlags().arguments(), **MethodFlags().arguments(), **SegmentFlags().arguments()}
+    if asked is None and (about_logs, flags, about) != (LogFlags(), untouched, "compare"):
         told = "leave the flags about it out, or repeat them all, --policy included"
         raise UsageError(f"{state} keeps its question; {told}.")
     if name is not None and name != kept.name:
@@ -163,7 +164,7 @@ def _open(
 
 
 def _count_files(watch: Monitor, sources: list[str], state: str, log: LogFlags, tell: Tell) -> None:
-    before = log.rounds_before_sampling
+    before = log.value("rounds_before_sampling")
     for source in sources:
         refuse_remote(source)
     paths = [path for source in sources for path in expand(source)]
@@ -174,7 +175,7 @@ def _count_files(watch: Monitor, sources: list[str], state: str, log: LogFlags, 
         raise UsageError("--rounds-before-sampling is of one file, but several are new; count them one by one.")
     for done, path in enumerate(new):
         try:
-            watch.update_from(path, rounds_before_sampling=before, as_of=log.as_of, progress=tell)
+            watch.update_from(path, rounds_before_sampling=before, as_of=log.value("as_of"), progress=tell)
         except LogsError as error:
             raise LogsError(f"{path}: {error}\nIt was not counted; the {done:,} new files before it were.") from error
         watch.save(state)
@@ -190,6 +191,7 @@ def _count_stream(
             "goes on where it ended."
         )
     known, skipped = watch.fingerprint, Fingerprint()
+    cluster = next((name for name, _ in watch.declaration.unit.ids()), None)
 
     def refuse_another() -> None:
         if skip and skipped != known:
@@ -198,7 +200,7 @@ def _count_stream(
             )
 
     try:
-        for chunk in read_stream(sys.stdin.buffer, kind, skip=done if skip else 0, cluster=watch.cluster):
+        for chunk in read_stream(sys.stdin.buffer, kind, skip=done if skip else 0, cluster=cluster):
             if chunk.skipped:
                 skipped += watch.fingerprint_of(chunk)
                 continue

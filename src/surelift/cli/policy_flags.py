@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from surelift import importers
-from surelift.cli.flag import POLICIES, WHOLE, columns, flag, number, wins_flag
+from surelift.cli.flag import POLICIES, WHOLE, columns, flag, number, wins
 from surelift.cli.log_flags import LogFlags
 from surelift.errors import UsageError
 
 if TYPE_CHECKING:
     from surelift.learning.learned import LearnedPolicy
-    from surelift.logs.logs import Logs
     from surelift.policies.policy import Policy
+    from surelift.traits.logs import Logs
 
 Sources = Annotated[
     list[str],
@@ -163,4 +163,4 @@ def _learned(path: str) -> "Policy":
 def _drawn(counts: str) -> "Policy":
     from surelift.policies.resolve import as_policy
 
-    return as_policy(wins_flag(counts, "--policy-wins"))
+    return as_policy(wins(counts, "--policy-wins"))

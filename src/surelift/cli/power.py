@@ -6,7 +6,7 @@ from cyclopts import Parameter
 
 from surelift.cli.flag import ANSWER, QUESTION, flag
 from surelift.cli.log_flags import LogFlags
-from surelift.cli.options import AnswerFlags, DeltaFlag, OverFlags, control
+from surelift.cli.options import AnswerFlags, DeltaFlag, OverFlags, SegmentFlags, control
 from surelift.cli.output import asked, show
 from surelift.cli.policy_flags import PolicyFlags, Sources
 
@@ -33,11 +33,18 @@ def power(
             name="--control", help="What narrows the bound: auto, none, weights or model.", metavar="NAME", group=ANSWER
         ),
     ] = "auto",
+    segments: SegmentFlags = SegmentFlags(),
     output: AnswerFlags = AnswerFlags(),
 ) -> int:
     from surelift.decisions.power import power as ask
 
     forecast = {"improvement": improvement, "power": power, "delta": delta}
-    arguments = {**question.arguments(), **forecast, "method": method, "control": control(narrowed_by)}
+    arguments = {
+        **question.arguments(),
+        **forecast,
+        "method": method,
+        "control": control(narrowed_by),
+        **segments.arguments(),
+    }
     show(asked(ask, sources, log, policies, alone=True, **arguments), json=output.json)
     return 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from surelift.cli.terminal import say
 
 if TYPE_CHECKING:
-    from surelift.logs.logs import Logs
+    from surelift.traits.logs import Logs
 
 # Seconds without a bar: it takes time to load, and a small log is read sooner.
 PATIENCE = 0.5

@@ -7,7 +7,8 @@ from cyclopts import Parameter
 from surelift.cli.flag import ANSWER, OUTPUT, flag
 from surelift.cli.invocation import command_typed
 from surelift.cli.log_flags import LogFlags
-from surelift.cli.options import AnswerFlags, DeltaFlag, GridFlag, OverFlags, control
+from surelift.cli.options import AnswerFlags, DeltaFlag, GridFlag, OverFlags, SegmentFlags, control
+from surelift.cli.outcomes import OutcomeFlag, parse_outcomes
 from surelift.cli.output import asked, in_flags, require_writable
 from surelift.cli.policy_flags import PolicyFlags, Sources
 from surelift.cli.terminal import print_answer, say
@@ -31,6 +32,8 @@ def report(
         ),
     ] = "auto",
     grid: GridFlag = "anytime",
+    segments: SegmentFlags = SegmentFlags(),
+    outcome: OutcomeFlag = None,
     page: Annotated[
         str, Parameter(name=["--output", "-o"], help="The page to write.", metavar="FILE", group=OUTPUT)
     ] = "report.html",
@@ -43,7 +46,9 @@ def report(
 
     require_altair()
     require_writable(sources, policies, page)
-    arguments = {"delta": delta, "method": mixture(grid=grid), "control": control(narrowed)}
+    arguments = {"delta": delta, "method": mixture(grid=grid), "control": control(narrowed), **segments.arguments()}
+    if outcome:
+        arguments["outcomes"] = parse_outcomes(outcome)
     found = asked(ask, sources, log, policies, **question.arguments(), **arguments)
     in_flags(found).to_html(page, title=title, command=command_typed())
     if output.json:

@@ -7,7 +7,7 @@ import numpy as np
 from surelift.arrays import FloatArray, pc
 from surelift.logs import faults
 from surelift.logs.columns import decode, is_list, is_text, list_to_vectors
-from surelift.logs.rounds import Rounds
+from surelift.logs.rows import Rows
 
 # In each column, texts beyond this many share the last code: more categories than a model can tell apart.
 MOST_CATEGORIES = 254
@@ -27,43 +27,43 @@ class ModelFeatures:
         """Which columns hold codes."""
         return tuple(name in self._codes for name in self._names for _ in range(self._widths.get(name, 1)))
 
-    def read(self, rounds: Rounds) -> FloatArray:
+    def read(self, rows: Rows) -> FloatArray:
         """Shape (rounds, columns); a non-numeric entry in a numeric column counts as a fault."""
-        columns = [self._read(rounds, name) for name in self._names]
+        columns = [self._read(rows, name) for name in self._names]
         if len(columns) == 1 and columns[0].ndim == 2:
             return columns[0]
-        return np.column_stack(columns) if columns else np.zeros((rounds.size, 0))
+        return np.column_stack(columns) if columns else np.zeros((rows.size, 0))
 
-    def _vectors(self, rounds: Rounds, name: str) -> FloatArray:
+    def _vectors(self, rows: Rows, name: str) -> FloatArray:
         """One column per entry of a list column, whose length must not vary."""
-        vectors, missing = list_to_vectors(rounds.table[name])
+        vectors, missing = list_to_vectors(rows.table[name])
         width = self._widths.setdefault(name, int(vectors.lengths[0]))
         wrong = missing | (vectors.lengths != width)
         subject = f"context {name!r} of the reward model"
-        rounds.refuse(subject, faults.CONTEXT_LENGTH, wrong, vectors.lengths)
+        rows.refuse(subject, faults.CONTEXT_LENGTH, wrong, vectors.lengths)
         if wrong.any():
-            return np.full((rounds.size, width), np.nan)
+            return np.full((rows.size, width), np.nan)
         matrix = vectors.values.reshape(-1, width)
-        rounds.refuse(subject, faults.VECTOR_ENTRIES, np.asarray(~np.isfinite(matrix).all(axis=1)), None)
+        rows.refuse(subject, faults.VECTOR_ENTRIES, np.asarray(~np.isfinite(matrix).all(axis=1)), None)
         return matrix
 
-    def _read(self, rounds: Rounds, name: str) -> FloatArray:
-        if rounds.size and is_list(rounds.table[name]):
-            return self._vectors(rounds, name)
-        subject, numbers = f"context {name!r} of the reward model", rounds.context_numbers(name)
+    def _read(self, rows: Rows, name: str) -> FloatArray:
+        if rows.size and is_list(rows.table[name]):
+            return self._vectors(rows, name)
+        subject, numbers = f"context {name!r} of the reward model", rows.context_numbers(name)
         if name not in self._codes and name not in self._numeric:
             # Decided by the first entry, which is known before any other: later rounds must not change earlier features.
             entries = np.flatnonzero(~numbers.null)
             if len(entries) and not numbers.not_numeric[entries[0]]:
                 self._numeric.add(name)
         if (name in self._numeric and not numbers.not_numeric.any()) or numbers.null.all():
-            rounds.refuse(subject, faults.INFINITE, np.isinf(numbers.values), numbers.values)
+            rows.refuse(subject, faults.INFINITE, np.isinf(numbers.values), numbers.values)
             return numbers.values
-        if name in self._numeric or not is_text(decode(rounds.table[name])):
-            rounds.refuse(subject, faults.NOT_NUMERIC, numbers.not_numeric, numbers.shown)
+        if name in self._numeric or not is_text(decode(rows.table[name])):
+            rows.refuse(subject, faults.NOT_NUMERIC, numbers.not_numeric, numbers.shown)
             return numbers.values
         codes = self._codes.setdefault(name, {})
-        encoded = decode(rounds.table[name]).dictionary_encode()
+        encoded = decode(rows.table[name]).dictionary_encode()
         texts = encoded.dictionary.to_pylist()
         known = [codes.setdefault(text, min(len(codes), MOST_CATEGORIES - 1)) for text in texts]
         positions = np.asarray(pc.fill_null(encoded.indices, len(known)))

@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from surelift import capabilities
 from surelift.arrays import FloatArray, IntArray, as_numpy
+from surelift.batch import Batch
 from surelift.controls.features import MOST_CATEGORIES, ModelFeatures
 from surelift.controls.linear import Linear
 from surelift.controls.model import within_range
 from surelift.errors import UsageError, install_extra
 from surelift.logs import faults
 from surelift.logs.batch import Needs
-from surelift.logs.logs import Logs
-from surelift.logs.rounds import Rounds
-from surelift.policies.policy import action_counts, require_action, require_action_count
+from surelift.traits.logs import Logs
 
 SUBJECT = "a reward model"
 LINEAR = "linear"
@@ -204,20 +204,18 @@ def name_of(estimator: Any) -> str:
 
 
 def training_needs(logs: Logs) -> Needs:
-    require_action(logs, SUBJECT)
-    require_action_count(logs, SUBJECT)
-    return Needs(read=logs.declaration.contexts or ())
+    capabilities.require(logs.declaration.features, "reward model", SUBJECT)
+    return Needs(read=logs.contexts)
 
 
-def training_of(rounds: Rounds, features: ModelFeatures) -> TrainingRounds:
+def training_of(batch: Batch, features: ModelFeatures) -> TrainingRounds:
     """The contexts, actions and rewards of a batch; non-numeric entries in numeric contexts count as faults."""
-    assert rounds.action is not None
-    values = features.read(rounds)
-    counts = action_counts(rounds)
-    differ = rounds.usable & (counts != counts[0]) if rounds.size else np.zeros(0, dtype=np.bool_)
-    rounds.refuse(SUBJECT, faults.ACTIONS_VARY, differ, counts)
-    return TrainingRounds(values, features.categorical, rounds.action, rounds.reward)
+    values, rows = features.read(batch.rows), batch.rows
+    counts = batch.decisions.available(SUBJECT)
+    differ = rows.usable & (counts != counts[0]) if batch.size else np.zeros(0, dtype=np.bool_)
+    rows.refuse(SUBJECT, faults.ACTIONS_VARY, differ, counts)
+    return TrainingRounds(values, features.categorical, batch.decisions.taken, batch.line.reward)
 
 
-def actions_of(rounds: Rounds) -> int:
-    return int(action_counts(rounds)[0])
+def actions_of(batch: Batch) -> int:
+    return int(batch.decisions.available(SUBJECT)[0])

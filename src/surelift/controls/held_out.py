@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from surelift.batch import Batch
 from surelift.controls.features import ModelFeatures
 from surelift.controls.fitting import (
     Fitted,
@@ -21,11 +22,10 @@ from surelift.controls.model import SAME_ROUNDS, Predictor, RewardModel
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import Needs, Slice, Source
 from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
-from surelift.logs.logs import Logs
 from surelift.logs.origins import Origins
-from surelift.logs.rounds import Rounds
 from surelift.logs.sources.files import Files
 from surelift.logs.vectors import Vectors
+from surelift.traits.logs import Logs
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class FittedOn(RewardModel):
 
     @property
     def _contexts(self) -> tuple[str, ...]:
-        return self.logs.declaration.contexts or ()
+        return self.logs.contexts
 
     @cached_property
     def _fitted(self) -> "tuple[_HeldOutModel, Origins]":
@@ -73,13 +73,13 @@ class _HeldOutModel(Predictor):
     actions: int
     fitted: Fitted
 
-    def predictions(self, rounds: Rounds) -> Vectors:
-        training = training_of(rounds, self.features)
-        if rounds.faults.tallies or rounds.size == 0:
-            return Vectors(np.zeros(0), np.zeros(rounds.size + 1, dtype=np.int64), 0.0)
-        if actions_of(rounds) != self.actions:
+    def predictions(self, batch: Batch) -> Vectors:
+        training = training_of(batch, self.features)
+        if not batch.fit or batch.size == 0:
+            return Vectors(np.zeros(0), np.zeros(batch.size + 1, dtype=np.int64), 0.0)
+        if actions_of(batch) != self.actions:
             raise LogsError(
-                f"the reward model was fitted with {self.actions} actions, but these rounds have {actions_of(rounds)}."
+                f"the reward model was fitted with {self.actions} actions, but these rounds have {actions_of(batch)}."
             )
         return Vectors.from_matrix(self.fitted.predict(training.features), tolerance=0.0)
 
@@ -106,16 +106,16 @@ class CrossFitted(RewardModel):
 
 class _CrossFitting(Predictor):
     def __init__(self, model: CrossFitted, logs: Logs) -> None:
-        self._features = ModelFeatures(logs.declaration.contexts or ())
+        self._features = ModelFeatures(logs.contexts)
         training, actions, _ = whole_training(logs, self._features)
         fold = np.arange(len(training.reward)) % model.folds
         self._models = [Fitted(model.estimator, training.only(fold != k), actions) for k in range(model.folds)]
         self._actions = actions
 
-    def predictions(self, rounds: Rounds) -> Vectors:
-        training = training_of(rounds, self._features)
-        predicted = np.empty((rounds.size, self._actions))
-        fold = rounds.rows % len(self._models)
+    def predictions(self, batch: Batch) -> Vectors:
+        training = training_of(batch, self._features)
+        predicted = np.empty((batch.size, self._actions))
+        fold = batch.rows.numbered % len(self._models)
         for k, model in enumerate(self._models):
             predicted[fold == k] = model.predict(training.features[fold == k])
         return Vectors.from_matrix(predicted, tolerance=0.0)
@@ -134,15 +134,15 @@ def _share_files(first: Source, second: Source) -> bool:
 def whole_training(logs: Logs, features: ModelFeatures) -> tuple[TrainingRounds, int, Origins]:
     """All rounds of a log in memory, to train on, the number of actions, and what tells these rounds again."""
     kept, rows, actions, origins, invalid = GrowingRounds(), 0, set(), Origins(), dict[Fault, Tally]()
-    for batch in logs.batches(training_needs(logs)):
-        rounds = Rounds(logs, batch)
-        training = training_of(rounds, features)
-        rows += rounds.size
-        invalid = merge_tallies(invalid, rounds.faults.tallies)
-        if rounds.size and not invalid:
+    for table in logs.batches(training_needs(logs)):
+        batch = Batch(logs, table).read()
+        training = training_of(batch, features)
+        rows += batch.size
+        invalid = merge_tallies(invalid, batch.rows.faults.tallies)
+        if batch.size and not invalid:
             kept.append(training)
-            actions.add(actions_of(rounds))
-            origins += Origins.of(rounds, [logs.declaration.contexts or ()])
+            actions.add(actions_of(batch))
+            origins += Origins.of(batch.rows, batch.decisions.taken, [logs.contexts])
     refuse_faults(invalid, rows=rows)
     if not actions:
         raise LogsError("the log to fit the reward model on is empty.")

@@ -9,14 +9,14 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from surelift import capabilities
 from surelift.arrays import FloatArray
+from surelift.batch import Batch
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import Needs
-from surelift.logs.logs import Logs
-from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
-from surelift.policies.policy import require_action
 from surelift.policies.readers import Reader
+from surelift.traits.logs import Logs
 
 CROSS_FITTED = (
     "a cross-fitted reward model gives point estimates, never a certificate: rounds of different folds depend on each "
@@ -32,7 +32,7 @@ _SUBJECT = "the reward model"
 class Predictor(Protocol):
     """A model passing through a log, one batch after another in order."""
 
-    def predictions(self, rounds: Rounds) -> Vectors:
+    def predictions(self, batch: Batch) -> Vectors:
         """The expected reward of each action in each round, on [0, 1], laid out like production's vectors."""
 
 
@@ -41,6 +41,8 @@ class RewardModel(Protocol):
     """Whether a certificate may use it."""
     in_order: ClassVar[bool] = False
     """Whether it must see the rounds in order, in one process."""
+    features: ClassVar[frozenset[str]] = frozenset()
+    """What the table of capabilities knows it by."""
     assumes: ClassVar[str]
     """What must be true for a certificate that uses it."""
 
@@ -71,20 +73,20 @@ class GivenPredictions(RewardModel, Predictor):
     assumes = "the reward model was not fitted on these rounds"
 
     def needs(self, logs: Logs) -> Needs:
-        require_action(logs, _SUBJECT)
+        capabilities.require(logs.declaration.features, "policy over all actions", _SUBJECT)
         return self.reader.needs(logs)
 
     def start(self, logs: Logs) -> "GivenPredictions":
         return self
 
-    def predictions(self, rounds: Rounds) -> Vectors:
-        predicted = self.reader.read(rounds, _SUBJECT)
+    def predictions(self, batch: Batch) -> Vectors:
+        predicted = self.reader.read(batch.decisions, _SUBJECT)
         if not isinstance(predicted, Vectors):
             raise UsageError(f"{_SUBJECT} must predict a reward for every action: a list column, columns, or a matrix.")
-        rounds.check_vector_layout(predicted, _SUBJECT)
-        if rounds.faults.tallies:
+        batch.decisions.check_layout(predicted, _SUBJECT)
+        if not batch.fit:
             return predicted.replace_values(np.zeros(len(predicted.values)))
-        return predicted.replace_values(within_range(rounds.logs.scale.unit(predicted.values)))
+        return predicted.replace_values(within_range(batch.rows.logs.scale.unit(predicted.values)))
 
     def describe(self) -> dict[str, Any]:
         return {"model": "given", "of": self.reader.describe()}

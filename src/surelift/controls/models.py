@@ -8,8 +8,8 @@ from surelift.controls.held_out import CrossFitted, FittedOn
 from surelift.controls.model import GivenPredictions, RewardModel
 from surelift.controls.refitted import Refitted
 from surelift.errors import UsageError
-from surelift.logs.logs import Logs
 from surelift.policies.resolve import as_reader, reader_from
+from surelift.traits.logs import Logs
 
 _MODELS = (GivenPredictions, Refitted, FittedOn, CrossFitted)
 

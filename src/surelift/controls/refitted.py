@@ -12,15 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from surelift import capabilities
+from surelift.batch import Batch
 from surelift.controls.features import ModelFeatures
 from surelift.controls.fitting import Fitted, GrowingRounds, actions_of, name_of, training_needs, training_of
 from surelift.controls.model import Predictor, RewardModel
-from surelift.errors import LogsError, UsageError
+from surelift.errors import LogsError
 from surelift.logs.batch import Needs
-from surelift.logs.logs import Logs
 from surelift.logs.order import TimeOrder
-from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
+from surelift.traits.logs import Logs
 
 FIRST = 64
 # It stops learning here, so that memory does not grow with the log.
@@ -32,43 +33,41 @@ class Refitted(RewardModel):
     estimator: Any
     """None for the default, gradient boosting; "linear" for one ridge regression per action."""
     in_order = True
+    features = frozenset({"refitted reward model"})
     assumes = "the rounds are in the order of their decisions"
 
     def needs(self, logs: Logs) -> Needs:
-        if logs.declaration.time is None:
-            raise UsageError(
-                "a reward model that learns online needs the order of the decisions: name the column of decision times "
-                "in time=, ascending; or give a model fitted on other data, models.fitted_on(other_logs) or "
-                "models.given('column')."
-            )
+        capabilities.require(logs.declaration.features, "refitted reward model", "a reward model that learns online")
         return training_needs(logs)
 
     def start(self, logs: Logs) -> "_Refitting":
-        return _Refitting(self.estimator, ModelFeatures(logs.declaration.contexts or ()))
+        (time,) = logs.declaration.times
+        return _Refitting(self.estimator, ModelFeatures(logs.contexts), time)
 
     def describe(self) -> dict[str, Any]:
         return {"model": "refitted", "estimator": name_of(self.estimator), "default": self.estimator is None}
 
 
 class _Refitting(Predictor):
-    def __init__(self, estimator: Any, features: ModelFeatures) -> None:
+    def __init__(self, estimator: Any, features: ModelFeatures, time: str) -> None:
         self._estimator, self._features = estimator, features
         self._seen, self._due, self._actions = 0, FIRST, 0
         self._kept = GrowingRounds()
-        self._order = TimeOrder()
+        self._order = TimeOrder(time)
         self._fitted: Fitted | None = None
 
-    def predictions(self, rounds: Rounds) -> Vectors:
-        training, latest = training_of(rounds, self._features), self._order.latest
-        times = self._order.check(rounds)
-        if rounds.faults.tallies or rounds.size == 0:
-            return Vectors(np.zeros(0), np.zeros(rounds.size + 1, dtype=np.int64), 0.0)
-        actions = actions_of(rounds)
+    def predictions(self, batch: Batch) -> Vectors:
+        training, latest = training_of(batch, self._features), self._order.latest
+        times = self._order.check(batch.rows)
+        if not batch.fit or batch.size == 0:
+            return Vectors(np.zeros(0), np.zeros(batch.size + 1, dtype=np.int64), 0.0)
+        actions = actions_of(batch)
         if self._fitted is None:
             self._fitted, self._actions = Fitted(self._estimator, None, actions), actions
         if actions != self._actions:
             raise LogsError(
-                f"the number of actions changes from {self._actions} to {actions} in row {rounds.start:,}; a reward model "
+                f"the number of actions changes from {self._actions} to {actions} in row {batch.rows.start:,}; a "
+                f"reward model "
                 "fitted here needs the same actions in every round. Otherwise give its predictions in a list column."
             )
         if self._due <= LAST:
@@ -79,7 +78,7 @@ class _Refitting(Predictor):
             self._fitted = Fitted(self._estimator, self._kept.first(self._seen + end), self._actions)
             begin = end
         parts.append(self._fitted.predict(training.features[begin:]))
-        self._seen += rounds.size
+        self._seen += batch.size
         if self._due > LAST:
             self._kept = GrowingRounds()
         return Vectors.from_matrix(np.concatenate(parts), tolerance=0.0)

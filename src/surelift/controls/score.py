@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surelift.arrays import BoolArray, FloatArray
+from surelift.batch import Batch, Pieces
 from surelift.kernels.control import ControlledTerms
-from surelift.logs.labels import Labels
+from surelift.logs.line import LabelledLine
+from surelift.logs.units import ends_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,32 +27,12 @@ class ScoreControl:
     """Whether the score predicts; else the most that a label could bring stands in its place."""
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledTerms:
-    """The terms of rounds of which some are labelled."""
-
-    base: FloatArray
-    span: FloatArray
-    rises: BoolArray
-    """Whether the term rises with the reward."""
-    labels: Labels
-
-    @classmethod
-    def of(cls, at_zero: FloatArray, at_one: FloatArray, labels: Labels) -> "LabelledTerms":
-        return cls(np.minimum(at_zero, at_one), np.abs(at_one - at_zero), at_one >= at_zero, labels)
-
-    def _above_base(self, reward: FloatArray) -> FloatArray:
-        return self.span * np.where(self.rises, reward, 1.0 - reward)
-
-    @property
-    def terms(self) -> FloatArray:
-        return self.base + self.labels.scaled_up(self._above_base(self.labels.reward))
-
-    def controlled(self, share: float, *, by_score: bool) -> ControlledTerms:
-        """The draw is what is controlled: one more action, taken with the probability of the label."""
-        chance, drawn = self.labels.probability, self.labels.drawn
-        below = np.maximum(-self.base, 0.0)
-        # Capped together with what lies below zero, which is then given back: so no term falls below minus the cap.
-        off = share * (self._above_base(self.labels.score) if by_score else self.span) / chance + below
-        values = self.terms + np.where(drawn, 1.0 - chance, -chance) * below
-        return ControlledTerms(values, np.where(drawn, off, 0.0), np.arange(len(off) + 1), chance * off, chance)
+def controlled_by_score(batch: Batch, pieces: Pieces, share: float, *, by_score: bool) -> ControlledTerms:
+    """The draw is what is controlled: one more action, taken with the probability of the label."""
+    line, ends = batch.judged, ends_of(pieces, batch.weights)
+    assert isinstance(line, LabelledLine)
+    chance, below = line.probability, line.below(*ends)
+    # Capped together with what lies below zero, which is then given back: so no term falls below minus the cap.
+    off = share * line.predicted(*ends, by_score=by_score) / chance + below
+    values = line.terms(*ends) + np.where(line.drawn, 1.0 - chance, -chance) * below
+    return ControlledTerms(values, np.where(line.drawn, off, 0.0), np.arange(len(off) + 1), chance * off, chance)

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from surelift.arrays import FloatArray
+from surelift.batch import Batch, Pieces
 from surelift.errors import UsageError
-from surelift.logs.rounds import Rounds
+from surelift.kernels.control import ControlledTerms
+from surelift.logs.units import Weights, ends_of
 from surelift.logs.vectors import Vectors
-from surelift.policies.policy import Probabilities
-from surelift.quantities import Quantity, Weights
-from surelift.quantities.prefixes import in_sequence, prefix_weights, weights_before
+from surelift.quantities import Quantity
 
 # k = CAP / beta and lambda = GROWTH * beta for every smoothing beta of the grid.
 CAP, GROWTH = 8.0 / 9.0, 9.0
@@ -48,64 +48,52 @@ class MaxWeightControl:
 
     shares: tuple[tuple[str, float], ...]
 
-    def adjustment(self, weights: Mapping[str, Weights]) -> FloatArray:
-        return sum((-share * weights[name].excess for name, share in self.shares), start=np.zeros(1))
-
-
-@dataclass(frozen=True, slots=True)
-class TakenOff:
-    """The control before capping: of the logged action, and of every action times its share, laid out as ``logging``."""
-
-    taken: FloatArray
-    expected: FloatArray
-    logging: Vectors
-
 
 class KnownDistributions:
     """A batch's distributions: production's, normalised to sum to 1, and the policies'; and a model's predictions."""
 
-    def __init__(self, rounds: Rounds, found: Mapping[str, Probabilities], predicted: Vectors | None) -> None:
-        assert rounds.logging_shares is not None
-        assert rounds.action is not None
-        self._logging, self._action = rounds.logging_shares, rounds.action
-        self._vectors = {name: probabilities.vectors for name, probabilities in found.items()}
+    def __init__(self, batch: Batch) -> None:
+        assert batch.shares is not None
+        self._batch, self._logging, self._action = batch, batch.shares, batch.decisions.taken
         self._logged_chance = self._logging.at(self._action)
-        self._predicted = predicted
-        self._clusters, self._weights = in_sequence(rounds), dict[str, Weights]()
-        # If the propensity exceeds its entry in the vector, the round's factor is divided by the ratio: the factor is never
-        # negative, so its mean stays at most 1.
-        self.overstated = overstated(rounds)
+        self._weights = dict[str, Weights]()
 
     def weights(self, name: str) -> Weights:
-        """The importance weight of the logged action, or of its prefix, from the vectors alone."""
+        """The importance weight of each row, from the vectors alone."""
         if name not in self._weights:
             entries = self._vectors_of(name).at(self._action)
             own = Weights(entries / self._logged_chance, (entries - self._logged_chance) / self._logged_chance)
-            self._weights[name] = own if self._clusters is None else prefix_weights(own, self._clusters)
+            self._weights[name] = self._batch.units.weights(own)
         return self._weights[name]
 
+    def terms(self, pieces: Pieces) -> FloatArray:
+        weights = {piece.policy: self.weights(piece.policy) for piece in pieces}
+        return self._batch.judged.terms(*ends_of(pieces, weights))
+
     def _chances(self, name: str) -> FloatArray:
-        """The policy's probability of every action, times the weight of what came before in a sequence."""
+        """The policy's probability of every action, times the weight of what came before in its unit."""
         vectors = self._vectors_of(name)
-        if self._clusters is None:
-            return vectors.values
-        return vectors.values * vectors.spread(weights_before(self.weights(name).weight, self._clusters))
+        before = self._batch.units.before(self.weights(name).weight)
+        return vectors.values if before is None else vectors.values * vectors.spread(before)
 
     def _vectors_of(self, name: str) -> Vectors:
-        vectors = self._vectors[name]
+        vectors = self._batch.policies[name].vectors
         if vectors is None:
             raise UsageError(
                 f"policy {name!r} gave a vector over actions in some batches only; give it in all, or in none."
             )
         return vectors
 
-    def taken_off(
-        self, quantity: Quantity, candidate: str, *, share: float, by_model: bool, smallest: Mapping[str, float]
-    ) -> TakenOff:
+    def controlled(
+        self, values: FloatArray, quantity: Quantity, candidate: str, *, share: float, by_model: bool,
+        smallest: Mapping[str, float],
+    ) -> ControlledTerms:  # fmt: skip
+        """The terms, and the control before capping: of the logged action, and of every action times its share."""
         everywhere = logged = None
         if by_model:
-            assert self._predicted is not None
-            everywhere, logged = self._predicted.values, self._predicted.at(self._action)
+            predicted = self._batch.predicted
+            assert predicted is not None
+            everywhere, logged = predicted.values, predicted.at(self._action)
         expected = np.zeros(len(self._logging.values))
         for name, part in quantity.taken_off(candidate, share, everywhere).items():
             expected += part * (self._chances(name) - smallest[name] * self._logging.values)
@@ -113,20 +101,4 @@ class KnownDistributions:
         for name, part in quantity.taken_off(candidate, share, logged).items():
             # From the excess: a smallest weight near 1 would be lost in the rounding of the weight.
             taken += part * (self.weights(name).excess + (1.0 - smallest[name]))
-        return TakenOff(taken, expected, self._logging)
-
-
-def overstated(rounds: Rounds) -> FloatArray:
-    """The relative excess of the propensities over their entries in production's vectors, of each round or cluster.
-
-    The rounds of a cluster are averaged, so it is the largest of them; in a sequence they multiply.
-    """
-    assert rounds.logging_shares is not None
-    assert rounds.action is not None
-    with np.errstate(invalid="ignore", divide="ignore"):
-        each = np.maximum(rounds.propensity / rounds.logging_shares.at(rounds.action) - 1.0, 0.0)
-    if rounds.clusters is None:
-        return each
-    if in_sequence(rounds) is None or not len(rounds.clusters):
-        return rounds.clusters.largest(each)
-    return np.expm1(np.add.reduceat(np.log1p(each), rounds.clusters.starts[:-1]))
+        return ControlledTerms(values, taken, self._logging.starts, expected, self._logging.values)

@@ -13,9 +13,9 @@ import pyarrow as pa
 from surelift.arrays import ArrowTable, FloatArray
 from surelift.datasets.shop import draw
 from surelift.errors import whole
-from surelift.logs.logs import Logs
 from surelift.results.outcomes import Outcome
 from surelift.saving import write_beside
+from surelift.traits.logs import Logs
 
 TASKS = {"extract": 0.3, "summarize": 0.25, "chat": 0.25, "code": 0.2}
 LANGUAGES = {"en": 0.7, "es": 0.2, "ja": 0.1}

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from surelift.arrays import ArrowTable, FloatArray, IntArray
 from surelift.errors import whole
-from surelift.logs.logs import Logs
+from surelift.traits.logs import Logs
 
 VISITORS = {"new": 0.5, "returning": 0.35, "loyal": 0.15}
 DEVICES = {"phone": 0.65, "desktop": 0.35}

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from surelift.arrays import FloatArray, IntArray
 from surelift.datasets.shop import draw
 from surelift.errors import UsageError
-from surelift.logs.logs import Logs
+from surelift.traits.logs import Logs
 
 Labels = Sequence[Any] | npt.NDArray[Any]
 

@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from surelift.errors import UsageError
-from surelift.logs.logs import Logs
-from surelift.logs.segments import Bins, By, SegmentColumn
-from surelift.policies.resolve import name_policies
+from surelift.logs.segments import By, SegmentColumn
 from surelift.questions.health import HealthQuestion
-from surelift.questions.question import Progress, require_logs
-from surelift.questions.segments import check_segments
+from surelift.questions.question import Progress
+from surelift.questions.stored import made
 from surelift.results.health import Health
+from surelift.traits.logs import Logs
 
 
 def check(
@@ -46,15 +44,5 @@ def check(
     Returns:
         A ``Health``, with ``.ok``, ``.findings`` and their remedies, and the weights of each policy.
     """
-    require_logs(logs)
-    named = {} if policies is None else name_policies(policies)
-    columns = () if by is None else [by] if isinstance(by, str | Bins) else by
-    if not isinstance(columns, Sequence):
-        raise UsageError(f"by must name a column of segments, or list several, but is a {type(by).__name__}.")
-    for column in columns:
-        check_segments(logs, column, None, named, sampled=True)
-    question = HealthQuestion(
-        declaration=logs.declaration, policies=named, level=level, columns=tuple(columns), known=frozenset()
-    )
-    answer: Health = question.ask(logs, progress=progress)
+    answer: Health = made(HealthQuestion, logs, policies, level=level, by=by).ask(logs, progress=progress)
     return answer

@@ -4,21 +4,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, overload
 
+from surelift import capabilities
 from surelift.bounds import BoundChoice
-from surelift.logs.logs import Logs
+from surelift.engines import engine_features
+from surelift.errors import UsageError
 from surelift.logs.segments import By
-from surelift.logs.sources.remote import SqlTable
-from surelift.policies.resolve import PRODUCTION, one_policy
+from surelift.policies.resolve import PRODUCTION
 from surelift.questions.improvement import ImprovementQuestion
 from surelift.questions.method import choose_method
-from surelift.questions.outcomes import OutcomesQuestion, named_outcomes
-from surelift.questions.question import Progress, require_logs
-from surelift.questions.segments import check_segments
+from surelift.questions.outcomes import OutcomesQuestion
+from surelift.questions.question import Progress
+from surelift.questions.stored import made
 from surelift.results.improvement import Improvement
 from surelift.results.outcomes import Outcome, Outcomes
 from surelift.results.segments import Segments
+from surelift.traits.logs import Logs
 
 BLOCKS_ADVICE = "For one look at independent rounds without drift, method='blocks' is narrower; name it before looking."
+
+Compared = Improvement | Outcomes | Segments[Improvement] | Segments[Outcomes]
 
 
 @overload
@@ -67,7 +71,7 @@ def compare(
     progress: Progress | None = None,
     outcomes: Mapping[str, Outcome] | Sequence[Outcome] | None = None,
     **options: Any,
-) -> Improvement | Outcomes | Segments[Improvement] | Segments[Outcomes]:
+) -> Compared:
     """Bound the improvement of one policy over production, or over another, on the same rounds.
 
     It is certified when its lower bound exceeds ``margin``.
@@ -100,22 +104,20 @@ def compare(
     Returns:
         An ``Improvement``; with ``outcomes``, ``Outcomes``; with ``by``, ``Segments`` of them.
     """
-    name, candidate = one_policy(policy, logs if isinstance(logs, Logs) else None)
-    chosen = choose_method(method, control, **options)
-    require_logs(logs)
-    baseline = one_policy(over)
-    asked: dict[str, Any] = {
-        "declaration": logs.declaration, "policies": {name: candidate}, "over": baseline, "delta": delta, "margin": margin,
-        "method": chosen, "by": check_segments(logs, by, segments, {name: candidate, baseline[0]: baseline[1]}),
-    }  # fmt: skip
-    if outcomes is not None:
-        judged: Outcomes | Segments[Outcomes] = OutcomesQuestion(**asked, outcomes=named_outcomes(outcomes)).ask(
-            logs, progress=progress
-        )
-        return judged
-    answer: Improvement | Segments[Improvement] = ImprovementQuestion(**asked).ask(logs, progress=progress)
-    can_deal = not isinstance(logs.source, SqlTable) or logs.declaration.id is not None
-    can_deal = can_deal and logs.declaration.score is None
-    if isinstance(answer, Improvement) and chosen.name == "mixture" and chosen.model is None and can_deal:
-        return answer if answer.doubts or logs.declaration.balances_counts else replace(answer, advice=BLOCKS_ADVICE)
+    options |= {"over": over, "delta": delta, "margin": margin, "method": method, "control": control}
+    kind, judged = (ImprovementQuestion, {}) if outcomes is None else (OutcomesQuestion, {"outcomes": outcomes})
+    question = made(kind, logs, policy, by=by, segments=segments, **judged, **options)
+    answer: Compared = question.ask(logs, progress=progress)
+    if isinstance(answer, Improvement) and not answer.doubts and _could_bet_in_blocks(question, logs):
+        return replace(answer, advice=BLOCKS_ADVICE)
     return answer
+
+
+def _could_bet_in_blocks(question: ImprovementQuestion, logs: Logs) -> bool:
+    if question.method.name != "mixture" or question.model is not None:
+        return False
+    try:
+        in_blocks = replace(question, method=choose_method("blocks"))
+    except UsageError:
+        return False
+    return not any(capabilities.refusals(in_blocks.features | engine_features(logs)))

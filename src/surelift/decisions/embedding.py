@@ -5,12 +5,13 @@ from typing import Any
 from surelift.decisions.check import check
 from surelift.decisions.compare import compare
 from surelift.errors import UsageError
-from surelift.logs.logs import Logs
 from surelift.policies.resolve import name_policies
 from surelift.policies.wrappers import Direct
 from surelift.questions.options import check_delta
-from surelift.questions.question import Progress, require_logs
+from surelift.questions.question import Progress
+from surelift.questions.stored import require_logs
 from surelift.results.embedding import EmbeddingHealth, EmbeddingTrial
+from surelift.traits.logs import Logs
 
 
 def check_embedding(
@@ -29,7 +30,7 @@ def check_embedding(
         progress: Called with the number of rounds read so far.
     """
     require_logs(logs)
-    if logs.declaration.embedding is None:
+    if not logs.declaration.has("embedding"):
         raise UsageError("these logs have no embedding; give one in Logs(..., embedding=...).")
     named, delta = name_policies(policies), check_delta(delta)
     apart = logs.without_embedding()

@@ -2,14 +2,11 @@
 
 from typing import Any
 
-from surelift.errors import UsageError
-from surelift.estimates import ESTIMATES
-from surelift.logs.logs import Logs
 from surelift.logs.segments import By
-from surelift.policies.resolve import name_policies
-from surelift.questions.estimate import EstimateQuestion, choose_model
-from surelift.questions.question import Progress, require_logs
-from surelift.questions.segments import check_segments
+from surelift.questions.estimate import EstimateQuestion
+from surelift.questions.question import Progress
+from surelift.questions.stored import made
+from surelift.traits.logs import Logs
 
 
 def estimate(
@@ -45,17 +42,5 @@ def estimate(
     Returns:
         An ``Estimation``, a mapping from names to ``PolicyEstimate``; with ``by``, ``Segments`` of them.
     """
-    require_logs(logs)
-    if estimator not in ESTIMATES:
-        raise UsageError(f"no estimator {estimator!r}; the estimators are {', '.join(ESTIMATES)}.")
-    takes = ESTIMATES[estimator].parameter
-    for name in parameter:
-        if name != takes:
-            known = f"it takes {takes}=" if takes else "it takes none"
-            raise UsageError(f"estimator {estimator!r} does not use {name}=; {known}.")
-    named = name_policies(policies)
-    question = EstimateQuestion(
-        declaration=logs.declaration, policies=named, delta=delta, estimator=estimator, parameter=parameter.get(takes),
-        model=choose_model(estimator, model), by=check_segments(logs, by, None, named),
-    )  # fmt: skip
-    return question.ask(logs, progress=progress)
+    asked: dict[str, Any] = {"estimator": estimator, "delta": delta, "model": model, "by": by, **parameter}
+    return made(EstimateQuestion, logs, policies, **asked).ask(logs, progress=progress)

@@ -4,16 +4,13 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 from surelift.bounds import BoundChoice
-from surelift.logs.logs import Logs
 from surelift.logs.segments import By
-from surelift.policies.resolve import name_policies
-from surelift.questions.method import choose_method
-from surelift.questions.options import check_delta
-from surelift.questions.question import Progress, require_logs
-from surelift.questions.segments import check_segments
+from surelift.questions.question import Progress
+from surelift.questions.stored import made
 from surelift.questions.value import ValueQuestion
 from surelift.results.evaluation import Evaluation, Sides
 from surelift.results.segments import Segments
+from surelift.traits.logs import Logs
 
 
 @overload
@@ -71,11 +68,7 @@ def evaluate(
     Returns:
         An ``Evaluation``, a mapping from names to ``PolicyValue``; with ``by``, ``Segments`` of them.
     """
-    require_logs(logs)
-    named = name_policies(policies)
-    question = ValueQuestion(
-        declaration=logs.declaration, policies=named, delta=check_delta(delta), sides=sides,
-        method=choose_method(method, control, **options), by=check_segments(logs, by, segments, named),
-    )  # fmt: skip
+    options |= {"delta": delta, "method": method, "control": control, "sides": sides}
+    question = made(ValueQuestion, logs, policies, by=by, segments=segments, **options)
     answer: Evaluation | Segments[Evaluation] = question.ask(logs, progress=progress)
     return answer

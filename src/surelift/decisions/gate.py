@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from surelift.bounds import BoundChoice
-from surelift.errors import UsageError
-from surelift.logs.logs import Logs
-from surelift.policies.resolve import PRODUCTION, one_policy
-from surelift.questions.gate import NOT_GUARDRAILS, GateQuestion
-from surelift.questions.method import choose_method
-from surelift.questions.question import Progress, require_logs
-from surelift.results.gate import Gate
+from surelift.logs.segments import By
+from surelift.policies.resolve import PRODUCTION
+from surelift.questions.gate import GateQuestion
+from surelift.questions.question import Progress
+from surelift.questions.stored import made
 from surelift.results.outcomes import Outcome
+from surelift.traits.logs import Logs
 
 
 def gate(
@@ -24,9 +23,11 @@ def gate(
     guardrails: Sequence[Outcome] = (),
     method: str | BoundChoice = "mixture",
     control: Any = "auto",
+    by: By | None = None,
+    segments: Sequence[Any] | None = None,
     progress: Progress | None = None,
     **options: Any,
-) -> Gate:
+) -> Any:
     """Check the logs, then certify the improvement and every guardrail, with delta split evenly over these claims.
 
     >>> logs = Logs(reward=[0, 1] * 500, propensity=[0.5, 0.5] * 500)
@@ -43,19 +44,16 @@ def gate(
         method: The name of a bound, or a bound with its options.
         control: As in ``compare``; a reward model predicts the reward alone, and guardrails are then controlled by
             weights.
+        by: A column of segments known before the action, or several: every claim is judged in each segment, at delta
+            divided by their number.
+        segments: All segments that can occur, listed in advance; without them the answer is good for one look at
+            independent rounds.
         progress: Called with the number of rounds read so far.
         options: Options of the method.
 
     Returns:
-        A ``Gate``, with ``.certified``, the health of the logs, and every claim.
+        A ``Gate``, with ``.certified``, the health of the logs, and every claim; with ``by``, ``Segments`` of them.
     """
-    require_logs(logs)
-    if not isinstance(guardrails, Sequence):
-        raise UsageError(NOT_GUARDRAILS)
-    name, candidate = one_policy(policy, logs)
-    question = GateQuestion(
-        declaration=logs.declaration, policies={name: candidate}, over=one_policy(over), delta=delta, margin=margin,
-        guardrails=tuple(guardrails), method=choose_method(method, control, **options),
-    )  # fmt: skip
-    answer: Gate = question.ask(logs, progress=progress)
-    return answer
+    options |= {"over": over, "delta": delta, "margin": margin, "method": method, "control": control}
+    question = made(GateQuestion, logs, policy, guardrails=guardrails, by=by, segments=segments, **options)
+    return question.ask(logs, progress=progress)

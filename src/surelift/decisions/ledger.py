@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from surelift.errors import LogsError, UsageError, whole
-from surelift.logs.logs import Logs
 from surelift.logs.seen import SeenRounds
 from surelift.statistics.memories import RoundMemory
 from surelift.statistics.plan import Plan, Request
 from surelift.statistics.sums import Sums
 from surelift.statistics.time_span import Span, Time, TimeSpan, is_later
+from surelift.traits.logs import Logs
 
 MOST_FILES, MOST_DIGESTS = 256, 1024
 TWICE = "they would count twice. Give only rounds that are new; nothing was counted."
 ALIKE = "If they are new and only look the same, declare time= or id=, which tells them apart."
-MEMORY, SPAN = RoundMemory(), TimeSpan()
+MEMORY = RoundMemory()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,24 +163,23 @@ def longer(stretches: tuple[SeenRounds, ...], seen: SeenRounds) -> tuple[SeenRou
 
 def remembering(plan: Plan, logs: Logs) -> Plan:
     """The plan, and what a ledger asks of a batch."""
-    times = [] if logs.declaration.time is None else [Request(SPAN)]
-    return replace(plan, requests=(*plan.requests, Request(MEMORY), *times))
+    spans = (Request(TimeSpan(time)) for time in logs.declaration.times)
+    return replace(plan, requests=(*plan.requests, Request(MEMORY), *spans))
 
 
 def batch_of(sums: Sums, logs: Logs, file: Path | None) -> NewBatch:
     """What a plan that remembers has found."""
     declared = logs.declaration
-    times = None if declared.time is None else sums.get(SPAN)
-    clusters = None if declared.cluster is None or not sums.rows else cluster_ends(logs)
+    times = next((sums.get(TimeSpan(time)) for time in declared.times), None)
+    clusters = next((unit_ends(logs, name) for name, _ in declared.unit.ids() if sums.rows), None)
     return NewBatch(sums.rows + sums.excluded, sums.get(MEMORY) or SeenRounds(), times, clusters, file)
 
 
-def cluster_ends(logs: Logs) -> tuple[str, str]:
-    """The first and the last cluster of a batch."""
-    assert logs.declaration.cluster is not None
+def unit_ends(logs: Logs, name: str) -> tuple[str, str]:
+    """The ids of the first and the last unit of a batch."""
     first = last = None
     for batch in logs.batches():
-        column = batch.table[logs.declaration.cluster]
+        column = batch.table[name]
         first = str(column[0].as_py()) if first is None else first
         last = str(column[len(column) - 1].as_py())
     return first or "", last or ""

@@ -7,37 +7,46 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from surelift.bounds import BOUNDS, BoundChoice
+from surelift import capabilities
+from surelift.bounds import BoundChoice
 from surelift.decisions.ledger import Ledger, batch_of, remembering
-from surelift.decisions.one_look import refuse_one_look, refuse_unsettled
 from surelift.decisions.state import read_state, write_state
 from surelift.engines import collect
-from surelift.errors import LogsError, UsageError
-from surelift.logs.declaration import Declaration
+from surelift.errors import LogsError, UsageError, printed
 from surelift.logs.fingerprint import Fingerprint
-from surelift.logs.logs import Logs
+from surelift.logs.segments import By
 from surelift.logs.sources.stores import refuse_remote
-from surelift.logs.where import refuse_torn_clusters
-from surelift.policies.resolve import PRODUCTION, name_policies, one_policy
+from surelift.policies.resolve import name_policies
 from surelift.questions.improvement import ImprovementQuestion
-from surelift.questions.method import choose_method
+from surelift.questions.outcomes import OutcomesQuestion
 from surelift.questions.question import Progress, Question
 from surelift.questions.selection import SelectionQuestion
+from surelift.questions.soundness import refuse_unfit
+from surelift.questions.stored import made, refuse_others
 from surelift.questions.value import ValueQuestion
-from surelift.results.evaluation import Evaluation
+from surelift.results.evaluation import Evaluation, PolicyValue
 from surelift.results.history import History, Point
 from surelift.results.improvement import Improvement
+from surelift.results.outcomes import Outcome, Outcomes
 from surelift.results.result import delivered
+from surelift.results.segments import Segments
 from surelift.results.selection import Selection
 from surelift.statistics.sums import Sums
+from surelift.traits.declaration import FLAT, Declaration
+from surelift.traits.logs import Logs
 from surelift.views.html import render
 from surelift.views.text import some
 
 MOST_POINTS = 256
 # So that the state stays small with many policies too.
 MOST_REMEMBERED = 100 * MOST_POINTS
-BOUND_OPTIONS = {option for bound in BOUNDS.values() for option in bound.options}
-Answer = Improvement | Selection | Evaluation
+OF_A_BATCH = {
+    "rounds_before_sampling": "a growing log has no number of rounds before sampling yet; give each batch its own in "
+    "update.",
+    "as_of": "a monitor's rounds are settled as of when they are counted; give as_of with each batch, in update.",
+}
+"""Fields of a declaration that batches differ in, with what is said of them."""
+Answer = Improvement | Selection | Evaluation | Outcomes | Segments[Any]
 
 
 class Monitor:
@@ -53,7 +62,8 @@ class Monitor:
     Args:
         policies: The candidates: a column, a list of columns, or a dict from names to policies.
         question: "compare" (several policies are compared at once, as in ``select``) or "evaluate".
-        over, delta, margin, method, control: As in ``compare``; the bound holds at any number of looks.
+        over, delta, margin, method, control, outcomes: As in ``compare``; the bound holds at any number of looks.
+        by, segments: As in ``compare``; a monitor needs the list of segments.
         name: That of the shard, where several monitors watch parts of one log and are added up later.
         declared: The arguments of ``Logs`` that say what the columns mean, and the options of the method.
     """
@@ -63,41 +73,40 @@ class Monitor:
         policies: Any,
         *,
         question: Literal["compare", "evaluate"] = "compare",
-        over: Any = PRODUCTION,
+        over: Any = None,
         delta: float = 0.05,
-        margin: float | str = 0.0,
+        margin: float | str | None = None,
         method: str | BoundChoice = "mixture",
         control: Any = "auto",
+        by: By | None = None,
+        segments: Sequence[Any] | None = None,
+        outcomes: Mapping[str, Outcome] | Sequence[Outcome] | None = None,
         name: str = "",
         **declared: Any,
     ) -> None:
-        if question not in ("compare", "evaluate"):
-            raise UsageError(f"a monitor answers 'compare' or 'evaluate', not {question!r}.")
-        if "rounds_before_sampling" in declared:
-            raise UsageError(
-                "a growing log has no number of rounds before sampling yet; give each batch its own in update."
-            )
-        if declared.get("as_of") is not None:
-            raise UsageError(
-                "a monitor's rounds are settled as of when they are counted; give as_of with each batch, in update."
-            )
-        options = {name: declared.pop(name) for name in BOUND_OPTIONS & declared.keys()}
-        asked: dict[str, Any] = {
-            "declaration": Declaration(**declared), "policies": name_policies(policies), "delta": delta,
-            "method": choose_method(method, control, **options),
-        }  # fmt: skip
+        for field, said in OF_A_BATCH.items():
+            if declared.get(field) is not None:
+                raise UsageError(said)
+        flat = {field: declared.pop(field) for field in FLAT.keys() & declared.keys()}
+        asked = {"over": over, "margin": margin, "outcomes": outcomes, "by": by, "segments": segments}
+        options = {option: value for option, value in asked.items() if value is not None}
+        options |= {"delta": delta, "method": method, "control": control, **declared}
+        kind: type[Question]
         if question == "evaluate":
-            self._begin(ValueQuestion(**asked), name)
+            kind = ValueQuestion
+        elif question != "compare":
+            raise UsageError(f"a monitor answers 'compare' or 'evaluate', not {printed(question)}.")
+        elif outcomes is not None:
+            kind = OutcomesQuestion
+        elif len(name_policies(policies)) == 1:
+            kind = ImprovementQuestion
         else:
-            asked |= {"over": one_policy(over), "margin": margin}
-            one = len(asked["policies"]) == 1
             # Between its looks the world may drift, and so may the set of better candidates, for which e-Holm has no proof.
-            self._begin(ImprovementQuestion(**asked) if one else SelectionQuestion(**asked, many="simultaneous"), name)
+            kind, options["many"] = SelectionQuestion, "simultaneous"
+        self._begin(made(kind, Declaration.of(**flat), policies, **options), name)
 
     def _begin(self, question: Question, name: str) -> None:
-        refuse_one_look(question)
-        refuse_torn_clusters(question.declaration, "a monitor")
-        question.method.check_units(question.declaration)
+        capabilities.check(question.features | {"monitor"})
         self._question, self.name = question, name
         self.ledgers: dict[str, Ledger] = {name: Ledger()}
         self._sampled: bool | None = None
@@ -119,8 +128,8 @@ class Monitor:
         return self._question.declaration.counted
 
     @property
-    def cluster(self) -> str | None:
-        return self._question.declaration.cluster
+    def declaration(self) -> Declaration:
+        return self._question.declaration
 
     def asks_the_same(self, other: "Monitor") -> bool:
         return self._identity() == other._identity()
@@ -171,25 +180,30 @@ class Monitor:
             return False
         if self._sampled is not None and self._sampled != (before is not None):
             raise UsageError("give rounds_before_sampling with every batch, or with none.")
-        declared = replace(self._question.declaration, rounds_before_sampling=before, as_of=as_of)
+        declared = self._question.declaration.declared(rounds_before_sampling=before, as_of=as_of)
         asked = replace(self._question, declaration=declared)
         logs = Logs.of(batch, asked.declaration)
         question = asked.resolved(logs)
         plan = question.plan()
         sums = collect(logs, remembering(plan, logs), progress=progress)
-        refuse_unsettled(declared, sums)
+        for said in declared.reward.remarks(sums.left_out, sums.rows):
+            # What is left out of a batch would never be counted, or the batch would count twice when it is sent again.
+            raise LogsError(
+                f"{said.replace(', and were left out', ' in this batch')}\nSend them in a later batch, once their rewards "
+                "are final; nothing was counted."
+            )
         if sums.rows:
-            question.refuse_unfit(sums)
+            refuse_unfit(question, sums)
         counted = ledger.after(batch_of(sums, logs, file))
         if sums.rows:
             total = self._sums + question.before_sampling(sums.only(plan.requests))
-            self._question.refuse_unfit(total)  # a cluster may not come again
+            refuse_unfit(self._question, total)  # a cluster may not come again
             if before is None:
                 self._question.before_sampling(total)  # all must have been kept with one probability, in every batch
             self._question = replace(self._question, known=question.known)
             self._sampled, self._sums = before is not None, total
         else:
-            self._sums = self._sums + Sums(excluded=sums.excluded)
+            self._sums = self._sums + Sums(excluded=sums.excluded, asked=self._sums.asked)
         self.ledgers = {self.name: counted}
         if self._sums.units:
             self._remember()
@@ -197,8 +211,9 @@ class Monitor:
 
     def fingerprint_of(self, batch: Any) -> Fingerprint:
         """Of a batch that is not counted, to be held against that of the rounds that were."""
-        logs = Logs.of(batch, replace(self._question.declaration, settled_after=None))  # what was counted is settled
-        return collect(logs, self._question.resolved(logs).plan()).fingerprint
+        settled = replace(self._question, declaration=self._question.declaration.declared(settled_after=None))
+        logs = Logs.of(batch, settled.declaration)  # what was counted is settled
+        return collect(logs, settled.resolved(logs).plan()).fingerprint
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -215,25 +230,25 @@ class Monitor:
             raise LogsError("no round has been counted yet; update the monitor first.")
         question = self._question
         if self._sampled:
-            declaration = replace(question.declaration, rounds_before_sampling=self._sums.units)
-            question = replace(question, declaration=declaration)
+            declared = question.declaration.declared(rounds_before_sampling=self._sums.units)
+            question = replace(question, declaration=declared)
         answer: Answer = question.answer(self._sums)
         return answer
 
     def history(self) -> History:
         """How the bounds moved from batch to batch, as far as they are remembered."""
         answer = self.answer()
-        first = next(iter(_results(answer).values()))
+        first = next(iter(answer.bounded().values()))
         points = tuple(
             Point(name, point["rounds"], estimate, lower, upper)
             for point in self.history_points
             for name, (lower, upper, estimate) in (point["bounds"] or {}).items()
         )
-        if isinstance(answer, Evaluation):
-            about, over, margin = first.kind, None, 0.0
+        if isinstance(first, PolicyValue):
+            of_first: tuple[str, str | None, float] = (first.kind, None, 0.0)
         else:
-            about, over, margin = "improvement", first.over, first.margin
-        return History(points, about, over, margin, self._question.delta, self.counted, first.promise, first.doubts)
+            of_first = ("improvement", first.over, first.margin)
+        return History(points, *of_first, self._question.delta, self.counted, first.promise, first.doubts)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the history with matplotlib (extra ``report``); returns the axes."""
@@ -250,7 +265,7 @@ class Monitor:
     def _remember(self) -> None:
         """Keep how the bounds moved; when the list gets long, every second point of it."""
         try:
-            results = _results(self.answer())
+            results = self.answer().bounded()
         except LogsError:
             bounds = None  # they contradict each other: whoever asks will be told
         else:
@@ -290,7 +305,7 @@ class Monitor:
         both._sampled = sampled.pop() if sampled else None
         both._sums = self._sums + other._sums
         if both._sums.units:
-            both._question.refuse_unfit(both._sums)
+            refuse_unfit(both._question, both._sums)
             if not both._sampled:
                 both._question.before_sampling(both._sums)
             both._remember()
@@ -331,17 +346,3 @@ class Monitor:
     def _identity(self) -> dict[str, Any]:
         content = replace(self._question, known=None).to_dict()
         return dict(json.loads(json.dumps(content)))
-
-
-def _results(answer: Answer) -> Mapping[str, Any]:
-    if isinstance(answer, Improvement):
-        return {answer.policy: answer}
-    return answer.improvements if isinstance(answer, Selection) else answer
-
-
-def refuse_others(question: Question, stated: Mapping[str, Any], place: str) -> None:
-    """What was counted is about the policies of the state, not about others of the same names."""
-    counted = {**stated["policies"], **stated.get("over", {})}
-    for name, policy in question.everyone.items():
-        if json.loads(json.dumps(policy.describe())) != counted[name]:
-            raise UsageError(f"policy {name!r} is another one than {place} counted; go on with that, or start anew.")

@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 from typing import Any
 
+from surelift import capabilities
 from surelift.engines import collect
-from surelift.errors import LogsError, UsageError
-from surelift.logs.logs import Logs
-from surelift.logs.where import refuse_torn_clusters
+from surelift.errors import LogsError
 from surelift.questions.question import Question
+from surelift.questions.soundness import refuse_unfit
 from surelift.statistics.sums import Sums
+from surelift.traits.logs import Logs
 
 
 def partial_sums(batches: Iterable[Any], question: Question) -> Sums:
@@ -27,23 +28,16 @@ def partial_sums(batches: Iterable[Any], question: Question) -> Sums:
         batches: Anything that ``Logs`` reads: frames, tables, paths.
         question: What is asked; it can be sent to other machines as JSON.
     """
-    total, plan = Sums(), question.plan()
-    if plan.needs_order is not None:
-        raise UsageError(
-            f"parts have no order, so partial_sums cannot add up {plan.needs_order}; ask(logs) answers of the whole log."
-        )
-    refuse_torn_clusters(question.declaration, "partial_sums")
-    if question.method.bound.in_blocks and question.declaration.id is None and question.declaration.cluster is None:
-        raise UsageError(
-            "every part numbers its rows anew, so method 'blocks' needs id= here: a column that tells rounds apart. By row "
-            "number the first rows of all parts would lie in one block."
-        )
+    plan = question.plan()
+    total = Sums(asked=plan.asked)
+    unordered = {} if plan.needs_order is None else {"what needs the order of the rows": plan.needs_order}
+    capabilities.check(question.features | {"parts"} | unordered.keys(), named=unordered)
     for batch in batches:
         logs = Logs.of(batch, question.declaration)
         question.check(logs)
         sums = collect(logs, plan)
         if sums.rows:
-            question.refuse_unfit(sums)
+            refuse_unfit(question, sums)
         total = total + sums
     if total.rows == 0 and not (total.left_out or total.excluded):
         raise LogsError("this part of the log is empty; leave it out.")

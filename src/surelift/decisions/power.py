@@ -1,15 +1,15 @@
 """How many more rounds like these would certify it?"""
 
+from collections.abc import Sequence
 from typing import Any
 
 from surelift.bounds import BoundChoice
-from surelift.logs.logs import Logs
 from surelift.logs.segments import By
-from surelift.policies.resolve import PRODUCTION, one_policy
+from surelift.policies.resolve import PRODUCTION
 from surelift.questions.forecast import ForecastQuestion
-from surelift.questions.method import choose_method
-from surelift.questions.question import Progress, require_logs
-from surelift.questions.segments import check_segments
+from surelift.questions.question import Progress
+from surelift.questions.stored import made
+from surelift.traits.logs import Logs
 
 
 def power(
@@ -24,6 +24,7 @@ def power(
     method: str | BoundChoice = "mixture",
     control: Any = "auto",
     by: By | None = None,
+    segments: Sequence[Any] | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Any:
@@ -46,17 +47,15 @@ def power(
         method: The name of a bound; with "blocks", which allows one look, the number is that of a new log.
         control: As in ``compare``.
         by: A column of segments, or several: there is a forecast for each.
+        segments: All segments that can occur, listed in advance.
         progress: Called with the number of rounds read so far.
         options: Options of the method.
 
     Returns:
         A ``Forecast``; with ``by``, ``Segments`` of them.
     """
-    require_logs(logs)
-    name, candidate = one_policy(policy, logs)
-    question = ForecastQuestion(
-        declaration=logs.declaration, policies={name: candidate}, over=one_policy(over), delta=delta, margin=margin,
-        improvement_to_find=improvement, power=power, method=choose_method(method, control, **options),
-        by=check_segments(logs, by, None, {name: candidate}),
-    )  # fmt: skip
+    options |= {"over": over, "delta": delta, "margin": margin, "method": method, "control": control, "power": power}
+    question = made(
+        ForecastQuestion, logs, policy, improvement_to_find=improvement, by=by, segments=segments, **options
+    )
     return question.ask(logs, progress=progress)

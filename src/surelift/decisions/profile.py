@@ -3,14 +3,12 @@
 from typing import Any
 
 from surelift.bounds import BoundChoice
-from surelift.errors import UsageError
-from surelift.logs.logs import Logs
 from surelift.logs.segments import By
-from surelift.policies.resolve import PRODUCTION, one_policy
-from surelift.questions.method import choose_method
+from surelift.policies.resolve import PRODUCTION
 from surelift.questions.profile import ProfileQuestion
-from surelift.questions.question import Progress, require_logs
-from surelift.questions.segments import check_segments
+from surelift.questions.question import Progress
+from surelift.questions.stored import made
+from surelift.traits.logs import Logs
 
 
 def profile(
@@ -44,13 +42,5 @@ def profile(
     Returns:
         A ``Profile``; with ``by``, ``Segments`` of them.
     """
-    require_logs(logs)
-    name, candidate = one_policy(policy, logs)
-    chosen = choose_method(method, "none", **options)
-    if chosen.name != "mixture":
-        raise UsageError(f"a profile shows the smoothings of a mixture; method {chosen.name!r} is none.")
-    question = ProfileQuestion(
-        declaration=logs.declaration, policies={name: candidate}, over=one_policy(over), delta=delta, method=chosen,
-        by=check_segments(logs, by, None, {name: candidate}),
-    )  # fmt: skip
+    question = made(ProfileQuestion, logs, policy, over=over, delta=delta, method=method, by=by, **options)
     return question.ask(logs, progress=progress)

@@ -1,14 +1,17 @@
 """Everything a decision report needs: the answer, what it rests on, and what would make it certain."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from surelift.bounds import BoundChoice
-from surelift.logs.logs import Logs
-from surelift.policies.resolve import PRODUCTION, name_policies, one_policy
-from surelift.questions.method import choose_method
-from surelift.questions.question import Progress, require_logs
+from surelift.logs.segments import By
+from surelift.policies.resolve import PRODUCTION
+from surelift.questions.question import Progress
 from surelift.questions.report import ReportQuestion
+from surelift.questions.stored import made
+from surelift.results.outcomes import Outcome
 from surelift.results.report import Report
+from surelift.traits.logs import Logs
 
 
 def report(
@@ -20,6 +23,9 @@ def report(
     margin: float = 0.0,
     method: str | BoundChoice = "mixture",
     control: Any = "auto",
+    by: By | None = None,
+    segments: Sequence[Any] | None = None,
+    outcomes: Mapping[str, Outcome] | Sequence[Outcome] | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Report:
@@ -40,14 +46,14 @@ def report(
         margin: What an improvement must exceed, in the units of the reward column.
         method: The name of a bound, or a bound with its options.
         control: As in ``compare``.
+        by: A column of segments known before the action, or several: the improvements in each stand in a section of their
+            own, and hold together at a delta of their own.
+        segments: All segments that can occur, listed in advance.
+        outcomes: Columns that judge every candidate beside the reward, in a section of their own.
         progress: Called with the number of rounds read so far.
         options: Options of the method.
     """
-    require_logs(logs)
-    question = ReportQuestion(
-        declaration=logs.declaration, policies=name_policies(policies), over=one_policy(over), delta=delta, margin=margin,
-        method=choose_method(method, control, **options), source=str(getattr(logs.source, "called", "")),
-        ordered=logs.source.ordered,
-    )  # fmt: skip
+    options |= {"over": over, "delta": delta, "margin": margin, "method": method, "control": control}
+    question = made(ReportQuestion, logs, policies, by=by, segments=segments, outcomes=outcomes, **options)
     answer: Report = question.ask(logs, progress=progress)
     return answer

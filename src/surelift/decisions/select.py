@@ -4,15 +4,14 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from surelift.bounds import BoundChoice
-from surelift.errors import UsageError
-from surelift.logs.logs import Logs
+from surelift.errors import UsageError, printed
 from surelift.logs.segments import By
-from surelift.policies.resolve import PRODUCTION, name_policies, one_policy
-from surelift.questions.method import choose_method
-from surelift.questions.question import Progress, Question, require_logs
-from surelift.questions.segments import check_segments
+from surelift.policies.resolve import PRODUCTION
+from surelift.questions.question import Progress
 from surelift.questions.selection import SelectionQuestion, ValueSelectionQuestion
+from surelift.questions.stored import made
 from surelift.results.selection import Many
+from surelift.traits.logs import Logs
 
 
 def select(
@@ -22,7 +21,7 @@ def select(
     choose: Literal["improvement", "value"] = "improvement",
     over: Any = PRODUCTION,
     delta: float = 0.05,
-    margin: float = 0.0,
+    margin: float | str = 0.0,
     many: Many | None = None,
     method: str | BoundChoice = "mixture",
     control: Any = "auto",
@@ -46,7 +45,7 @@ def select(
         over: The baseline: "production", or another policy.
         delta: The probability that you accept of any candidate being falsely certified; upper bounds, and with them
             "worse", are a separate statement at the same delta.
-        margin: What an improvement must exceed, in the units of the reward column; not in per cent.
+        margin: What an improvement must exceed, in the units of the reward column, or in per cent, such as "2%".
         many: How several candidates share delta, chosen before looking. "e-holm", the default, certifies whatever
             "simultaneous" does and often more, but says by how much only if all are certified; it needs independent
             rounds, and one look where something drifts. "simultaneous" bounds each improvement at delta divided by
@@ -67,28 +66,17 @@ def select(
     Returns:
         A ``Selection``; with ``choose="value"``, a ``ValueSelection``; with ``by``, ``Segments`` of them.
     """
-    named = name_policies(policies)
-    chosen = choose_method(method, control, **options)
-    require_logs(logs)
-    question: Question
+    options |= {"delta": delta, "method": method, "control": control, "by": by, "segments": segments}
     if choose == "value":
         refuse_comparing(over, margin, many)
-        question = ValueSelectionQuestion(
-            declaration=logs.declaration, policies=named, delta=delta, method=chosen,
-            by=check_segments(logs, by, segments, named),
-        )  # fmt: skip
-    elif choose == "improvement":
-        baseline = one_policy(over)
-        question = SelectionQuestion(
-            declaration=logs.declaration, policies=named, over=baseline, delta=delta, margin=margin, many=many,
-            method=chosen, by=check_segments(logs, by, segments, {**named, baseline[0]: baseline[1]}),
-        )  # fmt: skip
-    else:
-        raise UsageError(f"choose must be 'improvement' or 'value', but is {choose!r}.")
+        return made(ValueSelectionQuestion, logs, policies, **options).ask(logs, progress=progress)
+    if choose != "improvement":
+        raise UsageError(f"choose must be 'improvement' or 'value', but is {printed(choose)}.")
+    question = made(SelectionQuestion, logs, policies, over=over, margin=margin, many=many, **options)
     return question.ask(logs, progress=progress)
 
 
-def refuse_comparing(over: Any, margin: float, many: Many | None) -> None:
+def refuse_comparing(over: Any, margin: float | str, many: Many | None) -> None:
     """Of values nothing is compared: refuse the options of a comparison."""
     given = {
         "over": not (isinstance(over, str) and over == PRODUCTION),

@@ -4,21 +4,23 @@ from typing import Any
 
 import numpy as np
 
+from surelift import capabilities
 from surelift.arrays import FloatArray
 from surelift.bounds import BOUNDS
 from surelift.decisions.evaluate import evaluate
 from surelift.engines import collect, completed
 from surelift.engines.collect import EMPTY
-from surelift.errors import LogsError, UsageError, whole
+from surelift.errors import LogsError, whole
 from surelift.logs.faults import refuse_faults
-from surelift.logs.logs import Logs
 from surelift.policies.resolve import name_policies
 from surelift.questions.options import check_delta
-from surelift.questions.question import Progress, require_logs
+from surelift.questions.question import Progress
+from surelift.questions.stored import require_logs
 from surelift.results.simulation import SimulatedMethod, Simulation
 from surelift.statistics.plan import Plan, Request
 from surelift.statistics.sample import Sample
 from surelift.statistics.sums import COUNT, PRODUCTION
+from surelift.traits.logs import Logs
 
 SAMPLED = 50_000
 SEED = 20240523
@@ -56,14 +58,10 @@ def simulate(
         seed: The seed of the simulation.
         progress: Called with the number of logs simulated so far.
     """
-    require_logs(logs)
     delta, named = check_delta(delta), name_policies(policies)
-    declared = logs.declaration
-    unlike = (declared.cluster is not None, declared.is_sampled, declared.score is not None, declared.balances_counts)
-    if any(unlike):
-        raise UsageError(
-            "simulate draws single rounds; it does not support clustered, sampled or scored logs, or several loggers."
-        )
+    require_logs(logs)
+    capabilities.check(logs.declaration.features | {"simulation"})
+    is_density = logs.declaration.has("density")
     sample = Sample(tuple(named), SAMPLED)
     requests = (Request(COUNT), Request(PRODUCTION), Request(sample))
     sums = collect(completed(logs), Plan(named, requests))
@@ -89,9 +87,9 @@ def simulate(
         for run in range(runs):
             drawn = rng.integers(0, len(propensity), count)
             reward = (rng.random(count) < chance[drawn]).astype(np.float64)
-            one = Logs(reward=reward, propensity=propensity[drawn], density=declared.density)
+            one = Logs(reward=reward, propensity=propensity[drawn], density=is_density)
             for method in METHODS:
-                if declared.density and method == "implicit-exploration":
+                if is_density and method == "implicit-exploration":
                     continue
                 found[method].append(_held(one, name, probability[drawn], method, delta, low, high))
             if progress is not None:

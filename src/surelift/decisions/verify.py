@@ -10,7 +10,6 @@ from typing import Any
 
 from surelift.bounds import BOUNDS
 from surelift.errors import LogsError
-from surelift.logs.logs import Logs
 from surelift.policies import Policy
 from surelift.policies.resolve import as_policy, name_policies
 from surelift.questions.assumptions import judged_last
@@ -19,6 +18,8 @@ from surelift.questions.question import Progress, Question
 from surelift.questions.relative import NOT_KEPT
 from surelift.results.provenance import counted_in
 from surelift.results.verification import Verification
+from surelift.traits.declaration import Declaration
+from surelift.traits.logs import Logs
 
 TOLERANCE = 1e-9
 OTHER_ORDER = (
@@ -62,10 +63,11 @@ def verify(
         )
     if not isinstance(logs, Logs):
         logs = Logs.of(logs, question.declaration)
-    elif question.declaration.settled_after is not None and question.declaration.as_of is None:
+    elif not question.declaration.is_complete:
         # A log that grew has a newer time; the certificate is about the older one.
-        as_of = stated["question"]["declaration"].get("as_of")
-        question = replace(question, declaration=replace(question.declaration, as_of=as_of))
+        with damage_told():
+            known = Declaration.from_description(stated["question"]["declaration"])
+        question = replace(question, declaration=question.declaration.found_in(known, counts=False))
     with damage_told():
         logs, rows = _judging(stated, logs)
     answer = replace(question, known=None).ask(logs, progress=progress)
@@ -74,15 +76,10 @@ def verify(
     repeated = {**Certificate.of(answer).content, **rows}
     with damage_told():
         differences = tuple(_differences(stated, repeated, rounding=TOLERANCE * logs.scale.width))
-    if differences and stated["fingerprint"] == repeated["fingerprint"] and _dealt_by_row(question):
+    if differences and stated["fingerprint"] == repeated["fingerprint"] and "dealt by rows" in question.features:
         differences += (OTHER_ORDER,)
     not_compared = tuple(_not_compared(stated, repeated))
     return Verification(differences, repeated["rounds"], answer, counted_in(repeated["question"]), not_compared)
-
-
-def _dealt_by_row(question: Question) -> bool:
-    declared = question.declaration
-    return question.method.bound.in_blocks and declared.id is None and declared.cluster is None
 
 
 def _judging(stated: Mapping[str, Any], logs: Logs) -> tuple[Logs, dict[str, Any]]:

@@ -4,21 +4,18 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
+from surelift.batch import Batch
 from surelift.errors import LogsError
-from surelift.logs.batch import ROWS_PER_BATCH, Batch
-from surelift.logs.logs import Logs
-from surelift.logs.rounds import Rounds
+from surelift.logs.batch import ROWS_PER_BATCH
 from surelift.statistics.accumulate import accumulate
-from surelift.statistics.fused import Fused, Partial
 from surelift.statistics.plan import Plan
-from surelift.statistics.reading import Reading, read
 from surelift.statistics.splits import Segment
 from surelift.statistics.sums import Sums
+from surelift.traits.logs import Logs
 
 Progress = Callable[[int], None]
 MOST_SEGMENTS = 1000
@@ -28,30 +25,9 @@ MOST_ROWS = 2 * ROWS_PER_BATCH
 
 
 def collect(logs: Logs, plan: Plan, *, progress: Progress | None = None) -> Sums:
-    """Add up the plan over all rounds; ``progress`` is told the rows read so far."""
-    _hold_on_to_memory()
-    fused = Fused.of(logs, plan)
-    return _collect(logs, plan, progress) if fused is None else _collect_fused(logs, plan, fused, progress)
-
-
-def _hold_on_to_memory() -> None:
-    """The C library of Linux gives arrays back to the system as they are freed, and to get them again takes as long as the
-    sums; once a block of this size was freed, it keeps up to twice as much.
-    """
-    np.empty(16 << 20, dtype=np.uint8)
-
-
-def first_reading(logs: Logs, plan: Plan) -> Reading | None:
-    """The first batch, which shows what policies give; None where there is no round."""
-    for batch in logs.batches(plan.needs(logs)):
-        if not batch.is_remainder:
-            return read(Rounds(logs, batch), plan)
-    return None
-
-
-def _collect(logs: Logs, plan: Plan, progress: Progress | None) -> Sums:
     """Batches are taken one after the other, worked on in several threads, and added up in the order of the log."""
-    total, waiting, threads = Sums(), deque[Callable[[], Sums]](), os.cpu_count() or 1
+    _hold_on_to_memory()
+    total, waiting, threads = Sums(asked=plan.asked), deque[Callable[[], Sums]](), os.cpu_count() or 1
 
     def settle() -> None:
         nonlocal total
@@ -63,62 +39,43 @@ def _collect(logs: Logs, plan: Plan, progress: Progress | None) -> Sums:
     with ThreadPoolExecutor(threads) as pool:
         for rows, work in _works(logs, plan):
             waiting.append(pool.submit(work).result if rows >= WORTH_A_THREAD else work)
-            while len(waiting) > threads:
+            while len(waiting) > 2 * threads:
                 settle()
         while waiting:
             settle()
     return total
 
 
+def _hold_on_to_memory() -> None:
+    """The C library of Linux gives arrays back to the system as they are freed, and to get them again takes as long as the
+    sums; once a block of this size was freed, it keeps up to twice as much.
+    """
+    np.empty(16 << 20, dtype=np.uint8)
+
+
+def first_batch(logs: Logs, plan: Plan) -> Batch | None:
+    """Which shows what policies give; None where there is no round."""
+    for table in logs.batches(plan.needs(logs)):
+        if not table.is_remainder:
+            return Batch(logs, table, plan.policies, plan.outcomes).read()
+    return None
+
+
 def _works(logs: Logs, plan: Plan) -> Iterator[tuple[int, Callable[[], Sums]]]:
     """For every batch its rows, and what adds it up; a reward model sees the batches in their order."""
-    batches = logs.batches(plan.needs(logs))
-    if plan.model is None:
-        for batch in batches:
-            for part in batch.cut(MOST_ROWS):
-                yield part.table.num_rows, partial(_sums_of, logs, part, plan)
-        return
-    predictor = plan.model.start(logs)
-    for batch in batches:
-        if batch.is_remainder:
-            yield 0, partial(_sums_of, logs, batch, plan)
+    predictor = None if plan.model is None else plan.model.start(logs)
+    for table in logs.batches(plan.needs(logs)):
+        if table.is_remainder:
+            left = Sums(left_out=table.left_out, excluded=table.excluded, asked=plan.asked)
+            yield 0, partial(Sums.__add__, left, Sums())
             continue
-        reading = read(Rounds(logs, batch), plan, predictor)
-        yield reading.rounds.size, partial(accumulate, reading, plan)
-
-
-def _sums_of(logs: Logs, batch: Batch, plan: Plan) -> Sums:
-    if batch.is_remainder:
-        return Sums(left_out=batch.left_out, excluded=batch.excluded)
-    return accumulate(read(Rounds(logs, batch), plan), plan)
-
-
-def _collect_fused(logs: Logs, plan: Plan, fused: Fused, progress: Progress | None) -> Sums:
-    """Compiled loops over batches in several threads; they are added up in the order of the log, so that sums repeat."""
-    odd, plain, rows, excluded = Sums(), None, 0, 0
-    waiting, threads = deque[tuple[Batch, Callable[[], Partial | None]]](), os.cpu_count() or 1
-
-    def settle() -> None:
-        nonlocal odd, plain, rows, excluded
-        batch, result = waiting.popleft()
-        found = None if batch.is_remainder else result()
-        if found is None:
-            odd = odd + _sums_of(logs, batch, plan)
-        else:
-            plain, excluded = found if plain is None else plain + found, excluded + batch.excluded
-        rows += batch.table.num_rows
-        if progress is not None:
-            progress(rows)
-
-    with ThreadPoolExecutor(threads) as pool:
-        for batch in logs.batches(plan.needs(logs)):
-            small = batch.table.num_rows < WORTH_A_THREAD
-            waiting.append((batch, partial(fused.add_up, batch) if small else pool.submit(fused.add_up, batch).result))
-            while len(waiting) > 2 * threads:
-                settle()
-        while waiting:
-            settle()
-    return odd if plain is None else odd + replace(fused.sums(plain), excluded=excluded)
+        # One pass over plain columns works in blocks, and takes longer batches.
+        for part in [table] if plan.one_pass else table.cut(MOST_ROWS):
+            batch = Batch(logs, part, plan.policies, plan.outcomes)
+            if predictor is not None:
+                batch.predictor = predictor
+                batch.read()
+            yield batch.size, partial(accumulate, batch, plan)
 
 
 def refuse_many_segments(sums: Sums) -> None:

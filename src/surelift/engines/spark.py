@@ -14,30 +14,32 @@ from typing import Any
 
 import pyarrow as pa
 
+from surelift import capabilities
 from surelift.engines import local
-from surelift.errors import LogsError, SureliftError, UsageError
-from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs, left_behind
-from surelift.logs.declaration import Declaration
+from surelift.errors import LogsError, SureliftError
+from surelift.logs.batch import ROWS_PER_BATCH, Needs, TableBatch, left_behind
 from surelift.logs.faults import Tally
-from surelift.logs.logs import Logs
-from surelift.logs.settled import newest
 from surelift.logs.sources.pushdown import filtered
 from surelift.logs.sources.remote import SparkFrame
 from surelift.statistics.plan import Plan
 from surelift.statistics.sums import Sums
+from surelift.traits.declaration import Declaration
+from surelift.traits.logs import Logs
+from surelift.traits.settled import newest
 
 SCHEMA = "sums binary"
 
 
 def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = None) -> Sums:
     """Add up the plan over all rounds, where they are."""
-    refuse_what_needs_order(plan)
+    if plan.needs_order is not None:
+        unable = "what needs the order of the rows"
+        capabilities.check(frozenset({"Spark", unable}), named={unable: plan.needs_order})
     declaration = logs.declaration
     frame, before = _selected(logs, plan)
-    if declaration.cluster is not None:
-        # The rounds of a cluster go to one partition, and lie next to each other there.
-        order = [name for name in (declaration.cluster, declaration.position) if name is not None]
-        frame = frame.repartition(declaration.cluster).sortWithinPartitions(*order)
+    for name, *order in declaration.unit.order():
+        # The rounds of a unit go to one partition, and lie next to each other there.
+        frame = frame.repartition(name).sortWithinPartitions(name, *order)
 
     def add_up(batches: Iterator[Any]) -> Iterator[Any]:
         yield _packed(lambda: _partition_sums(Partition(batches), declaration, plan))
@@ -63,10 +65,10 @@ def known_distributions(logs: Logs, plan: Plan) -> frozenset[str]:
     def look(batches: Iterator[Any]) -> Iterator[Any]:
         def names() -> frozenset[str]:
             source = Partition(batches)
-            reading = None if source.empty else local.first_reading(_logs_of(source, declaration), plan)
-            if reading is None or not reading.fit:
+            batch = None if source.empty else local.first_batch(_logs_of(source, declaration), plan)
+            if batch is None or not batch.fit:
                 return frozenset(plan.policies)
-            return frozenset(name for name, found in reading.probabilities.items() if found.vectors is not None)
+            return frozenset(name for name, found in batch.policies.items() if found.vectors is not None)
 
         yield _packed(names)
 
@@ -78,7 +80,7 @@ def newest_time(source: SparkFrame, time: str) -> int | None:
     """The latest microsecond since 1970, found in the workers."""
 
     def look(batches: Iterator[Any]) -> Iterator[Any]:
-        yield _packed(lambda: newest((Batch(pa.Table.from_batches([each]), 0) for each in batches), time))
+        yield _packed(lambda: newest((TableBatch(pa.Table.from_batches([each]), 0) for each in batches), time))
 
     rows = _run(lambda: source.frame.select(time).mapInArrow(look, SCHEMA).collect())
     return max((found for row in rows if (found := _unpacked(row["sums"])) is not None), default=None)
@@ -107,7 +109,7 @@ class Partition:
     def count(self) -> int:
         raise NotImplementedError
 
-    def batches(self, needs: Needs) -> Iterator[Batch]:
+    def batches(self, needs: Needs) -> Iterator[TableBatch]:
         start, held = 0, [] if self._first is None else [self._first]
         for batch in self._batches:
             held.append(batch)
@@ -117,8 +119,8 @@ class Partition:
         if held:
             yield self._joined(held, start)
 
-    def _joined(self, held: list[Any], start: int) -> Batch:
-        return Batch(pa.Table.from_batches(held), start, part=self.part)
+    def _joined(self, held: list[Any], start: int) -> TableBatch:
+        return TableBatch(pa.Table.from_batches(held), start, part=self.part)
 
 
 def _selected(logs: Logs, plan: Plan) -> tuple[Any, Any | None]:
@@ -202,12 +204,3 @@ def _reason(message: str) -> str:
         )
     lines = message.splitlines() or ["no message"]
     return next((line.strip() for line in lines if "Error" in line), lines[0])
-
-
-def refuse_what_needs_order(plan: Plan) -> None:
-    """What this engine cannot add up, and the way out."""
-    if plan.needs_order is not None:
-        raise UsageError(
-            f"Spark has no order of rows, so it cannot add up {plan.needs_order}; bring the rows here first, logs.here(), "
-            "or read the log as files."
-        )

@@ -8,28 +8,32 @@ rounding may have added is taken off the log sums. No fingerprint is made: it wo
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from surelift.engines.sql_query import AggregateQuery, rows_of
+import numpy as np
+
+from surelift import capabilities
+from surelift.engines.sql_query import AggregateQuery, Part, rows_of
 from surelift.errors import LogsError, UsageError
+from surelift.kernels.loop import LoopSums
 from surelift.logs import faults
 from surelift.logs.batch import left_behind
 from surelift.logs.faults import Fault, Tally
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.hash_sample import HashSample
-from surelift.logs.logs import Logs
 from surelift.logs.sources.remote import SqlTable
+from surelift.policies.policy import recipe_of
+from surelift.policies.wrappers import Production
 from surelift.statistics.dealing import Dealt
-from surelift.statistics.fused import SimplePlan
 from surelift.statistics.log_sums import LogSums
+from surelift.statistics.looped import Looped, Wanted
 from surelift.statistics.memories import IdMemory
 from surelift.statistics.moments import MomentSums
-from surelift.statistics.plan import Plan, Request
-from surelift.statistics.production import ProductionSums, ProductionTotals
+from surelift.statistics.plan import MEAN, SQUARES, Plan, Request
 from surelift.statistics.splits import Day, Key, KeyValue, RandomBlocks, Segment
 from surelift.statistics.sums import Sums
-from surelift.statistics.weights import PolicyWeights, WeightSums
+from surelift.traits.logs import Logs
 
 _EPSILON = 2.0**-52
 Row = Mapping[str, Any]
@@ -41,17 +45,17 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
     plan.needs(logs)
     asked = plan.requests
     plan = replace(plan, requests=tuple(request for request in asked if not request.statistic.optional))
+    _refuse_unable(logs, plan)
     ids = {request: request.statistic for request in plan.requests if isinstance(request.statistic, IdMemory)}
-    simple = {key: _simple(logs, plan, key) for key in plan.keys}
     states, invalid, rows = dict[Request, Any](), dict[Fault, Tally](), set[int]()
     for request, memory in ids.items():
         _refuse_repeated(rows_of(logs), memory)
         states[request] = {(): HashSample(0)}
     for key in plan.keys:
-        query = AggregateQuery(logs, simple[key], key)
-        answered = _Answer(query, _run(query.expression()))
         own = [request for request in plan.requests if request.key == key and request not in ids]
-        states |= {request: answered.states(request) for request in own}
+        query = AggregateQuery(logs, plan, own, key)
+        answered = _Answer(query, _run(query.expression()))
+        states |= answered.states(key)
         # Every query counts the faults of the columns again, and those of its own key.
         invalid |= answered.invalid()
         rows.add(answered.rows)
@@ -64,23 +68,35 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
     if progress is not None:
         progress(count)
     in_order = {request: states.get(request, {}) for request in asked}
-    excluded = 0 if logs.declaration.where is None else left_behind(logs.source.count(), count)
-    return Sums(count, in_order, invalid, Fingerprint.unknown(count), excluded=excluded)
+    excluded = left_behind(logs.source.count(), count) if logs.declaration.pushed is not None else 0
+    return Sums(count, in_order, invalid, Fingerprint.unknown(count), excluded=excluded, asked=plan.asked)
 
 
-def _simple(logs: Logs, plan: Plan, key: Key) -> SimplePlan:
-    """What is added up under one key; raises where a database cannot."""
-    own = [request for request in plan.requests if request.key == key and not isinstance(request.statistic, IdMemory)]
-    simple = SimplePlan.of(logs, own, plan.policies)
-    unable = [split.label for split in key if not isinstance(split, Segment | Day | RandomBlocks | Dealt)]
-    if plan.model is not None:
-        unable.append("a reward model")
-    if isinstance(simple, SimplePlan) and not unable:
-        return simple
-    what = simple if isinstance(simple, str) else unable[0]
-    raise UsageError(
-        f"a database cannot add up {what}; bring the rows here first, logs.here(), or read the log as files."
+def _refuse_unable(logs: Logs, plan: Plan) -> None:
+    """Refuse what a database does not add up."""
+    features = set(logs.declaration.features).union(
+        {"database"}, *(policy.features for policy in plan.policies.values())
     )
+    if any(recipe_of(policy) is None and not isinstance(policy, Production) for policy in plan.policies.values()):
+        features.add("policy that is no column")
+    if plan.model is not None:
+        features.add("control by a reward model")
+    if any(isinstance(split, Dealt) for key in plan.keys for split in key) and not logs.declaration.dealt_by:
+        features.add("dealt by rows")
+    statistics = [request.statistic for request in plan.requests]
+    unable = [each.label for each in statistics if not isinstance(each, Looped | IdMemory) or _is_capped(each)]
+    unable += [each.label for each in statistics if isinstance(each, MomentSums) and each.moments != (MEAN, SQUARES)]
+    unable += [
+        split.label for key in plan.keys for split in key if not isinstance(split, Segment | Day | RandomBlocks | Dealt)
+    ]
+    if unable:
+        features.add("what databases do not add up")
+    capabilities.check(frozenset(features), named={"what databases do not add up": unable[0]} if unable else {})
+
+
+def _is_capped(statistic: Any) -> bool:
+    """Whether a control asks for every action of a round."""
+    return isinstance(statistic, LogSums) and any(hasattr(part.control, "cap") for part in statistic.components)
 
 
 def _refuse_repeated(table: Any, memory: IdMemory) -> None:
@@ -119,43 +135,100 @@ def _planned_simply(backend: Any) -> Iterator[None]:
         backend.raw_sql("RESET jit").close()
 
 
+@dataclass(frozen=True)
+class _Tallied:
+    """What statistics ask a batch and its groups beside the sums of their lines; here rounds were only counted."""
+
+    values: Sequence[KeyValue]
+    rounds: Sequence[int]
+    keep: None = None
+    scale: None = None
+    is_read: bool = False
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def units(self) -> "_Tallied":
+        return self
+
+    @property
+    def count(self) -> int:
+        return sum(self.rounds)
+
+    def counts(self, size: int) -> Any:
+        return np.array(self.rounds)
+
+    def mass(self, batch: Any) -> Any:
+        return np.array(self.rounds, dtype=np.float64)
+
+    def vectors_of(self, policy: str) -> None:
+        return None
+
+
 class _Answer:
     """The groups of one query, and what they add up to for each value of its key."""
 
     def __init__(self, query: AggregateQuery, rows: Sequence[Row]) -> None:
-        self._query, self._groups = query, dict[KeyValue, list[Row]]()
+        self._query, groups = query, dict[KeyValue, list[Row]]()
         for row in rows:
             value = query.value_of(row)
             if value is not None:
-                self._groups.setdefault(value, []).append(row)
+                groups.setdefault(value, []).append(row)
         self._rows = rows
+        self._groups = dict(sorted(groups.items()))
         self.rows = sum(int(row["rows"]) for row in rows)
 
-    def states(self, request: Request) -> dict[KeyValue, Any]:
-        return {value: self._state(request.statistic, rows) for value, rows in sorted(self._groups.items())}
+    def states(self, key: Key) -> dict[Request, dict[KeyValue, Any]]:
+        rounds = [sum(int(row["rows"]) for row in rows) for rows in self._groups.values()]
+        tallied: Any = _Tallied(list(self._groups), rounds)
+        found = {}
+        for part in self._query.parts:
+            states = part.program.states(part.statistics, tallied, tallied, self._sums(part))
+            for statistic, of_groups in zip(part.statistics, states, strict=True):
+                found[Request(statistic, key, part.outcome)] = dict(zip(self._groups, of_groups, strict=True))
+        return found
 
-    def _state(self, statistic: Any, rows: Sequence[Row]) -> Any:
-        query = self._query
-        if isinstance(statistic, LogSums):
-            place = query.place(statistic)
-            # Adding n numbers is off by n units in the last place at most, relative to their sum; a logarithm by a few.
-            keep = 1.0 - (max(int(row["rows"]) for row in rows) + 16) * _EPSILON
-            zeros = _total(rows, f"zero{place}")
-            return query.array(
-                keep * (_total(rows, f"s{place}_{j}") + zeros * math.log1p(part.smoothing * statistic.offset))
-                for j, part in enumerate(statistic.components)
+    def _sums(self, part: Part) -> LoopSums:
+        groups = list(self._groups.values())
+        moments = [
+            [
+                (_total(rows, f"m{name}"), _total(rows, f"mm{name}"), _largest(rows, f"largest{name}"))
+                for name, _ in part.lines
+            ]
+            for rows in groups
+        ]
+        totals, deepest = [], []
+        for name, line in part.lines:
+            totals.append(
+                np.array([self._log_sums(rows, name, line) for rows in groups]).reshape(
+                    len(groups), len(line.smoothings)
+                )
             )
-        if isinstance(statistic, MomentSums):
-            place = query.place(statistic)
-            return query.array(_total(rows, f"{name}{place}") for name in ("m", "mm"))
-        if isinstance(statistic, PolicyWeights):
-            place = query.names.index(statistic.candidate)
-            largest = max(float(row[f"largest{place}"] or 0.0) for row in rows)
-            return WeightSums(_total(rows, f"w{place}"), _total(rows, f"ww{place}"), largest, None)
-        if isinstance(statistic, ProductionTotals):
-            smallest = min((float(row["smallest"]) for row in rows if row["smallest"] is not None), default=math.inf)
-            return ProductionSums(_total(rows, "rewards"), smallest)
-        return sum(int(row["rows"]) for row in rows)
+            least = min((-_largest(rows, f"least{name}", -1.0) for rows in groups if line.smoothings), default=0.0)
+            deepest.append(-(least + line.offset) / (1.0 + line.offset))
+        smallest = [min((float(row["smallest"]) for row in rows), default=math.inf) for rows in groups]
+        return LoopSums(
+            totals,
+            np.array(moments).reshape(len(groups), len(totals), 3),
+            np.array(deepest),
+            np.array(smallest),
+            None,
+            None,
+            (),
+        )
+
+    @staticmethod
+    def _log_sums(rows: Sequence[Row], name: str, line: Wanted) -> list[float]:
+        if not line.smoothings:
+            return []
+        # Adding n numbers is off by n units in the last place at most, relative to their sum; a logarithm by a few.
+        keep = 1.0 - (max(int(row["rows"]) for row in rows) + 16) * _EPSILON
+        zeros = _total(rows, f"zero{name}")
+        return [
+            keep * (_total(rows, f"s{name}_{j}") + zeros * math.log1p(smoothing * line.offset))
+            for j, smoothing in enumerate(line.smoothings)
+        ]
 
     def invalid(self) -> dict[Fault, Tally]:
         invalid = {}
@@ -182,3 +255,7 @@ class _Answer:
 
 def _total(rows: Sequence[Row], name: str) -> float:
     return math.fsum(float(row[name] or 0.0) for row in rows)
+
+
+def _largest(rows: Sequence[Row], name: str, sign: float = 1.0) -> float:
+    return max((sign * float(row[name]) for row in rows if row[name] is not None), default=0.0)

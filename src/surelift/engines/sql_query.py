@@ -1,27 +1,30 @@
-"""A plan of simple terms as one aggregate query of Ibis."""
+"""A plan over plain columns as one aggregate query of Ibis."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache, reduce
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from surelift.arrays import FloatArray
+from surelift.batch import LARGEST_WEIGHT, RewardColumn
 from surelift.errors import LogsError, UsageError
 from surelift.logs import faults
 from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32
 from surelift.logs.faults import Fault, Reason
-from surelift.logs.logs import Logs
 from surelift.logs.segments import MISSING, Bins, SegmentColumn, column_name, segment_name
 from surelift.logs.sources.pushdown import filtered
 from surelift.logs.sources.remote import SqlTable
+from surelift.policies.policy import recipe_of
+from surelift.policies.wrappers import Production
 from surelift.statistics.dealing import HEX_DIGITS, MODULUS, PLACES, SALT, STEPS, Dealt
-from surelift.statistics.fused import COMPLEMENTS, SimplePlan, SimpleTerm
-from surelift.statistics.log_sums import LogSums
-from surelift.statistics.moments import MomentSums
-from surelift.statistics.reading import LARGEST_WEIGHT
+from surelift.statistics.looped import Looped, Program, Wanted, program_of
+from surelift.statistics.plan import Plan, Request
 from surelift.statistics.splits import Day, Key, KeyValue, RandomBlocks, Segment
+from surelift.traits.logs import Logs
+from surelift.traits.reward import Reward
+from surelift.traits.trait import Recipe
 
 # Of all rounds, whatever the blocks they are dealt into besides.
 BUCKETS = 1009
@@ -52,23 +55,44 @@ def rows_of(logs: Logs) -> Any:
     return chosen
 
 
+@dataclass(frozen=True)
+class Part:
+    """The statistics about one outcome, and the lines in it that they are made of."""
+
+    outcome: RewardColumn | None
+    statistics: tuple[Looped, ...]
+    place: int
+
+    @cached_property
+    def program(self) -> Program:
+        return program_of(self.statistics, True)
+
+    @property
+    def lines(self) -> Iterator[tuple[str, Wanted]]:
+        """Each with its name in the query."""
+        return ((f"{self.place}_{t}", line) for t, line in enumerate(self.program.lines))
+
+
 class AggregateQuery:
     """Unfit rows are counted, and enter no sum: with one of them nothing is computed from the sums."""
 
-    def __init__(self, logs: Logs, simple: SimplePlan, key: Key) -> None:
+    def __init__(self, logs: Logs, plan: Plan, requests: Sequence[Request], key: Key) -> None:
         assert isinstance(logs.source, SqlTable)
-        self._logs, self._simple, self.key = logs, simple, key
+        self._logs, self.key = logs, key
         self._table = rows_of(logs)
         self.backend = self._table.get_backend()
-        self.names = sorted(simple.policies)
+        by_outcome = dict[RewardColumn | None, list[Any]]()
+        for request in requests:
+            by_outcome.setdefault(request.outcome, []).append(request.statistic)
+        self.parts = [Part(one, tuple(found), place) for place, (one, found) in enumerate(by_outcome.items())]
+        names = sorted({name for part in self.parts for name in part.program.names})
+        self._propensity = _found(logs.declaration.propensity.recipe())
+        itself = self._propensity, 0.0  # production, blended with nothing
+        self._policies = {
+            name: itself if isinstance(plan.policies[name], Production) else _found(recipe_of(plan.policies[name]))
+            for name in names
+        }
         self.bad = list(self._conditions())
-
-    def place(self, statistic: LogSums | MomentSums) -> int:
-        return self._simple.place(statistic)
-
-    @staticmethod
-    def array(values: Iterable[float]) -> FloatArray:
-        return np.fromiter(values, dtype=np.float64)
 
     def value_of(self, row: Mapping[str, Any]) -> KeyValue | None:
         """The value of the key that a group of the answer belongs to; None for rounds that belong to none."""
@@ -91,48 +115,50 @@ class AggregateQuery:
     def expression(self) -> Any:
         """Sums in groups dealt out by chance within every value of the key; the names of the columns are ours."""
         rows = self._rows()
-        columns: dict[str, Any] = {
-            "rows": rows.count(), "rewards": rows.earned.sum(), "smallest": rows.propensity.min(),
-        }  # fmt: skip
+        columns: dict[str, Any] = {"rows": rows.count(), "smallest": rows.propensity.min()}
         for place in range(len(self.bad)):
             columns[f"bad{place}"] = rows[f"bad{place}"].sum()
             columns[f"shown{place}"] = rows[f"bad{place}"].ifelse(rows[f"value{place}"], None).min()
-        for c in range(len(self.names)):
-            weight = rows[f"weight{c}"]
-            columns |= {f"w{c}": weight.sum(), f"ww{c}": _square(weight).sum(), f"largest{c}": weight.max()}
-        for t, term in enumerate(self._simple.terms):
-            columns |= _sums_of(rows[f"term{t}"], t, term)
+        for part in self.parts:
+            for name, line in part.lines:
+                columns |= _sums_of(rows[f"line{name}"], name, line)
         return rows.group_by(["bucket", *self._key_columns()]).aggregate(**columns)
 
     def _rows(self) -> Any:
         """What the sums are of, in a query of its own: a database works out every column of it once."""
         import ibis
 
-        declared = self._logs.declaration
-        zero, divisor = self._logs.scale.affine
         fit = ~reduce(lambda left, right: left | right, (bad.condition for bad in self.bad))
-        earned = fit.ifelse((self._number(declared.outcome) - zero) / divisor, 0.0)
-        propensity = fit.ifelse(self._number(str(declared.propensity)), 1.0)
+        propensity = fit.ifelse(self._number(self._propensity.column), 1.0)
         columns: dict[str, Any] = {
-            "bucket": (ibis.random() * self._buckets).floor().cast("int64"), "earned": earned, "propensity": propensity,
+            "bucket": (ibis.random() * self._buckets).floor().cast("int64"), "propensity": propensity,
         }  # fmt: skip
         columns |= self._key_columns()
         for place, bad in enumerate(self.bad):
             columns |= {f"bad{place}": bad.condition, f"value{place}": bad.value}
-        for c, name in enumerate(self.names):
-            policy = self._simple.policies[name]
-            alpha, p = policy.alpha, fit.ifelse(self._number(policy.column), 1.0)
+        pieces: dict[tuple[str, bool], Any] = {}
+        for name, (recipe, alpha) in self._policies.items():
+            p = fit.ifelse(self._number(recipe.column), 1.0)
             p = (p > 1.0).ifelse(1.0, p)
-            weight = ((1.0 - alpha) * propensity + alpha * p) / propensity
-            excess = alpha * ((p - propensity) / propensity)
-            columns[f"weight{c}"] = weight
-            for t, term in enumerate(self._simple.terms):
-                if term.candidate == name:
-                    of = 1.0 - earned if COMPLEMENTS[type(term.quantity)] else earned
-                    columns[f"term{t}"] = (excess if term.quantity.paired else weight) * of
+            pieces[name, False] = ((1.0 - alpha) * propensity + alpha * p) / propensity
+            pieces[name, True] = alpha * ((p - propensity) / propensity)
+        for part in self.parts:
+            reward, _ = self._reward(part.outcome)
+            earned = fit.ifelse((self._number(reward.column) - reward.zero) / reward.divisor, 0.0)
+            columns |= {f"line{name}": _line(line, pieces, earned) for name, line in part.lines}
         rows = self._table.select(**columns)
         # PostgreSQL would write out every column again wherever it is used, were it not for a limit.
         return rows.limit(2**62) if self.backend.name == "postgres" else rows
+
+    def _reward(self, outcome: RewardColumn | None) -> tuple[Recipe, str]:
+        """How to read what judges, and what it is called."""
+        own = self._logs.declaration.reward
+        if outcome is not None:
+            scale = outcome.scale
+            own = Reward(
+                **{"cost" if scale.is_cost else "reward": outcome.column}, reward_range=(scale.low, scale.high)
+            )
+        return _found(own.recipe()), own.subject
 
     @property
     def _buckets(self) -> int:
@@ -164,10 +190,7 @@ class AggregateQuery:
         if isinstance(split, Dealt):
             return self._place_of_id()
         assert isinstance(split, Day)
-        time = self._logs.declaration.time
-        if time is None:
-            return ibis.null(str)
-        column = self._table[time]
+        column = self._table[split.time]
         if column.type().is_string():
             return column.re_search(r"^\d{4}-\d{2}-\d{2}").ifelse(column.substr(0, 10), None)
         if column.type().is_timestamp():
@@ -178,11 +201,7 @@ class AggregateQuery:
         """As in ``key_places``: the same ids lie in the same blocks wherever they are dealt."""
         import ibis
 
-        name = self._logs.declaration.id
-        if name is None:
-            raise UsageError(
-                "a database does not number its rows, so method 'blocks' needs id= there: a column that tells rounds apart."
-            )
+        (name,) = self._logs.declaration.dealt_by
         column = self._table[name]
         if column.type().is_integer():
             number = (column.cast("int64") % MODULUS + MODULUS) % MODULUS
@@ -203,27 +222,27 @@ class AggregateQuery:
 
     def _conditions(self) -> Iterator[Bad]:
         """Every way in which a row can be unfit, as the local engine counts them."""
-        declared, scale = self._logs.declaration, self._logs.scale
-        kind = "cost" if scale.is_cost else "reward"
-        yield from self._bad_numbers(declared.outcome, f"{kind} {declared.outcome!r}")
-        reward = self._number(declared.outcome)
-        yield _unfit(
-            f"{kind} {declared.outcome!r}, declared in [{scale.low:g}, {scale.high:g}]", faults.REWARD,
-            ~reward.isnan() & ((reward < scale.low) | (reward > scale.high)), reward,
-        )  # fmt: skip
-        propensity = str(declared.propensity)
+        for judged in dict.fromkeys([None, *(part.outcome for part in self.parts)]):
+            recipe, subject = self._reward(judged)
+            yield from self._bad_numbers(recipe.column, subject)
+            reward = self._number(recipe.column)
+            yield _unfit(
+                f"{subject}, declared in [{recipe.least:g}, {recipe.most:g}]",
+                faults.REWARD if judged is None else faults.OUTCOME,
+                ~reward.isnan() & ((reward < recipe.least) | (reward > recipe.most)), reward,
+            )  # fmt: skip
+        propensity = self._propensity.column
         yield from self._bad_probability(propensity, f"propensity {propensity!r}", faults.PROPENSITY)
-        for name, policy in self._simple.policies.items():
-            yield from self._bad_probability(policy.column, f"policy {name!r}", faults.PROBABILITY)
-            p, q = self._number(policy.column), self._number(propensity)
+        for name, (recipe, _) in self._policies.items():
+            yield from self._bad_probability(recipe.column, f"policy {name!r}", faults.PROBABILITY)
+            p, q = self._number(recipe.column), self._number(propensity)
             # Databases call NaN larger than any number; it is told as NaN, and an infinity as one. No division: it
             # would overflow, which ends the query in some of them.
             above = ~(p.isnan() | p.isinf() | q.isnan() | q.isinf()) & (q > 0.0) & (p > LARGEST_WEIGHT * q)
             yield _unfit(f"policy {name!r}", faults.WEIGHT_OVERFLOW, above, p)
-        for role, named in (("time", declared.time), ("id", declared.id)):
-            if named is not None:
-                column = self._table[named]
-                yield _unfit(f"{role} {named!r}", faults.NULL, column.isnull(), column.cast("string"))
+        for role, named in self._logs.declaration.identifying_roles:
+            column = self._table[named]
+            yield _unfit(f"{role} {named!r}", faults.NULL, column.isnull(), column.cast("string"))
         for split in self.key:
             if isinstance(split, Segment):
                 for part in split.by:
@@ -289,19 +308,41 @@ def _unfit(subject: str, reason: Reason, condition: Any, value: Any) -> Bad:
     return Bad(Fault(subject, reason), condition.fill_null(False), value)
 
 
-def _sums_of(value: Any, t: int, term: SimpleTerm) -> dict[str, Any]:
+def _found(value: Any) -> Any:
+    """How a column is read, where these logs may be asked in a database at all."""
+    assert value is not None, "capabilities lists what a database does not add up"
+    return value
+
+
+def _line(line: Wanted, pieces: Mapping[tuple[str, bool], Any], earned: Any) -> Any:
+    """A term: from its end where the reward is 0 to that where it is 1."""
+    ends: list[Any] = list(line.constants)
+    for name, excess, *often in line.pieces:
+        for end, times in enumerate(often):
+            if times != 0.0:
+                piece = pieces[name, excess] if times == 1.0 else times * pieces[name, excess]
+                ends[end] = piece if isinstance(ends[end], float) and ends[end] == 0.0 else ends[end] + piece
+    parts = [end * of for end, of in zip(ends, (1.0 - earned, earned), strict=True) if not _is_nothing(end)]
+    return reduce(lambda left, right: left + right, parts) if parts else 0.0 * earned
+
+
+def _is_nothing(end: Any) -> bool:
+    return isinstance(end, float) and end == 0.0
+
+
+def _sums_of(value: Any, name: str, line: Wanted) -> dict[str, Any]:
     """Rounds whose term is 0 all add the same to a log sum: they are counted, and spared the logarithms."""
-    columns = {f"m{t}": value.sum(), f"mm{t}": _square(value).sum(), f"zero{t}": (value == 0.0).sum()}
-    shifted = value + term.offset
+    square = (value.abs() > _TINY).ifelse(value * value, 0.0)
+    columns = {f"m{name}": value.sum(), f"mm{name}": square.sum(), f"largest{name}": value.max()}
+    if not line.smoothings:
+        return columns
+    columns |= {f"zero{name}": (value == 0.0).sum(), f"least{name}": value.min()}
+    shifted = value + line.offset
     shifted = (shifted > _TINY).ifelse(shifted, 0.0)
-    for j, component in enumerate(term.components):
-        y = component.smoothing * shifted
+    for j, smoothing in enumerate(line.smoothings):
+        y = smoothing * shifted
         grown = 1.0 + y
         # What rounding took from 1 + y is put back to first order, which is all of it.
         logarithm = grown.ln() + (y - (grown - 1.0)) / grown
-        columns[f"s{t}_{j}"] = (value != 0.0).ifelse(logarithm, None).sum()
+        columns[f"s{name}_{j}"] = (value != 0.0).ifelse(logarithm, None).sum()
     return columns
-
-
-def _square(value: Any) -> Any:
-    return (value.abs() > _TINY).ifelse(value * value, 0.0)

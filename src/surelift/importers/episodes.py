@@ -22,8 +22,8 @@ import pyarrow as pa
 from surelift.arrays import ArrowTable
 from surelift.importers.events import Events, Found, Imported, Paths, files_of, numbered, to_table
 from surelift.importers.json_lines import is_number
-from surelift.logs.logs import Logs
 from surelift.policies.resolve import uniform
+from surelift.traits.logs import Logs
 
 _COLUMNS = [
     ("reward", pa.float64()), ("propensity", pa.float64()), ("action", pa.int64()), ("episode", pa.string()),

@@ -16,13 +16,13 @@ import pyarrow as pa
 
 from surelift.arrays import ArrowTable
 from surelift.errors import LogsError, UsageError
-from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
-from surelift.logs.logs import Logs
+from surelift.logs.batch import ROWS_PER_BATCH, Needs, TableBatch
 from surelift.logs.sources.copies import each_once, refuse_copies
 from surelift.logs.sources.places import expand, name_of_files, raw, require_unchanged, state_of
 from surelift.logs.sources.streams import read_line
 from surelift.policies.policy import Policy
 from surelift.saving import write_beside
+from surelift.traits.logs import Logs
 
 BYTES_PER_PIECE = 1 << 24
 Paths = str | Path | Sequence[str | Path]
@@ -99,7 +99,7 @@ class Events:
             self._count = sum(batch.table.num_rows for batch in self.batches(Needs(read=(self._schema.names[0],))))
         return self._count
 
-    def batches(self, needs: Needs) -> Iterator[Batch]:
+    def batches(self, needs: Needs) -> Iterator[TableBatch]:
         report, start = Found(), 0
         names = needs.columns()
         wanted = pa.schema([each for each in self._contexts if each.name in names])
@@ -112,7 +112,7 @@ class Events:
                 # After an invalid line there will be no result: only count the rest.
                 for first in range(0, 0 if report.broken else table.num_rows, ROWS_PER_BATCH):
                     part = table.slice(first, ROWS_PER_BATCH)
-                    yield Batch(part, start, path if len(self.paths) > 1 else "", place_start)
+                    yield TableBatch(part, start, path if len(self.paths) > 1 else "", place_start)
                     start += part.num_rows
         report.refuse(self.what)
         for path, state in self._states.items():

@@ -11,11 +11,11 @@ from surelift.arrays import ArrowColumn, ArrowTable, BoolArray, pc
 from surelift.errors import LogsError, UsageError, is_number
 from surelift.importers.events import Imported
 from surelift.logs.batch import Needs
-from surelift.logs.logs import Logs
 from surelift.logs.sources.recognise import open_source
 from surelift.logs.sources.remote import REMOTE
 from surelift.policies.policy import Policy
 from surelift.policies.resolve import chosen
+from surelift.traits.logs import Logs
 
 DRAWN = (
     "every user's variation was drawn with the weights, the same from the first exposure to the last: none was forced, and "

@@ -13,7 +13,7 @@ from surelift.importers.open_bandit_pipeline import open_bandit
 from surelift.importers.slots import ccb
 from surelift.importers.vw import cb, cb_adf, dsjson
 from surelift.importers.vw_continuous import cats
-from surelift.logs.logs import Logs
+from surelift.traits.logs import Logs
 
 FORMATS: dict[str, Callable[..., Imported]] = {
     "dsjson": dsjson,  # Vowpal Wabbit and Azure Personalizer
@@ -42,7 +42,7 @@ def read(kind: str, paths: Sequence[str | Path], *, where: str | None = None, **
     brought = FORMATS[kind](paths, **options)
     if where is None:
         return brought
-    return replace(brought, logs=brought.logs.declared_as(replace(brought.logs.declaration, where=where)))
+    return replace(brought, logs=brought.logs.declared_as(brought.logs.declaration.declared(where=where)))
 
 
 def read_declared(kind: str, paths: Sequence[str | Path], declared: Mapping[str, Any]) -> Logs:

@@ -8,9 +8,9 @@ import pyarrow as pa
 from surelift.errors import UsageError
 from surelift.importers.events import Found, Imported
 from surelift.importers.json_lines import is_number
-from surelift.logs.logs import Logs
 from surelift.policies.policy import Policy
 from surelift.policies.resolve import as_policy, uniform
+from surelift.traits.logs import Logs
 
 _SOURCE = "the interactions"
 

@@ -11,9 +11,9 @@ from surelift.errors import LogsError, UsageError, whole
 from surelift.importers.events import Imported
 from surelift.logs.alignment import aligned
 from surelift.logs.batch import Needs
-from surelift.logs.logs import Logs
 from surelift.policies.policy import Policy
 from surelift.policies.resolve import as_policy, uniform
+from surelift.traits.logs import Logs
 
 PAGES = "the items of a page were drawn independently, and a click depends on its own item and position alone"
 COLUMNS = ("item_id", "position", "click", "propensity_score")

@@ -16,17 +16,17 @@ from typing import Any, Literal
 import numpy as np
 
 from surelift.arrays import FloatArray, IntArray
+from surelift.batch import Batch
 from surelift.errors import LogsError, UsageError
 from surelift.importers.events import Imported
 from surelift.logs.batch import Needs
+from surelift.logs.decisions import Probabilities
 from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
-from surelift.logs.logs import Logs
-from surelift.logs.rounds import Rounds
 from surelift.logs.wins import Wins
 from surelift.policies.additive import AdditiveSlate
-from surelift.policies.policy import Policy, Probabilities
+from surelift.policies.policy import Policy
 from surelift.policies.resolve import as_policy, name_policies
-from surelift.policies.simulated import draws_in
+from surelift.traits.logs import Logs
 
 PRODUCT = (
     "the positions of a slate were sampled one after another, each with its logged probability given those before, so "
@@ -110,7 +110,9 @@ def slates(
     if weight == "additive" and probabilities != "independent":
         raise UsageError(NOT_INDEPENDENT)
     named = name_policies(policies)
-    if weight != "independent" and (isinstance(propensity, Wins) or any(draws_in(policy) for policy in named.values())):
+    if weight != "independent" and (
+        isinstance(propensity, Wins) or any("drawn candidate" in policy.features for policy in named.values())
+    ):
         raise UsageError(COUNTED_BY_POSITION.format(weight=weight))
     declared: dict[str, Any] = {
         "reward": reward,
@@ -124,13 +126,14 @@ def slates(
     if weight == "additive":
         if isinstance(size, str):
             raise UsageError("weight='additive' takes size= as a number, or most=, the most positions a page can have.")
-        return _additive(Logs(source, **declared, cluster_size=size, cluster_max=most), named)
+        rows = Logs(source, **declared, cluster_size=size, cluster_max=most)
+        return _additive(rows, named, int(most or size or 0))
     if size is not None or most is not None:
         raise UsageError("the product of weights takes neither size= nor most=: a slate is one round.")
     return _one_round_per_slate(Logs(source, **declared, cluster_max=_MANY), named)
 
 
-Reduced = Callable[[Rounds, IntArray], FloatArray]
+Reduced = Callable[[Batch, IntArray], FloatArray]
 """From the positions of a batch, with where each slate starts, to a number for each slate."""
 
 
@@ -146,10 +149,10 @@ class _Pages:
 def _one_round_per_slate(rows: Logs, policies: Mapping[str, Policy]) -> Imported:
     """Multiply the probabilities of each slate's positions."""
 
-    def log_chance(rounds: Rounds, starts: IntArray) -> FloatArray:
-        return np.asarray(np.add.reduceat(np.log(rounds.propensity), starts))
+    def log_chance(batch: Batch, starts: IntArray) -> FloatArray:
+        return np.asarray(np.add.reduceat(np.log(batch.propensity), starts))
 
-    def chance(found: Probabilities, rounds: Rounds, starts: IntArray) -> FloatArray:
+    def chance(found: Probabilities, batch: Batch, starts: IntArray) -> FloatArray:
         with np.errstate(divide="ignore"):
             return np.asarray(np.exp(np.add.reduceat(np.log(found.logged), starts)))
 
@@ -160,26 +163,23 @@ def _one_round_per_slate(rows: Logs, policies: Mapping[str, Policy]) -> Imported
             "which is too small to compute with; use weight='independent' if its assumption holds."
         )
     columns = {name: _column_of(name, policy) + MULTIPLIED for name, policy in policies.items()}
-    logs = _page_log(
-        rows, pages, columns, log_propensity=str(rows.declaration.propensity) + LOGARITHM, assumes=[PRODUCT]
-    )
+    logs = _page_log(rows, pages, columns, log_propensity=_chances_of(rows) + LOGARITHM, assumes=[PRODUCT])
     return Imported(logs, {name: as_policy(column) for name, column in columns.items()})
 
 
-def _additive(rows: Logs, policies: Mapping[str, Policy]) -> Imported:
+def _additive(rows: Logs, policies: Mapping[str, Policy], positions: int) -> Imported:
     """Add up the weights of each slate's positions, each minus 1."""
 
-    def smallest(rounds: Rounds, starts: IntArray) -> FloatArray:
-        _refuse_several_rewards(rounds, starts)
-        return np.asarray(np.minimum.reduceat(rounds.propensity, starts))
+    def smallest(batch: Batch, starts: IntArray) -> FloatArray:
+        _refuse_several_rewards(batch, starts)
+        return np.asarray(np.minimum.reduceat(batch.propensity, starts))
 
-    def excess(found: Probabilities, rounds: Rounds, starts: IntArray) -> FloatArray:
-        return np.asarray(np.add.reduceat(found.excess(rounds.propensity), starts))
+    def excess(found: Probabilities, batch: Batch, starts: IntArray) -> FloatArray:
+        return np.asarray(np.add.reduceat(found.excess(batch.propensity), starts))
 
-    pages, positions = _pages(rows, policies, smallest, excess), rows.declaration.most_positions
-    assert positions is not None
+    pages = _pages(rows, policies, smallest, excess)
     columns = {name: _column_of(name, policy) + EXCESS for name, policy in policies.items()}
-    smallest_of_page = str(rows.declaration.propensity) + SMALLEST_OF_PAGE
+    smallest_of_page = _chances_of(rows) + SMALLEST_OF_PAGE
     logs = _page_log(rows, pages, columns, propensity=smallest_of_page, assumes=[DRAWN_INDEPENDENTLY])
     limits = {name: policy.limits.drop for name, policy in policies.items()}
     return Imported(logs, {name: AdditiveSlate(columns[name], positions, limits[name]) for name in policies})
@@ -191,12 +191,17 @@ def _column_of(name: str, policy: Policy) -> str:
     return str(described["column"]) if described.get("kind") == "column" else f"{name} (policy)"
 
 
+def _chances_of(rows: Logs) -> str:
+    return str(rows.declaration.flat()["propensity"])
+
+
 def _page_log(rows: Logs, pages: "_Pages", columns: Mapping[str, str], **declared: Any) -> Logs:
     """One row for each page."""
     [chances] = (declared[role] for role in ("propensity", "log_propensity") if role in declared)
     table = {columns[name]: values for name, values in pages.candidates.items()}
-    table |= {rows.declaration.outcome: pages.rewards, chances: pages.chances}
-    return Logs(table, reward=rows.declaration.outcome, reward_range=(rows.scale.low, rows.scale.high), **declared)
+    reward = rows.declaration.reward.name
+    table |= {reward: pages.rewards, chances: pages.chances}
+    return Logs(table, reward=reward, reward_range=(rows.scale.low, rows.scale.high), **declared)
 
 
 def of_pages(declared: Mapping[str, Any]) -> bool:
@@ -234,42 +239,38 @@ def _values_in(content: Any) -> Iterator[Any]:
         yield content
 
 
-def _refuse_several_rewards(rounds: Rounds, starts: IntArray) -> None:
-    assert rounds.clusters is not None
-    differ = rounds.reward != np.repeat(rounds.reward[starts], rounds.clusters.sizes)
+def _refuse_several_rewards(batch: Batch, starts: IntArray) -> None:
+    differ = batch.reward != batch.spread(batch.reward[starts])
     if differ.any():
         raise LogsError(
             f"weight='additive' is for one reward a page, but {int(differ.sum()):,} rows have another reward than "
-            f"the first row of their page, the first in row {int(rounds.rows[differ][0]):,}; repeat the page's reward in "
-            "each of its rows."
+            f"the first row of their page, the first in row {int(batch.rows.numbered[differ][0]):,}; repeat the page's "
+            f"reward "
+            "in each of its rows."
         )
 
 
 def _pages(
     rows: Logs, policies: Mapping[str, Policy], of_production: Reduced,
-    of_candidate: Callable[[Probabilities, Rounds, IntArray], FloatArray],
+    of_candidate: Callable[[Probabilities, Batch, IntArray], FloatArray],
 ) -> _Pages:  # fmt: skip
     """From a row for each position to a number for each slate; its reward is the mean over its positions."""
     needs = sum((policy.needs(rows) for policy in policies.values()), start=Needs())
-    rewards, chances, candidates = (
-        list[FloatArray](),
-        list[FloatArray](),
-        {name: list[FloatArray]() for name in policies},
-    )
+    rewards, chances = list[FloatArray](), list[FloatArray]()
+    candidates = {name: list[FloatArray]() for name in policies}
     invalid, count = dict[Fault, Tally](), 0
-    for batch in rows.batches(needs):
-        rounds = Rounds(rows, batch)
-        found = {name: policy.probabilities(rounds, f"policy {name!r}") for name, policy in policies.items()}
-        invalid, count = merge_tallies(invalid, rounds.faults.tallies), count + rounds.size
+    for table in rows.batches(needs):
+        batch = Batch(rows, table, policies).read()
+        invalid, count = merge_tallies(invalid, batch.rows.faults.tallies), count + batch.size
         if invalid:
             continue
-        assert rounds.clusters is not None
-        starts, sizes = rounds.clusters.starts[:-1], rounds.clusters.sizes
-        units = np.add.reduceat(rounds.reward, starts) / sizes
+        assert batch.units.starts is not None
+        starts = batch.units.starts[:-1]
+        units = np.add.reduceat(batch.reward, starts) / np.diff(batch.units.starts)
         rewards.append(np.array([rows.scale.value(unit) for unit in units.tolist()]))
-        chances.append(of_production(rounds, starts))
-        for name, probabilities in found.items():
-            candidates[name].append(of_candidate(probabilities, rounds, starts))
+        chances.append(of_production(batch, starts))
+        for name, found in batch.policies.items():
+            candidates[name].append(of_candidate(found, batch, starts))
     refuse_faults(invalid, rows=count)
     if not rewards:
         raise LogsError("these logs are empty: they contain no slate.")

@@ -27,10 +27,10 @@ from surelift.importers.json_lines import (
 )
 from surelift.importers.vw import has_dropped_events, json_events
 from surelift.importers.vw_lines import REPLACED, SLATES
-from surelift.logs.logs import Logs
 from surelift.policies.readers import Column
 from surelift.policies.resolve import chosen
 from surelift.policies.wrappers import Given
+from surelift.traits.logs import Logs
 
 SCHEMA = pa.schema(
     [

@@ -13,8 +13,8 @@ from surelift.importers import vw_lines
 from surelift.importers.contexts import Features, survey
 from surelift.importers.events import Events, Imported, Paths, files_of, numbered
 from surelift.importers.json_lines import Read, json_features, parse_json
-from surelift.logs.logs import Logs
 from surelift.policies.resolve import chosen, uniform
+from surelift.traits.logs import Logs
 
 DROPPED = re.compile(rb'"pdrop"\s*:\s*0*\.?0*[1-9]')
 _LABEL: dict[str, Any] = {"reward": "reward", "propensity": "propensity", "action": "action"}

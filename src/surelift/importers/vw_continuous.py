@@ -16,8 +16,8 @@ from surelift.importers.events import Imported, Paths, files_of
 from surelift.importers.json_lines import Row, is_number, keep_probability, text_or_null
 from surelift.importers.vw import has_dropped_events, json_events
 from surelift.logs.densities import UniformDensity
-from surelift.logs.logs import Logs
 from surelift.policies.resolve import as_policy
+from surelift.traits.logs import Logs
 
 SCHEMA = pa.schema(
     [

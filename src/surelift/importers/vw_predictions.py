@@ -19,15 +19,14 @@ import pyarrow as pa
 from surelift.errors import LogsError, UsageError
 from surelift.importers.events import numbered
 from surelift.logs.batch import Needs, Slice
-from surelift.logs.logs import Logs
-from surelift.logs.rounds import Rounds
+from surelift.logs.decisions import Decisions
 from surelift.logs.vectors import Vectors
-from surelift.policies.continuous import require_continuous
-from surelift.policies.deterministic import peaked
-from surelift.policies.policy import require_action
+from surelift.policies.continuous import CONTINUOUS
+from surelift.policies.deterministic import OVER_ALL, peaked
 from surelift.policies.readers import Array, Reader, Singles
 from surelift.policies.wrappers import Given
 from surelift.saving import exists
+from surelift.traits.logs import Logs
 
 _ROUNDING = 5e-7
 """Half of the last of six decimals."""
@@ -91,7 +90,7 @@ class Predicted(Reader):
     rows: Array
 
     def needs(self, logs: Logs) -> Needs:
-        if logs.declaration.density and not isinstance(self, PredictedDensities):
+        if logs.declaration.has("density") and not isinstance(self, PredictedDensities):
             raise UsageError(
                 f"{self.path} holds no densities, which a log of continuous actions needs: write them with --cats_pdf; "
                 "--cats writes only the action that it drew."
@@ -106,8 +105,8 @@ class Predicted(Reader):
             )
         return self.rows.needs(logs)
 
-    def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
-        return self.rows.read(rounds, subject)
+    def read(self, decisions: Decisions, subject: str) -> Singles | Vectors:
+        return self.rows.read(decisions, subject)
 
     def describe(self) -> dict[str, Any]:
         return self.rows.describe()
@@ -121,19 +120,15 @@ class PredictedActions(Predicted):
     """All probability on one action."""
 
     __slots__ = ()
+    features = OVER_ALL
 
-    def needs(self, logs: Logs) -> Needs:
-        require_action(logs, f"the predictions {self.path}")
-        return super().needs(logs)
-
-    def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
-        found = self.rows.read(rounds, subject)
+    def read(self, decisions: Decisions, subject: str) -> Singles | Vectors:
+        found = self.rows.read(decisions, subject)
         assert isinstance(found, Singles)
         positions = found.values.astype(np.int64)
-        limit = rounds.action_counts if rounds.logging is None else rounds.logging.lengths
-        if limit is not None:
-            rounds.check_positions(positions, subject, limit=limit)
-        peak = peaked(rounds, positions, exploration=0.0)
+        if decisions.logging is not None or decisions.counts is not None:
+            decisions.check_positions(positions, subject, decisions.available(subject))
+        peak = peaked(decisions, positions, 0.0, subject)
         return Singles(peak.logged, 0.0) if peak.vectors is None else peak.vectors
 
 
@@ -141,17 +136,14 @@ class PredictedDensities(Predicted):
     """The density at the logged action; rows hold the low end, the high end and the density of each segment."""
 
     __slots__ = ()
+    features = CONTINUOUS
 
-    def needs(self, logs: Logs) -> Needs:
-        require_continuous(logs, f"the predictions {self.path}")
-        return super().needs(logs)
-
-    def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
-        found = self.rows.read(rounds, subject)
+    def read(self, decisions: Decisions, subject: str) -> Singles | Vectors:
+        found = self.rows.read(decisions, subject)
         assert isinstance(found, Vectors)
-        assert rounds.continuous is not None
+        assert decisions.continuous is not None
         low, high, density = found.values.reshape(-1, 3).T
-        action = found.spread(rounds.continuous).reshape(-1, 3)[:, 0]
+        action = found.spread(decisions.continuous).reshape(-1, 3)[:, 0]
         # A segment holds its low end, and the last its high end too.
         last = np.zeros(len(low), dtype=np.bool_)
         last[found.starts[1:] // 3 - 1] = True

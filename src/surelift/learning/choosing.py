@@ -26,11 +26,11 @@ from surelift.learning.many import Progress, check_learners, reporter, train_tog
 from surelift.learning.policies.modules import Parameters
 from surelift.learning.shared_answers import sums_together
 from surelift.learning.training.problem import LearningProblem
-from surelift.logs.logs import Logs
 from surelift.policies.resolve import as_policy
-from surelift.questions.question import require_logs
 from surelift.questions.selection import SelectionQuestion
+from surelift.questions.stored import require_logs
 from surelift.results.policy_search import PolicySearch, TriedLearner
+from surelift.traits.logs import Logs
 
 _ALIKE, _OF_ALL = ("delta", "holdout", "method", "intercept"), ("delta", "intercept")
 
@@ -95,9 +95,10 @@ def _tried(
     choosing, judging = sums.units, logs.count() - surveyed.cuts[1]
     # The certificate to expect, if the rounds that will judge are like these: their sums, as often as they go into them.
     expected = reduce(add, [sums] * max(1, round(judging / choosing)))
+    claims = resolved.claims(lambda: choosing)
     level, scale, tried = params["delta"] / len(policies), logs.scale, list[TriedLearner]()
     for name in policies:
-        gain, _ = resolved.terms(name, lambda: choosing)
+        gain = claims[name].low
         estimate = method.estimate(sums, gain, lower=method.lower_bound(sums, gain, delta=level))
         lower = method.lower_bound(expected, gain, delta=level)
         tried.append(TriedLearner(name, scale.improvement(estimate), scale.improvement(lower)))

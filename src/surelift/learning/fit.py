@@ -12,9 +12,9 @@ from surelift.learning.objectives.options import ObjectiveOptions
 from surelift.learning.policies.modules import Parameters
 from surelift.learning.training.checkpoint import Checkpoint, identity_of
 from surelift.learning.training.problem import LearningProblem, TrainingOptions
-from surelift.logs.logs import Logs
 from surelift.results.guarantee import Guarantee
 from surelift.results.improvement import Improvement
+from surelift.traits.logs import Logs
 
 Progress = Callable[[int, int, float], None]
 """Called after every epoch with its number, the maximum number of epochs, and the bound."""

@@ -62,7 +62,7 @@ def fit_gaussian(fit: Fit) -> Generator[LearningProblem, Parameters, tuple[Learn
     parameters = yield _problem(fit, dataset, prior, identity)
     rule = GaussianRule(parameters["means"].numpy(), parameters["deviation"].numpy(), prior.means)
     policy = LearnedPolicy(
-        rule, prior.layout, logs.declaration.actions, actions, surveyed.origins[-1], prior_from + model_from
+        rule, prior.layout, logs.declaration.propensity.actions, actions, surveyed.origins[-1], prior_from + model_from
     )
     asked = {
         "objective": options.objective, "delta": params["delta"], "set_aside": aside, "prior": prior.description,
@@ -88,10 +88,10 @@ def user_prior(form: Any, layout: FeatureLayout, actions: int) -> Prior:
         raise UsageError(f"unknown prior {form!r}; use 'fitted', 'zero', an array of means, or a learned policy.")
     description = "means given by the user, assumed to be fixed before these rounds"
     if isinstance(form, LearnedPolicy):
-        if not isinstance(form.rule, GaussianRule) or form.features.names != layout.names:
+        if not isinstance(form.rule, GaussianRule) or form.layout.names != layout.names:
             raise UsageError("the prior must be a gaussian policy with the same contexts, in the same order.")
         description = "a policy learned from other rounds"
-        layout, form = form.features, form.rule.means
+        layout, form = form.layout, form.rule.means
     means = as_single("the prior", form)
     if means.shape != (actions, layout.size) or not np.isfinite(means).all():
         raise UsageError(

@@ -19,15 +19,15 @@ from surelift.learning.policies.quadrature import EXACT
 from surelift.learning.policies.rules import GaussianRule
 from surelift.learning.tensors import logged
 from surelift.logs.fingerprint import Fingerprint
-from surelift.logs.logs import Logs
 from surelift.policies.policy import origins_of
 from surelift.policies.resolve import as_policy
-from surelift.questions.assumptions import CUT_OFF, ONCE, doubts_of, order_assumed, propensities_assumed
+from surelift.questions.assumptions import CUT_OFF, doubts_of, order_assumed
 from surelift.questions.method import choose_method
 from surelift.questions.options import check_delta, consistent
 from surelift.questions.question import Progress, Question
 from surelift.results.guarantee import Guarantee
 from surelift.results.provenance import Provenance
+from surelift.traits.logs import Logs
 
 if TYPE_CHECKING:
     from surelift.learning.learned import LearnedPolicy
@@ -120,7 +120,7 @@ def guarantee_of(
 
     NumPy computes it, or torch on ``device``. ``read`` is the data set and fingerprint of those rounds, if read already.
     """
-    rule, scale, names = learned.rule, logs.scale, learned.features.names
+    rule, scale, names = learned.rule, logs.scale, learned.layout.names
     if not isinstance(rule, GaussianRule):
         raise UsageError("only a gaussian policy can be certified on the rounds it was learned from.")
     require_learnable(logs)
@@ -141,7 +141,7 @@ def guarantee_of(
             raise UsageError(PRIOR_FROM)
         if judges.overlaps(model_from):
             raise UsageError(SAME_ROUNDS)
-    dataset = read[0] if read else Dataset(judged, learned.features, learned.action_count, chosen.model)
+    dataset = read[0] if read else Dataset(judged, learned.layout, learned.action_count, chosen.model)
     objective = chosen.build(dataset)
     paired, by_cost = objective.paired, scale.is_cost and not objective.paired
     about: Literal["value", "improvement"] = "improvement" if paired else "value"
@@ -191,9 +191,7 @@ def _assumptions(
     adapted = "the logging policy may have adapted to earlier rounds"
     fixed = "rounds are independent, and their number was fixed in advance"
     return (
-        f"{'costs' if logs.scale.is_cost else 'rewards'} always lie in [{logs.scale.low:g}, {logs.scale.high:g}]",
-        propensities_assumed(logs.declaration),
-        ONCE,
+        *logs.declaration.assumptions(),
         f"the prior ({options['prior']}), the objective and delta were fixed before seeing these rounds",
         adapted if objective.any_looks else fixed,
         *((order_assumed(logs.declaration), CUT_OFF) if options["set_aside"] else ()),

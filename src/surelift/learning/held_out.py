@@ -17,16 +17,16 @@ from surelift.learning.policies.modules import Parameters, build_policy
 from surelift.learning.policies.rules import ItemRule
 from surelift.learning.shared_answers import ask_together
 from surelift.learning.training.problem import LearningProblem
-from surelift.logs.declaration import Declaration
-from surelift.logs.logs import Logs
 from surelift.policies.policy import origins_of
 from surelift.policies.resolve import as_policy
 from surelift.questions.assumptions import judged_last
 from surelift.questions.certificate import Certificate
 from surelift.questions.improvement import ImprovementQuestion
 from surelift.questions.method import Method, choose_method
-from surelift.questions.question import LEARNED_FROM
+from surelift.questions.soundness import LEARNED_FROM
 from surelift.results.improvement import Improvement
+from surelift.traits.declaration import Declaration
+from surelift.traits.logs import Logs
 
 CHOOSING_SHARE = 0.15  # of the rounds before the held-out ones, those that choose the pass, and among learners
 KEEP_PRODUCTION = "Keep production: nothing is certified about the learned policy. Learn again when the log has grown."
@@ -81,7 +81,7 @@ def learn(
     estimate = options.estimate(rounds=training.rounds, linear=isinstance(policy, SampledSoftmax))
     parameters = yield fit.problem(policy, estimate, training, surveyed.identity, choosing=chooser, judging=judging)
     return LearnedPolicy(
-        rule_of(parameters), layout, fit.logs.declaration.actions, actions, surveyed.origins[0],
+        rule_of(parameters), layout, fit.logs.declaration.propensity.actions, actions, surveyed.origins[0],
         origins_of(options.model),
     )  # fmt: skip
 
@@ -121,6 +121,6 @@ def judging_method(params: Mapping[str, Any]) -> Method:
 
 def known_distribution(name: str, learned: LearnedPolicy, declared: Declaration, method: Method) -> frozenset[str]:
     """Said here, it need not be looked up in a pass of its own: whether the policy gives whole distributions."""
-    wanted = method.wants_distributions and declared.logging is not None
+    wanted = method.wants_distributions and declared.has("distributions")
     whole = wanted and not isinstance(learned.rule, ItemRule)
     return frozenset({name} if whole else ())

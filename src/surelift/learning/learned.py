@@ -26,10 +26,10 @@ from surelift.questions.certificate import Certificate
 
 if TYPE_CHECKING:
     from surelift.logs.batch import Needs
-    from surelift.logs.logs import Logs
-    from surelift.logs.rounds import Rounds
+    from surelift.logs.decisions import Decisions
     from surelift.logs.vectors import Vectors
     from surelift.policies.readers import Singles
+    from surelift.traits.logs import Logs
 
 _ENTRIES_AT_ONCE = 1 << 24
 
@@ -50,7 +50,7 @@ class LearnedPolicy:
     """
 
     rule: Rule
-    features: FeatureLayout
+    layout: FeatureLayout
     actions: tuple[Any, ...] | None  # the labels of the actions in order; None if they are positions from 0
     action_count: int
     trained_on: Origins = Origins()  # its own training rounds
@@ -60,7 +60,7 @@ class LearnedPolicy:
 
     def __repr__(self) -> str:
         """A few lines, and no arrays."""
-        first, *more = summary(kind_of(self.rule), self.features, self.actions, self.action_count)
+        first, *more = summary(kind_of(self.rule), self.layout, self.actions, self.action_count)
         stated = None if self.certificate is None else self.certificate.content
         return "\n".join([f"LearnedPolicy: {first}", *more, certificate_line(stated)])
 
@@ -72,7 +72,7 @@ class LearnedPolicy:
     @property
     def feature_names_in_(self) -> tuple[str, ...]:
         """The contexts, in order."""
-        return self.features.names
+        return self.layout.names
 
     def decide(self, context: Any, rng: int | np.random.Generator | None = None) -> Decision:
         """Draw the action for one context, from the distribution that was certified, with its probability.
@@ -86,7 +86,7 @@ class LearnedPolicy:
                 of one, and so always gives the same draw.
         """
         if self._serving is None:
-            object.__setattr__(self, "_serving", (RowEncoder(self.features), in_double(self.rule)))
+            object.__setattr__(self, "_serving", (RowEncoder(self.layout), in_double(self.rule)))
         assert self._serving is not None
         encode, rule = self._serving
         shares = rule.probabilities(encode(context))[0]
@@ -125,7 +125,7 @@ class LearnedPolicy:
     def _encoded(self, contexts: Any) -> Any:
         from surelift.learning.data.features import as_table
 
-        return self.features.encode(as_table(contexts, self.features.names))
+        return self.layout.encode(as_table(contexts, self.layout.names))
 
     def _labels(self, positions: Any) -> Any:
         return positions if self.actions is None else np.array(self.actions, dtype=object)[positions]
@@ -135,6 +135,11 @@ class LearnedPolicy:
         """Rounds that cannot judge it."""
         return self.trained_on + self.prior_from
 
+    @property
+    def features(self) -> frozenset[str]:
+        counted = ("policy over counted actions",) if isinstance(self.rule, ItemRule) else ()
+        return frozenset({"policy over all actions", *counted})
+
     def as_reader(self) -> "LearnedPolicy":
         from surelift.learning import guarantee, stages  # noqa: F401  (how its certificate is read back)
 
@@ -142,33 +147,28 @@ class LearnedPolicy:
 
     def needs(self, logs: "Logs") -> "Needs":
         from surelift.logs.batch import Needs
-        from surelift.policies.policy import require_action, require_action_count
 
-        require_action(logs, "a learned policy")
-        if isinstance(self.rule, ItemRule):
-            require_action_count(logs, "a policy over items")
-        logs.require_columns(self.features.names, role="a context of the learned policy")
-        logs.declaration.require_visible(self.features.names, "the learned policy")
-        declared, labels = logs.declaration.actions, self.actions
+        logs.require_columns(self.layout.names, role="a context of the learned policy")
+        logs.declaration.require_visible(self.layout.names, "the learned policy")
+        declared, labels = logs.declaration.propensity.actions, self.actions
         if declared is not None and labels is not None and declared != labels:
             raise UsageError(f"the policy was learned for the actions {list(labels)[:10]}; declare them in this order.")
-        return Needs(read=tuple(self.features.texts), handed_on=self.features.names)
+        return Needs(read=tuple(self.layout.texts), handed_on=self.layout.names)
 
-    def read(self, rounds: "Rounds", subject: str) -> "Singles | Vectors":
+    def read(self, decisions: "Decisions", subject: str) -> "Singles | Vectors":
         from surelift.logs import faults
-        from surelift.policies.policy import action_counts
         from surelift.policies.readers import kept
 
-        table = rounds.handed_on(self.features.names, texts=self.features.texts)
-        encoded = self.features.encode(table)
+        rows = decisions.rows
+        table = rows.handed_on(self.layout.names, texts=self.layout.texts)
+        encoded = self.layout.encode(table)
         if not isinstance(self.rule, ItemRule):
-            return kept(rounds, self.rule.probabilities(encoded), subject)
-        assert rounds.action is not None
-        counts = action_counts(rounds)
-        rounds.refuse(subject, faults.OTHER_ITEMS, counts != self.action_count, counts)
+            return kept(rows, self.rule.probabilities(encoded), subject)
+        counts = decisions.available(subject)
+        rows.refuse(subject, faults.OTHER_ITEMS, counts != self.action_count, counts)
         # Positions out of range have been refused already; any item can stand in for them.
-        action = np.clip(rounds.action, 0, self.action_count - 1)
-        return kept(rounds, self.rule.logged(encoded, action), subject)
+        action = np.clip(decisions.taken, 0, self.action_count - 1)
+        return kept(rows, self.rule.logged(encoded, action), subject)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "learned", "name": kind_of(self.rule), "mark": files.digest(arrays_of(self.rule))[:32]}
@@ -176,7 +176,7 @@ class LearnedPolicy:
     def save(self, path: str | Path) -> None:
         """Write the parameters, the certificate and the feature layout to one file."""
         content = {
-            "kind": kind_of(self.rule), "features": self.features.describe(), "action_count": self.action_count,
+            "kind": kind_of(self.rule), "features": self.layout.describe(), "action_count": self.action_count,
             "actions": None if self.actions is None else list(self.actions),
             "trained_on": self.trained_on.encode(), "prior_from": self.prior_from.encode(),
             "certificate": None if self.certificate is None else dict(self.certificate.content),

@@ -22,11 +22,11 @@ from surelift.learning.progressive import fit_progressive
 from surelift.learning.training.loop import train
 from surelift.learning.training.problem import LearningProblem, TrainingOptions
 from surelift.learning.training.processes import local_device
-from surelift.logs.logs import Logs
 from surelift.logs.origins import Origins
 from surelift.questions.certificate import Certificate
 from surelift.questions.method import choose_method
 from surelift.questions.options import check_delta
+from surelift.traits.logs import Logs
 
 _HELD_OUT, _GAUSSIAN = ("holdout", "progressive", "method"), ("prior", "prior_share", "covariance")
 NAMED = ("linear", "network", "gaussian")

@@ -20,8 +20,8 @@ from surelift.learning.training.checkpoint import Checkpoint, CheckpointError
 from surelift.learning.training.loop import train_each
 from surelift.learning.training.problem import LearningProblem
 from surelift.learning.training.processes import process_group
-from surelift.logs.logs import Logs
 from surelift.saving import reason
+from surelift.traits.logs import Logs
 
 Progress = Callable[[int, int, int, float], None]
 """Called after every epoch with the number of the problem, of the epoch, the maximum number of epochs, and the bound."""

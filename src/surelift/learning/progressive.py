@@ -22,7 +22,7 @@ from surelift.policies.resolve import as_policy
 from surelift.questions.assumptions import judged_last
 from surelift.questions.certificate import Certificate
 from surelift.questions.method import choose_method
-from surelift.questions.question import LEARNED_FROM
+from surelift.questions.soundness import LEARNED_FROM
 from surelift.results.improvement import Improvement
 
 
@@ -54,7 +54,7 @@ def fit_progressive(fit: Fit) -> Generator[LearningProblem, Parameters, tuple[Le
         rules.append(learned.rule)
     judged = tuple(last - first for first, last in pairwise((*surveyed.cuts, rounds)))
     policy = LearnedPolicy(
-        StagesRule(tuple(rules), judged), surveyed.layout, logs.declaration.actions, surveyed.actions,
+        StagesRule(tuple(rules), judged), surveyed.layout, logs.declaration.propensity.actions, surveyed.actions,
         surveyed.all_origins, origins_of(fit.options.model),
     )  # fmt: skip
     question = ProgressiveQuestion(

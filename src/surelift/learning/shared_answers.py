@@ -1,15 +1,15 @@
 """Answers of processes that learn together: each adds up its share of the rounds, and all answer from the total."""
 
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any, TypeVar
 
 from surelift.engines import collect, count_units
 from surelift.learning.training.processes import process_group
-from surelift.logs.logs import Logs
 from surelift.questions.question import Question
 from surelift.statistics.plan import Plan
 from surelift.statistics.sums import Sums
+from surelift.traits.logs import Logs
 
 Q = TypeVar("Q", bound=Question)
 
@@ -34,7 +34,7 @@ def sums_together(question: Q, logs: Logs) -> tuple[Q, Sums]:
 def _planned(question: Q, logs: Logs) -> tuple[Q, Plan]:
     processes = process_group()
     resolved: Any = processes.together(lambda: question.resolved(logs))
-    plan = processes.together(lambda: resolved.plan(count_units(logs) if resolved.counts_rounds else None))
+    plan = processes.together(lambda: resolved.plan(partial(count_units, logs) if resolved.counts_rounds else None))
     return resolved, plan
 
 

@@ -14,9 +14,8 @@ from surelift.errors import UsageError
 from surelift.learning.guarantee import NAME
 from surelift.learning.policies.rules import StagesRule
 from surelift.logs.batch import Needs
-from surelift.logs.logs import Logs
+from surelift.logs.decisions import Decisions
 from surelift.logs.origins import Origins
-from surelift.logs.rounds import Rounds
 from surelift.logs.vectors import Vectors
 from surelift.policies.readers import Singles, kept
 from surelift.policies.resolve import as_policy
@@ -24,6 +23,7 @@ from surelift.questions.assumptions import NOT_FITTED
 from surelift.questions.improvement import ImprovementQuestion
 from surelift.questions.question import Progress
 from surelift.results.improvement import Improvement
+from surelift.traits.logs import Logs
 
 if TYPE_CHECKING:
     from surelift.learning.learned import LearnedPolicy
@@ -43,22 +43,26 @@ class PlayedStages:
     first: int  # the row of the first judged round
     learned_from: ClassVar[Origins] = Origins()  # each stage is judged on rounds that came after those it learned from
 
+    @property
+    def features(self) -> frozenset[str]:
+        return self.learned.features
+
     def as_reader(self) -> "PlayedStages":
         return self
 
     def needs(self, logs: Logs) -> Needs:
         return self.learned.needs(logs)
 
-    def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
-        rule, layout = self.learned.rule, self.learned.features
+    def read(self, decisions: Decisions, subject: str) -> Singles | Vectors:
+        rule, layout, rows = self.learned.rule, self.learned.layout, decisions.rows
         assert isinstance(rule, StagesRule)
-        encoded = layout.encode(rounds.handed_on(layout.names, texts=layout.texts))
-        rows = rounds.rows - self.first
-        stage = np.searchsorted(np.cumsum(rule.rounds), rows, side="right")
-        probabilities = np.empty((rounds.size, self.learned.action_count))
+        encoded = layout.encode(rows.handed_on(layout.names, texts=layout.texts))
+        judged = rows.numbered - self.first
+        stage = np.searchsorted(np.cumsum(rule.rounds), judged, side="right")
+        probabilities = np.empty((rows.size, self.learned.action_count))
         for number in np.unique(stage):
             probabilities[stage == number] = rule.stages[number].probabilities(encoded[stage == number])
-        return kept(rounds, probabilities, subject)
+        return kept(rows, probabilities, subject)
 
     def describe(self) -> dict[str, Any]:
         return self.learned.describe()

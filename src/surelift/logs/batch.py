@@ -28,7 +28,7 @@ def rows_per_batch(columns: int, widest: int = 1, most: int = ROWS_PER_BATCH) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class TableBatch:
     table: ArrowTable
     start: int
     """Row number, in the whole source, of the first row."""
@@ -56,7 +56,7 @@ class Batch:
         """Whether all its rows were left out."""
         return not self.table.num_rows and bool(self.left_out or self.excluded)
 
-    def cut(self, rows: int) -> "Iterator[Batch]":
+    def cut(self, rows: int) -> "Iterator[TableBatch]":
         """In pieces of so many rows; whole if it has clusters."""
         size = max(self.table.num_rows, 1) if self.cluster_starts is not None else rows
         for first in range(0, max(self.table.num_rows, 1), size):
@@ -101,7 +101,7 @@ class Source(Protocol):
 
     def column_names(self) -> list[str]: ...
 
-    def batches(self, needs: Needs) -> Iterator[Batch]: ...
+    def batches(self, needs: Needs) -> Iterator[TableBatch]: ...
 
     def count(self) -> int: ...
 
@@ -126,7 +126,7 @@ class Slice:
     def count(self) -> int:
         return max(0, min(self.last, self.source.count()) - self.first)
 
-    def batches(self, needs: Needs) -> Iterator[Batch]:
+    def batches(self, needs: Needs) -> Iterator[TableBatch]:
         needs = replace(needs, where=None)  # what a source leaves out may lie outside the slice
         between = getattr(self.source, "batches_between", None)  # of a source that can leave rows out
         for batch in self.source.batches(needs) if between is None else between(needs, self.first, self.last):
@@ -138,12 +138,12 @@ class Slice:
                 yield replace(batch, table=batch.table.slice(begin, end - begin), start=batch.start + begin)
 
 
-def number_rows(tables: Iterable[ArrowTable]) -> Iterator[Batch]:
+def number_rows(tables: Iterable[ArrowTable]) -> Iterator[TableBatch]:
     """The tables of an engine as batches; empty ones are skipped."""
     start = 0
     for table in tables:
         if table.num_rows:
-            yield Batch(table, start)
+            yield TableBatch(table, start)
             start += table.num_rows
 
 
@@ -157,7 +157,7 @@ def left_behind(total: int, kept: int) -> int:
     return total - kept
 
 
-def of_one_kind(batches: Iterable[Batch], names: set[str]) -> Iterator[Batch]:
+def of_one_kind(batches: Iterable[TableBatch], names: set[str]) -> Iterator[TableBatch]:
     """The same batches; raise where a column holds text in one and numbers in another, which are never equal."""
     kinds, before = dict[str, str](), None
     for batch in batches:

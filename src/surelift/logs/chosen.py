@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from surelift.arrays import ArrowColumn, BoolArray, pc
 from surelift.errors import LogsError, UsageError
-from surelift.logs.batch import Batch
+from surelift.logs.batch import TableBatch
 from surelift.logs.columns import as_array, decode, is_absent, is_missing, is_text, to_numbers
 from surelift.logs.where import Comparison, Condition, Joined, Literal, Missing
 
@@ -76,7 +76,7 @@ def ticks_of(value: Literal) -> int:
     return (moment.replace(tzinfo=None) - _EPOCH) // timedelta(microseconds=1)
 
 
-def met(batch: Batch, condition: Condition) -> BoolArray:
+def met(batch: TableBatch, condition: Condition) -> BoolArray:
     """Which rows meet a condition: not those for which it is unknown."""
     if isinstance(condition, Joined):
         parts, join = (
@@ -100,7 +100,7 @@ def _is_null(column: ArrowColumn) -> BoolArray:
     return as_array(column.is_null()) if is_text(column) else is_missing(column)
 
 
-def _is_absent(batch: Batch, column: ArrowColumn, leaf: Missing) -> BoolArray:
+def _is_absent(batch: TableBatch, column: ArrowColumn, leaf: Missing) -> BoolArray:
     """Of a format without types, where NA is missing among numbers, and may be a label among texts: that is refused."""
     absent = is_absent(column)
     if is_text(column) and (rows := np.flatnonzero(to_numbers(column).null & ~absent)).size:
@@ -113,7 +113,7 @@ def _is_absent(batch: Batch, column: ArrowColumn, leaf: Missing) -> BoolArray:
     return absent
 
 
-def _compared(batch: Batch, column: ArrowColumn, leaf: Comparison) -> Compared:
+def _compared(batch: TableBatch, column: ArrowColumn, leaf: Comparison) -> Compared:
     name, value, as_text = leaf.column, leaf.value, leaf.column in batch.as_text
     if pa.types.is_null(column.type):
         never = np.zeros(len(column), dtype=np.bool_)
@@ -152,7 +152,7 @@ def holds_of(kind: pa.DataType) -> str:
     return "days" if types.is_date(kind) else "moments" if types.is_timestamp(kind) else str(kind)
 
 
-def _compared_text(batch: Batch, column: ArrowColumn, leaf: Comparison) -> Compared:
+def _compared_text(batch: TableBatch, column: ArrowColumn, leaf: Comparison) -> Compared:
     """Of a format without types, as CSV: a cell is what it is compared with, or is refused; an empty one is null."""
     value = leaf.value
     if isinstance(value, str):
@@ -172,7 +172,7 @@ def _compared_text(batch: Batch, column: ArrowColumn, leaf: Comparison) -> Compa
         return Compared(numbers.values < value, numbers.values == value, known)
 
 
-def _compared_moments(batch: Batch, column: ArrowColumn, leaf: Comparison, known: BoolArray) -> Compared:
+def _compared_moments(batch: TableBatch, column: ArrowColumn, leaf: Comparison, known: BoolArray) -> Compared:
     if is_text(column):
         column = _parsed_moments(batch, pc.if_else(pa.array(known), column, pa.scalar(None, column.type)), leaf)
         require_comparable(leaf.column, "moments", column.type.tz is not None, leaf)
@@ -186,7 +186,7 @@ def _compared_moments(batch: Batch, column: ArrowColumn, leaf: Comparison, known
     return Compared(moments < wanted, moments == wanted, known)
 
 
-def _parsed_moments(batch: Batch, column: ArrowColumn, leaf: Comparison) -> ArrowColumn:
+def _parsed_moments(batch: TableBatch, column: ArrowColumn, leaf: Comparison) -> ArrowColumn:
     for zone in (None, "UTC"):
         try:
             return column.cast(pa.timestamp("us", zone))
@@ -207,7 +207,7 @@ def _is_moment(text: Any, zone: str | None) -> bool:
     return True
 
 
-def _refuse_cells(batch: Batch, column: ArrowColumn, leaf: Comparison, bad: BoolArray) -> None:
+def _refuse_cells(batch: TableBatch, column: ArrowColumn, leaf: Comparison, bad: BoolArray) -> None:
     rows = np.flatnonzero(bad)
     if rows.size:
         row = batch.start + int(rows[0])
@@ -219,12 +219,14 @@ def _refuse_cells(batch: Batch, column: ArrowColumn, leaf: Comparison, bad: Bool
         )
 
 
-def keeping(batches: Iterable[Batch], keep: Callable[[Batch], BoolArray], counter: str) -> Iterator[Batch]:
+def keeping(
+    batches: Iterable[TableBatch], keep: Callable[[TableBatch], BoolArray], counter: str
+) -> Iterator[TableBatch]:
     """The rows to keep; each batch counts those that were left out since the one before, the last also those behind it.
 
     Where none is kept there is one batch without rows.
     """
-    held: Batch | None = None
+    held: TableBatch | None = None
     for batch in batches:
         kept = _only(batch, keep(batch), counter)
         if held is not None and held.table.num_rows and kept.table.num_rows:
@@ -239,7 +241,7 @@ def keeping(batches: Iterable[Batch], keep: Callable[[Batch], BoolArray], counte
         yield held
 
 
-def _only(batch: Batch, mask: BoolArray, counter: str) -> Batch:
+def _only(batch: TableBatch, mask: BoolArray, counter: str) -> TableBatch:
     if mask.all():
         return batch
     numbers = batch.start + np.arange(len(mask)) if batch.rows is None else batch.rows
@@ -253,10 +255,10 @@ def _only(batch: Batch, mask: BoolArray, counter: str) -> Batch:
     return replace(kept, cluster_starts=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), again=again)
 
 
-def chosen(batches: Iterable[Batch], condition: Condition, cluster: str | None) -> Iterator[Batch]:
+def chosen(batches: Iterable[TableBatch], condition: Condition, cluster: str | None) -> Iterator[TableBatch]:
     """The rounds that meet a condition; clusters, which ``batches`` hold whole, meet it whole or not at all."""
 
-    def keep(batch: Batch) -> BoolArray:
+    def keep(batch: TableBatch) -> BoolArray:
         mask = met(batch, condition)
         if batch.cluster_starts is not None and len(mask):
             cut = mask != np.repeat(mask[batch.cluster_starts[:-1]], np.diff(batch.cluster_starts))

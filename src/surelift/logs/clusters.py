@@ -1,46 +1,19 @@
 """Rounds that belong together (one user, one session, one slate) and enter a bound as a single unit."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
-from surelift.arrays import ArrowTable, FloatArray, IntArray
+from surelift.arrays import ArrowTable, IntArray
 from surelift.errors import LogsError
-from surelift.kernels.sums import cluster_means
-from surelift.logs.batch import Batch
+from surelift.logs.batch import TableBatch
 from surelift.logs.columns import decode
 from surelift.logs.ids import SeenIds, id_words
 
 
-@dataclass(frozen=True, slots=True)
-class Clusters:
-    """Cluster c of a batch is rounds ``starts[c]`` to ``starts[c + 1]``, in log order."""
-
-    starts: IntArray
-    divisor: FloatArray
-    """Divides the sum over each cluster: its size, known in advance, or the declared maximum."""
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-    @property
-    def sizes(self) -> IntArray:
-        return np.diff(self.starts)
-
-    def mean(self, values: FloatArray, *, padded_with: float | FloatArray) -> FloatArray:
-        """The mean over each cluster, with ``padded_with`` (of each cluster) in place of each missing round."""
-        if isinstance(padded_with, float):
-            return cluster_means(values, self.starts, self.divisor, padded_with)
-        lacking = padded_with * (self.divisor - self.sizes) / self.divisor
-        return cluster_means(values, self.starts, self.divisor, 0.0) + lacking
-
-    def largest(self, values: FloatArray) -> FloatArray:
-        return np.zeros(0) if len(self) == 0 else np.maximum.reduceat(values, self.starts[:-1])
-
-
-def whole_clusters(batches: Iterator[Batch], column: str) -> Iterator[Batch]:
+def whole_clusters(batches: Iterator[TableBatch], column: str) -> Iterator[TableBatch]:
     """The same rounds, re-batched so that no cluster is split; rounds of a cluster that had already ended are marked."""
     seen, pending = SeenIds(), None
     for batch in batches:
@@ -64,12 +37,12 @@ def _run_starts(words: IntArray) -> IntArray:
     return np.concatenate([[0], changes, [len(words)]]).astype(np.int64)
 
 
-def _marked(batch: Batch, words: IntArray, starts: IntArray, seen: SeenIds) -> Batch:
+def _marked(batch: TableBatch, words: IntArray, starts: IntArray, seen: SeenIds) -> TableBatch:
     again = seen.add(words[starts[:-1]])
     return replace(batch, cluster_starts=starts, again=np.repeat(again, np.diff(starts)) if again.any() else None)
 
 
-def _join(first: Batch, second: Batch) -> Batch:
+def _join(first: TableBatch, second: TableBatch) -> TableBatch:
     if first.table.num_rows == 0:
         return second
     if first.place != second.place:
@@ -87,5 +60,5 @@ def _concatenate(first: ArrowTable, second: ArrowTable) -> ArrowTable:
         raise LogsError(f"two files share a cluster but differ in the type of a column: {error}") from error
 
 
-def _slice(batch: Batch, start: int, stop: int) -> Batch:
+def _slice(batch: TableBatch, start: int, stop: int) -> TableBatch:
     return replace(batch, table=batch.table.slice(start, stop - start), start=batch.start + start)

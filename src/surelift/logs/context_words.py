@@ -5,23 +5,22 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from surelift.arrays import ArrowColumn
+from surelift.arrays import ArrowColumn, IntArray
 from surelift.kernels.columns import Words, scramble
 from surelift.logs.columns import as_array, decode, is_list
 from surelift.logs.fingerprint import RoundHashes
 from surelift.logs.ids import id_words
-from surelift.logs.rounds import Rounds
+from surelift.logs.rows import Rows
 
 
-def words_of_contexts(rounds: Rounds, contexts: Sequence[str]) -> Words:
+def words_of_contexts(rows: Rows, action: IntArray, contexts: Sequence[str]) -> Words:
     """Of what was known and decided, whatever is declared of rewards and propensities."""
-    assert rounds.action is not None
-    hashes, table = RoundHashes(rounds.size), rounds.handed_on(contexts)
-    hashes.mix(rounds.action.astype(np.float64))
+    hashes, table = RoundHashes(rows.size), rows.handed_on(contexts)
+    hashes.mix(action.astype(np.float64))
     for name in contexts:
         column = decode(table[name])
         if is_list(column):
-            hashes.mix_hashed(rounds.list_words(name))
+            hashes.mix_hashed(rows.list_words(name))
         else:
             hashes.mix_words(scramble(id_words(_in_single_precision(column)).view(np.uint64)))
     return hashes.words()

@@ -5,8 +5,10 @@ so shards can be read separately and in any order. It detects accidental differe
 against deliberate forgery.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
@@ -66,28 +68,51 @@ def words_of_lists(column: ArrowColumn) -> tuple[Words, Words]:
     return vector_words(matrix.ravel(), np.arange(len(matrix) + 1, dtype=np.int64) * matrix.shape[1])
 
 
+class Stage(IntEnum):
+    """What a column is read for, in the order of the fingerprint, whatever is read first."""
+
+    REWARD, PROPENSITY, UNIT, KEPT, POLICIES, EMBEDDING, OUTCOMES, BESIDES = range(8)
+
+
 class RoundHashes:
     """The hashes of the rounds of one batch: of all columns that were read, in their order."""
 
     def __init__(self, rounds: int) -> None:
-        self._rounds, self._columns = rounds, list[HashedColumn]()
+        self._rounds, self._stages, self._now = rounds, [list[HashedColumn]() for _ in Stage], Stage.BESIDES
         self._known: tuple[Words, tuple[int, int, int, int]] | None = None
 
-    def mix(self, values: FloatArray) -> None:
-        self._columns.append(np.ascontiguousarray(values))
+    @contextmanager
+    def at(self, stage: Stage) -> Iterator[None]:
+        """What is read meanwhile belongs to this stage."""
+        before, self._now = self._now, stage
+        try:
+            yield
+        finally:
+            self._now = before
+
+    def of(self, *stages: Stage) -> list[HashedColumn]:
+        return [column for stage in stages for column in self._stages[stage]]
+
+    @property
+    def _columns(self) -> list[HashedColumn]:
+        return self.of(*Stage)
+
+    def mix(self, values: FloatArray, stage: Stage | None = None) -> None:
+        self._mix(np.ascontiguousarray(values), stage)
+
+    def _mix(self, column: HashedColumn, stage: Stage | None = None) -> None:
+        self._stages[self._now if stage is None else stage].append(column)
         self._known = None
 
     def mix_words(self, words: Words) -> None:
-        self._columns.append((words, words))
-        self._known = None
+        self._mix((words, words))
 
     def mix_vectors(self, vectors: Vectors) -> None:
         self.mix_hashed(vector_words(vectors.values, vectors.starts))
 
     def mix_hashed(self, words: tuple[Words, Words]) -> None:
         """Mix in what was hashed already, as by ``vector_words``."""
-        self._columns.append(words)
-        self._known = None
+        self._mix(words)
 
     def _hashed(self) -> tuple[Words, tuple[int, int, int, int]]:
         if self._known is None:

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from surelift.errors import SureliftError, UsageError
-from surelift.logs.rounds import Rounds
+from surelift.logs.rows import Rows
 
 # Of every batch, so many rounds are asked about again, in two parts.
 ASKED_AGAIN = 4096
@@ -16,24 +16,24 @@ ASKED_AGAIN = 4096
 RELATIVE, ABSOLUTE = 1e-4, 1e-6
 
 
-def ask(function: Callable[[Any], Any], rounds: Rounds, columns: Sequence[str], subject: str) -> Any:
+def ask(function: Callable[[Any], Any], rows: Rows, columns: Sequence[str], subject: str) -> Any:
     """What a function returns for a batch, if it returns the same for parts of it.
 
     A policy whose probabilities depend on the other rounds, on chance or on earlier calls is not one policy, and what is
     added up about it has no bound.
     """
-    table = rounds.handed_on(columns)
-    values = _call(function, table, rounds, subject)
+    table = rows.handed_on(columns)
+    values = _call(function, table, rows, subject)
     again = min(table.num_rows, ASKED_AGAIN)
     cut = max(again // 3, 1)
     for first, last in ((0, cut), (cut, again)):
         # Another number of rows is refused where they are read.
         if first < last and getattr(values, "ndim", 1) and len(values) == table.num_rows:
-            part = _call(function, table.slice(first, last - first), rounds, subject)
+            part = _call(function, table.slice(first, last - first), rows, subject)
             row = _first_difference(values[first:last], part)
             if row is not None:
                 raise UsageError(
-                    f"{subject} does not agree with itself: for row {rounds.start + first + row:,} it returns other numbers "
+                    f"{subject} does not agree with itself: for row {rows.start + first + row:,} it returns other numbers "
                     f"in a batch of {table.num_rows:,} rounds than in one of {last - first:,}.\nIt depends on the other "
                     "rounds of its batch, on chance or on earlier calls, so no bound holds. Compute each round from its "
                     "own columns alone; for numbers that are ready, pass an array or a column."
@@ -41,14 +41,14 @@ def ask(function: Callable[[Any], Any], rounds: Rounds, columns: Sequence[str], 
     return values
 
 
-def _call(function: Callable[[Any], Any], table: Any, rounds: Rounds, subject: str) -> Any:
+def _call(function: Callable[[Any], Any], table: Any, rows: Rows, subject: str) -> Any:
     try:
         return function(table)
     except SureliftError:
         raise
     except Exception as error:
-        roles, said = rounds.declaration.hidden, str(error)
-        for name in set(rounds.logs.column_names()) - set(table.column_names):
+        roles, said = rows.logs.declaration.hidden, str(error)
+        for name in set(rows.logs.column_names()) - set(table.column_names):
             if f"'{name}'" in said or f'"{name}"' in said:
                 why = f"is the {roles[name]}" if name in roles else "is not among contexts="
                 raise UsageError(

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from surelift.arrays import ArrowColumn
 from surelift.errors import LogsError
-from surelift.logs.batch import Batch
+from surelift.logs.batch import TableBatch
 from surelift.logs.columns import inexact, to_numbers
 
 
@@ -17,7 +17,7 @@ def numbers_in(column: ArrowColumn) -> ArrowColumn | None:
     return None if numbers.not_numeric.any() or inexact(values).any() else values
 
 
-def told_alike(batches: Iterable[Batch], names: frozenset[str]) -> Iterator[Batch]:
+def told_alike(batches: Iterable[TableBatch], names: frozenset[str]) -> Iterator[TableBatch]:
     """The same batches; raise where a column that is handed on as numbers in one would be handed on as text in another."""
     kinds = dict[str, str]()
     for batch in batches:

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from surelift.arrays import FloatArray, IntArray
 from surelift.errors import LogsError
 from surelift.logs import faults
-from surelift.logs.rounds import Rounds
+from surelift.logs.rows import Rows
 
 CHANCE = 5e-7
 STAKES = np.array([1 / 2, 1 / 8, 1 / 32])
@@ -42,22 +42,20 @@ _REMEDY = (
 class TimeOrder:
     """Times must ascend from row to row, over all batches."""
 
-    def __init__(self) -> None:
-        self.latest: Any = None
+    def __init__(self, name: str) -> None:
+        self.name, self.latest = name, None
 
-    def check(self, rounds: Rounds) -> npt.NDArray[Any]:
+    def check(self, rows: Rows) -> npt.NDArray[Any]:
         """The times of a batch; rows that are earlier than the one before are counted as faults."""
-        times = rounds.ordered_times()
-        if rounds.size == 0 or rounds.faults.tallies:
+        times = rows.ordered_times(self.name)
+        if rows.size == 0 or not rows.fit:
             return times
         if self.latest is not None and np.asarray(self.latest).dtype.kind != times.dtype.kind:
-            raise LogsError(
-                f"time {rounds.declaration.time!r} holds numbers in some rows and text in others; use one format."
-            )
-        earlier = np.zeros(rounds.size, dtype=np.bool_)
+            raise LogsError(f"time {self.name!r} holds numbers in some rows and text in others; use one format.")
+        earlier = np.zeros(rows.size, dtype=np.bool_)
         earlier[1:] = ~(times[1:] >= times[:-1])
         earlier[0] = self.latest is not None and not times[0] >= self.latest
-        rounds.refuse(f"time {rounds.declaration.time!r}", faults.TIME_ORDER, earlier, times)
+        rows.refuse(f"time {self.name!r}", faults.TIME_ORDER, earlier, times)
         self.latest = times[-1]
         return times
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from surelift.logs.seen import SeenRounds
 
 if TYPE_CHECKING:
-    from surelift.logs.rounds import Rounds
+    from surelift.arrays import IntArray
+    from surelift.logs.rows import Rows
 
 MOST = 1 << 12
 Contexts = tuple[str, ...]
@@ -25,13 +26,13 @@ class Origins:
     """By the contexts that were hashed."""
 
     @classmethod
-    def of(cls, rounds: "Rounds", several: Iterable[Contexts]) -> "Origins":
+    def of(cls, rows: "Rows", action: "IntArray", several: Iterable[Contexts]) -> "Origins":
         """The rounds of a batch, remembered by each of several lists of contexts."""
         from surelift.logs.context_words import (
             words_of_contexts,
         )  # reads columns, which a policy that is served does not
 
-        return cls({contexts: SeenRounds.of(words_of_contexts(rounds, contexts), MOST) for contexts in several})
+        return cls({contexts: SeenRounds.of(words_of_contexts(rows, action, contexts), MOST) for contexts in several})
 
     def __add__(self, other: "Origins") -> "Origins":
         nothing, every = SeenRounds(), self.memories | other.memories  # type: ignore[operator]

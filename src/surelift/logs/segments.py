@@ -17,7 +17,7 @@ from surelift.logs import faults
 from surelift.logs.columns import decode, inexact, texts_and_codes
 
 if TYPE_CHECKING:
-    from surelift.logs.rounds import Rounds
+    from surelift.logs.rows import Rows
 
 MISSING = "(missing)"
 _NOWHERE = -1
@@ -63,7 +63,7 @@ class Bins:
 
 
 def bins(column: str, edges: Sequence[float]) -> Bins:
-    """A numeric column of segments, for ``by=``, cut at edges that were chosen before looking at the rounds.
+    """A numeric column of segments, for ``by=``, cut at edges that were chosen before looking at the rows.
 
     >>> bins("age", [18, 30, 50]).names
     ('age < 18', '18 <= age < 30', '30 <= age < 50', 'age >= 50')
@@ -112,23 +112,23 @@ def segment_texts(name: str, columns: int) -> tuple[str, ...]:
     return ()
 
 
-def codes_and_texts(rounds: "Rounds", parts: Sequence[SegmentColumn]) -> tuple[IntArray, list[tuple[str, ...]]]:
+def codes_and_texts(rows: "Rows", parts: Sequence[SegmentColumn]) -> tuple[IntArray, list[tuple[str, ...]]]:
     """Each round's place among the combinations that occur, and the texts of each."""
-    codes, names = _codes(rounds, parts[0])
+    codes, names = _codes(rows, parts[0])
     texts: list[tuple[str, ...]] = [(name,) for name in names]
     for part in parts[1:]:
-        inner, names = _codes(rounds, part)
+        inner, names = _codes(rows, part)
         present, codes = distinct(codes * len(names) + inner)
         texts = [(*texts[pair // len(names)], names[pair % len(names)]) for pair in present.tolist()]
     return codes, texts
 
 
-def _codes(rounds: "Rounds", part: SegmentColumn) -> tuple[IntArray, list[str]]:
-    subject, column = f"by {column_name(part)!r}", _flat_column(rounds, column_name(part))
+def _codes(rows: "Rows", part: SegmentColumn) -> tuple[IntArray, list[str]]:
+    subject, column = f"by {column_name(part)!r}", _flat_column(rows, column_name(part))
     if isinstance(part, Bins):
-        return _bin_codes(rounds, part, subject), [*part.names, MISSING]
+        return _bin_codes(rows, part, subject), [*part.names, MISSING]
     if pa.types.is_floating(column.type):
-        rounds.refuse(subject, faults.INEXACT, inexact(decode(column)), column)
+        rows.refuse(subject, faults.INEXACT, inexact(decode(column)), column)
     texts, codes = texts_and_codes(column)
     # Values that read the same are one segment; an empty text, as a null, is none.
     names = list(dict.fromkeys(text for text in texts if text is not None))
@@ -136,22 +136,22 @@ def _codes(rounds: "Rounds", part: SegmentColumn) -> tuple[IntArray, list[str]]:
     lookup = np.array([*(_NOWHERE if text is None else places[text] for text in texts), _NOWHERE], dtype=np.int64)
     codes = lookup[codes]
     if MISSING in places:
-        rounds.refuse(subject, faults.SEGMENT, codes == places[MISSING], MISSING)
+        rows.refuse(subject, faults.SEGMENT, codes == places[MISSING], MISSING)
         return np.where(codes == _NOWHERE, places[MISSING], codes), names
     absent = codes == _NOWHERE
     return (np.where(absent, len(names), codes), [*names, MISSING]) if absent.any() else (codes, names)
 
 
-def _bin_codes(rounds: "Rounds", part: Bins, subject: str) -> IntArray:
-    numbers = rounds.plain_numbers(part.column)
-    rounds.refuse(subject, faults.NOT_NUMERIC, numbers.not_numeric, numbers.shown)
-    rounds.refuse(subject, faults.INFINITE, np.isinf(numbers.values), numbers.values)
+def _bin_codes(rows: "Rows", part: Bins, subject: str) -> IntArray:
+    numbers = rows.plain_numbers(part.column)
+    rows.refuse(subject, faults.NOT_NUMERIC, numbers.not_numeric, numbers.shown)
+    rows.refuse(subject, faults.INFINITE, np.isinf(numbers.values), numbers.values)
     codes = np.searchsorted(np.array(part.edges), numbers.values, side="right").astype(np.int64)
     return np.where(numbers.null | np.isnan(numbers.values), len(part.edges) + 1, codes)
 
 
-def _flat_column(rounds: "Rounds", name: str) -> ArrowColumn:
-    column = rounds.table[name]
+def _flat_column(rows: "Rows", name: str) -> ArrowColumn:
+    column = rows.table[name]
     if pa.types.is_nested(column.type):
         raise UsageError(f"by {name!r} holds {column.type}; a segment is named by text, a number or a date.")
     return column

@@ -10,12 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import NoReturn
 
-from surelift.errors import UsageError, printed
-
-if TYPE_CHECKING:
-    from surelift.logs.declaration import Declaration
+from surelift.errors import UsageError
 
 Literal = int | float | str | bool | date
 """A day is a ``date``, a moment a ``datetime``."""
@@ -32,11 +29,6 @@ _WORDS = frozenset({"and", "or", "not", "in", "is", "null", "between", "true", "
 _DEEPEST = 100
 # Neither rounded in an integer column of 64 bits, nor too large for one.
 _LARGEST = 2**63 - 1
-REMEDY = (
-    "a round may be chosen only by what was known before its action, such as a country or a day. To judge some actions "
-    "only, make a candidate of them"
-)
-_KNOWN_BEFORE = ("time", "cluster", "cluster_size", "contexts", "where")
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,57 +214,3 @@ def _moment(token: str) -> date | None:
     except ValueError:
         return None
     return found if found.tzinfo is None else found.astimezone(UTC)
-
-
-def condition_text(where: Any) -> str | None:
-    """Checked, as a declaration keeps it."""
-    if where is None:
-        return None
-    if not isinstance(where, str) or not where.strip():
-        raise UsageError(f"where must be a condition such as \"country = 'FR'\", but is {printed(where)}.")
-    parsed(where.strip())
-    return where.strip()
-
-
-def check_where(declared: "Declaration") -> None:
-    """Refuse conditions on what follows from the action, and with counts that the condition would make wrong."""
-    if declared.where is None:
-        return
-    roles = {column: role for role, column in declared.columns() if role not in _KNOWN_BEFORE}
-    for column in declared.chosen_by:
-        if column in roles:
-            raise UsageError(f"where= names {column!r}, declared as {roles[column]}: {REMEDY}.")
-    if declared.rounds_before_sampling is not None:
-        raise UsageError(
-            "where= does not support rounds_before_sampling=, which also counts rounds that do not meet the condition; keep "
-            "those that do in a log of their own, with their number before sampling."
-        )
-    if declared.balances_counts:
-        raise UsageError(
-            "where= does not support several loggers without logger_shares=: weights are balanced by the counts of the "
-            "whole log, and loggers of different periods may meet a condition in different contexts. Judge by each row's "
-            "own propensity, propensity=, or declare logger_shares= if the logger of each round was drawn."
-        )
-
-
-def refuse_torn_clusters(declared: "Declaration", what: str) -> None:
-    """Of clusters that a condition leaves out nothing is kept, by which one in pieces would be noticed later."""
-    if declared.where is not None and declared.cluster is not None:
-        raise UsageError(
-            f"{what} cannot use where= with cluster=: a cluster that comes in pieces, some of them left out, would go "
-            "unnoticed. Keep the rounds that meet the condition in a log of their own."
-        )
-
-
-def excluded_aloud(declared: "Declaration", excluded: int, met: int) -> tuple[str, ...]:
-    """What is said of the rounds that do not meet the condition, where there are any."""
-    said = f"{excluded:,} of {excluded + met:,} rounds do not meet `{declared.where}`, and were left out."
-    return (said,) if excluded else ()
-
-
-def chosen_assumption(declared: "Declaration") -> str:
-    known = "the action" if declared.cluster is None else f"the first action of its {declared.cluster!r}"
-    return (
-        f"the rounds were chosen by `{declared.where}`, which was fixed in advance and says of a round only what was known "
-        f"before {known}, whatever was shown and earned"
-    )

@@ -12,7 +12,7 @@ from surelift.logs import faults
 from surelift.logs.densities import Density, density_from
 
 if TYPE_CHECKING:
-    from surelift.logs.rounds import Rounds
+    from surelift.logs.rows import Rows
 
 FRESH = (
     "the m draws of each round were made for it alone, from {whose}, their number fixed beforehand, and "
@@ -50,29 +50,29 @@ class Wins:
         """Of production's draws."""
         return PLAYED_AMONG if self.includes_played else FRESH.format(whose="production as it was at the decision")
 
-    def propensity(self, rounds: "Rounds", subject: str) -> FloatArray:
+    def propensity(self, rows: "Rows", subject: str) -> FloatArray:
         r"""Never too small on average: :math:`E[1/\hat q] = (1 - (1 - q)^{m + 1})/q` for m fresh draws, m - 1 for m."""
-        k, m = self._counts(rounds, subject)
+        k, m = self._counts(rows, subject)
         if not self.includes_played:
             return np.asarray((k + 1.0) / (m + 1.0))
-        rounds.refuse(subject, faults.WINS_PLAYED, k == 0.0, k)
+        rows.refuse(subject, faults.WINS_PLAYED, k == 0.0, k)
         return np.asarray(np.maximum(k, 1.0) / m)
 
-    def share(self, rounds: "Rounds", subject: str) -> FloatArray:
+    def share(self, rows: "Rows", subject: str) -> FloatArray:
         """k/m, the unbiased probability of a candidate."""
-        k, m = self._counts(rounds, subject)
+        k, m = self._counts(rows, subject)
         return np.asarray(k / m)
 
-    def _counts(self, rounds: "Rounds", subject: str) -> tuple[FloatArray, FloatArray]:
-        k, _ = rounds.numbers(self.k, f"{subject}, column {self.k!r}")
+    def _counts(self, rows: "Rows", subject: str) -> tuple[FloatArray, FloatArray]:
+        k, _ = rows.numbers(self.k, f"{subject}, column {self.k!r}")
         if isinstance(self.m, str):
-            m, _ = rounds.numbers(self.m, f"{subject}, column {self.m!r}")
+            m, _ = rows.numbers(self.m, f"{subject}, column {self.m!r}")
         else:
-            m = np.full(rounds.size, float(self.m))
+            m = np.full(rows.size, float(self.m))
         for counts, column in ((k, self.k), (m, self.m)):
-            rounds.refuse(f"{subject}, column {column!r}", faults.WINS_WHOLE, counts != np.floor(counts), counts)
-        rounds.refuse(f"{subject}, column {self.m!r}", faults.WINS_DRAWS, m < 1.0, m)
-        rounds.refuse(subject, faults.WINS_RANGE, rounds.usable & ((k < 0.0) | (k > m)), k)
+            rows.refuse(f"{subject}, column {column!r}", faults.WINS_WHOLE, counts != np.floor(counts), counts)
+        rows.refuse(f"{subject}, column {self.m!r}", faults.WINS_DRAWS, m < 1.0, m)
+        rows.refuse(subject, faults.WINS_RANGE, rows.usable & ((k < 0.0) | (k > m)), k)
         return k, np.where(m >= 1.0, m, 1.0)
 
     def describe(self) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from surelift.logs.batch import Needs
-from surelift.logs.logs import Logs
-from surelift.logs.rounds import Rounds
-from surelift.policies.policy import Limits, Probabilities, StoredPolicy
+from surelift.logs.decisions import Decisions, Limits, Probabilities
+from surelift.policies.policy import StoredPolicy
+from surelift.traits.logs import Logs
 
 LINEAR = (
     "the expected reward of a page is a sum with one part for each position, which depends on the context and its item "
@@ -25,6 +25,7 @@ class AdditiveSlate(StoredPolicy):
     drop: float
     """How far the weight of a position can fall below 1."""
     kind = "additive"
+    features = frozenset({"additive slate"})
     assumes: ClassVar[tuple[str, ...]] = (LINEAR,)
 
     @property
@@ -35,6 +36,6 @@ class AdditiveSlate(StoredPolicy):
         logs.require_columns(self.column, role="an additive slate")
         return Needs(read=(self.column,))
 
-    def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
-        excess, _ = rounds.numbers(self.column, subject)
-        return Probabilities((1.0 + excess) * rounds.propensity, None, excess)
+    def probabilities(self, decisions: Decisions, subject: str) -> Probabilities:
+        excess, _ = decisions.rows.numbers(self.column, subject)
+        return Probabilities((1.0 + excess) * decisions.propensity, None, excess)

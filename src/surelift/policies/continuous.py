@@ -11,18 +11,13 @@ from surelift.arrays import FloatArray
 from surelift.errors import UsageError, is_number, positive
 from surelift.logs import faults
 from surelift.logs.batch import Needs
+from surelift.logs.decisions import Decisions, Probabilities
 from surelift.logs.densities import DENSITIES, Density, density_from
-from surelift.logs.logs import Logs
-from surelift.logs.rounds import Rounds
-from surelift.policies.policy import Policy, Probabilities, StoredPolicy, single_probabilities
+from surelift.policies.policy import Policy, StoredPolicy
 from surelift.policies.readers import Singles
+from surelift.traits.logs import Logs
 
-
-def require_continuous(logs: Logs, subject: str) -> None:
-    if not logs.declaration.density or logs.declaration.action is None:
-        raise UsageError(
-            f"{subject} needs continuous actions: set density=True, and name the column of the logged action in action=."
-        )
+CONTINUOUS = frozenset({"policy over continuous actions"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +25,15 @@ class DensityReader:
     """A candidate's density at the logged actions; its importance weights are exact."""
 
     density: Density
+    features = CONTINUOUS
 
     def needs(self, logs: Logs) -> Needs:
-        require_continuous(logs, "a density")
         logs.require_columns(self.density.columns(), role="a density")
         return Needs(read=self.density.columns())
 
-    def read(self, rounds: Rounds, subject: str) -> Singles:
-        values = rounds.density_at(self.density, subject)
-        rounds.hashes.mix(values)
+    def read(self, decisions: Decisions, subject: str) -> Singles:
+        values = decisions.density_at(self.density, subject)
+        decisions.rows.hashes.mix(values)
         return Singles(values, 0.0)
 
     def describe(self) -> dict[str, Any]:
@@ -54,44 +49,39 @@ class Binned(Policy):
 
     of: Density | str
     edges: tuple[float, ...]
+    features = CONTINUOUS | {"binned policy"}
 
     @property
     def assumes(self) -> tuple[str, ...]:
         return (f"it chooses among {len(self.edges) + 1} bins fixed in advance, and acts like production within a bin",)
 
     def needs(self, logs: Logs) -> Needs:
-        require_continuous(logs, "a discretisation")
-        if not isinstance(logs.declaration.propensity, DENSITIES):
-            raise UsageError(
-                "a discretisation needs the probability of production's bins: give its density in propensity=, one of "
-                "surelift.densities, instead of a column."
-            )
         columns = (self.of,) if isinstance(self.of, str) else self.of.columns()
         logs.require_columns(columns, role="a discretisation")
         return Needs(read=columns)
 
-    def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
-        action, production = rounds.continuous, rounds.declaration.propensity
+    def probabilities(self, decisions: Decisions, subject: str) -> Probabilities:
+        rows, action, production = decisions.rows, decisions.continuous, decisions.density
         assert action is not None
-        assert isinstance(production, DENSITIES)
+        assert production is not None
         ends = np.array([-math.inf, *self.edges, math.inf])
         bin_index = np.searchsorted(self.edges, action, side="right")
         low, high = ends[bin_index], ends[bin_index + 1]
         if isinstance(self.of, str):
-            column, _ = rounds.numbers(self.of, f"{subject}, column {self.of!r}")
+            column, _ = rows.numbers(self.of, f"{subject}, column {self.of!r}")
             chosen: FloatArray = ((column >= low) & (column < high)).astype(np.float64)
         else:
-            rounds.hashes.mix(rounds.density_at(self.of, subject))
-            chosen = self._mass(rounds, self.of, low, high)
-        mass = self._mass(rounds, production, low, high)
-        rounds.refuse(subject, faults.DENSITY, rounds.usable & ~(mass > 0.0), mass)
+            rows.hashes.mix(decisions.density_at(self.of, subject))
+            chosen = self._mass(decisions, self.of, low, high)
+        mass = self._mass(decisions, production, low, high)
+        rows.refuse(subject, faults.DENSITY, rows.usable & ~(mass > 0.0), mass)
         with np.errstate(invalid="ignore", divide="ignore"):
-            logged = np.where(mass > 0.0, chosen / mass, 0.0) * rounds.propensity
-        return single_probabilities(rounds, logged, 0.0, subject)
+            logged = np.where(mass > 0.0, chosen / mass, 0.0) * decisions.propensity
+        return decisions.single(logged, 0.0, subject)
 
     @staticmethod
-    def _mass(rounds: Rounds, density: Density, low: FloatArray, high: FloatArray) -> FloatArray:
-        below = [rounds.chance_below(density, edge) for edge in (low, high)]
+    def _mass(decisions: Decisions, density: Density, low: FloatArray, high: FloatArray) -> FloatArray:
+        below = [decisions.chance_below(density, edge) for edge in (low, high)]
         return np.maximum(below[1] - below[0], 0.0)
 
     def describe(self) -> dict[str, Any]:
@@ -106,6 +96,7 @@ class Kernel(StoredPolicy):
     column: str
     bandwidth: float
     kind = "kernel"
+    features = CONTINUOUS
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -115,17 +106,16 @@ class Kernel(StoredPolicy):
         )
 
     def needs(self, logs: Logs) -> Needs:
-        require_continuous(logs, "a kernel")
         logs.require_columns(self.column, role="a kernel", single=True)
         return Needs(read=(self.column,))
 
-    def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
-        assert rounds.continuous is not None
-        column, _ = rounds.numbers(self.column, f"{subject}, column {self.column!r}")
+    def probabilities(self, decisions: Decisions, subject: str) -> Probabilities:
+        assert decisions.continuous is not None
+        column, _ = decisions.rows.numbers(self.column, f"{subject}, column {self.column!r}")
         with np.errstate(invalid="ignore", under="ignore"):
-            z = (rounds.continuous - column) / self.bandwidth
+            z = (decisions.continuous - column) / self.bandwidth
             values = np.exp(-0.5 * z * z) / (math.sqrt(2.0 * math.pi) * self.bandwidth)
-        return single_probabilities(rounds, np.where(np.isfinite(values), values, 0.0), 0.0, subject)
+        return decisions.single(np.where(np.isfinite(values), values, 0.0), 0.0, subject)
 
 
 def binned(of: Any, edges: Any) -> Binned:

@@ -7,28 +7,31 @@ import numpy as np
 from surelift.arrays import FloatArray, IntArray
 from surelift.errors import UsageError
 from surelift.logs.batch import Needs
-from surelift.logs.logs import Logs
-from surelift.logs.rounds import Rounds
+from surelift.logs.decisions import Decisions, Probabilities
 from surelift.logs.vectors import Vectors
-from surelift.policies.policy import Probabilities, StoredPolicy, action_counts, require_action, require_action_count
+from surelift.policies.policy import StoredPolicy
 from surelift.policies.readers import Reader
+from surelift.traits.logs import Logs
+
+OVER_ALL, COUNTED = frozenset({"policy over all actions"}), frozenset({"policy over counted actions"})
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen(StoredPolicy):
     column: str
     kind = "chosen"
+    features = OVER_ALL
 
     def needs(self, logs: Logs) -> Needs:
-        require_action(logs, f"chosen({self.column!r})")
         logs.require_columns(self.column, role="chosen", single=True)
         return Needs(read=(self.column,))
 
-    def positions(self, rounds: Rounds, subject: str) -> IntArray:
-        return rounds.positions(self.column, f"{subject}, column {self.column!r}")
+    def positions(self, decisions: Decisions, subject: str) -> IntArray:
+        assert decisions.positions is not None
+        return decisions.positions(self.column, f"{subject}, column {self.column!r}")
 
-    def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
-        return peaked(rounds, self.positions(rounds, subject), exploration=0.0)
+    def probabilities(self, decisions: Decisions, subject: str) -> Probabilities:
+        return peaked(decisions, self.positions(decisions, subject), 0.0, subject)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,49 +40,55 @@ class EpsilonGreedy(StoredPolicy):
     epsilon: float
     kind = "epsilon_greedy"
 
+    @property
+    def features(self) -> frozenset[str]:
+        return OVER_ALL | (COUNTED if isinstance(self.greedy, Chosen) else frozenset())
+
     def needs(self, logs: Logs) -> Needs:
-        require_action(logs, "epsilon_greedy")
-        if isinstance(self.greedy, Chosen):
-            require_action_count(logs, "epsilon_greedy of a chosen action")
         return self.greedy.needs(logs)
 
-    def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
+    def probabilities(self, decisions: Decisions, subject: str) -> Probabilities:
         if isinstance(self.greedy, Chosen):
-            return peaked(rounds, self.greedy.positions(rounds, subject), exploration=self.epsilon)
-        scores = self.greedy.read(rounds, subject)
+            return peaked(decisions, self.greedy.positions(decisions, subject), self.epsilon, subject)
+        scores = self.greedy.read(decisions, subject)
         if not isinstance(scores, Vectors):
             raise UsageError(f"{subject}: epsilon_greedy needs one score per action, or chosen('column').")
         best = scores.spread(scores.fold(np.maximum, scores.values, empty=0.0))
         indices = np.where(scores.values == best, np.arange(len(best)), len(best))
         first = scores.fold(np.minimum, indices.astype(np.float64), empty=0.0).astype(np.int64) - scores.starts[:-1]
-        assert rounds.action is not None
-        rounds.check_vector_layout(scores, subject)
+        decisions.check_layout(scores, subject)
         vectors = scores.replace_values(_peaks(scores, first, self.epsilon))
-        logged = self.epsilon / np.maximum(scores.lengths, 1) + (1.0 - self.epsilon) * (first == rounds.action)
+        if decisions.embed is not None:
+            return decisions.vector(vectors, subject)
+        logged = self.epsilon / np.maximum(scores.lengths, 1) + (1.0 - self.epsilon) * (first == decisions.taken)
         return Probabilities(logged, vectors)
 
 
 @dataclass(frozen=True, slots=True)
 class UniformPolicy(StoredPolicy):
     kind = "uniform"
+    features = COUNTED
 
     def needs(self, logs: Logs) -> Needs:
-        require_action_count(logs, "uniform()")
         return Needs()
 
-    def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
-        layout, shares = rounds.logging, 1.0 / action_counts(rounds)
-        return Probabilities(shares, None if layout is None else layout.replace_values(layout.spread(shares)))
+    def probabilities(self, decisions: Decisions, subject: str) -> Probabilities:
+        actions = decisions.by_action or decisions
+        layout, shares = actions.logging, 1.0 / actions.available(subject)
+        vectors = None if layout is None else layout.replace_values(layout.spread(shares))
+        return decisions.vector(vectors, subject) if decisions.embed and vectors else Probabilities(shares, vectors)
 
 
-def peaked(rounds: Rounds, positions: IntArray, *, exploration: float) -> Probabilities:
+def peaked(decisions: Decisions, positions: IntArray, exploration: float, subject: str) -> Probabilities:
     """Put 1 - ``exploration`` on one action, and spread the rest over all."""
-    assert rounds.action is not None
-    logged: FloatArray = (1.0 - exploration) * (positions == rounds.action)
-    if exploration:
-        logged = logged + exploration / action_counts(rounds)
-    layout = rounds.logging
+    actions = decisions.by_action or decisions
+    layout = actions.logging
     vectors = None if layout is None else layout.replace_values(_peaks(layout, positions, exploration))
+    if decisions.embed is not None and vectors is not None:
+        return decisions.vector(vectors, subject)
+    logged: FloatArray = (1.0 - exploration) * (positions == decisions.taken)
+    if exploration:
+        logged = logged + exploration / actions.available(subject)
     return Probabilities(logged, vectors)
 
 

@@ -16,10 +16,11 @@ from surelift.logs import faults
 from surelift.logs.alignment import index_of, places, require_row_order, require_same_labels
 from surelift.logs.batch import Needs, Slice
 from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32, is_list, is_vector, list_to_vectors
+from surelift.logs.decisions import Decisions
 from surelift.logs.functions import ask
-from surelift.logs.logs import Logs
-from surelift.logs.rounds import Rounds
+from surelift.logs.rows import Rows
 from surelift.logs.vectors import Vectors
+from surelift.traits.logs import Logs
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Singles:
 class Reader(Protocol):
     def needs(self, logs: Logs) -> Needs: ...
 
-    def read(self, rounds: Rounds, subject: str) -> Singles | Vectors: ...
+    def read(self, decisions: Decisions, subject: str) -> Singles | Vectors: ...
 
     def describe(self) -> dict[str, Any]: ...
 
@@ -48,10 +49,11 @@ class Column:
         logs.require_columns(self.name, role="a policy")
         return Needs(read=(self.name,))
 
-    def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
-        if is_vector(rounds.table[self.name]):
-            return rounds.vectors(self.name, subject)
-        return Singles(*rounds.numbers(self.name, subject))
+    def read(self, decisions: Decisions, subject: str) -> Singles | Vectors:
+        rows = decisions.rows
+        if is_vector(rows.table[self.name]):
+            return rows.vectors(self.name, subject)
+        return Singles(*rows.numbers(self.name, subject))
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "column", "column": self.name}
@@ -67,8 +69,8 @@ class Columns:
         logs.require_columns(self.names, role="a policy")
         return Needs(read=self.names)
 
-    def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
-        return rounds.vectors(self.names, subject)
+    def read(self, decisions: Decisions, subject: str) -> Singles | Vectors:
+        return decisions.rows.vectors(self.names, subject)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "columns", "columns": list(self.names)}
@@ -83,6 +85,7 @@ class Array:
     """Of a pandas object: its rows are matched with those of the logs by their labels."""
     columns: list[Any] = field(default_factory=list)
     """Of a frame, the names of its columns."""
+    features = frozenset({"array"})
 
     def needs(self, logs: Logs) -> Needs:
         if not logs.source.ordered:
@@ -103,15 +106,15 @@ class Array:
         require_action_order(self.columns, logs)
         return Needs()
 
-    def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
-        wanted = getattr(_whole(rounds.logs), "index", None)
-        numbers = rounds.row_numbers
+    def read(self, decisions: Decisions, subject: str) -> Singles | Vectors:
+        batch = decisions.rows
+        wanted, numbers = getattr(_whole(batch.logs), "index", None), batch.batch.rows
         if numbers is not None and len(numbers):  # some rows in between were left out
             first = int(numbers[0])
             rows = self.array[places(self.index, wanted, first, int(numbers[-1]) + 1)]
             of_arrow = isinstance(rows, pa.Array | pa.ChunkedArray)
-            return kept(rounds, rows.take(pa.array(numbers - first)) if of_arrow else rows[numbers - first], subject)
-        return kept(rounds, self.array[places(self.index, wanted, rounds.start, rounds.start + rounds.size)], subject)
+            return kept(batch, rows.take(pa.array(numbers - first)) if of_arrow else rows[numbers - first], subject)
+        return kept(batch, self.array[places(self.index, wanted, batch.start, batch.start + batch.size)], subject)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "array"}
@@ -138,15 +141,17 @@ class Function:
     def needs(self, logs: Logs) -> Needs:
         return Needs(handed_on=logs.handed_on())
 
-    def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
+    def read(self, decisions: Decisions, subject: str) -> Singles | Vectors:
+        rows = decisions.rows
+
         def numbers(table: Any) -> Any:
             values = self.function(table)
             if index_of(values) is not None:
                 require_row_order(index_of(values), f"what {subject} returned")
-            require_action_order(names_of(values), rounds.logs)
+            require_action_order(names_of(values), rows.logs)
             return as_numbers(values, subject)
 
-        return kept(rounds, ask(numbers, rounds, rounds.logs.handed_on(), subject), subject)
+        return kept(rows, ask(numbers, rows, rows.logs.handed_on(), subject), subject)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "function", "name": getattr(self.function, "__name__", type(self.function).__name__)}
@@ -165,8 +170,9 @@ class Model:
         self._order(logs)
         return Needs(handed_on=features)
 
-    def read(self, rounds: Rounds, subject: str) -> Singles | Vectors:
-        order, actions = self._order(rounds.logs)
+    def read(self, decisions: Decisions, subject: str) -> Singles | Vectors:
+        rows = decisions.rows
+        order, actions = self._order(rows.logs)
 
         def predict(features: Any) -> Any:
             if hasattr(self.model, "feature_names_in_"):
@@ -181,10 +187,10 @@ class Model:
                 )
             return predicted
 
-        predicted = ask(predict, rounds, self._features(rounds.logs), subject)
-        matrix = np.zeros((rounds.size, actions), dtype=predicted.dtype)
+        predicted = ask(predict, rows, self._features(rows.logs), subject)
+        matrix = np.zeros((rows.size, actions), dtype=predicted.dtype)
         matrix[:, order] = predicted
-        return kept(rounds, matrix, subject)
+        return kept(rows, matrix, subject)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "model", "name": type(self.model).__name__}
@@ -192,11 +198,12 @@ class Model:
     def _features(self, logs: Logs) -> tuple[str, ...]:
         if hasattr(self.model, "feature_names_in_"):
             return tuple(str(name) for name in self.model.feature_names_in_)
-        if logs.declaration.contexts is None:
+        contexts = logs.declaration.contexts
+        if not contexts:
             raise UsageError(
                 "a model needs its features: name their columns in contexts=, in the order the model was fitted on."
             )
-        return logs.declaration.contexts
+        return contexts
 
     def _order(self, logs: Logs) -> tuple[list[int], int]:
         """The position of each class of the model among the actions, and the number of actions."""
@@ -206,18 +213,17 @@ class Model:
                 "actions; fit it first, or pass a function that returns one probability per action, in order."
             )
         classes = [label.item() if isinstance(label, np.generic) else label for label in self.model.classes_]
-        if logs.declaration.actions is None:
+        labels = logs.declaration.propensity.actions
+        if not labels:
             if classes != list(range(len(classes))):
                 raise UsageError(
                     f"the model's classes are {classes[:5]}...; declare the order of the actions in actions=[...]."
                 )
             return list(range(len(classes))), len(classes)
-        unknown = [label for label in classes if label not in logs.declaration.actions]
+        unknown = [label for label in classes if label not in labels]
         if unknown:
-            raise UsageError(
-                f"the model's class {unknown[0]!r} is not among the declared actions {list(logs.declaration.actions)[:10]}."
-            )
-        return [logs.declaration.actions.index(label) for label in classes], len(logs.declaration.actions)
+            raise UsageError(f"the model's class {unknown[0]!r} is not among the declared actions {list(labels)[:10]}.")
+        return [labels.index(label) for label in classes], len(labels)
 
 
 def _whole(logs: Logs) -> Any:
@@ -232,7 +238,7 @@ def names_of(frame: Any) -> list[Any]:
 
 def require_action_order(named: list[Any], logs: Logs) -> None:
     """Raise if the columns of a frame are named by the actions, also as text, in another order than the declared one."""
-    actions = list(logs.declaration.actions or ())
+    actions = list(logs.declaration.propensity.actions or ())
     forms = ((named, actions), ([*map(str, named)], [*map(str, actions)]))
     if any(of != to and len(of) == len(to) and set(of) == set(to) for of, to in forms):
         raise UsageError(
@@ -253,31 +259,31 @@ def as_numbers(values: Any, subject: str = "a policy's array") -> Any:
             raise UsageError(f"{subject} holds no numbers, or vectors of numbers, one per round: {error}") from error
 
 
-def kept(rounds: Rounds, values: Any, subject: str) -> Singles | Vectors:
+def kept(rows: Rows, values: Any, subject: str) -> Singles | Vectors:
     """Numbers from outside the table, checked and hashed like its columns."""
-    if isinstance(values, pa.Array) and is_list(values) and len(values) == rounds.size:
+    if isinstance(values, pa.Array) and is_list(values) and len(values) == rows.size:
         ragged, missing = list_to_vectors(values)
-        rounds.refuse(subject, faults.LIST_MISSING, missing, [])
-        rounds.keep_vectors(ragged, subject)
+        rows.refuse(subject, faults.LIST_MISSING, missing, [])
+        rows.keep_vectors(ragged, subject)
         return ragged
     numeric = not isinstance(values, pa.Array) and values.dtype.kind in "fiub" and values.ndim in (1, 2)
-    if not numeric or len(values) != rounds.size:
+    if not numeric or len(values) != rows.size:
         if isinstance(values, pa.Array):
             shown = f"{len(values):,} values of type {values.type}"
         else:
             shown = f"an array of shape {values.shape} and type {values.dtype}"
         raise UsageError(
-            f"{subject} gave {shown} for {rounds.size:,} rounds; "
+            f"{subject} gave {shown} for {rows.size:,} rounds; "
             "it must give numbers of shape (rounds,) or (rounds, actions)."
         )
     tolerance = TOLERANCE_FLOAT32 if values.dtype in (np.float32, np.float16) else TOLERANCE
     numbers = np.ascontiguousarray(values, dtype=np.float64)
     if numbers.ndim == 1:
-        rounds.check_finite(numbers, subject)
-        rounds.hashes.mix(numbers)
+        rows.check_finite(numbers, subject)
+        rows.hashes.mix(numbers)
         return Singles(numbers, tolerance)
     vectors = Vectors.from_matrix(numbers, tolerance=tolerance)
     if numbers.shape[1] == 0:
-        rounds.refuse(subject, faults.LIST_MISSING, np.ones(rounds.size, dtype=np.bool_), [])
-    rounds.keep_vectors(vectors, subject)
+        rows.refuse(subject, faults.LIST_MISSING, np.ones(rows.size, dtype=np.bool_), [])
+    rows.keep_vectors(vectors, subject)
     return vectors

@@ -8,7 +8,6 @@ import numpy as np
 from surelift.errors import UsageError, positive, share
 from surelift.logs.alignment import index_of
 from surelift.logs.densities import DENSITIES, density_from
-from surelift.logs.logs import Logs
 from surelift.logs.wins import Wins, wins_from
 from surelift.policies.additive import AdditiveSlate
 from surelift.policies.continuous import Binned, DensityReader, Kernel, binned_from, kernel
@@ -17,6 +16,7 @@ from surelift.policies.policy import Policy
 from surelift.policies.readers import Array, Column, Columns, Function, Model, Reader, as_numbers, names_of
 from surelift.policies.simulated import Simulated
 from surelift.policies.wrappers import Blend, Bounded, Direct, Given, Production, Softmax
+from surelift.traits.declaration import Declaration
 
 PRODUCTION = "production"
 _POLICIES = (
@@ -82,12 +82,7 @@ def bounded(policy: Any, max_weight: float) -> Policy:
     """
     if positive("max_weight", max_weight) < 1.0:
         raise UsageError(f"max_weight must be at least 1, since weights average to 1, but is {max_weight}.")
-    inner = as_policy(policy)
-    if inner.limits.drop > 1.0:
-        raise UsageError(
-            "a largest weight narrows bounds of weights that are never negative, not those of additive slates."
-        )
-    return Bounded(inner, float(max_weight))
+    return Bounded(as_policy(policy), float(max_weight))
 
 
 def as_policy(form: Any) -> Policy:
@@ -146,14 +141,20 @@ def name_policies(policies: Any) -> dict[str, Policy]:
     return {name: check_name(name, as_policy(form)) for name, form in pairs}
 
 
-def one_policy(policy: Any, logs: Logs | None = None) -> tuple[str, Policy]:
+def check_policies(policies: Any) -> None:
+    """Refuse what is no mapping from names to policies, with one at least."""
+    if not isinstance(policies, Mapping) or not all(hasattr(policy, "probabilities") for policy in policies.values()):
+        raise UsageError("policies must be a mapping from names to policies, as name_policies makes it.")
+
+
+def one_policy(policy: Any, declared: Declaration | None = None) -> tuple[str, Policy]:
     if isinstance(policy, Mapping):
         if len(policy) != 1:
             raise UsageError(f"compare takes one policy, but was given {len(policy)}; use select for several.")
         ((name, form),) = policy.items()
         return str(name), check_name(str(name), as_policy(form))
     several = isinstance(policy, list | tuple) and len(policy) > 1 and all(isinstance(name, str) for name in policy)
-    if several and logs is not None and logs.declaration.action is None:
+    if several and declared is not None and not declared.has("actions"):
         # Such a list stands for one policy only where the logs say which of its columns was taken.
         raise UsageError(f"one policy is needed, but {len(policy)} were given; use select for several.")
     return name_of(policy), check_name(name_of(policy), as_policy(policy))

@@ -8,20 +8,12 @@ import numpy as np
 from surelift.errors import UsageError
 from surelift.logs import faults
 from surelift.logs.batch import Needs
-from surelift.logs.logs import Logs
-from surelift.logs.rounds import Rounds
+from surelift.logs.decisions import Decisions, Limits, Probabilities
 from surelift.logs.vectors import Vectors
-from surelift.policies.policy import (
-    Limits,
-    Policy,
-    Probabilities,
-    StoredPolicy,
-    require_action,
-    single_probabilities,
-    vector_probabilities,
-)
-from surelift.policies.readers import Reader
-from surelift.policies.simulated import draws_in
+from surelift.policies.policy import Policy, StoredPolicy, recipe_of
+from surelift.policies.readers import Column, Reader
+from surelift.traits.logs import Logs
+from surelift.traits.trait import Recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +26,30 @@ class Production(StoredPolicy):
     def needs(self, logs: Logs) -> Needs:
         return Needs()
 
-    def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
-        return Probabilities(rounds.propensity, rounds.logging_shares, np.zeros(rounds.size))
+    def probabilities(self, decisions: Decisions, subject: str) -> Probabilities:
+        return Probabilities(decisions.propensity, decisions.shares, np.zeros(decisions.rows.size))
 
 
 @dataclass(frozen=True, slots=True)
 class Given(Policy):
     reader: Reader
 
+    @property
+    def features(self) -> frozenset[str]:
+        return frozenset(getattr(self.reader, "features", ()))
+
     def needs(self, logs: Logs) -> Needs:
         return self.reader.needs(logs)
 
-    def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
-        probabilities = self.reader.read(rounds, subject)
+    def probabilities(self, decisions: Decisions, subject: str) -> Probabilities:
+        probabilities = self.reader.read(decisions, subject)
         if isinstance(probabilities, Vectors):
-            return vector_probabilities(rounds, probabilities, subject)
-        return single_probabilities(rounds, probabilities.values, probabilities.tolerance, subject)
+            return decisions.vector(probabilities, subject)
+        return decisions.single(probabilities.values, probabilities.tolerance, subject)
+
+    def recipe(self) -> tuple[Recipe, float] | None:
+        """The column that a loop over plain columns, or a database, reads, and the share of decisions it acts in."""
+        return (Recipe(self.reader.name), 1.0) if isinstance(self.reader, Column) else None
 
     def describe(self) -> dict[str, Any]:
         return self.reader.describe()
@@ -60,13 +60,13 @@ class Softmax(StoredPolicy):
     scores: Reader
     temperature: float
     kind = "softmax"
+    features = frozenset({"policy over all actions"})
 
     def needs(self, logs: Logs) -> Needs:
-        require_action(logs, "softmax")
         return self.scores.needs(logs)
 
-    def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
-        scores = self.scores.read(rounds, subject)
+    def probabilities(self, decisions: Decisions, subject: str) -> Probabilities:
+        scores = self.scores.read(decisions, subject)
         if not isinstance(scores, Vectors):
             raise UsageError(
                 f"{subject}: softmax needs one score per action: a list column, a list of columns, or a matrix."
@@ -76,12 +76,16 @@ class Softmax(StoredPolicy):
             exponentials = np.exp((scores.values - top) / self.temperature)
         totals = scores.replace_values(exponentials).sums()
         values = exponentials / scores.spread(np.where(totals > 0, totals, 1.0))
-        return vector_probabilities(rounds, scores.replace_values(values), subject)
+        return decisions.vector(scores.replace_values(values), subject)
 
 
 @dataclass(frozen=True, slots=True)
 class Wrapper(StoredPolicy):
     policy: Policy
+
+    @property
+    def features(self) -> frozenset[str]:
+        return self.policy.features
 
     def needs(self, logs: Logs) -> Needs:
         return self.policy.needs(logs)
@@ -93,8 +97,12 @@ class Direct(Wrapper):
 
     kind = "direct"
 
-    def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
-        return self.policy.probabilities(rounds, subject)
+    def probabilities(self, decisions: Decisions, subject: str) -> Probabilities:
+        actions = decisions.by_action
+        if actions is None:
+            return self.policy.probabilities(decisions, subject)
+        excess = self.policy.probabilities(actions, subject).excess(actions.propensity)
+        return Probabilities(np.maximum((1.0 + excess) * decisions.propensity, 0.0), None, excess)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +115,21 @@ class Blend(Wrapper):
         other = self.policy.limits
         return Limits(self.alpha * other.drop, self.alpha * other.rise if self.alpha else 0.0)
 
-    def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
-        other = self.policy.probabilities(rounds, subject)
-        logged = (1.0 - self.alpha) * rounds.propensity + self.alpha * other.logged
+    def recipe(self) -> tuple[Recipe, float] | None:
+        inner = recipe_of(self.policy)
+        return None if inner is None else (inner[0], self.alpha * inner[1])
+
+    def probabilities(self, decisions: Decisions, subject: str) -> Probabilities:
+        other = self.policy.probabilities(decisions, subject)
+        logged = (1.0 - self.alpha) * decisions.propensity + self.alpha * other.logged
         # Not from ``logged``: a small alpha would be lost in the rounding of a number near 1.
-        excess = self.alpha * other.excess(rounds.propensity)
-        shares = rounds.logging_shares
+        excess, short = self.alpha * other.excess(decisions.propensity), self.alpha * other.short_of_one
+        shares = decisions.shares
         if shares is None or other.vectors is None or len(shares.values) != len(other.vectors.values):
-            return Probabilities(logged, None, excess, self.alpha * other.short_of_one)
+            return Probabilities(logged, None, excess, short)
         # Use production's shares as weight control sees them, so that rounding pushes no weight below 1 - alpha.
         values = (1.0 - self.alpha) * shares.values + self.alpha * other.vectors.values
-        return Probabilities(logged, shares.replace_values(values), excess, self.alpha * other.short_of_one)
+        return Probabilities(logged, shares.replace_values(values), excess, short)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,24 +138,20 @@ class Bounded(Wrapper):
     kind = "bounded"
 
     @property
+    def features(self) -> frozenset[str]:
+        return self.policy.features | {"largest weight"}
+
+    @property
     def limits(self) -> Limits:
         other = self.policy.limits
         return Limits(other.drop, min(other.rise, self.max_weight - 1.0))
 
-    def needs(self, logs: Logs) -> Needs:
-        if logs.declaration.by_draws or draws_in(self.policy):
-            raise UsageError(
-                "bounded(policy, max_weight) needs exact weights: with wins they vary with the draws, so that no bound on "
-                "them is known. Give the policy without bounded; the plain bounds hold."
-            )
-        return self.policy.needs(logs)
-
-    def probabilities(self, rounds: Rounds, subject: str) -> Probabilities:
-        probabilities = self.policy.probabilities(rounds, subject)
+    def probabilities(self, decisions: Decisions, subject: str) -> Probabilities:
+        probabilities = self.policy.probabilities(decisions, subject)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            largest = 1.0 + probabilities.excess(rounds.propensity)
+            largest = 1.0 + probabilities.excess(decisions.propensity)
         above = largest > self.max_weight * (1.0 + 1e-9)
-        shares, vectors = rounds.logging_shares, probabilities.vectors
+        shares, vectors = decisions.shares, probabilities.vectors
         if shares is not None and vectors is not None and len(shares.values) == len(vectors.values):
             # Check the other actions too: one without support in production would invalidate a controlled bound.
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -151,5 +159,5 @@ class Bounded(Wrapper):
             largest = np.fmax(largest, vectors.fold(np.fmax, weights, empty=0.0))
             above |= largest > self.max_weight * (1.0 + max(shares.tolerance, vectors.tolerance))
         subject = f"{subject}, declared at most {self.max_weight:g}"
-        rounds.refuse(subject, faults.MAX_WEIGHT, rounds.usable & above, largest)
+        decisions.rows.refuse(subject, faults.MAX_WEIGHT, decisions.rows.usable & above, largest)
         return probabilities

@@ -1,23 +1,15 @@
-"""The quantities a bound is about: one number per round, and the offset that makes it nonnegative."""
+"""The quantities a bound is about: a line in the reward, and the offset that makes it nonnegative."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from surelift.arrays import FloatArray
-from surelift.policies.policy import Limits
+from surelift.logs.decisions import Limits
+from surelift.logs.units import Piece
 
 Predicted = FloatArray | None
 """A reward model's predictions for some actions, on [0, 1]; None without a model."""
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """A policy's importance weights of the logged actions."""
-
-    weight: FloatArray
-    excess: FloatArray
-    """The weight minus 1, computed without the rounding of that subtraction."""
 
 
 class Quantity(Protocol):
@@ -29,15 +21,17 @@ class Quantity(Protocol):
     """The shares of the weight that control may subtract."""
     control_prior: ClassVar[tuple[float, ...]] = (0.12, 0.2)
     """The prior of each of these shares where control is automatic; the rest is for the plain components."""
-    padding: ClassVar[float] = 0.0
-    """Its value for a padded round of a cluster, where every policy acts like production and the reward is 0."""
+    complement: ClassVar[bool] = False
+    """Whether it is about what was not earned."""
 
-    def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
-        """The number of each round; given the past, its mean is at most the target of the bound."""
+    def pieces(self, candidate: str) -> tuple[Piece, ...]:
+        """What the number of a round is made of if its reward is 0, and if it is 1; given the past, the mean of the number
+        between is at most the target of the bound.
+        """
 
     def earned(self, reward: FloatArray) -> FloatArray:
         """The part of the reward the quantity is about: the reward, or 1 minus the reward."""
-        return reward
+        return 1.0 - reward if self.complement else reward
 
     def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
         """How far below zero a term can be."""
@@ -63,8 +57,8 @@ class Value(Quantity):
     It is negative only where a weight can be.
     """
 
-    def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
-        return weights[candidate].weight * self.earned(reward)
+    def pieces(self, candidate: str) -> tuple[Piece, ...]:
+        return (Piece(candidate, False, 0.0, 1.0),)
 
     def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
         return max(0.0, limits[candidate].drop - 1.0)
@@ -83,10 +77,10 @@ class Value(Quantity):
 class Shortfall(Value):
     """w (1 - r), whose mean is at most 1 - V: a lower bound on it is an upper bound on V."""
 
-    padding = 1.0
+    complement = True
 
-    def earned(self, reward: FloatArray) -> FloatArray:
-        return 1.0 - reward
+    def pieces(self, candidate: str) -> tuple[Piece, ...]:
+        return (Piece(candidate, False, 1.0, 0.0),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +89,8 @@ class Gain(Quantity):
 
     paired = True
 
-    def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
-        return weights[candidate].excess * self.earned(reward)
+    def pieces(self, candidate: str) -> tuple[Piece, ...]:
+        return (Piece(candidate, True, 0.0, 1.0),)
 
     def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
         return limits[candidate].drop
@@ -118,8 +112,10 @@ class Gain(Quantity):
 class Decline(Gain):
     """(w - 1)(1 - r), whose mean is at most V(production) - V(candidate)."""
 
-    def earned(self, reward: FloatArray) -> FloatArray:
-        return 1.0 - reward
+    complement = True
+
+    def pieces(self, candidate: str) -> tuple[Piece, ...]:
+        return (Piece(candidate, True, 1.0, 0.0),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +127,8 @@ class Difference(Quantity):
     control_shares = (0.0, 0.5, 1.0)
     control_prior = (0.25, 0.25, 0.25)  # without control both weights add variance, so plain is never the narrower
 
-    def terms(self, candidate: str, weights: Mapping[str, Weights], reward: FloatArray) -> FloatArray:
-        return weights[candidate].excess * reward + weights[self.over].excess * (1.0 - reward)
+    def pieces(self, candidate: str) -> tuple[Piece, ...]:
+        return Piece(self.over, True, 1.0, 0.0), Piece(candidate, True, 0.0, 1.0)
 
     def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
         # A weighted average of two excesses is never below the smaller one.

@@ -2,16 +2,18 @@
 
 from collections.abc import Iterator
 
+from surelift import capabilities
+from surelift.batch import RewardColumn
 from surelift.evidence.drift import Contrast, Drift
-from surelift.logs.declaration import Declaration
+from surelift.logs.findings import Finding
 from surelift.questions.method import Method
-from surelift.results.health import Finding
-from surelift.statistics.plan import Request, RewardColumn
+from surelift.statistics.plan import Request
 from surelift.statistics.production import RewardMoments, RoundMoments
 from surelift.statistics.splits import Day, Key
 from surelift.statistics.sums import Sums
+from surelift.traits.declaration import Declaration
 
-DAY, REWARDS, PROPENSITIES = Day(), RoundMoments("reward"), RoundMoments("propensity")
+REWARDS, PROPENSITIES = RoundMoments("reward"), RoundMoments("propensity")
 BY_DAY, LEVEL = RewardMoments(), 0.001
 """For bounds in per cent, and the chance that rewards which do not drift put them in doubt."""
 SUBJECTS = {REWARDS: "rounds", PROPENSITIES: "propensity"}
@@ -23,13 +25,22 @@ CAUSES = {REWARDS: "", PROPENSITIES: "Production adapted or was changed, or it m
 
 
 def drift_requests(declared: Declaration) -> Iterator[Request]:
-    return (Request(moments, (DAY,)) for moments in _tested(declared))
+    return (Request(moments, day) for moments in _tested(declared) for day in days_of(declared))
+
+
+def days_of(declared: Declaration) -> list[Key]:
+    """The key by day, where there are times."""
+    return [(Day(time),) for time in declared.times]
 
 
 def about_drift(declared: Declaration, sums: Sums, method: Method, *, level: float) -> Iterator[Finding]:
     """Rounds that do not drift are said to with a chance of at most ``level`` in all."""
     tested = _tested(declared)
-    by_day = {moments: {day: state for (day,), state in sums.by(moments, DAY).items()} for moments in tested}
+    by_day = {
+        moments: {day: state for (day,), state in sums.by(moments, *key).items()}
+        for moments in tested
+        for key in days_of(declared)
+    }
     if method.bound.in_blocks:
         yield from _about_untested(declared, method, days=min(map(len, by_day.values()), default=0))
     for moments, days in by_day.items():
@@ -50,16 +61,16 @@ def about_drift(declared: Declaration, sums: Sums, method: Method, *, level: flo
 def ratio_requests(declared: Declaration, key: Key, outcome: RewardColumn | None) -> Iterator[Request]:
     """Rewards by day, which say whether a ratio of values may drift."""
     if REWARDS in _tested(declared):
-        yield Request(BY_DAY, (*key, DAY), outcome)
+        yield from (Request(BY_DAY, (*key, *day), outcome) for day in days_of(declared))
 
 
 def ratio_doubt(declared: Declaration, sums: Sums, *, share: float) -> str:
     """What drift of rewards the days show, at this share of the level; empty where they show none, or were not kept."""
-    if not any(request in sums.states for request in ratio_requests(declared, (), None)):
-        return ""
-    days = {day: state for (day,), state in sums.by(BY_DAY, DAY).items()}
-    contrast = Drift(days).contrast(level=LEVEL * share)
-    return "" if contrast is None else _said("rewards differ", contrast, " (scaled to [0, 1])")
+    for request in ratio_requests(declared, (), None):
+        days = {day: state for (day,), state in sums.states.get(request, {}).items()}
+        contrast = Drift(days).contrast(level=LEVEL * share)
+        return "" if contrast is None else _said("rewards differ", contrast, " (scaled to [0, 1])")
+    return ""
 
 
 def _said(changes: str, contrast: Contrast, scaled: str) -> str:
@@ -70,25 +81,20 @@ def _said(changes: str, contrast: Contrast, scaled: str) -> str:
 
 
 def _tested(declared: Declaration) -> list[RoundMoments]:
-    """Rounds of a cluster depend on each other, and how many were kept, or by whom they were taken, may differ by day."""
-    if declared.time is None or declared.cluster is not None or declared.is_sampled or declared.balances_counts:
-        return []
-    rewards = [REWARDS] if declared.score is None else []  # of a few labels the mean is not one of numbers in [0, 1]
-    return rewards if declared.density else [*rewards, PROPENSITIES]
+    tests = {REWARDS: "test of drift in rewards", PROPENSITIES: "test of drift in propensities"}
+    return [moments for moments, test in tests.items() if not capabilities.untested(declared.features, test)]
 
 
 def _about_untested(declared: Declaration, method: Method, *, days: int) -> Iterator[Finding]:
     """Silence about drift must not pass for praise either."""
     what = "drift, and whether production adapted, were not tested"
-    if declared.time is None:
-        why = "no time is declared"
-    elif declared.cluster is not None or declared.is_sampled:
-        why = "the rounds come in clusters" if declared.cluster is not None else "the log was sampled"
-    elif days < 2:
+    why = capabilities.untested(declared.features, "test of drift in rewards")
+    if not why and days < 2:
         why = "the times show no two days"
-    elif declared.density:
-        what, why = "whether production adapted was not tested", "its propensities are densities"
-    else:
+    elif not why:
+        what = "whether production adapted was not tested"
+        why = capabilities.untested(declared.features, "test of drift in propensities")
+    if not why:
         return
     yield Finding(
         "warn", f"method {method.name!r}", f"{what}: {why}", "It needs independent rounds that do not drift: use it where "

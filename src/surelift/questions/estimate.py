@@ -7,19 +7,21 @@ from typing import Any, ClassVar
 
 from surelift.controls import models
 from surelift.controls.model import RewardModel
-from surelift.errors import UsageError, is_number, positive
+from surelift.errors import UsageError, is_number, positive, printed
 from surelift.estimates import ESTIMATES, Estimate
 from surelift.estimates.plug_ins import bias_bound, selection_suboptimality, sub_gaussian_smoothing, variance_bound
-from surelift.logs.logs import Logs
 from surelift.quantities import Value
-from surelift.quantities.regularizers import Discrepancy, LinearDiscrepancy, Regularizer
+from surelift.quantities.regularizers import Discrepancy, LinearDiscrepancy, Plain, Regularizer
 from surelift.questions.assumptions import doubts_of
-from surelift.questions.options import check_delta
-from surelift.questions.question import Place, Question, RoundCount
+from surelift.questions.claims import BoundedClaim, Place
+from surelift.questions.counts import RoundCount
+from surelift.questions.question import Question
+from surelift.questions.segments import split_by
 from surelift.results.estimation import Estimation, PolicyEstimate
 from surelift.statistics.plan import SQUARES, Moment, Needed, Request, Term
 from surelift.statistics.splits import Key
 from surelift.statistics.sums import Sums, TermSums, requests_of
+from surelift.traits.logs import Logs
 
 FROM_ROUNDS = {"smoothing": lambda rounds: 1.0 / math.sqrt(rounds), "clip": math.sqrt}
 """Hyper-parameters with a default that depends on the number of rounds."""
@@ -34,21 +36,40 @@ class EstimateQuestion(Question):
     parameter: float | None = None
     model: RewardModel | None = None
 
-    def __post_init__(self) -> None:
-        check_delta(self.delta)
-        if self.declaration.score is not None:
-            raise UsageError(
-                "the point estimates need the reward of every round; with score=, use evaluate or compare."
-            )
-        if self.declaration.position is not None and self.line.asks_model:
-            raise UsageError(
-                f"estimator {self.estimator!r} predicts single rounds, not sequences; use another, or leave out position=."
-            )
+    @classmethod
+    def fields_from(cls, options: dict[str, Any]) -> dict[str, Any]:
+        """The hyper-parameter goes by its own name."""
+        estimator, model = options.pop("estimator", "ips"), options.pop("model", None)
+        by = split_by(options.pop("by", None), options.pop("segments", None))
+        own: dict[str, Any] = {name: options.pop(name) for name in ("delta", "parameter") if name in options}
+        if not isinstance(estimator, str) or estimator not in ESTIMATES:
+            raise UsageError(f"no estimator {printed(estimator)}; the estimators are {', '.join(ESTIMATES)}.")
+        takes = ESTIMATES[estimator].parameter
+        if takes in options:
+            own["parameter"] = options.pop(takes)
+        for name in options:
+            known = f"it takes {takes}=" if takes else "it takes none"
+            raise UsageError(f"estimator {estimator!r} does not use {name}=; {known}.")
+        return {"estimator": estimator, "model": choose_model(estimator, model), "by": by, **own}
+
+    def check_fields(self) -> None:
+        if self.estimator not in ESTIMATES:
+            raise UsageError(f"no estimator {printed(self.estimator)}; the estimators are {', '.join(ESTIMATES)}.")
         name = self.line.parameter
         if self.parameter is None and name and name not in FROM_ROUNDS:
             raise UsageError(f"estimator {self.estimator!r} needs {name}=; there is no default that suits every log.")
         if self.parameter is not None:
             _check_parameter(name, self.parameter, self.estimator)
+
+    @property
+    def own_features(self) -> frozenset[str]:
+        used = [moment.regularizer for moment in self._moments(lambda: 1)[1]]
+        found = {
+            "point estimate": True, "estimate by a reward model": self.line.asks_model,
+            "regularized estimate": any(each != Plain() for each in used),
+            "densities above 1": not all(each.for_densities for each in used),
+        }  # fmt: skip
+        return super().own_features.union(name for name, is_so in found.items() if is_so)
 
     @property
     def line(self) -> Estimate:
@@ -80,11 +101,11 @@ class EstimateQuestion(Question):
     def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
         return requests_of(self.policies, [self._term(name, count) for name in self.policies], key)
 
-    def result(self, sums: Sums, place: Place) -> Estimation:
+    def result(self, found: Mapping[str, BoundedClaim], sums: Sums, place: Place) -> Estimation:
         parameter, moments = self._moments(lambda: sums.units)
-        found = {name: sums.of(self._term(name, lambda: sums.units)) for name in self.policies}
-        values = {name: self.line.value(term_sums, moments[0]) for name, term_sums in found.items()}
-        best = found[max(values, key=lambda name: values[name])]
+        added = {name: sums.of(self._term(name, lambda: sums.units)) for name in self.policies}
+        values = {name: self.line.value(term_sums, moments[0]) for name, term_sums in added.items()}
+        best = added[max(values, key=lambda name: values[name])]
         declared = self.declaration
         smoothed = self.estimator in _DISCREPANCIES
         estimates = {
@@ -95,7 +116,7 @@ class EstimateQuestion(Question):
                 plug_ins=self._plug_ins(term_sums, moments[-1], best) if smoothed else {},
                 doubts=doubts_of(declared, {name: self.policies[name]}),
             )
-            for name, term_sums in found.items()
+            for name, term_sums in added.items()
         }  # fmt: skip
         return Estimation(estimates, self.estimator, sums.units, place.provenance.aloud)
 

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from surelift.logs.declaration import Declaration
 from surelift.logs.segments import Bins, SegmentColumn
 from surelift.policies import Policy
 from surelift.policies.resolve import rebuild
 from surelift.questions.segments import parts_of
 from surelift.results.outcomes import outcome_from
 from surelift.statistics.splits import Segment
+from surelift.traits.declaration import Declaration
 
 
 def encoded(name: str, value: Any) -> Any:

@@ -1,22 +1,22 @@
 """What a check found, in words: what is wrong, where, how certain that is, what it usually means, what to do."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from surelift.evidence.propensities import BY_ACTION, OVERALL, TESTED, Evidence, Family
-from surelift.logs.declaration import Declaration
 from surelift.logs.faults import describe_faults
+from surelift.logs.findings import Finding
 from surelift.logs.scale import Scale
-from surelift.logs.settled import aloud
-from surelift.logs.where import excluded_aloud
 from surelift.questions.assumptions import doubts_of
-from surelift.results.health import Finding, HeavyRound, WeightHealth, WeightSize
+from surelift.results.health import HeavyRound, WeightHealth, WeightSize
 from surelift.statistics.digits import RoundedDigits
 from surelift.statistics.duplicates import DuplicateSample
 from surelift.statistics.ends import EndCounts
-from surelift.statistics.sums import Sums
+from surelift.statistics.splits import Segment
+from surelift.statistics.sums import COUNT, Sums
 from surelift.statistics.tails import TailSums
-from surelift.statistics.weights import WeightSums
+from surelift.statistics.weights import PolicyWeights, WeightSums
+from surelift.traits.declaration import Declaration
 
 # Below this effective sample size, or this share of the rounds, a bound is wide; above this share one round decides.
 FEW_ROUNDS = 100
@@ -35,9 +35,9 @@ ENDS_COUNT, ENDS_SHARE = 20, 0.01
 def about_rounds(declared: Declaration, sums: Sums) -> Iterator[Finding]:
     if sums.rows == 0:
         yield Finding("refuse", "rounds", "the logs are empty", "Check the path or the filter.")
-    for said in excluded_aloud(declared, sums.excluded, sums.left_out + sums.rows):
+    for said in declared.which.remarks(sums.excluded, sums.left_out + sums.rows):
         yield Finding("warn", "where", said.rstrip("."), "All that is said is about the others.")
-    for said in aloud(declared, sums.left_out, sums.rows):
+    for said in declared.reward.remarks(sums.left_out, sums.rows):
         yield Finding("warn", "time", said.rstrip("."), "Ask again when their rewards are final.")
     ordered = sorted(sums.invalid.items(), key=lambda item: -item[1].count)
     for (fault, _), line in zip(ordered, describe_faults(sums.invalid, rows=sums.rows), strict=True):
@@ -142,19 +142,50 @@ def about_ends(ends: EndCounts, action: str, rounds: int) -> Iterator[Finding]:
 
 
 def weight_health(name: str, sums: WeightSums, rounds: int, tails: TailSums, scale: Scale) -> WeightHealth:
-    effective = sums.total * sums.total / sums.squares if sums.squares > 0.0 else 0.0
     missing = None if sums.unsupported is None else sums.unsupported / rounds
     sizes = tuple(WeightSize(*size) for size in tails.sizes())
     heavy = tuple(
         HeavyRound(row, weight, propensity, None if reward is None else scale.value(reward))
         for weight, row, propensity, reward in tails.top
     )
-    return WeightHealth(name, sums.total / rounds, sums.largest, effective, missing, tails.heaviest(), sizes, heavy)
+    return WeightHealth(
+        name, sums.total / rounds, sums.largest, sums.effective_sample_size, missing, tails.heaviest(), sizes, heavy
+    )
 
 
 def about_weights(healths: Mapping[str, WeightHealth], sums: Sums, declared: Declaration) -> Iterator[Finding]:
     for name, health in healths.items():
         yield from _about_policy(health, sums.weights(name), sums.units, declared)
+
+
+def about_overlap(split: Segment, sums: Sums, policies: Iterable[str], declared: Declaration) -> Iterator[Finding]:
+    """Segments in which the log says little about a policy."""
+    counts = {value[0]: count for value, count in sums.by(COUNT, split).items()}
+    for name in policies:
+        found = {value[0]: weights for value, weights in sums.by(PolicyWeights(name), split).items()}
+        few = {
+            segment: f"{weights.effective_sample_size:,.0f}"
+            for segment, weights in found.items()
+            if weights.effective_sample_size < max(FEW_ROUNDS, SMALL_SHARE * counts[segment])
+        }
+        missing = {
+            segment: f"{weights.unsupported / counts[segment]:.2%}"
+            for segment, weights in found.items()
+            if weights.unsupported and weights.unsupported > SMALL_SHARE * counts[segment]
+        }
+        for segments, says, remedy in (
+            (few, "the effective sample size is small", "Bounds by these segments will be wide: join segments, or collect "
+             f"more {declared.counted}."),
+            (missing, "of its decisions are actions that production could not take", "Their rewards count as nothing; every "
+             "bound holds, and lower bounds are that much looser."),
+        ):  # fmt: skip
+            shown = [f"{segment} ({amount})" for segment, amount in segments.items()]
+            more = f" and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
+            if shown:
+                yield Finding(
+                    "warn", f"policy {name!r}", f"{says} in {len(shown)} of {len(found)} segments {split.subject}: "
+                    f"{', '.join(shown[:SHOWN])}{more}", remedy,
+                )  # fmt: skip
 
 
 def _about_policy(health: WeightHealth, sums: WeightSums, rounds: int, declared: Declaration) -> Iterator[Finding]:
@@ -165,7 +196,7 @@ def _about_policy(health: WeightHealth, sums: WeightSums, rounds: int, declared:
             f"{health.missing_support:.2%} of its decisions are actions that production could not take",
             "Their rewards count as nothing; every bound holds, and lower bounds are that much looser.",
         )  # fmt: skip
-    yield from _about_mean(health, sums, rounds, drawn=declared.by_draws)
+    yield from _about_mean(health, sums, rounds, drawn=declared.has("wins"))
     share = sums.largest / sums.total if sums.total > 0 and counted == "rounds" else 0.0
     few, carried = health.heaviest
     if share > LARGE_SHARE:
@@ -223,12 +254,12 @@ def _about_mean(health: WeightHealth, sums: WeightSums, rounds: int, *, drawn: b
     )
 
 
-def about_tests(evidence: Sequence[Evidence], *, sampled: bool) -> Iterator[Finding]:
-    """Silence about the propensities must not pass for praise."""
+def about_tests(evidence: Sequence[Evidence], why: str) -> Iterator[Finding]:
+    """Silence about the propensities must not pass for praise; ``why`` they cannot be tested, where a trait says so."""
     if not evidence:
-        why = "the log was sampled" if sampled else "nothing is known to test them against"
+        remedy = "Give production's whole distribution in logging=, a candidate, or action_count=."
         yield Finding(
-            "warn", "propensity", f"the propensities could not be tested: {why}",
-            "Check a log that was not sampled." if sampled
-            else "Give production's whole distribution in logging=, a candidate, or action_count=.",
+            "warn", "propensity",
+            f"the propensities could not be tested: {why or 'nothing is known to test them against'}",
+            "Check a log that was not sampled." if why else remedy,
         )  # fmt: skip

@@ -1,7 +1,7 @@
 """How many more rounds like these would certify an improvement?"""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -10,18 +10,18 @@ import numpy as np
 from surelift.arrays import FloatArray, IntArray
 from surelift.bounds.betting import BlockBets, alike
 from surelift.bounds.mixture import central_weights
-from surelift.errors import LogsError, UsageError, is_number
+from surelift.errors import LogsError, UsageError, is_number, printed
 from surelift.evidence.growth import BlockGrowth, BlockTotals, Growth, PowerCurve
+from surelift.questions.claims import BoundedClaim, Place
+from surelift.questions.counts import RoundCount
 from surelift.questions.improvement import ImprovementQuestion
 from surelift.questions.method import slack_of
-from surelift.questions.question import Place, RoundCount
 from surelift.results.forecast import RANGE, Forecast, Range
 from surelift.results.improvement import Improvement
 from surelift.statistics.plan import Component, Request, Term
 from surelift.statistics.splits import Key, RandomBlocks
 from surelift.statistics.sums import COUNT, Sums, in_one_block, requests_of
 
-FORECAST = ("mixture", "blocks")
 BLOCKS = RandomBlocks(64)
 RESAMPLES = 200
 NO_NUMBER: tuple[int | None, Range] = (None, (None, None))
@@ -32,47 +32,33 @@ class ForecastQuestion(ImprovementQuestion):
     """The improvement, and how its evidence varies from block to block of the log."""
 
     kind: ClassVar[str] = "power"
-    margin_in_per_cent: ClassVar[bool] = False
-    in_per_cent: ClassVar[bool] = False
     improvement_to_find: float | None = None
     """The true improvement to assume; None for the estimate."""
     power: float = 0.8
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        assumed = self.improvement_to_find
+    def check_fields(self) -> None:
+        super().check_fields()
+        assumed, width = self.improvement_to_find, self.declaration.scale.width
         if not (is_number(self.power) and 0.0 < self.power < 1.0):
-            raise UsageError(f"power, the chance to certify, must lie strictly between 0 and 1, but is {self.power!r}.")
+            raise UsageError(
+                f"power, the chance to certify, must lie strictly between 0 and 1, but is {printed(self.power)}."
+            )
         if assumed is not None and not (is_number(assumed) and math.isfinite(assumed)):
-            raise UsageError(f"improvement must be a finite number, but is {assumed!r}.")
-        width = self.declaration.scale.width
+            raise UsageError(f"improvement must be a finite number, but is {printed(assumed)}.")
         if assumed is not None and not abs(assumed) <= width:
             raise UsageError(f"an improvement of {assumed:g} is impossible where rewards lie within {width:g}.")
-        if self.method.name not in FORECAST:
-            raise UsageError(
-                f"power forecasts the methods {' and '.join(FORECAST)}, not {self.method.name!r}; use one of them."
-            )
-        if self.declaration.is_sampled:
-            raise UsageError("power forecasts rounds like these, but the log was sampled; ask of a log that was not.")
-        if self.declaration.balances_counts:
-            raise UsageError(
-                "power forecasts looks at a growing log, which balanced weights of several loggers do not allow."
-            )
 
     def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
         yield from super().requests(count, key)
-        yield from block_requests([self.terms(self.policy, count)[0]], key)
+        yield from block_requests([self.claim(self.policy, count).low], key)
 
-    def result(self, sums: Sums, place: Place) -> Any:
-        improvement = self.improvement(sums, self.policy, place)
-        return self.forecast(sums, improvement)
-
-    def forecast(self, sums: Sums, answer: Improvement) -> Forecast:
+    def result(self, found: Mapping[str, BoundedClaim], sums: Sums, place: Place) -> Any:
         if sums.units < 2:
             raise LogsError("these logs have fewer than 2 rounds, which is too few for a forecast.")
-        term = self.terms(answer.policy, lambda: sums.units)[0]
-        return forecast_of(sums, term, answer, width=self.declaration.scale.width, assumed=self.improvement_to_find,
-                           power=float(self.power), planned=self.method.counts_rounds)  # fmt: skip
+        bounded = found[self.policy]
+        return forecast_of(
+            bounded, self.improvement(bounded), assumed=self.improvement_to_find, power=float(self.power)
+        )
 
 
 def block_requests(terms: Sequence[Term], key: Key = ()) -> Iterator[Request]:
@@ -81,9 +67,11 @@ def block_requests(terms: Sequence[Term], key: Key = ()) -> Iterator[Request]:
 
 
 def forecast_of(
-    sums: Sums, term: Term, answer: Improvement, *, width: float, assumed: float | None, power: float, planned: bool
+    found: BoundedClaim, answer: Improvement, *, assumed: float | None = None, power: float = 0.8
 ) -> Forecast:
-    """``answer`` is what the whole log says of the term, ``planned`` whether that depends on the number of rounds."""
+    """``answer`` is what the whole log says."""
+    sums, term, width = found.sums, found.claim.low, found.claim.scale.width
+    planned = found.method.counts_rounds
     prospect = Prospect.of(sums, term, answer, width=width, assumed=assumed, planned=planned)
     hope = bool(term.needed.components) and not answer.doubts and (assumed is None or assumed > answer.margin)
     needed = prospect.rounds_needed(power) if hope else NO_NUMBER

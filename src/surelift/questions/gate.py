@@ -1,71 +1,72 @@
 """May the candidate be launched? The logs, the improvement and every guardrail, in one pass."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
 
 from surelift.errors import UsageError
-from surelift.logs.logs import Logs
+from surelift.questions.claims import BoundedClaim, Claim, Place
+from surelift.questions.counts import RoundCount
 from surelift.questions.health import HealthQuestion
-from surelift.questions.improvement import ImprovementQuestion
-from surelift.questions.outcomes import bounded_by, check_outcomes, judging_by
-from surelift.questions.question import Place, RoundCount
-from surelift.results.gate import Gate
+from surelift.questions.outcomes import JudgedQuestion
+from surelift.questions.question import Question
+from surelift.questions.soundness import refuse_disproved, refuse_unfit
+from surelift.results.gate import UNCHECKED, Gate
 from surelift.results.outcomes import Outcome
-from surelift.statistics.plan import Request
-from surelift.statistics.splits import Key
+from surelift.results.segments import Segments
 from surelift.statistics.sums import Sums
 
 NOT_GUARDRAILS = "guardrails must be a list of Outcome(column, at_most_worse=...)."
+IMPROVEMENT = ""
+"""The name of the claim about the reward; those about guardrails are called by their column."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class GateQuestion(ImprovementQuestion):
+class GateQuestion(JudgedQuestion):
     """Delta is split evenly over the improvement and the guardrails, which are outcomes beside the reward."""
 
     kind: ClassVar[str] = "gate"
+    role: ClassVar[str] = "a guardrail"
+    reads_again: ClassVar[bool] = True
     tells_faults: ClassVar[bool] = True
     guardrails: tuple[Outcome, ...] = ()
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not all(isinstance(rail, Outcome) for rail in self.guardrails):
+    def check_fields(self) -> None:
+        super().check_fields()
+        rails: Any = self.guardrails
+        if not isinstance(rails, Sequence) or not all(isinstance(rail, Outcome) for rail in rails):
             raise UsageError(NOT_GUARDRAILS)
-        if len(self.claims) != len(self.guardrails):
+        object.__setattr__(self, "guardrails", tuple(rails))
+        if len(self.judges) != len(rails):
             raise UsageError("two guardrails name one column; make one claim of each column.")
 
-    def check(self, logs: Logs) -> None:
-        super().check(logs)
-        check_outcomes(self, logs, self.claims, role="a guardrail")
-
     @property
+    def judges(self) -> Mapping[str, Outcome]:
+        return {rail.column: rail for rail in self.guardrails}
+
+    @cached_property
     def health(self) -> HealthQuestion:
         return HealthQuestion(declaration=self.declaration, policies=self.everyone, method=self.method)
 
-    @property
-    def claims(self) -> Mapping[str, Outcome]:
-        """The guardrails, by column."""
-        return {rail.column: rail for rail in self.guardrails}
+    def joined(self) -> Sequence[Question]:
+        return (self.health,)
 
-    @property
-    def rails(self) -> Mapping[str, ImprovementQuestion]:
-        return judging_by(self, self.claims)
+    def claims(self, count: RoundCount) -> Mapping[str, Claim]:
+        return {IMPROVEMENT: self.claim(self.policy, count), **super().claims(count)}
 
-    def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
-        yield from super().requests(count, key)
-        yield from self.health.requests(count)
-        for question in self.rails.values():
-            yield from question.requests(count, key)
-
-    def answer(self, sums: Sums) -> Gate:
-        health = self.health.answer(sums)
+    def answered(self, sums: Sums) -> Any:
+        health = self.health.answered(sums)
         if not health.ok:
             return Gate(False, health, None, {}, self.delta, None)
-        self.refuse_unfit(sums)
-        own = sums.judged_by(None)
-        provenance = self.provenance(own)
-        place = Place(self.delta / (1 + len(self.guardrails)), provenance)
-        improvement = self.improvement(self.before_sampling(own), self.policy, place)
-        held = bounded_by(self.rails, self.claims, sums, place)
+        refuse_unfit(self, sums)
+        refuse_disproved(self, sums)
+        answer = self.segmented(sums, self.provenance(sums))
+        if isinstance(answer, Segments):
+            return replace(answer, results={name: replace(one, health=health) for name, one in answer.items()})
+        return replace(answer, health=health)
+
+    def result(self, found: Mapping[str, BoundedClaim], sums: Sums, place: Place) -> Gate:
+        improvement, held = self.improvement(found[IMPROVEMENT]), self.held(found)
         certified = improvement.certified and all(result.certified for result in held.values())
-        return Gate(certified, health, improvement, held, self.delta, provenance)
+        return Gate(certified, UNCHECKED, improvement, held, place.delta, place.provenance)

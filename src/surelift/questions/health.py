@@ -1,16 +1,21 @@
 """Are these logs fit for a guarantee, are their propensities right, and how much can they say about each policy?"""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any, ClassVar, Literal
 
+from surelift import capabilities
 from surelift.errors import UsageError, is_number, printed
 from surelift.evidence.propensities import BY_DAY, OVERALL, Evidence, Family, evidence_of, refuted
-from surelift.logs.segments import By
-from surelift.questions.drift import DAY, REWARDS, about_drift, drift_requests
+from surelift.logs.segments import Bins, By
+from surelift.questions.claims import BoundedClaim, Place
+from surelift.questions.counts import RoundCount
+from surelift.questions.drift import REWARDS, about_drift, days_of, drift_requests
 from surelift.questions.findings import (
     about_duplicates,
     about_ends,
+    about_overlap,
     about_propensities,
     about_rounding,
     about_rounds,
@@ -18,19 +23,10 @@ from surelift.questions.findings import (
     about_weights,
     weight_health,
 )
-from surelift.questions.labels import about_labels
-from surelift.questions.loggers import BY_SEGMENT, about_contexts, about_shares
-from surelift.questions.question import Place, Question, RoundCount
-from surelift.questions.segments import parts_of
-from surelift.questions.telling import (
-    TAKEN,
-    about_condition,
-    about_segments,
-    condition_requests,
-    knows_actions,
-    told_by,
-    without_told,
-)
+from surelift.questions.question import Question
+from surelift.questions.segments import check_roles, parts_of
+from surelift.questions.soundness import found_against_traits
+from surelift.questions.telling import TAKEN, about_condition, about_segments, condition_requests, told_by, without_told
 from surelift.questions.weights import about_mean_weights, weight_evidence, weight_tests
 from surelift.results.health import Health
 from surelift.statistics.bets import Bets, Wealths
@@ -41,8 +37,9 @@ from surelift.statistics.plan import Request
 from surelift.statistics.splits import Key, Segment
 from surelift.statistics.sums import Sums, requests_of
 from surelift.statistics.tails import Tails
+from surelift.traits.logs import Logs
 
-DIGITS, DUPLICATES, ENDS = Digits(), Duplicates(), Ends()
+DIGITS, ENDS = Digits(), Ends()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,18 +48,31 @@ class HealthQuestion(Question):
 
     kind: ClassVar[str] = "check"
     tells_faults: ClassVar[bool] = True
+    asks_without: ClassVar[bool] = True
     level: float = 0.001
     """The chance that right propensities are refused, over the whole family of tests; that of drift, likewise."""
     columns: tuple[By, ...] = ()
     """Columns of segments, or combinations of them, in which the propensities are tested."""
 
-    def __post_init__(self) -> None:
+    @classmethod
+    def fields_from(cls, options: dict[str, Any]) -> dict[str, Any]:
+        """Every entry of ``by`` is tested by itself."""
+        by: Any = options.pop("by", None)
+        columns = () if by is None else (by,) if isinstance(by, str | Bins) else by
+        if not isinstance(columns, Sequence):
+            raise UsageError(f"by must name a column of segments, or list several, but is a {type(by).__name__}.")
+        own: dict[str, Any] = {name: options.pop(name) for name in ("level", "delta") if name in options}
+        for name in options:
+            raise UsageError(f"check does not take {name}=.")
+        return {**own, "columns": tuple(columns)}
+
+    def check_fields(self) -> None:
         if not (is_number(self.level) and 0.0 < self.level < 1.0):
             raise UsageError(
                 f"level, the chance of a false alarm, must lie strictly between 0 and 1, but is {printed(self.level)}."
             )
-        if self.columns and self.declaration.balances_counts:
-            raise UsageError(BY_SEGMENT)
+        for split in self._splits:
+            check_roles(self.declaration, split)
         named = [split.subject for split in self._splits]
         if len(set(named)) != len(named):
             twice = max(named, key=named.count)
@@ -71,28 +81,47 @@ class HealthQuestion(Question):
             )
 
     @property
-    def _bets(self) -> Bets:
-        return Bets(tuple(sorted(self.policies)), self.declaration.actions)
+    def own_features(self) -> frozenset[str]:
+        return super().own_features.union({"tests by segments"} if self.columns else ())
+
+    def check(self, logs: Logs) -> None:
+        super().check(logs)
+        for split in self._splits:
+            logs.require_columns(split.columns(), role="by")
+            check_roles(self.declaration, split, self.columns_of_policies(logs))
+
+    def resolved(self, logs: Logs) -> Question:
+        self.check(logs)
+        return self
+
+    def can(self, test: str) -> bool:
+        return not capabilities.untested(self.features, test)
 
     @property
+    def _bets(self) -> Bets:
+        return Bets(tuple(sorted(self.policies)), self.declaration.propensity.actions)
+
+    @cached_property
     def _families(self) -> Mapping[Family, Key]:
-        """Rounds that were kept by what happened in them say nothing about the propensities."""
-        if self.declaration.is_sampled:
+        """What the propensities are tested in."""
+        if not self.can("test of propensities"):
             return {}
-        if self.declaration.balances_counts:
-            return {OVERALL: ()}  # a day, or a segment, has other counts
-        days = {} if self.declaration.time is None else {BY_DAY: (DAY,)}
+        days = dict.fromkeys([BY_DAY], *days_of(self.declaration)) if self.can("test of propensities by day") else {}
         columns = {Family("column", ", ".join(split.columns())): (split,) for split in self._splits}
         return {OVERALL: (), **columns, **days}
 
-    @property
+    @cached_property
     def _splits(self) -> list[Segment]:
         return [Segment(parts_of(by), tears_clusters=True) for by in self.columns]
 
     @property
     def _told(self) -> list[Segment]:
         """The columns that could tell of the action."""
-        return self._splits if knows_actions(self.declaration) else []
+        return self._splits if self.can("test of segments") else []
+
+    @property
+    def _copies(self) -> list[Duplicates]:
+        return [Duplicates(time) for time in self.declaration.times]
 
     def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
         yield from requests_of(self.policies, ())
@@ -101,25 +130,23 @@ class HealthQuestion(Question):
             yield Request(self._bets, splits)
         for split in self._told:
             yield Request(TAKEN, (split,))
-        if not self.declaration.is_sampled and not self.declaration.density:
+        for split in self._splits:
+            yield from requests_of(self.policies, (), (split,))
+        if self.can("test of digits"):
             yield Request(DIGITS)
-        if self.declaration.time is not None:
-            yield Request(DUPLICATES)
+        yield from map(Request, self._copies)
         yield from (*drift_requests(self.declaration), *condition_requests(self.declaration))
-        if self.declaration.density and self.declaration.action is not None:
+        if self.can("test of the ends of actions"):
             yield Request(ENDS)
         for name in self.policies:
             yield Request(Tails(name))
 
-    def result(self, sums: Sums, place: Place) -> Health:
+    def result(self, found: Mapping[str, BoundedClaim], sums: Sums, place: Place) -> Health:
         declared = self.declaration
-        fit = sums.rows > 0 and not sums.invalid
+        kind: Literal["reward", "cost"] = "cost" if declared.scale.is_cost else "reward"
         findings = list(about_rounds(declared, sums))
-        if not fit:
-            return Health(
-                rounds=sums.rows, findings=tuple(findings), weights={}, evidence=(), mean_reward=None,
-                smallest_propensity=None, kind="cost" if declared.scale.is_cost else "reward",
-            )  # fmt: skip
+        if sums.rows == 0 or sums.invalid:
+            return Health(sums.rows, tuple(findings), {}, (), None, None, kind)
         weights = {
             name: weight_health(name, sums.weights(name), sums.units, sums.get(Tails(name)), declared.scale)
             for name in self.policies
@@ -127,27 +154,23 @@ class HealthQuestion(Question):
         evidence, smallest = self._evidence(sums), sums.production.smallest_propensity
         wrong, evidence = without_told(refuted(evidence, level=self.level), evidence)
         findings += [*about_segments(wrong), *about_propensities(wrong, evidence), *about_mean_weights(wrong)]
-        if not (declared.is_sampled or declared.density or declared.by_draws):
+        if self.can("test of digits"):
             findings += about_rounding(sums.get(DIGITS), smallest)
-        if declared.density and declared.action is not None:
-            findings += about_ends(sums.get(ENDS), declared.action, sums.rows)
-        if declared.time is not None:
-            findings += about_duplicates(sums.get(DUPLICATES))
-        findings += [
-            *about_labels(sums, declared, None, level=self.level),
-            *about_condition(sums, declared, self.level),
-        ]
-        findings += [*about_contexts(declared, sums, self.level), *about_shares(declared, sums, self.level)]
+        if self.can("test of the ends of actions"):
+            findings += about_ends(sums.get(ENDS), str(declared.propensity.action), sums.rows)
+        for copies in self._copies:
+            findings += about_duplicates(sums.get(copies))
+        findings += [*found_against_traits(self, sums, self.level), *about_condition(sums, declared, self.level)]
         findings += about_drift(declared, sums, self.method, level=self.level)
         findings += about_weights(weights, sums, declared)
-        findings += about_tests(evidence, sampled=declared.is_sampled)
+        for split in self._splits:
+            findings += about_overlap(split, sums, self.policies, declared)
+        findings += about_tests(evidence, capabilities.untested(self.features, "test of propensities"))
         rounds, rewards, _ = sums.get(REWARDS)
-        earned = rewards / rounds if declared.cluster is not None else sums.production.rewards / sums.units
+        earned = sums.production.rewards / sums.units if declared.kept.scales else rewards / rounds
         return Health(
-            rounds=sums.rows, findings=tuple(findings), weights=weights, evidence=tuple(evidence),
-            mean_reward=declared.scale.value(float(earned)), smallest_propensity=smallest,
-            kind="cost" if declared.scale.is_cost else "reward",
-        )  # fmt: skip
+            sums.rows, tuple(findings), weights, tuple(evidence), declared.scale.value(float(earned)), smallest, kind
+        )
 
     def _evidence(self, sums: Sums) -> list[Evidence]:
         families: dict[Family, Mapping[str, Wealths]] = {}
@@ -155,4 +178,4 @@ class HealthQuestion(Question):
             states: Mapping[Any, Wealths] = sums.by(self._bets, *key)
             families[family] = {"".join(value): wealths for value, wealths in states.items()}
         told = [told_by(sums, split, self.level) for split in self._told]
-        return evidence_of(families) + told + list(weight_evidence(sums, weight_tests(self.declaration, self.policies)))
+        return evidence_of(families) + told + list(weight_evidence(sums, weight_tests(self.declaration, self.limits)))

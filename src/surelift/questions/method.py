@@ -11,18 +11,16 @@ from surelift.controls import MaxWeightControl, ScoreControl, WeightControl
 from surelift.controls.model import CROSS_FITTED, RewardModel
 from surelift.errors import UsageError
 from surelift.evidence import e_value
-from surelift.logs.declaration import Declaration
-from surelift.policies import Policy
+from surelift.logs.decisions import Limits
 from surelift.quantities import Quantity
-from surelift.statistics.narrowing import Narrowing, automatic, by_max_weight, by_model, by_score, by_weights
-from surelift.statistics.plan import Term, offset_of
+from surelift.statistics.narrowing import Narrowing, automatic, by_max_weight, by_model, by_weights
+from surelift.statistics.narrowing import by_score as narrowed_by_score
+from surelift.statistics.plan import Term
 from surelift.statistics.sums import Sums
 
-DRAWN = (
-    "control={!r} is not valid with wins: it takes the exact mean of the weights, which draws do not give. Leave control "
-    "out; the plain bounds hold."
-)
 CONTROLS = ("auto", "none", "weights", "model", "score")
+RATIOS, FORECAST = ("mixture", "logarithmic-smoothing"), ("mixture", "blocks")
+"""The methods whose log sums serve ratios too, and those whose evidence can be forecast."""
 SMALLEST_CONTROLLED = 1e-6
 LARGEST_WEIGHT_TRUE = "no policy gives an action more than its declared max_weight times production's chance of it"
 _ASYMPTOTIC = "asymptotic: covers only in the limit of many rounds, and at one look"
@@ -55,70 +53,63 @@ class Method:
     def wants_distributions(self) -> bool:
         return self.control != "none" and bool(self.bound.controls)
 
-    def check_units(self, declared: Declaration) -> None:
-        if (declared.cluster is not None or declared.is_sampled) and not self.bound.any_units:
-            able = ", ".join(name for name, bound in BOUNDS.items() if bound.any_units)
-            raise UsageError(f"method {self.name!r} does not support clustered or sampled logs; use one of {able}.")
-        if declared.by_draws and self.control not in ("auto", "none", "score"):
-            raise UsageError(DRAWN.format(self.control))
-        if declared.score is None:
-            if self.control == "score":
-                raise UsageError(
-                    "control='score' needs score= and label_probability=, which these logs do not declare."
-                )
-        elif "score" not in self.bound.controls:
-            raise UsageError(f"method {self.name!r} does not support logs with a score; use method='mixture'.")
-        elif self.control not in ("auto", "none", "score"):
-            raise UsageError(
-                f"control={self.control!r} does not go together with score=, which is the control of these logs; use "
-                "'auto', or 'none' for the labels alone."
-            )
+    @property
+    def features(self) -> frozenset[str]:
+        """What the table of capabilities knows it by."""
+        named = {
+            "weights": "control by weights", "model": "control by a reward model", "score": "control by the score",
+        }  # fmt: skip
+        lacking = {
+            "blocks": self.bound.in_blocks, "method for values alone": not self.bound.paired,
+            "method without e-values": not self.bound.certifies, "method without ratios": self.name not in RATIOS,
+            "method without forecast": self.name not in FORECAST, "method without a mixture": self.name != "mixture",
+        }  # fmt: skip
+        found = {f"method {self.name!r}", *([named[self.control]] if self.control in named else [])}
+        found.update(name for name, is_so in lacking.items() if is_so)
+        return frozenset(found).union(self.choice.features, () if self.model is None else self.model.features)
 
-    def check_known(self, policies: Mapping[str, Policy], known: frozenset[str]) -> None:
+    @property
+    def called(self) -> Mapping[str, str]:
+        """What it lacks is said of it by its name."""
+        return {name: f"method {self.name!r}" for name in self.features if name.startswith("method ")}
+
+    def check_known(self, limits: Mapping[str, Limits], known: frozenset[str]) -> None:
         """Refuse a control that was asked for where the distributions it needs are not known."""
-        limited = {name for name, policy in policies.items() if isfinite(policy.limits.rise)}
-        unknown = sorted(set(policies) - known - (limited if self.control == "weights" else set()))
-        if self.control != "auto" and unknown:
+        limited = {name for name, limit in limits.items() if isfinite(limit.rise)}
+        unknown = sorted(set(limits) - known - (limited if self.control == "weights" else set()))
+        if self.control in ("weights", "model") and unknown:
             raise UsageError(
                 f"control={self.control!r} needs the whole distributions: production's in logging=, and policy "
                 f"{unknown[0]!r} as a vector over actions."
             )
 
     def plan(
-        self, candidate: str, quantity: Quantity, *, policies: Mapping[str, Policy], count: Callable[[], int],
-        known: frozenset[str], scored: bool = False,
+        self, candidate: str, quantity: Quantity, *, limits: Mapping[str, Limits], count: Callable[[], int],
+        known: frozenset[str], by_score: bool = False,
     ) -> Term:  # fmt: skip
         """What to add up to bound a quantity: nothing where it is certain to be zero."""
-        if quantity.paired and not self.bound.paired:
-            able = ", ".join(name for name, bound in BOUNDS.items() if bound.paired)
-            raise UsageError(f"method {self.name!r} bounds values, not improvements; compare with one of {able}.")
-        offset = offset_of(candidate, quantity, policies)
-        if offset > 0.0 and not self.bound.paired:
-            able = ", ".join(name for name, bound in BOUNDS.items() if bound.paired)
-            raise UsageError(
-                f"method {self.name!r} needs weights that are never negative, and those of additive slates can be; use one "
-                f"of {able}."
-            )
+        offset = quantity.offset(candidate, limits)
         if quantity.paired and offset == 0.0:
             return Term(candidate, quantity)
-        if scored:
-            narrowing: Narrowing | None = None if self.control == "none" else by_score
+        narrowing: Narrowing | None
+        if by_score:
+            narrowing = narrowed_by_score if self.control != "none" and "score" in self.bound.controls else None
         else:
-            narrowing = self._narrowing(candidate, quantity, offset, policies, known)
+            narrowing = self._narrowing(candidate, quantity, offset, limits, known)
         used = {} if narrowing is None else {"narrowing": narrowing}
         needed = self.choice.plan(quantity=quantity, offset=offset, count=count, **used)
         names = quantity.taken_off(candidate, 0.5, None)
-        smallest = tuple((name, quantity.counted_from(policies[name].limits)) for name in names)
+        smallest = tuple((name, quantity.counted_from(limits[name])) for name in names)
         return Term(candidate, quantity, replace(needed, smallest=smallest))
 
     def _narrowing(
-        self, candidate: str, quantity: Quantity, offset: float, policies: Mapping[str, Policy], known: frozenset[str]
+        self, candidate: str, quantity: Quantity, offset: float, limits: Mapping[str, Limits], known: frozenset[str]
     ) -> Narrowing | None:
         if not self.wants_distributions:
             return None
         if quantity.paired and offset < SMALLEST_CONTROLLED:
             return None  # a weight so close to 1 is lost in the rounding of its vector
-        limits = {name: policies[name].limits for name in quantity.taken_off(candidate, 0.5, None)}
+        limits = {name: limits[name] for name in quantity.taken_off(candidate, 0.5, None)}
         if limits.keys() <= known:
             if self.model is not None:
                 return by_model(quantity)

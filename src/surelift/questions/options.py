@@ -1,29 +1,15 @@
-"""What questions check: their options before anything is read, what was declared, and that bounds do not contradict."""
+"""What questions check of their own fields, and that bounds do not contradict."""
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from surelift.errors import LogsError, UsageError, exact, is_number, printed
-from surelift.logs.declaration import Declaration
-from surelift.logs.where import REMEDY
 from surelift.policies import Policy
-from surelift.questions.labels import DRAWS, refuse_labels, tests_labels
-from surelift.questions.loggers import refuse_other_loggers
-from surelift.questions.segments import check_segments
-from surelift.questions.telling import (
-    TAKEN,
-    about_condition,
-    condition_requests,
-    knows_actions,
-    refuse_told,
-    tested_splits,
-)
-from surelift.questions.weights import refuse_mean_weights, weight_tests
-from surelift.statistics.plan import Request
-from surelift.statistics.splits import Segment
-from surelift.statistics.sums import Sums
+from surelift.traits.declaration import Declaration
+from surelift.traits.logs import Logs
+from surelift.traits.which import REMEDY
 
 
 def check_delta(delta: float) -> float:
@@ -39,7 +25,7 @@ def check_delta(delta: float) -> float:
 def check_margin(margin: float, declared: Declaration) -> None:
     if not (is_number(margin) and abs(exact(margin)) <= sys.float_info.max):
         raise UsageError(f"margin must be a finite number, but is {printed(margin)}.")
-    scale, kind = declared.scale, "reward" if declared.cost is None else "cost"
+    scale, kind = declared.scale, "cost" if declared.scale.is_cost else "reward"
     if not -scale.width <= margin < scale.width:
         raise UsageError(
             f"margin is {printed(margin)}, but no improvement can be that large: each {kind} lies in [{scale.low:g}, "
@@ -48,46 +34,16 @@ def check_margin(margin: float, declared: Declaration) -> None:
         )
 
 
-def check_known(logs: Any, policies: Mapping[str, Policy], model: Any, by: Segment | None) -> None:
-    """Refuse segments, and a condition, by what a candidate or a reward model says of the action."""
-    if by is not None:
-        check_segments(logs, by.by, by.declared, policies)
+def check_condition(logs: Logs, policies: Mapping[str, Policy], model: Any) -> None:
+    """Refuse a condition by what a candidate or a reward model says of the action."""
     declared = logs.declaration
-    if declared.where is None:
+    if not declared.which.chosen_by:
         return
-    models = set() if model is None else set(model.needs(logs).read)
-    said = (_read_by(policies, logs) | models) - {declared.time, *(declared.contexts or ())}
-    for name in declared.chosen_by:
+    read = {name for policy in policies.values() for name in policy.needs(logs).read}
+    said = (read | set(() if model is None else model.needs(logs).read)) - {*declared.times, *logs.contexts}
+    for name in declared.which.chosen_by:
         if name in said:
             raise UsageError(f"where= names {name!r}, a column of a candidate or a reward model: {REMEDY}.")
-
-
-def _read_by(policies: Mapping[str, Policy], logs: Any) -> set[str]:
-    return {name for policy in policies.values() for name in policy.needs(logs).read}
-
-
-def test_requests(declared: Declaration, policies: Mapping[str, Policy], by: Segment | None) -> Iterator[Request]:
-    """What tests a largest weight that was declared, segments known before the action, and labels."""
-    key = () if by is None else (by,)
-    for test in weight_tests(declared, policies):
-        yield Request(test, key)
-    if by is not None and knows_actions(declared):
-        for split in tested_splits(by):
-            yield Request(TAKEN, (split,))
-    yield from condition_requests(declared)
-    if tests_labels(declared):
-        yield Request(DRAWS, key)
-
-
-def refuse_disproved(sums: Sums, declared: Declaration, policies: Mapping[str, Policy], by: Segment | None) -> None:
-    """Refuse what these tests disprove; each refuses right logs with probability at most 0.001."""
-    if by is not None and knows_actions(declared):
-        refuse_told(sums, by)
-    for finding in about_condition(sums, declared):
-        raise LogsError(f"{finding.statement}.\n{finding.remedy}")
-    refuse_labels(sums, declared, by)
-    refuse_mean_weights(sums, weight_tests(declared, policies), by)
-    refuse_other_loggers(declared, sums)
 
 
 def consistent(

@@ -1,19 +1,20 @@
 """Several outcomes of one policy, compared with production or with another, in one pass."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
+from surelift.batch import RewardColumn
 from surelift.errors import UsageError
-from surelift.logs.logs import Logs
+from surelift.questions.claims import BoundedClaim, Claim, Place
+from surelift.questions.counts import RoundCount
 from surelift.questions.improvement import ImprovementQuestion
-from surelift.questions.question import Place, RoundCount
 from surelift.results.improvement import Improvement
 from surelift.results.outcomes import Outcome, Outcomes
-from surelift.statistics.plan import Request, RewardColumn
-from surelift.statistics.splits import Key
-from surelift.statistics.sums import COUNT, PRODUCTION, Sums
+from surelift.statistics.sums import Sums
+from surelift.traits.logs import Logs
 
 NOT_OUTCOMES = (
     "outcomes must be a mapping from names to Outcome(column, ...), or a list of these, which are then named after their "
@@ -24,21 +25,92 @@ NOT_OUTCOMES = (
 def named_outcomes(given: Any) -> dict[str, Outcome]:
     """Outcomes by name; in a list each is named after its column."""
     if isinstance(given, list | tuple) and all(isinstance(outcome, Outcome) for outcome in given):
-        refuse_twice([outcome.column for outcome in given])
-        return {outcome.column: outcome for outcome in given}
-    if not (isinstance(given, Mapping) and given):
+        twice = next((name for name, count in Counter(one.column for one in given).items() if count > 1), None)
+        if twice is not None:
+            raise UsageError(
+                f"outcome {twice!r} is given twice; give each a name of its own, and make one claim of it."
+            )
+        given = {outcome.column: outcome for outcome in given}
+    named = isinstance(given, Mapping) and given and all(name and isinstance(name, str) for name in given)
+    if not named or not all(isinstance(outcome, Outcome) for outcome in given.values()):
         raise UsageError(NOT_OUTCOMES)
     return dict(given)
 
 
-def refuse_twice(names: list[str]) -> None:
-    twice = next((name for name, count in Counter(names).items() if count > 1), None)
-    if twice is not None:
-        raise UsageError(f"outcome {twice!r} is given twice; give each a name of its own, and make one claim of it.")
+@dataclass(frozen=True, kw_only=True)
+class JudgedQuestion(ImprovementQuestion):
+    """One policy, judged by columns beside the reward: the base of outcomes and guardrails."""
+
+    role: ClassVar[str] = "an outcome"
+    """What such a column is called in messages."""
+    reads_again: ClassVar[bool] = False
+    """Whether the log's own reward is read a second time where it judges too, which its fingerprint tells."""
+
+    @property
+    def judges(self) -> Mapping[str, Outcome]:
+        """By name."""
+        raise NotImplementedError
+
+    def claims(self, count: RoundCount) -> Mapping[str, Claim]:
+        return {name: question.claim(self.policy, count) for name, question in self._asked.items()}
+
+    @cached_property
+    def _asked(self) -> Mapping[str, "OneOutcome"]:
+        """The same comparison by each outcome."""
+        return {name: self._judged_by(outcome) for name, outcome in self.judges.items()}
+
+    def _judged_by(self, outcome: Outcome) -> "OneOutcome":
+        declared = self.declaration.judged_by(outcome.column, outcome.range, is_cost=outcome.cost)
+        own, method = declared == self.declaration and not self.reads_again, self.method
+        if method.model is not None and not own:
+            # A reward model speaks of the reward alone; other outcomes are controlled by weights.
+            method = replace(method, control="auto", model=None)
+        return OneOutcome(
+            declaration=declared, policies=self.policies, delta=self.delta, method=method, by=self.by, known=self.known,
+            over=self.over, margin=outcome.margin,
+            column=None if own else RewardColumn(outcome.column, declared.scale),
+        )  # fmt: skip
+
+    def held(self, found: Mapping[str, BoundedClaim]) -> dict[str, Improvement]:
+        """Every improvement, certified where its claim holds."""
+        return {name: self.judges[name].held(one.improvement(found[name])) for name, one in self._asked.items()}
+
+    def check(self, logs: Logs) -> None:
+        """Refuse columns that are not there, and outcomes that decide what they judge."""
+        super().check(logs)
+        readers: dict[str, Any] = {f"policy {name!r}": policy for name, policy in self.everyone.items()}
+        if self.model is not None:
+            readers["the reward model"] = self.model
+        for outcome in self.judges.values():
+            column = outcome.column
+            logs.require_columns(column, role=self.role, single=True)
+            if not self.declaration.reward.known and column == self.declaration.reward.name:
+                raise UsageError(
+                    f"the reward {column!r} is known of the labelled rounds alone, and cannot be {self.role}, which every "
+                    "round has; compare by it in a question of its own."
+                )
+            if self.by is not None and column in self.by.columns():
+                raise UsageError(f"by {column!r} is {self.role}; a segment must be known before the action.")
+            for subject, reader in readers.items():
+                if column in reader.needs(logs).handed_on:
+                    raise UsageError(
+                        f"{subject} is a function that is shown {column!r}, {self.role}, which is not known before the "
+                        "action; name the columns that it needs in contexts=[...]."
+                    )
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutcomesQuestion(ImprovementQuestion):
+class OneOutcome(ImprovementQuestion):
+    """The claim about one column, which may be another than the reward."""
+
+    column: RewardColumn | None
+
+    def claim(self, name: str, count: RoundCount) -> Claim:
+        return replace(super().claim(name, count), outcome=self.column)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutcomesQuestion(JudgedQuestion):
     """Delta is split evenly over the outcomes.
 
     To certify that *all* claims hold, each at delta would do: if one is false, its own bound must fail (an
@@ -48,96 +120,28 @@ class OutcomesQuestion(ImprovementQuestion):
     kind: ClassVar[str] = "compare outcomes"
     outcomes: Mapping[str, Outcome]
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        pairs = self.outcomes.items()
-        if not (
-            pairs and all(name and isinstance(name, str) and isinstance(outcome, Outcome) for name, outcome in pairs)
-        ):
-            raise UsageError(NOT_OUTCOMES)
-        if self.margin or self.relative_margin is not None:
+    def check_fields(self) -> None:
+        super().check_fields()
+        object.__setattr__(self, "outcomes", named_outcomes(self.outcomes))
+        if self.margin:
             raise UsageError("margin= is for one reward; give each outcome its own, in at_least= or at_most_worse=.")
-        judging = Counter((outcome.column, outcome.cost) for outcome in self.outcomes.values())
-        for (column, cost), count in judging.items():
-            if count > 1:
-                names = [
-                    name for name, outcome in self.outcomes.items() if (outcome.column, outcome.cost) == (column, cost)
-                ]
+        judging = dict[tuple[str, bool], str]()
+        for name, outcome in self.outcomes.items():
+            other = judging.setdefault((outcome.column, outcome.cost), name)
+            if other != name:
                 raise UsageError(
-                    f"outcomes {names[0]!r} and {names[1]!r} are both the {'cost' if cost else 'reward'} {column!r}; an "
-                    "outcome twice costs delta and says nothing new: make one claim of it, the stricter one."
+                    f"outcomes {other!r} and {name!r} are both the {'cost' if outcome.cost else 'reward'} "
+                    f"{outcome.column!r}; an outcome twice costs delta and says nothing new: make one claim of it, the "
+                    "stricter one."
                 )
 
     @property
-    def asked(self) -> Mapping[str, ImprovementQuestion]:
-        """A reward model knows the log's own reward, which may be one of the outcomes."""
-        questions = judging_by(self, self.outcomes)
-        own = [name for name, question in questions.items() if question.declaration == self.declaration]
-        return {**questions, **{name: replace(questions[name], method=self.method, outcome=None) for name in own}}
+    def own_features(self) -> frozenset[str]:
+        return super().own_features | {"several outcomes"}
 
-    def check(self, logs: Logs) -> None:
-        super().check(logs)
-        check_outcomes(self, logs, self.outcomes)
+    @property
+    def judges(self) -> Mapping[str, Outcome]:
+        return self.outcomes
 
-    def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
-        yield from (Request(COUNT, key), Request(PRODUCTION, key))
-        for question in self.asked.values():
-            yield from question.requests(count, key)
-
-    def judged(self, sums: Sums) -> Sums:
-        return sums
-
-    def result(self, sums: Sums, place: Place) -> Outcomes:
-        share = replace(place, delta=place.delta / len(self.outcomes))
-        results = bounded_by(self.asked, self.outcomes, sums, share)
-        return Outcomes(results, self.outcomes, place.delta, self.before_sampling(sums).units, place.provenance)
-
-
-def judging_by(question: ImprovementQuestion, outcomes: Mapping[str, Outcome]) -> dict[str, ImprovementQuestion]:
-    """The same comparison by each outcome. A reward model speaks of the reward alone; outcomes are controlled by weights."""
-    method = question.method if question.method.model is None else replace(question.method, control="auto", model=None)
-    questions = {}
-    for name, outcome in outcomes.items():
-        declared = question.declaration.with_reward(outcome.column, outcome.range, is_cost=outcome.cost)
-        questions[name] = ImprovementQuestion(
-            declaration=declared, policies=question.policies, delta=question.delta, method=method,
-            by=question.by, known=question.known, over=question.over, margin=outcome.margin,
-            outcome=RewardColumn(outcome.column, declared.scale),
-        )  # fmt: skip
-    return questions
-
-
-def bounded_by(
-    questions: Mapping[str, ImprovementQuestion], outcomes: Mapping[str, Outcome], sums: Sums, place: Place
-) -> dict[str, Improvement]:
-    """Every improvement at the level of the place, certified where its claim holds."""
-    results = {}
-    for name, question in questions.items():
-        judged = question.before_sampling(sums.judged_by(question.outcome))
-        results[name] = outcomes[name].held(question.improvement(judged, question.policy, place))
-    return results
-
-
-def check_outcomes(
-    question: ImprovementQuestion, logs: Logs, outcomes: Mapping[str, Outcome], *, role: str = "an outcome"
-) -> None:
-    """Refuse columns that are not there, and outcomes that decide what they judge."""
-    readers = {f"policy {name!r}": policy for name, policy in question.everyone.items()}
-    if question.model is not None:
-        readers["the reward model"] = question.model  # type: ignore[assignment]
-    for outcome in outcomes.values():
-        column = outcome.column
-        logs.require_columns(column, role=role, single=True)
-        if logs.declaration.score is not None and column == logs.declaration.reward:
-            raise UsageError(
-                f"the reward {column!r} is known of the labelled rounds alone, and cannot be {role}, which every round has; "
-                "compare by it in a question of its own."
-            )
-        if question.by is not None and column in question.by.columns():
-            raise UsageError(f"by {column!r} is {role}; a segment must be known before the action.")
-        for subject, reader in readers.items():
-            if column in reader.needs(logs).handed_on:
-                raise UsageError(
-                    f"{subject} is a function that is shown {column!r}, {role}, which is not known before the action; name "
-                    "the columns that it needs in contexts=[...]."
-                )
+    def result(self, found: Mapping[str, BoundedClaim], sums: Sums, place: Place) -> Outcomes:
+        return Outcomes(self.held(found), self.outcomes, place.delta, sums.units, place.provenance)

@@ -1,76 +1,65 @@
 """``Question``: everything that is asked of a log, as one frozen value.
 
-A question knows what to add up (``plan``) and what the sums say (``answer``). It can be asked of logs, saved and read
-back, sent to a cluster, or kept in a monitor; the answer is the same.
+A question checks itself when it is made, knows what to add up (``plan``) and what the sums say (``answer``). It can be
+asked of logs, saved and read back, sent to a cluster, or kept in a monitor; the answer is the same.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from importlib import import_module
+from functools import cache, cached_property, partial
 from typing import Any, ClassVar
 
-from surelift import questions
+from surelift import capabilities
 from surelift.bounds import Promise
-from surelift.controls.model import SAME_ROUNDS, RewardModel
+from surelift.controls.model import RewardModel
 from surelift.engines import collect, completed, count_units, known_distributions
-from surelift.engines.collect import EMPTY
-from surelift.errors import LogsError, UsageError
-from surelift.logs.declaration import Declaration
-from surelift.logs.faults import refuse_faults
-from surelift.logs.logs import Logs
-from surelift.logs.origins import MOST, Origins
-from surelift.logs.segments import By
+from surelift.errors import UsageError
+from surelift.logs.decisions import Limits
 from surelift.policies import Policy
-from surelift.policies.policy import origins_of
-from surelift.policies.resolve import PRODUCTION, name_policies, one_policy
-from surelift.policies.sequences import over_clusters
-from surelift.questions.fields import decoded, encoded
-from surelift.questions.labels import aloud_with, said_of
-from surelift.questions.loggers import check_balanced, logger_requests, refuse_other_counts
-from surelift.questions.method import Method, choose_method, method_from
-from surelift.questions.options import check_known, refuse_disproved, test_requests
-from surelift.questions.segments import SAMPLED_SEGMENTS, check_segments, with_listing_told
+from surelift.policies.resolve import check_policies, one_policy
+from surelift.quantities import Quantity
+from surelift.questions.assumptions import assumed_of, assumptions_of, delta_note, doubts_of
+from surelift.questions.claims import BoundedClaim, Claim, Levels, Place
+from surelift.questions.counts import Counts, RoundCount, no_count, whole_count
+from surelift.questions.drift import ratio_requests
+from surelift.questions.fields import encoded
+from surelift.questions.method import Method, choose_method
+from surelift.questions.options import check_condition, check_delta
+from surelift.questions.relative import tables_of
+from surelift.questions.segments import check_roles, split_by, with_listing_told
+from surelift.questions.soundness import memories_of, refuse_disproved, refuse_unfit, remarks_on, tests_of
 from surelift.results.provenance import Provenance
-from surelift.results.result import Result
 from surelift.results.segments import Segments
-from surelift.statistics.first_positions import FirstPositions
-from surelift.statistics.memories import IdMemory, RoundMemory
-from surelift.statistics.plan import Plan, Request, RewardColumn
-from surelift.statistics.splits import Key, KeyValue, Segment
-from surelift.statistics.sums import COUNT, Sums
+from surelift.statistics.audits import Audit
+from surelift.statistics.plan import Plan, Request, Term
+from surelift.statistics.splits import Key, Segment
+from surelift.statistics.sums import COUNT, OTHER_QUESTION, PRODUCTION, Sums, requests_of
+from surelift.traits.declaration import Declaration
+from surelift.traits.logs import Logs
 
-LEARNED_FROM = (
-    "was learned from these very rounds, or from some of them, so they cannot judge it: use its own certificate, or fresh "
-    "rounds."
-)
-_ALWAYS = {"declaration", "policies", "delta", "method"}
+_OF_VERBS = ("over", "margin", "many", "sides", "outcomes", "guardrails", "level", "power", "estimator", "model")
+"""Options of other verbs, which no bound has."""
+_OF_A_PART = ("rounds_before_sampling", "as_of", "logger_rounds")
+"""Fields of a declaration in which parts of one log may differ."""
 Progress = Callable[[int], None]
-RoundCount = Callable[[], int]
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where in an answer a result stands: over the whole log, or in one segment at its share of delta."""
-
-    delta: float
-    provenance: Provenance
-    segment: str | None = None
-    planned: int | None = None
-    """The rounds its sums were planned for, where they are those of a longer log."""
-
-    @property
-    def words(self) -> str:
-        return "" if self.segment is None else f" in segment {self.segment!r}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """The base of every question: a subclass says what it requests, and what its sums answer."""
+    """The base of every question: a subclass says what it claims, and what the ends of its claims say."""
 
     kind: ClassVar[str]
     """The verb, as certificates name it."""
     tells_faults: ClassVar[bool] = False
     """Whether it may be asked of logs with faults, which it then tells."""
+    asks_without: ClassVar[bool] = False
+    """Whether it may be asked without a policy."""
+    takes_one: ClassVar[bool] = False
+    """Whether it is asked of one policy."""
+    sides_together: ClassVar[bool] = False
+    """Whether both ends of a claim hold together, and share delta; else each holds on its own."""
 
     declaration: Declaration
     policies: Mapping[str, Policy]
@@ -79,42 +68,107 @@ class Question:
     by: Segment | None = None
     known: frozenset[str] | None = None
     """The policies whose whole distribution is known; None until a log was looked at."""
-    outcome: RewardColumn | None = None
-    """The column that judges, where it is not the log's own but another outcome."""
 
     @classmethod
-    def of(
-        cls, kind: str, logs: Logs | Mapping[str, Any], policies: Any, *, method: Any = "mixture", control: Any = "auto",
-        over: Any = None, by: By | None = None, segments: Sequence[Any] | None = None, **options: Any,
-    ) -> "Question":  # fmt: skip
+    def of(cls, kind: str, logs: Logs | Mapping[str, Any], policies: Any, **options: Any) -> "Question":
         """A question by its verb, of logs or of what would be declared of them; the options are those of the verb.
 
         Given ``Logs``, their first batch shows which policies give whole distributions, for weight control.
         """
-        kinds = _kinds()
-        if kind not in kinds:
-            raise UsageError(f"no question {kind!r}; the questions are {', '.join(sorted(kinds))}.")
-        if isinstance(logs, Logs):
-            logs = completed(logs)
-        declared = logs.declaration if isinstance(logs, Logs) else Declaration(**logs)
-        names = {item.name for item in fields(kinds[kind])}
-        bound_options = {name: options.pop(name) for name in options.keys() - names}
-        baseline: dict[str, Any] = {} if over is None else {"over": one_policy(over)}
-        named = name_policies(policies)
-        segment = check_segments(logs, by, segments, {**named, **dict(baseline.values())})
-        question = kinds[kind](
-            declaration=declared, policies=named, method=choose_method(method, control, **bound_options), by=segment,
-            **baseline, **options,
+        from surelift.questions.stored import kind_of, made
+
+        declared = Declaration.of(**logs) if isinstance(logs, Mapping) else logs
+        question: Question = made(kind_of(kind), declared, policies, **options)
+        return question.completed(logs) if isinstance(logs, Logs) else question
+
+    @classmethod
+    def fields_from(cls, options: dict[str, Any]) -> dict[str, Any]:
+        """Its fields, from the options of the verb; those that are no fields of it are options of the bound."""
+        names = {item.name for item in fields(cls)}
+        by = split_by(options.pop("by", None), options.pop("segments", None))
+        if "over" in options and "over" in names:
+            options["over"] = one_policy(options["over"])
+        own = {name: options.pop(name) for name in names & options.keys() if name != "method"}
+        stray = next((name for name in _OF_VERBS if name in options), None)
+        if stray is not None:
+            raise UsageError(f"{cls.kind} does not take {stray}=.")
+        method, control = options.pop("method", "mixture"), options.pop("control", "auto")
+        return {**own, "by": by, "method": choose_method(method, control, **options)}
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.declaration, Declaration) or not isinstance(self.method, Method):
+            raise UsageError("a question is made by Question.of(kind, logs, policies, ...).")
+        object.__setattr__(self, "delta", check_delta(self.delta))
+        check_policies(self.policies)
+        if self.by is not None:
+            check_roles(self.declaration, self.by)
+        self.check_fields()
+        capabilities.check(self.features, self.method.called)
+        for name, policy in self.everyone.items():
+            capabilities.require_all(self.features, policy.features, f"policy {name!r}")
+        capabilities.require_all(self.features, self.method.features, f"control={self.method.control!r}")
+
+    def check_fields(self) -> None:
+        """Refuse fields of its own that are wrong, or put them into one form."""
+
+    @cached_property
+    def features(self) -> frozenset[str]:
+        """What the table of capabilities knows it by."""
+        of_policies = (policy.features for policy in self.everyone.values())
+        found = self.declaration.features.union(self.own_features, self.method.features, *of_policies)
+        derived = {
+            "by segments": self.by is not None, "segments that occur": self.by is not None and self.by.declared is None,
+            "one look": self.promise != "any number of looks", "torn clusters": {"where", "clusters"} <= found,
+            "dealt by rows": "blocks" in found and not found & {"id", "clusters"},
+        }  # fmt: skip
+        return found | {name for name, is_so in derived.items() if is_so}
+
+    @property
+    def own_features(self) -> frozenset[str]:
+        """Those of its kind, and of its own fields."""
+        return frozenset({self.kind})
+
+    def claims(self, count: RoundCount) -> Mapping[str, Claim]:
+        """What it bounds, by name; ``count`` tells the number of rounds, for plans that depend on it."""
+        return {}
+
+    def result(self, found: Mapping[str, BoundedClaim], sums: Sums, place: Place) -> Any:
+        """What the ends of its claims say, over the whole log or over one segment."""
+        raise NotImplementedError
+
+    def term(self, candidate: str, quantity: Quantity, count: RoundCount) -> Term:
+        """What is added up to bound a quantity of a policy."""
+        return self.method.plan(
+            candidate, quantity, limits=self.limits, count=count, known=self.known or frozenset(),
+            by_score=not self.declaration.reward.known,
         )  # fmt: skip
-        return question.resolved(logs) if isinstance(logs, Logs) else question
+
+    def stated(self, found: BoundedClaim, *besides: str) -> dict[str, Any]:
+        """What every bounded answer states beside its numbers: how it was made, and what has to be true for it."""
+        claim, about = found.claim, found.claim.policies
+        doubts = (*doubts_of(self.declaration, about), *found.method_doubts)
+        assumed = assumptions_of(
+            claim.declaration, self.promise, (*claim.method.assumes(claim.low, claim.high), *besides), self.by
+        )
+        return {
+            "delta": found.delta, "rounds": found.sums.units, "counted": self.declaration.counted,
+            "method": claim.method.name, "control": found.control, "promise": self.promise,
+            "mean_weight": found.mean_weight, "assumptions": (*assumed, *assumed_of(about), *doubts), "doubts": doubts,
+        }  # fmt: skip
+
+    def joined(self) -> "Sequence[Question]":
+        """Questions whose plans are added up in the same pass, and whose answers it needs."""
+        return ()
 
     def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
-        """What to add up under a key; ``count`` tells the number of rounds, for plans that depend on it."""
-        raise NotImplementedError
-
-    def result(self, sums: Sums, place: Place) -> Result:
-        """What sums over the whole log, or over one segment, answer."""
-        raise NotImplementedError
+        """What to add up under a key."""
+        for claim in self.claims(count).values():
+            names = [name for name in claim.policies if name in self.everyone]
+            yield from requests_of(names, claim.terms, key, claim.outcome)
+            if claim.is_tabulated:
+                for table in tables_of(claim.low, claim.high, plain=claim.declaration.plain):
+                    yield Request(table, key, claim.outcome)
+                yield from ratio_requests(self.declaration, key, claim.outcome)
 
     @property
     def everyone(self) -> Mapping[str, Policy]:
@@ -125,7 +179,7 @@ class Question:
     def promise(self) -> Promise:
         """Segments that were not declared share delta by a number that grows, so for one look; so do counts of loggers."""
         promised = self.method.promise
-        one_look = (self.by is not None and self.by.declared is None) or self.declaration.balances_counts
+        one_look = (self.by is not None and self.by.declared is None) or self.declaration.has("balanced loggers")
         return "one look" if one_look and promised == "any number of looks" else promised
 
     @property
@@ -133,147 +187,155 @@ class Question:
         """Whether its plan depends on the number of rounds."""
         return self.method.counts_rounds
 
+    @property
+    def model(self) -> RewardModel | None:
+        return self.method.model
+
+    @cached_property
+    def digest(self) -> str:
+        """By which sums know what they answer: the same for all parts of a log."""
+        content = self.to_dict()
+        declared = {name: value for name, value in content["declaration"].items() if name not in _OF_A_PART}
+        text = json.dumps({**content, "declaration": declared}, sort_keys=True, default=str)
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
     def ask(self, logs: Logs, *, progress: Progress | None = None) -> Any:
         """Read the log once, where its rounds are, and answer."""
         whole = completed(logs, self.declaration)
-        question = self if whole is logs else replace(self, declaration=whole.declaration)
-        logs, question = whole, question.resolved(whole)
-        key = () if question.by is None else (question.by,)
-        counts = count_units(logs, key) if question.counts_rounds else None
-        return question.answer(collect(logs, question.plan(counts), progress=progress))
+        question = self._of(whole)
+        counts = cache(partial(count_units, whole)) if question.counts_rounds else None
+        return question.answer(collect(whole, question.plan(counts), progress=progress))
+
+    def completed(self, logs: Logs) -> "Question":
+        """The same question, with what a first pass finds of these logs."""
+        return self._of(completed(logs, self.declaration))
+
+    def _of(self, logs: Logs) -> "Question":
+        found = logs.declaration
+        return (self if found == self.declaration else replace(self, declaration=found)).resolved(logs)
 
     def resolved(self, logs: Logs) -> "Question":
         """The same question, once it is seen which policies give whole distributions."""
         self.check(logs)
         if self.known is not None:
             return self
-        wanted = self.method.wants_distributions and self.declaration.score is None
-        known = known_distributions(logs, self.everyone) if wanted else frozenset()
-        if wanted:
-            self.method.check_known(over_clusters(self.everyone, self.declaration), known)
+        known = known_distributions(logs, self.everyone) if self.method.wants_distributions else frozenset[str]()
+        self.method.check_known(self.limits, known)
         return replace(self, known=known)
+
+    @cached_property
+    def limits(self) -> Mapping[str, Limits]:
+        """How far the weights of each policy can lie from 1 in these logs."""
+        return {name: self.declaration.limits(policy.limits) for name, policy in self.everyone.items()}
 
     def check(self, logs: Logs) -> None:
         """Refuse logs that this question, or its segments, cannot be asked of."""
-        self.method.check_units(self.declaration)
-        check_balanced(self.declaration, self.method, self.everyone, self.by)
-        check_known(logs, self.everyone, self.model, self.by)
+        if self.by is not None:
+            logs.require_columns(self.by.columns(), role="by")
+            check_roles(logs.declaration, self.by, self.columns_of_policies(logs))
+        check_condition(logs, self.everyone, self.model)
 
-    def plan(self, counts: Mapping[KeyValue, int] | None = None) -> Plan:
-        """Statistics and the keys they are split by; ``counts`` has the rounds of each segment, where they matter."""
-        requests = list(self._requests(counts))
-        requests += [Request(memory) for _, origins in self._origins() for memory in _memories(origins)]
-        requests += [*map(Request, self._ids()), *logger_requests(self.declaration)]
-        return Plan(self.everyone, tuple(requests), self.model)
+    def columns_of_policies(self, logs: Logs) -> Mapping[str, Iterable[str]]:
+        return {name: policy.needs(logs).read for name, policy in self.everyone.items()}
 
-    @property
-    def model(self) -> RewardModel | None:
-        return self.method.model
+    def plan(self, counts: Counts | None = None) -> Plan:
+        """Statistics and the keys they are split by; ``counts`` tells the rounds of each segment, where they matter."""
+        return Plan(self.everyone, tuple(self.wanted(counts)), self.model, self.digest)
 
-    def _origins(self) -> Iterator[tuple[str, Origins]]:
-        """What must not have been learned from the rounds that judge, with what is said where it was."""
-        for name, policy in self.everyone.items():
-            yield f"policy {name!r} {LEARNED_FROM}", origins_of(policy)
-        yield SAME_ROUNDS, origins_of(self.model)
+    def wanted(self, counts: Counts | None) -> Iterator[Request]:
+        yield from (*tests_of(self), *self._requests(counts), *memories_of(self))
+        for question in self.joined():
+            yield from question.wanted(counts)
 
-    def _ids(self) -> Iterator[IdMemory | FirstPositions]:
-        """What remembers the ids that may not come again, also where parts of the log are added up."""
-        if self.declaration.id is not None:
-            yield IdMemory(self.declaration.id, of_clusters=False)
-        if self.declaration.cluster is not None:
-            yield IdMemory(self.declaration.cluster, of_clusters=True)
-        if self.declaration.position is not None:
-            yield FirstPositions(self.declaration.position)
-
-    def _requests(self, counts: Mapping[KeyValue, int] | None) -> Iterator[Request]:
-        yield from test_requests(self.declaration, self.everyone, self.by)
+    def _requests(self, counts: Counts | None) -> Iterator[Request]:
+        yield from (Request(COUNT), Request(PRODUCTION))
         if self.by is None:
-            yield from self.requests(lambda: _one(counts, ()))
+            yield from self.requests(whole_count(counts))
             return
-        yield Request(COUNT)
-        yield Request(COUNT, (self.by,))
+        yield from (Request(COUNT, (self.by,)), Request(PRODUCTION, (self.by,)))
         if counts is None:
-            yield from self.requests(_no_count, (self.by,))
+            yield from self.requests(no_count, (self.by,))
             return
-        for value in counts:
+        for value, count in counts((self.by,)).items():
             # Each segment has a plan of its own, for its own number of rounds.
-            yield from self.requests(_constant(counts[value]), (replace(self.by, only=value[0]),))
+            key = (replace(self.by, only=value[0]),)
+            yield from (Request(COUNT, key), Request(PRODUCTION, key))
+            yield from self.requests(partial(int, count), key)
 
     def answer(self, sums: Sums) -> Any:
         """What sums made by this question's plan say, wherever they were made."""
+        if sums.asked and sums.asked != self.digest:
+            raise UsageError(OTHER_QUESTION)
+        return self.answered(sums)
+
+    def answered(self, sums: Sums) -> Any:
+        """What the sums say, also as a part of what a larger question added up."""
         if not self.tells_faults:
-            self.refuse_unfit(sums)
-            refuse_disproved(sums, self.declaration, self.everyone, self.by)
-        sums = self.judged(sums)
-        if self.by is not None:
-            return self._segments(sums)
-        return self.result(self.before_sampling(sums), Place(self.delta, self.provenance(sums)))
+            refuse_unfit(self, sums)
+            refuse_disproved(self, sums)
+        if sums.rows and not sums.invalid:
+            self.declaration.propensity.refuse_other_counts(lambda: sums.get(Audit("propensity")))
+        return self.segmented(sums, self.provenance(sums))
 
-    def judged(self, sums: Sums) -> Sums:
-        return sums.judged_by(self.outcome)
-
-    def refuse_unfit(self, sums: Sums) -> None:
-        if sums.rows == 0:
-            raise LogsError(" ".join([EMPTY, *said_of(sums, self.declaration)]))
-        refuse_faults(sums.invalid, rows=sums.rows)
-        for memory in self._ids():
-            memory.refuse_again(sums.get(memory))
-        for message, origins in self._origins():
-            judges = {memory.contexts or (): sums.get(memory) for memory in _memories(origins)}
-            if origins.overlaps(Origins(judges)):
-                raise UsageError(message)
-
-    def _segments(self, sums: Sums) -> Segments[Any]:
-        assert self.by is not None
-        if self.declaration.is_sampled:
-            raise UsageError(SAMPLED_SEGMENTS)
+    def segmented(self, sums: Sums, provenance: Provenance) -> Any:
+        """One result, or one for each segment, at delta divided by their number."""
+        if self.by is None:
+            return self.found(self.before_sampling(sums), Place(self.delta, provenance))
         names = self.by.sorted(sums.by(COUNT, self.by))
         share = self.delta / len(self.by.declared or names)
         splits = {name: replace(self.by, only=name) if self.counts_rounds else self.by for name in names}
-        results, parts, provenance = {}, sums.parts(*splits.values()), self.provenance(sums)
+        parts, results = sums.parts(*splits.values()), {}
         for name, split in splits.items():
             place = Place(share, replace(provenance, segment=name), name)
-            results[name] = self.result(parts[split, name], place)
+            results[name] = self.found(parts[split, name], place)
         answer = Segments.of(results, self.by, self.delta, sums.units, provenance)
         listed = replace(self, by=replace(self.by, declared=tuple(names))).promise
         return with_listing_told(answer, self.promise, listed)
 
+    def found(self, sums: Sums, place: Place) -> Any:
+        claims = self.claims(lambda: place.planned or sums.units)
+        return self.result(self.bounded(claims, sums, place), sums, place)
+
+    def bounded(self, claims: Mapping[str, Claim], sums: Sums, place: Place) -> dict[str, BoundedClaim]:
+        """All claims hold at once: each at delta divided by their number, and by two where both its ends hold together."""
+        levels = {name: self._levels(claim, place.delta / len(claims)) for name, claim in claims.items()}
+        for ends in ([each.low for each in levels.values()], [each.high for each in levels.values()]):
+            assert sum(ends) <= place.delta * (1.0 + 1e-12), "no more than delta is spent on one side"
+        return {
+            name: BoundedClaim(claim, self.before_sampling(sums.judged_by(claim.outcome)), place, levels[name])
+            for name, claim in claims.items()
+        }
+
+    def _levels(self, claim: Claim, share: float) -> Levels:
+        half = share / 2.0
+        if self.sides_together:
+            own = half if all(claim.shown) else share
+            low, high = (own if is_shown else half for is_shown in claim.shown)
+            return Levels(low, high, half)
+        return Levels(share, share, half)
+
     def provenance(self, sums: Sums) -> Provenance:
+        amounts = self.declaration.unit.amounts(self.declaration.scale)
         return Provenance(
             question=self.to_dict(), rounds=self.before_sampling(sums).units, fingerprint=sums.fingerprint,
-            certifies=self.method.bound.certifies, aloud=aloud_with(sums, self.declaration, self.delta),
+            certifies=self.method.bound.certifies, aloud=(*delta_note(self.delta), *amounts, *remarks_on(self, sums)),
         )  # fmt: skip
 
     def before_sampling(self, sums: Sums) -> Sums:
         """The sums of the rounds that were kept, with the number of those there were."""
-        declared = self.declaration
-        refuse_other_counts(declared, sums)
-        if not declared.is_sampled or sums.rows == 0 or sums.invalid:
+        if sums.rows == 0 or sums.invalid:
             return sums
-        before = declared.rounds_before_sampling
-        if before is not None:
-            if before < sums.units:
-                raise LogsError(
-                    f"rounds_before_sampling is {before:,}, but {sums.units:,} rounds were kept: it must count them all, "
-                    "also those that were dropped."
-                )
-            return sums.with_units(before)
-        production = sums.production
-        if production.smallest_keep != production.largest_keep:
-            raise LogsError(
-                f"keep_probability {declared.keep_probability!r} varies from {production.smallest_keep:.4g} to "
-                f"{production.largest_keep:.4g}, and rounds_before_sampling is not known.\nIf it depended on the reward or "
-                "the action (all clicks, 1% of the rest), nothing can be certified from these rounds alone: find the "
-                "number of rounds before sampling. If it depended only on what was known before the action, leave "
-                "keep_probability out: the rounds that were kept are then a log of their own, of the kept population."
-            )
-        return sums
+        count = self.declaration.kept.count(sums.units, sums.production)
+        return sums if count == sums.units else sums.with_units(count)
 
     def to_dict(self) -> dict[str, Any]:
         """The question as JSON keeps it, defaults included: what is stored must not change with them."""
+        return {"kind": self.kind, **self._stated}
+
+    @cached_property
+    def _stated(self) -> dict[str, Any]:
         values = {item.name: getattr(self, item.name) for item in fields(self)}
-        stated = {name: encoded(name, value) for name, value in values.items() if value is not None}
-        return {"kind": self.kind, **stated}
+        return {name: encoded(name, value) for name, value in values.items() if value is not None}
 
     @classmethod
     def from_dict(
@@ -281,70 +343,6 @@ class Question:
         declaration: Declaration | None = None,
     ) -> "Question":  # fmt: skip
         """The question that was saved; what JSON cannot hold (arrays, functions, models) is given again."""
-        kinds = _kinds()
-        kind = kinds.get(content["kind"])
-        if kind is None:
-            raise UsageError(
-                f"no question of kind {content['kind']!r} is known here; for a learned policy, give it in policies=."
-            )
-        names = {item.name for item in fields(kind)}
-        stated = {name: value for name, value in content.items() if name != "kind"}
-        if stated.keys() - names:
-            raise ValueError(f"unknown options {', '.join(sorted(stated.keys() - names))}")
-        if _ALWAYS - stated.keys():
-            raise ValueError(f"{', '.join(sorted(_ALWAYS - stated.keys()))} is missing")
-        given = policies or {}
-        known = {**content["policies"], **content.get("over", {})}
-        if unknown := sorted(given.keys() - known.keys()):
-            raise UsageError(f"no policy is called {unknown[0]!r} here; they are {', '.join(map(repr, known))}.")
-        if declaration is not None:
-            stated["declaration"] = declaration
-        values = {name: decoded(name, value, given) for name, value in stated.items()}
-        values["method"] = method_from(content["method"], control)
-        return kind(**values)
+        from surelift.questions.stored import question_from
 
-
-def _kinds() -> dict[str, type[Question]]:
-    """Every question by its verb: those of this folder, and others that were imported."""
-    from pkgutil import iter_modules
-
-    for module in iter_modules(questions.__path__):
-        import_module(f"surelift.questions.{module.name}")
-    return {question.kind: question for question in _subclasses(Question)}
-
-
-def _subclasses(kind: type[Question]) -> Iterable[type[Question]]:
-    for subclass in kind.__subclasses__():
-        if "kind" in subclass.__dict__:
-            yield subclass
-        yield from _subclasses(subclass)
-
-
-def _memories(origins: Origins) -> list[RoundMemory]:
-    return [RoundMemory(contexts, MOST) for contexts in origins.memories]
-
-
-def _one(counts: Mapping[KeyValue, int] | None, value: KeyValue) -> int:
-    return _no_count() if counts is None else counts[value]
-
-
-def _constant(count: int) -> RoundCount:
-    return lambda: count
-
-
-def _no_count() -> int:
-    raise UsageError("a growing log has no number of rounds to plan for; use the default grid, or name a smoothing.")
-
-
-def require_logs(logs: Any) -> None:
-    if not isinstance(logs, Logs):
-        raise UsageError(
-            f"logs must be given as Logs, not as a {type(logs).__name__}; wrap it: "
-            "Logs(source, reward='column', propensity='column')."
-        )
-
-
-def check_over(policies: Mapping[str, Policy], name: str) -> None:
-    if name in policies:
-        what = "production" if name == PRODUCTION else repr(name)
-        raise UsageError(f"{what} would be compared with itself; name another policy in over=, or give both names.")
+        return question_from(content, policies or {}, control, declaration)

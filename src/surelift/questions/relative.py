@@ -5,22 +5,22 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from surelift import capabilities
 from surelift.bounds.relative import RatioEvidence
 from surelift.errors import UsageError, printed
-from surelift.logs.declaration import Declaration
 from surelift.quantities import Gain
-from surelift.questions.method import Method
 from surelift.statistics.plan import Request, Term
 from surelift.statistics.sums import Sums
 from surelift.statistics.weight_table import Side, WeightCells, WeightTable
+from surelift.traits.declaration import Declaration
 
 NOT_KEPT = "no table of weights was kept where these rounds were added up (a database, or an earlier version)"
 CONTRADICTION = "at this delta the bounds in per cent contradict each other, so one of them fails"
-ADDITIVE = "relative bounds are not available for additive slates, whose weights may be negative"
 STEADY_RATIO = (
     "bounds in per cent: the ratio of the two values does not drift, and production did not adapt to what it saw; a claim "
     "of one margin named beforehand, such as margin='2%', needs neither"
 )
+IN_PER_CENT, TIPPING_FACTOR = "in per cent", "tipping factor"
 MOST_IN_PER_CENT = 20
 _LARGEST_LOG = math.log(1.7e308)
 # A ratio is made from a scale that was rounded outwards; this covers what the division adds.
@@ -35,7 +35,6 @@ class Relative:
     upper: float | None = None
     e_value: float = 0.0
     """Against "the lift is at most the margin"."""
-    tipping_factor: float | None = None
     note: str = ""
     """Why there are no bounds."""
 
@@ -57,50 +56,32 @@ def parse_margin(margin: Any) -> tuple[Any, float | None]:
     return 0.0, float(share)
 
 
-def check_relative_margin(margin: float, declared: Declaration, method: Method) -> None:
-    """Refuse a margin in per cent where there is none, or that cannot be exceeded."""
-    missing = no_ratio(declared, method)
-    if missing:
-        raise UsageError(f"margin in per cent: {missing}.")
-    is_cost = declared.scale.is_cost
+def check_relative_margin(margin: float, *, is_cost: bool) -> None:
+    """Refuse a margin in per cent that cannot be exceeded."""
     if (is_cost and margin >= 1.0) or (not is_cost and margin <= -1.0):
         possible = "below 100%: no cost can fall by more" if is_cost else "above -100%: no reward can fall by more"
         raise UsageError(f"margin in per cent must be {possible}, but is {100.0 * margin:g}%.")
 
 
-def no_ratio(declared: Declaration, method: Method) -> str:
-    """Why values of these logs have no ratio that this method bounds; empty where they have."""
-    scale, kind = declared.scale, "cost" if declared.scale.is_cost else "reward"
-    if declared.score is not None:
-        return "relative bounds are not available for logs with a score"
-    if declared.position is not None:
-        return "relative bounds are not available for sessions (position=)"
-    if not tabulated(declared, method):
-        return f"not with method {method.name!r}, but with method='mixture'"
-    if scale.low < 0.0:
-        return f"percentages are not defined where {kind}s may be negative"
-    if scale.low > 0.0:
-        return f"per cent count from 0, but the range begins at {scale.low:g}; declare a range from 0 to {scale.high:g}"
-    if scale.is_cost and declared.cluster_max is not None:
-        return (
-            "clusters are filled up with rounds of the largest cost, of which per cent mean nothing; give cluster_size="
-        )
-    return ""
+def lacking(wanted: str, features: frozenset[str]) -> str:
+    """Why such a question has no bounds in per cent, or no tipping factor; empty where it has."""
+    pairs = capabilities.refusals(features | {wanted})
+    return next((reason for one, _, reason in pairs if one == wanted), "")
 
 
-def tabulated(declared: Declaration, method: Method) -> bool:
-    """Whether the bound is made of log sums over all rounds, whose smoothings serve here too, and of their rewards."""
-    return method.name in ("mixture", "logarithmic-smoothing") and declared.score is None and declared.position is None
-
-
-def tables_of(gain: Term, loss: Term, declared: Declaration) -> tuple[WeightTable, WeightTable]:
-    """For the lower and the upper side: one and the same where every round stands for itself, beside production."""
+def tables_of(gain: Term, loss: Term, *, plain: bool) -> tuple[WeightTable, WeightTable]:
+    """For the lower and the upper side: one and the same where every row stands for itself, beside production."""
     if not isinstance(gain.quantity, Gain):
         return WeightTable(gain.candidate, 1.0, gain.quantity), WeightTable(loss.candidate, 1.0, loss.quantity)
     drop = gain.needed.offset
-    if declared.cluster is None and declared.rounds_before_sampling is None:
+    if plain:
         return WeightTable(gain.candidate, drop), WeightTable(gain.candidate, drop)
     return WeightTable(gain.candidate, drop, gain.quantity), WeightTable(gain.candidate, drop, loss.quantity)
+
+
+def has_ratio(term: Term) -> bool:
+    """Not where the two policies are one, or weights can be negative."""
+    return 0.0 < term.needed.offset <= 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +91,9 @@ class RelativeQuestion:
     gain: Term
     loss: Term
     declared: Declaration
-    method: Method
     delta: float
+    note: str
+    """Why there is no ratio; empty where there is one."""
 
     @property
     def drop(self) -> float:
@@ -119,14 +101,11 @@ class RelativeQuestion:
         return self.gain.needed.offset if isinstance(self.gain.quantity, Gain) else 1.0
 
     def answer(self, sums: Sums, margin: float | None) -> Relative:
-        missing = no_ratio(self.declared, self.method)
-        if not missing and self.gain.needed.offset == 0.0:
+        if not self.note and self.gain.needed.offset == 0.0:
             return Relative(0.0, 0.0, math.exp(_LARGEST_LOG) if (margin or 0.0) < 0.0 else 1.0)
-        if not missing and self.gain.needed.offset > 1.0:
-            missing = ADDITIVE
         sides = self._sides(sums)
-        if sides is None or missing:
-            return Relative(note=missing or NOT_KEPT)
+        if sides is None or self.note:
+            return Relative(note=self.note or NOT_KEPT)
         gain, decline = sides
         evidence = 0.0 if margin is None else self._e_value(gain, margin / self.drop)
         for delta in (self.delta, self.delta / 2.0):
@@ -149,12 +128,12 @@ class RelativeQuestion:
         return factor if factor > 1.0 else None
 
     def _sides(self, sums: Sums) -> tuple[RatioEvidence, RatioEvidence] | None:
-        if not tabulated(self.declared, self.method) or not 0.0 < self.gain.needed.offset <= 1.0:
+        if not has_ratio(self.gain):
             return None
         found = []
         names: tuple[Side, Side] = ("gain", "decline")
         for table, term, name in zip(
-            tables_of(self.gain, self.loss, self.declared), (self.gain, self.loss), names, strict=True
+            tables_of(self.gain, self.loss, plain=self.declared.plain), (self.gain, self.loss), names, strict=True
         ):
             cells: WeightCells | None = sums.get(table) if Request(table) in sums.states else None
             if cells is None or not cells.complete:

@@ -1,30 +1,35 @@
 """Everything a decision report needs, from one pass: health, selection, values, forecasts and the history."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate
 from typing import Any, ClassVar
 
+from surelift import capabilities
 from surelift.errors import LogsError
+from surelift.logs.findings import Finding
 from surelift.policies import Policy
 from surelift.policies.resolve import PRODUCTION
 from surelift.policies.wrappers import Production
+from surelift.questions.claims import Claim, Place
+from surelift.questions.counts import Counts, whole_count
 from surelift.questions.forecast import block_requests, forecast_of
 from surelift.questions.health import HealthQuestion
 from surelift.questions.improvement import ImprovementsQuestion
 from surelift.questions.method import choose_method
-from surelift.questions.question import Place, RoundCount
-from surelift.questions.selection import SelectionQuestion, selection_of
+from surelift.questions.outcomes import OutcomesQuestion, named_outcomes
+from surelift.questions.question import Question
+from surelift.questions.selection import SelectionQuestion
 from surelift.questions.value import ValueQuestion
-from surelift.results.forecast import Forecast
-from surelift.results.health import Finding
 from surelift.results.history import History, Point
 from surelift.results.improvement import Improvement
-from surelift.results.provenance import Provenance
+from surelift.results.outcomes import Outcome
 from surelift.results.report import Report
 from surelift.statistics.plan import Request
-from surelift.statistics.splits import Chunks, Day, Key, Split
+from surelift.statistics.splits import Chunks, Day, Split
 from surelift.statistics.sums import COUNT, Sums, requests_of
+from surelift.traits.logs import Logs
 
 POINTS = 40
 # Their courses are kept block by block and chunk by chunk, half a megabyte for each; of more, only the answers are.
@@ -34,80 +39,117 @@ NORMAL = choose_method("normal", "none")
 
 @dataclass(frozen=True, kw_only=True)
 class ReportQuestion(ImprovementsQuestion):
-    """The improvements are those of ``select`` by bounds that hold together at delta; so do the values, at their own."""
+    """Several statements, each at delta: the improvements, the values, the improvements by segment, and those of outcomes.
+
+    Within each all bounds hold together.
+    """
 
     kind: ClassVar[str] = "report"
     tells_faults: ClassVar[bool] = True
+    outcomes: Mapping[str, Outcome] | None = None
+    """Columns that judge every candidate beside the reward."""
     source: str = ""
     """What the log is called, where it has a name."""
     ordered: bool = True
     """Whether the rows of the log have an order."""
 
+    def check_fields(self) -> None:
+        super().check_fields()
+        if self.outcomes is not None:
+            object.__setattr__(self, "outcomes", named_outcomes(self.outcomes))
+
+    def resolved(self, logs: Logs) -> Question:
+        source = str(getattr(logs.source, "called", ""))
+        return replace(super().resolved(logs), source=source, ordered=self.ordered and logs.source.ordered)  # type: ignore[call-arg]
+
     @property
+    def _shared(self) -> dict[str, Any]:
+        return {"declaration": self.declaration, "method": self.method, "delta": self.delta}
+
+    @property
+    def _comparing(self) -> dict[str, Any]:
+        return {**self._shared, "policies": self.policies, "over": self.over, "known": self.known}
+
+    @cached_property
+    def selection(self) -> SelectionQuestion:
+        """Its answer can be certified and verified like that of ``select``."""
+        return SelectionQuestion(**self._comparing, margin=self.margin, many="simultaneous")
+
+    @cached_property
     def health(self) -> HealthQuestion:
         return HealthQuestion(declaration=self.declaration, policies=super().everyone, method=self.method)
 
-    @property
+    @cached_property
     def values(self) -> ValueQuestion:
+        known = frozenset({*(self.known or ()), *((PRODUCTION,) if self.declaration.has("distributions") else ())})
         policies = {PRODUCTION: Production(), **super().everyone}
-        known = frozenset({*(self.known or ()), *((PRODUCTION,) if self.declaration.logging is not None else ())})
-        return ValueQuestion(
-            declaration=self.declaration, policies=policies, delta=self.delta, method=self.method, known=known
-        )
+        return ValueQuestion(**{**self._shared, "policies": policies, "known": known})
+
+    @cached_property
+    def normal(self) -> SelectionQuestion | None:
+        """The same improvements by the usual interval, where it supports such logs."""
+        if capabilities.untested(self.features, "usual interval"):
+            return None
+        return replace(self.selection, method=NORMAL, known=frozenset())
+
+    @cached_property
+    def by_segment(self) -> SelectionQuestion | None:
+        return None if self.by is None else replace(self.selection, by=self.by)
+
+    @cached_property
+    def by_outcome(self) -> Mapping[str, OutcomesQuestion]:
+        """Of each candidate, at its share of delta."""
+        if self.outcomes is None:
+            return {}
+        each = {**self._comparing, "delta": self.delta / len(self.policies), "outcomes": self.outcomes}
+        return {
+            name: OutcomesQuestion(**{**each, "policies": {name: policy}}) for name, policy in self.policies.items()
+        }
+
+    def joined(self) -> Sequence[Question]:
+        besides = [question for question in (self.normal, self.by_segment) if question is not None]
+        return [self.selection, self.health, self.values, *besides, *self.by_outcome.values()]
+
+    def check(self, logs: Logs) -> None:
+        super().check(logs)
+        for question in self.by_outcome.values():
+            question.check(logs)
 
     @property
     def everyone(self) -> Mapping[str, Policy]:
-        return self.values.policies
-
-    @property
-    def normal(self) -> ImprovementsQuestion | None:
-        """The same question by the usual interval, which does not support clusters, sampling, scores and several loggers."""
-        declared = self.declaration
-        unlike = (
-            declared.cluster is not None,
-            declared.is_sampled,
-            declared.score is not None,
-            declared.balances_counts,
-        )
-        if any(unlike):
-            return None
-        return ImprovementsQuestion(
-            declaration=self.declaration, policies=self.policies, delta=self.delta, method=NORMAL, over=self.over,
-            margin=self.margin, known=frozenset(),
-        )  # fmt: skip
+        return {PRODUCTION: Production(), **super().everyone}
 
     @property
     def few(self) -> bool:
         """Whether there are a history and forecasts: of few candidates, where earlier looks are true."""
-        return len(self.policies) <= MOST_FOLLOWED and not self.declaration.balances_counts
+        return len(self.policies) <= MOST_FOLLOWED and not self.declaration.has("balanced loggers")
+
+    @property
+    def forecasts(self) -> bool:
+        return self.few and not capabilities.untested(self.features, "forecast")
 
     @property
     def course(self) -> Split | None:
-        """How the log is cut into moments: by its order, or by day; a part of a sampled log stands for nothing known, and
-        bets in blocks have one moment only.
-        """
-        if self.declaration.rounds_before_sampling is not None or not self.few or self.method.bound.in_blocks:
+        """How the log is cut into moments: by its order, or by day."""
+        if not self.few or capabilities.untested(self.features, "course of earlier looks"):
             return None
-        if self.ordered:
-            return Chunks()
-        return Day() if self.declaration.time is not None and self.declaration.cluster is None else None
+        days = self.declaration.times if self.declaration.unit.cuts else ()
+        return Chunks() if self.ordered else next(map(Day, days), None)
 
-    def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
-        yield from super().requests(count)
-        yield from self.health.requests(count)
-        yield from self.values.requests(count)
-        if self.normal is not None:
-            yield from self.normal.requests(count)
-        terms = [self.terms(name, count) for name in self.policies]
+    def wanted(self, counts: Counts | None) -> Iterator[Request]:
+        """Its segments are those of one of its questions; the course and the forecasts are of the whole log."""
+        for question in self.joined():
+            yield from question.wanted(counts)
+        claims = self.selection.claims(whole_count(counts))
         if self.course is not None:
-            pairs = [term for pair in terms for term in pair]
-            yield from requests_of(super().everyone, pairs, (self.course,))
-        if self.few and not self.declaration.is_sampled:
-            yield from block_requests([gain for gain, _ in terms])
+            terms = (end for claim in claims.values() for end in (claim.low, claim.high))
+            yield from requests_of(self.selection.everyone, terms, (self.course,))
+        if self.forecasts:
+            yield from block_requests([claim.low for claim in claims.values()])
 
-    def answer(self, sums: Sums) -> Report:
-        health = self.health.answer(sums)
-        unfit = Report(health, None, None, None, {}, {}, self.source)
+    def answered(self, sums: Sums) -> Report:
+        health = self.health.answered(sums)
+        unfit = Report(health, None, None, None, {}, {}, source=self.source)
         if not health.ok:
             return unfit
         try:
@@ -119,41 +161,30 @@ class ReportQuestion(ImprovementsQuestion):
 
     def _report(self, sums: Sums, unfit: Report) -> Report:
         """From logs that are fit, unless their bounds contradict each other."""
-        self.refuse_unfit(sums)
+        selection = self.selection.answered(sums)
         whole = self.before_sampling(sums)
-        place = Place(self.delta / len(self.policies), self._selected(sums), planned=whole.units)
-        improvements = self.improvements(whole, place)
+        claims = self.selection.claims(lambda: whole.units)
+        place = Place(self.delta, selection.provenance)
+        found = self.selection.bounded(claims, whole, place)
         return replace(
             unfit,
-            selection=selection_of(improvements, many="simultaneous", delta=self.delta),
-            values=self.values.answer(sums),
-            history=self._history(sums, place, improvements),
-            normal_intervals={} if self.normal is None else self.normal.improvements(whole, place),
-            forecasts=self._forecasts(whole, improvements),
+            selection=selection,
+            values=self.values.answered(sums),
+            history=self._history(sums, claims, place, selection.improvements),
+            normal_intervals={} if self.normal is None else self.normal.answered(sums).improvements,
+            forecasts={
+                name: forecast_of(found[name], answer)
+                for name, answer in selection.improvements.items()
+                if self.forecasts and whole.units > 1 and not answer.certified
+            },
+            segments=None if self.by_segment is None else self.by_segment.answered(sums),
+            outcomes={name: question.answered(sums) for name, question in self.by_outcome.items()},
         )
 
-    def _selected(self, sums: Sums) -> Provenance:
-        """The selection of a report can be certified and verified like that of ``select``."""
-        question = SelectionQuestion(
-            declaration=self.declaration, policies=self.policies, delta=self.delta, method=self.method, over=self.over,
-            margin=self.margin, known=self.known, many="simultaneous",
-        )  # fmt: skip
-        return replace(self.provenance(sums), question=question.to_dict())
-
-    def _forecasts(self, sums: Sums, improvements: Mapping[str, Improvement]) -> dict[str, Forecast]:
-        if self.declaration.is_sampled or sums.units < 2 or not self.few:
-            return {}
-        settings: dict[str, Any] = {"width": self.declaration.scale.width, "planned": self.method.counts_rounds}
-        return {
-            name: forecast_of(
-                sums, self.terms(name, lambda: sums.units)[0], answer, assumed=None, power=0.8, **settings
-            )
-            for name, answer in improvements.items()
-            if not answer.certified
-        }
-
-    def _history(self, sums: Sums, place: Place, last: Mapping[str, Improvement]) -> History | None:
-        """Each bound made at the level of the place; the last point is the answer."""
+    def _history(
+        self, sums: Sums, claims: Mapping[str, Claim], place: Place, last: Mapping[str, Improvement]
+    ) -> History | None:
+        """Each bound made at the level of the answer, which is the last point."""
         course = self.course
         if course is None:
             return None
@@ -162,18 +193,18 @@ class ReportQuestion(ImprovementsQuestion):
         points = [
             Point(name, result.rounds, result.estimate, result.lower, result.upper)
             for moment in _evenly(totals, POINTS)[:-1]
-            for name, result in self._at(moment, place).items()
+            for name, result in self._at(moment, claims, place).items()
         ]
         points += [Point(name, one.rounds, one.estimate, one.lower, one.upper) for name, one in last.items()]
         first = next(iter(last.values()))
         return History(
-            tuple(points), "improvement", first.over, first.margin, place.delta, first.counted, first.promise,
+            tuple(points), "improvement", first.over, first.margin, first.delta, first.counted, first.promise,
             first.doubts,
         )  # fmt: skip
 
-    def _at(self, sums: Sums, place: Place) -> Mapping[str, Improvement]:
+    def _at(self, sums: Sums, claims: Mapping[str, Claim], place: Place) -> Mapping[str, Improvement]:
         try:
-            return self.improvements(self.before_sampling(sums), place)
+            return self.selection.improvements(self.selection.bounded(claims, self.before_sampling(sums), place))
         except LogsError:
             return {}  # bounds that contradict each other on the way: the answer at the end is what counts
 

@@ -1,21 +1,16 @@
 """By what a question splits the rounds: columns known before the action, checked before anything is read."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from surelift.bounds import Promise
 from surelift.errors import UsageError, printed
-from surelift.logs.logs import Logs
 from surelift.logs.segments import MISSING, Bins, SegmentColumn, column_name, segment_name, segment_texts
-from surelift.policies import Policy
 from surelift.results.segments import Segments
 from surelift.statistics.splits import Segment
+from surelift.traits.declaration import Declaration
 
-SAMPLED_SEGMENTS = (
-    "by= needs the number of rounds of each segment before sampling, which these logs do not say; leave keep_probability "
-    "out if it depended on the segment alone."
-)
 BEFORE = "a segment must be known before the action, such as a country or a device"
 ALLOWED = ("time", "cluster", "cluster_size", "contexts", "action_count", "where")
 # What does not depend on the action, and why it is no column of segments.
@@ -55,39 +50,31 @@ def _split(by: Any, segments: Any) -> Segment:
     return Segment(parts, declared)
 
 
-def check_segments(
-    logs: Any, by: Any, segments: Any, policies: Mapping[str, Policy], *, sampled: bool = False
-) -> Segment | None:
-    """Refuse, before anything is read, segments that were not known before the action."""
+def split_by(by: Any, segments: Any) -> Segment | None:
+    """By what a user splits the rounds."""
     if by is None:
         if segments is not None:
             raise UsageError("segments= lists the segments of a column; name it in by=.")
         return None
-    split = _split(by, segments)
-    if not isinstance(logs, Logs):  # what would be declared of logs, which are checked when they come
-        return split
-    logs.require_columns(split.columns(), role="by")
-    reasons = dict(_roles(logs, policies))
-    for name in split.columns():
-        if name in reasons:
-            raise UsageError(f"by {name!r} {reasons[name]}.")
-    if logs.declaration.is_sampled and not sampled:
-        raise UsageError(SAMPLED_SEGMENTS)
-    return split
+    return _split(by, segments)
 
 
-def _roles(logs: Logs, policies: Mapping[str, Policy]) -> Iterator[tuple[str, str]]:
-    """Columns that cannot be segments, and why not."""
-    allowed = {column for role, column in logs.declaration.columns() if role in ALLOWED}
-    for name, policy in policies.items():
-        yield from (
-            (column, f"is what policy {name!r} does; {BEFORE}") for column in set(policy.needs(logs).read) - allowed
-        )
-    for role, column in logs.declaration.columns():
+def check_roles(declared: Declaration, split: Segment, policies: Mapping[str, Iterable[str]] = {}) -> None:
+    """Refuse segments that were not known before the action; ``policies`` are the columns that say what each does."""
+    allowed = {column for role, column in declared.columns() if role in ALLOWED}
+    reasons = {
+        column: f"is what policy {name!r} does; {BEFORE}"
+        for name, columns in policies.items()
+        for column in set(columns) - allowed
+    }
+    for role, column in declared.columns():
         if column not in allowed:
             reason = KNOWN_BEFORE.get(role, f"which may depend on the action or its reward; {BEFORE}")
             argument = "propensity" if role == "wins" else role
-            yield column, f"is declared in {argument}{'=' if argument.isidentifier() else ''}, {reason}"
+            reasons[column] = f"is declared in {argument}{'=' if argument.isidentifier() else ''}, {reason}"
+    for name in split.columns():
+        if name in reasons:
+            raise UsageError(f"by {name!r} {reasons[name]}.")
 
 
 def _declared(parts: tuple[SegmentColumn, ...], given: Any) -> str:

@@ -1,17 +1,17 @@
 """Which of several policies should replace production, if any?"""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar, get_args
+from typing import Any, ClassVar, get_args
 
 from surelift.bounds import Promise
-from surelift.errors import UsageError
+from surelift.errors import UsageError, printed
 from surelift.evidence import discoveries, e_holm_levels, e_value
 from surelift.policies.resolve import PRODUCTION
 from surelift.policies.wrappers import Production
+from surelift.questions.claims import BoundedClaim, Place
 from surelift.questions.improvement import ImprovementsQuestion
-from surelift.questions.options import check_delta
-from surelift.questions.question import Place
 from surelift.questions.value import ValueQuestion
 from surelift.results.improvement import Improvement, JointImprovement
 from surelift.results.selection import Many, Selection
@@ -21,39 +21,31 @@ from surelift.statistics.sums import Sums
 
 @dataclass(frozen=True, kw_only=True)
 class SelectionQuestion(ImprovementsQuestion):
+    """Every candidate is bounded at its share of delta: the winner is chosen by looking, so all bounds must hold at once."""
+
     kind: ClassVar[str] = "select"
     many: Many | None = None
     """By default e-Holm, for several candidates by a method with e-values."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        certifies, in_blocks = self.method.bound.certifies, self.method.bound.in_blocks
+    def check_fields(self) -> None:
+        super().check_fields()
+        bound = self.method.bound
         if self.many is None:
             # Of one candidate e-Holm says what its bound says, which holds under drift too.
-            stated = "e-holm" if certifies and not in_blocks and len(self.policies) > 1 else "simultaneous"
-            object.__setattr__(self, "many", stated)
-        if self.many == "e-holm" and in_blocks:
-            raise UsageError(
-                "many='e-holm' judges each candidate by the evidence for the others, but bets in blocks aim at a level that "
-                "is fixed before; use many='simultaneous', or method='mixture'."
-            )
+            joint = bound.certifies and not bound.in_blocks and len(self.policies) > 1
+            object.__setattr__(self, "many", "e-holm" if joint else "simultaneous")
         if self.many not in get_args(Many):
-            raise UsageError(f"many must be 'e-holm', 'simultaneous' or 'e-bh', but is {self.many!r}.")
-        if self.many != "simultaneous" and not certifies:
-            raise UsageError(
-                f"many={self.many!r} needs e-values, and method {self.method.name!r} gives none; use method='mixture'."
-            )
+            raise UsageError(f"many must be 'e-holm', 'simultaneous' or 'e-bh', but is {printed(self.many)}.")
+
+    @property
+    def own_features(self) -> frozenset[str]:
+        return super().own_features | {f"many={self.many!r}", *(("e-values",) if self.many != "simultaneous" else ())}
 
     @property
     def promise(self) -> Promise:
         """Which candidates are better may change between looks, and e-Holm is proved for a set that does not."""
         promised = super().promise
         return "one look" if self.many == "e-holm" and promised == "any number of looks" else promised
-
-    @property
-    def in_per_cent(self) -> bool:
-        """Not by e-Holm, whose bounds hold together and leave nothing for others."""
-        return self.many != "e-holm" and super().in_per_cent
 
     @property
     def _steady(self) -> str:
@@ -64,25 +56,37 @@ class SelectionQuestion(ImprovementsQuestion):
             f"production did not adapt to what it saw{'; where nothing drifts either, more looks do no harm' * looks}"
         )
 
-    def result(self, sums: Sums, place: Place) -> Selection:
+    def result(self, found: Mapping[str, BoundedClaim], sums: Sums, place: Place) -> Selection:
         assert self.many is not None
-        # The winner is chosen by looking, so every candidate is bounded at delta / candidates: all bounds hold at once.
-        alone = self.improvements(sums, replace(place, delta=place.delta / len(self.policies)))
+        alone = self.improvements(found)
         if self.many != "e-holm":
             return selection_of(alone, many=self.many, delta=place.delta)
         evidence = {name: 0.0 if one.doubts else one.e_value for name, one in alone.items()}
         levels = e_holm_levels(evidence, delta=place.delta)
-        own = {name: self._lower(name, alone[name], levels[name], sums, place) for name in alone}
-        together = self._together(alone, own, levels, place)
+        if self.relative_margin is None:
+            own = {name: self._lower(found[name], alone[name], levels[name]) for name in alone}
+            certified = {name: bound > self.margin and not alone[name].doubts for name, bound in own.items()}
+        else:
+            certified = {name: evidence[name] * level >= 1.0 for name, level in levels.items()}
+            own = {name: self.relative_margin if certified[name] else _judged(one) for name, one in alone.items()}
+        together = {
+            name: JointImprovement(
+                **{item.name: getattr(one, item.name) for item in fields(one)}
+                | self._shown(one, own[name], certified)
+                | {"certified": certified[name], "delta": place.delta, "assumptions": (*one.assumptions, self._steady)},
+                e_value_needed=1.0 / levels[name],
+            )
+            for name, one in alone.items()
+        }
         # All that are certified have one level, so that their own bounds can be compared; and any of them may be chosen.
-        certified = [name for name, one in together.items() if one.certified]
-        best = max(certified, key=lambda name: (together[name].lower, own[name]), default=None)
+        best = max(
+            (name for name in together if certified[name]), key=lambda name: (_judged(together[name]), own[name]),
+            default=None,
+        )  # fmt: skip
         return replace(selection_of(together, many=self.many, delta=place.delta), chosen=best)
 
-    def _together(
-        self, alone: Mapping[str, Improvement], own: Mapping[str, float], levels: Mapping[str, float], place: Place
-    ) -> dict[str, JointImprovement]:
-        r"""By e-Holm, from improvements that were bounded at delta / candidates, and the bound of each at its own level.
+    def _shown(self, one: Improvement, own: float, certified: Mapping[str, bool]) -> dict[str, Any]:
+        r"""What e-Holm bounds beside what it certifies; ``own`` is the bound at its own level.
 
         To certify one is to reject "at most the margin". What else may be said follows by partitioning: a point of the
         parameter space whose improvements :math:`\Delta_i`, i in I, do not exceed the margin is refuted where the mean of
@@ -90,27 +94,28 @@ class SelectionQuestion(ImprovementsQuestion):
         the last to be refuted has the others at the margin, and k is refuted up to the c at which :math:`e_k(c)` is one
         over its level: its own bound at that level, as far as the margin. Beyond it only the point in which all exceed the
         margin is left, where no test was spent: if all are certified, so are the bounds at delta / candidates.
-        """
-        certified = {name: bound > self.margin and not alone[name].doubts for name, bound in own.items()}
-        if all(certified.values()):
-            shown = {name: max(one.lower, float(self.margin)) for name, one in alone.items()}
-        else:
-            shown = {name: min(bound, float(self.margin)) for name, bound in own.items()}
-        return {
-            name: JointImprovement(
-                **{item.name: getattr(one, item.name) for item in fields(one)}
-                | {"lower": shown[name], "certified": certified[name], "delta": place.delta}
-                | {"estimate": max(one.estimate, shown[name])}
-                | {"assumptions": (*one.assumptions, self._steady), "e_value_needed": 1.0 / levels[name]}
-            )
-            for name, one in alone.items()
-        }
 
-    def _lower(self, name: str, alone: Improvement, level: float, sums: Sums, place: Place) -> float:
+        A margin in per cent is judged by ratios likewise. Bounds in the other unit are made at delta / candidates: they hold
+        together, as a statement of their own.
+        """
+        share = self.relative_margin
+        margin = float(self.margin) if share is None else share
+        shown = max(_judged(one), margin) if all(certified.values()) else min(own, margin)
+        if share is None:
+            return {"lower": shown, "estimate": max(one.estimate, shown)}
+        return {"relative_lower": None if math.isinf(shown) else shown}
+
+    def _lower(self, found: BoundedClaim, alone: Improvement, level: float) -> float:
         """Its bound at a level of at least delta / candidates; at that, where its upper bound would contradict it."""
-        gain, _ = self.terms(name, lambda: place.planned or sums.units)
-        bound = self.declaration.scale.improvement(self.method.lower_bound(sums, gain, delta=level))
+        bound = self.declaration.scale.improvement(found.lower_at(level))
         return max(bound, alone.lower) if min(bound, self.margin) <= alone.upper else alone.lower
+
+
+def _judged(one: Improvement) -> float:
+    """The lower bound that is held against the margin."""
+    if one.relative_margin is None:
+        return one.lower
+    return -math.inf if one.relative_lower is None else one.relative_lower
 
 
 def selection_of(improvements: Mapping[str, Improvement], *, many: Many, delta: float) -> Selection:
@@ -122,7 +127,7 @@ def selection_of(improvements: Mapping[str, Improvement], *, many: Many, delta: 
         better = discoveries(evidence, rate=delta)
     else:
         better = tuple(name for name, result in improvements.items() if result.certified)
-    best = None if many == "e-bh" else max(better, key=lambda name: improvements[name].lower, default=None)
+    best = None if many == "e-bh" else max(better, key=lambda name: _judged(improvements[name]), default=None)
     used = {result.control for result in improvements.values()}
     return Selection(
         chosen=best, discoveries=better, over=first.over, many=many, improvements=improvements, delta=float(delta),
@@ -140,21 +145,21 @@ class ValueSelectionQuestion(ValueQuestion):
 
     kind: ClassVar[str] = "select by value"
 
-    def __post_init__(self) -> None:
-        check_delta(self.delta)
+    def check_fields(self) -> None:
         # A cost has its best value at the bottom: there the upper bounds are compared.
         object.__setattr__(self, "sides", "upper" if self.declaration.scale.is_cost else "lower")
         object.__setattr__(self, "policies", {**self.policies, PRODUCTION: Production()})
 
-    def result(self, sums: Sums, place: Place) -> ValueSelection:  # type: ignore[override]
+    def result(self, found: Mapping[str, BoundedClaim], sums: Sums, place: Place) -> ValueSelection:  # type: ignore[override]
         """With one smoothing the largest bound belongs to the largest estimate, the paper's choice, also at the floor."""
-        found = super().result(sums, place)
-        bounds = {name: value.lower if value.upper is None else -value.upper for name, value in found.items()}
+        values = super().result(found, sums, place)
+        bounds = {name: value.lower if value.upper is None else -value.upper for name, value in values.items()}
         # At the bottom of the range all bounds are equal, but not the evidence for more.
-        evidence = {name: e_value(0.0, sums.of(self._terms(name, lambda: sums.units)[0])) for name in found}
-        ranked = {name: (bounds[name], evidence[name], name == PRODUCTION) for name in found}
+        evidence = {name: e_value(0.0, one.sums.of(one.claim.low)) for name, one in found.items()}
+        ranked = {name: (bounds[name], evidence[name], name == PRODUCTION) for name in values}
         return ValueSelection(
-            chosen=max(found, key=lambda name: ranked[name]), policies=found.results, delta=place.delta, rounds=sums.units,
-            method=found.method, control=found.control, assumptions=tuple(found.all_of("assumptions")),
-            doubts=tuple(found.all_of("doubts")), provenance=place.provenance,
+            chosen=max(values, key=lambda name: ranked[name]), policies=values.results, delta=place.delta,
+            rounds=sums.units, method=values.method, control=values.control,
+            assumptions=tuple(values.all_of("assumptions")), doubts=tuple(values.all_of("doubts")),
+            provenance=place.provenance,
         )  # fmt: skip

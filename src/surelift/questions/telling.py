@@ -2,22 +2,19 @@
 
 from collections.abc import Iterable, Iterator
 
+from surelift import capabilities
 from surelift.errors import LogsError
 from surelift.evidence.propensities import Evidence, Family
 from surelift.evidence.segments import TOLD, telling_evidence
-from surelift.logs.declaration import Declaration
-from surelift.results.health import Finding
+from surelift.logs.findings import Finding
 from surelift.statistics.plan import Request
 from surelift.statistics.restricted import TakenActions
 from surelift.statistics.splits import Segment
 from surelift.statistics.sums import Sums
+from surelift.traits.declaration import Declaration
 
 TAKEN, LEVEL = TakenActions(), 0.001
 """What is added up, and the chance that a right column is refused."""
-
-
-def knows_actions(declared: Declaration) -> bool:
-    return declared.action is not None and not declared.density and not declared.is_sampled
 
 
 def tested_splits(by: Segment) -> tuple[Segment, ...]:
@@ -43,7 +40,7 @@ def refuse_told(sums: Sums, by: Segment) -> None:
 
 
 def condition_requests(declared: Declaration) -> Iterator[Request]:
-    if declared.where is not None and knows_actions(declared):
+    if declared.which.chosen_by and not capabilities.untested(declared.features, "test of segments"):
         yield Request(TAKEN)
 
 
@@ -54,7 +51,8 @@ def about_condition(sums: Sums, declared: Declaration, level: float = LEVEL) -> 
         if found.e_value >= 1.0 / level:
             yield Finding(
                 "refuse", "where",
-                f"`{declared.where}` tells of actions or rewards: {found.bet} taken in {found.rounds:,} rounds that meet it,"
+                f"`{declared.which.words}` tells of actions or rewards: {found.bet} taken in {found.rounds:,} rounds "
+                f"that meet it,"
                 f" where the propensities give that a chance of {found.expected:.3g} a round (e-value {found.e_value:.3g})",
                 "Rounds must be chosen by what was known before the action, such as a country or a day. If this was, the "
                 "logged propensities are wrong in these rounds.", None, found.e_value,

@@ -3,25 +3,24 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 
+from surelift import capabilities
 from surelift.errors import LogsError
 from surelift.evidence.propensities import MEAN_WEIGHT, Evidence, mean_weight_evidence
-from surelift.logs.declaration import Declaration
-from surelift.policies import Policy
-from surelift.policies.sequences import over_clusters
-from surelift.results.health import Finding
+from surelift.logs.decisions import Limits
+from surelift.logs.findings import Finding
 from surelift.statistics.mean_weights import MeanWeight
 from surelift.statistics.splits import Segment
 from surelift.statistics.sums import Sums
+from surelift.traits.declaration import Declaration
 
 LEVEL = 0.001
 """The chance that a right largest weight is refused, over all policies and segments of a question."""
 
 
-def weight_tests(declared: Declaration, policies: Mapping[str, Policy]) -> list[MeanWeight]:
+def weight_tests(declared: Declaration, limits: Mapping[str, Limits]) -> list[MeanWeight]:
     """One for each policy with a declared largest weight; how likely a round was to be kept is in no such range."""
-    if declared.is_sampled:
+    if capabilities.untested(declared.features, "test of largest weights"):
         return []
-    limits = {name: policy.limits for name, policy in over_clusters(policies, declared).items()}
     return [
         MeanWeight(name, limit.drop, limit.rise)
         for name, limit in limits.items()

@@ -13,9 +13,9 @@ import numpy as np
 from surelift.decisions.compare import compare
 from surelift.decisions.evaluate import evaluate
 from surelift.decisions.power import power
-from surelift.logs.logs import Logs
 from surelift.reproduce.data import MissingDataError, data_file, read_parquet
 from surelift.reproduce.folder import Folder, ReproducedTable, Tell
+from surelift.traits.logs import Logs
 
 CAMPAIGNS = ("all", "men", "women")
 DELTA = 0.05

@@ -11,11 +11,11 @@ from surelift.arrays import FloatArray
 from surelift.datasets import BanditFeedback, encode_labels, faulty_policy, ideal_policy, supervised_to_bandit
 from surelift.decisions.evaluate import evaluate
 from surelift.errors import LogsError
-from surelift.logs.logs import Logs
 from surelift.quantities.regularizers import PolicyRounds, regularizer_named
 from surelift.reproduce import figures, published
 from surelift.reproduce.data import TABULAR, MissingDataError, available, labelled
 from surelift.reproduce.folder import Folder, ReproducedTable, Tell
+from surelift.traits.logs import Logs
 
 DELTA = 0.05
 # The same number of redraws everywhere; more of them change the Efron-Stein bound in the third digit.

@@ -19,11 +19,11 @@ import pyarrow as pa
 from surelift.arrays import FloatArray, IntArray
 from surelift.controls import models
 from surelift.errors import UsageError, install_extra
-from surelift.logs.logs import Logs
 from surelift.reproduce import figures, published
 from surelift.reproduce.data import MissingDataError, data_file
 from surelift.reproduce.folder import Folder, ReproducedTable, Tell
 from surelift.reproduce.ops import softmax
+from surelift.traits.logs import Logs
 
 SETS = ("mnist", "fashion-mnist")
 MISSING = "NUS-WIDE-128 and EMNIST-b, the other two sets of the paper."

@@ -11,10 +11,10 @@ from surelift.arrays import FloatArray, IntArray
 from surelift.datasets import encode_labels, faulty_policy, ideal_policy, supervised_to_bandit
 from surelift.decisions.estimate import estimate
 from surelift.decisions.select import select
-from surelift.logs.logs import Logs
 from surelift.reproduce import figures, ope, published
 from surelift.reproduce.data import IMPUTED, TABULAR, MissingDataError, available, labelled
 from surelift.reproduce.folder import Folder, ReproducedTable, Tell
+from surelift.traits.logs import Logs
 
 DELTA = 0.05
 SEEDS = range(10)

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 from surelift.lazy import lazy
 
 if TYPE_CHECKING:
+    from surelift.logs.findings import Finding
     from surelift.results.embedding import EmbeddingHealth, EmbeddingTrial
     from surelift.results.estimation import Estimation, PolicyEstimate
     from surelift.results.evaluation import Evaluation, PolicyValue
     from surelift.results.forecast import Forecast
     from surelift.results.gate import Gate
     from surelift.results.guarantee import Guarantee
-    from surelift.results.health import Finding, Health, WeightHealth
+    from surelift.results.health import Health, WeightHealth
     from surelift.results.history import History
     from surelift.results.improvement import Improvement, JointImprovement
     from surelift.results.outcomes import Outcome, Outcomes

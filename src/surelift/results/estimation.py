@@ -53,6 +53,9 @@ class Estimation(ByName[PolicyEstimate]):
 
     title: ClassVar = "Point estimates"
 
+    def bounded(self) -> Mapping[str, PolicyEstimate]:
+        return {}
+
     def text(self) -> str:
         if len(self) == 1:
             return self.first.text()

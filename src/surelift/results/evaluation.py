@@ -70,6 +70,9 @@ class PolicyValue(Result):
         note = moved_estimate("value", self.terms_mean, self.estimate, self.value_range, self.mean_weight)
         return f"{quoted(self.policy)}: {note}" if note else ""
 
+    def bounded(self) -> "Mapping[str, PolicyValue]":
+        return {self.policy: self}
+
     def interval(self, name: str) -> Interval:
         return Interval(name, self.estimate, self.lower, self.upper)
 

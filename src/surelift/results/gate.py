@@ -15,6 +15,9 @@ from surelift.views.numbers import between, decimals_for, plain
 from surelift.views.page import Page, Section, Tone, shown
 from surelift.views.text import all_hold, lines
 
+UNCHECKED = Health(0, (), {}, (), None, None)
+"""Of logs that were not looked at yet."""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Gate(Result):
@@ -61,13 +64,15 @@ class Gate(Result):
         guardrails = [_guardrail_line(column, improvement) for column, improvement in self.guardrails.items()]
         return lines(warnings, head, self.improvement.text(), guardrails, self.sentence())
 
+    def bounded(self) -> Mapping[str, Improvement]:
+        return {} if self.improvement is None else {self.improvement.policy: self.improvement, **self.guardrails}
+
     def figure(self) -> Figure:
         if self.improvement is None:
             return self.health.figure()
         if not self.guardrails:
             return self.improvement.figure()
-        claims = {self.improvement.policy: self.improvement, **self.guardrails}
-        return claims_figure(claims, over=self.improvement.over)
+        return claims_figure(self.bounded(), over=self.improvement.over)
 
     def tone(self) -> Tone:
         return "bad" if not self.fit else "good" if self.certified else "open"

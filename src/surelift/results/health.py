@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 from surelift.errors import UsageError
 from surelift.evidence.propensities import Evidence
+from surelift.logs.findings import Finding
 from surelift.results.result import OMITTED, Result
 from surelift.views.figures import MOST_SHOWN, Bar, WeightHistogram
 from surelift.views.names import quoted, visible
@@ -13,25 +14,6 @@ from surelift.views.page import MOST_DRAWN, Page, Paragraph, Section, Tone, show
 from surelift.views.panels import MOST_GROUPS
 from surelift.views.tables import Table
 from surelift.views.text import aligned, lines, some
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something wrong with the logs, or that could be, with a remedy."""
-
-    severity: Literal["refuse", "warn"]
-    subject: str
-    says: str
-    remedy: str
-    segment: str | None = None
-    """Where it was found, such as "day 2024-03-11"; None for the whole log."""
-    e_value: float | None = None
-    """The evidence, where it was tested: correct logs show so much with probability at most its inverse."""
-
-    @property
-    def statement(self) -> str:
-        """What it says, with its subject."""
-        return self.says if self.says.startswith(self.subject) else f"{self.subject}: {self.says}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Is one policy better than another, and by how much?"""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -78,11 +78,16 @@ class Improvement(Result):
     def claim(self) -> str:
         """What would be certified: better, by more than a margin; or, for a negative margin, not much worse."""
         name, over = quoted(self.policy), baseline_name(self.over)
-        asked = self.margin if self.relative_margin is None else self.relative_margin
+        asked = self.asked_margin
         much = plain(abs(asked)) if self.relative_margin is None else f"{plain(100.0 * abs(asked))}%"
         if asked < 0.0:
             return f"{name} is not worse than {over} by more than {much}"
         return f"{name} is better than {over}{f' by more than {much}' if asked else ''}"
+
+    @property
+    def asked_margin(self) -> float:
+        """What it must exceed, in units or as a share."""
+        return self.margin if self.relative_margin is None else self.relative_margin
 
     @property
     def e_value_that_certifies(self) -> float:
@@ -196,6 +201,9 @@ class Improvement(Result):
         """What per cent are of."""
         return f"the {'cost' if self.measured.kind == 'cost' else 'value'} of {baseline_name(self.over)}"
 
+    def bounded(self) -> "Mapping[str, Improvement]":
+        return {self.policy: self}
+
     def interval(self, name: str) -> Interval:
         refuted = "worse" if self.margin == 0.0 and not self.relative_margin else "ruled out"
         verdict = "certified" if self.certified else refuted if self.ruled_out else "not certified"
@@ -214,6 +222,11 @@ class JointImprovement(Improvement):
 
     e_value_needed: float = field(kw_only=True)
     """The e-value that certifies it beside the others: from 1/delta to their number over delta."""
+
+    @property
+    def asked_margin(self) -> float:
+        """What it must exceed, in units or as a share."""
+        return self.margin if self.relative_margin is None else self.relative_margin
 
     @property
     def e_value_that_certifies(self) -> float:

@@ -10,7 +10,9 @@ from surelift.results.health import Health
 from surelift.results.history import History
 from surelift.results.improvement import STEADY, Improvement
 from surelift.results.lift import ZERO_IS_NONE
+from surelift.results.outcomes import Outcomes, claims_figure
 from surelift.results.result import OMITTED, Result
+from surelift.results.segments import Segments
 from surelift.results.selection import Selection
 from surelift.results.width import upper_explained
 from surelift.views.figures import Figure
@@ -39,6 +41,10 @@ class Report(Result):
     """Asymptotic normal intervals, by name; empty for clusters and sampled rounds, where there are none."""
     forecasts: Mapping[str, Forecast]
     """For the candidates that are not certified, by name; empty where none is made: sampled, one round, or over 100."""
+    segments: Segments[Selection] | None = None
+    """The same candidates in each segment, where segments were named."""
+    outcomes: Mapping[str, Outcomes] = field(default_factory=dict)
+    """What each candidate does to other columns, by name, where outcomes were named."""
     source: str = field(metadata=OMITTED, default="")
     """The name of the log, where it has one."""
 
@@ -59,7 +65,14 @@ class Report(Result):
         return self.answer.sentence() if self.selection is None else _verdict(self.selection)
 
     def text(self) -> str:
-        parts = [self.health, self.selection, self.values, *self.forecasts.values()]
+        parts = [
+            self.health,
+            self.selection,
+            self.values,
+            self.segments,
+            *self.outcomes.values(),
+            *self.forecasts.values(),
+        ]
         return "\n\n".join(part.text() for part in parts if part is not None)
 
     def figure(self) -> Figure:
@@ -108,6 +121,9 @@ class Report(Result):
         best = ordered[:MOST_DRAWN]
         explained = upper_explained(improvements.values(), earned=self._earned(selection), listed=_listed(selection))
         sections = [_improvement_section(selection, explained), _value_section(values, selection)]
+        sections += map(_outcomes_section, self.outcomes.values())
+        if self.segments is not None:
+            sections.append(_segments_section(self.segments))
         if self.history is not None:
             sections.append(_history_section(self.history, best, len(improvements)))
         zero = (ZERO_IS_NONE.format(kind=self.health.kind),) if _lift_of(selection) else ()
@@ -116,6 +132,19 @@ class Report(Result):
         if self.normal_intervals:
             sections.append(_normal_section(selection.improvements, self.normal_intervals))
         return [*sections, _forecast_section(self.forecasts, selection)]
+
+
+def _outcomes_section(outcomes: Outcomes) -> Section:
+    first, items = outcomes.first, tuple(f"{quoted(name)}: {claim.words}" for name, claim in outcomes.claims.items())
+    paragraph = Paragraph(f"{outcomes.sentence()} {outcomes.together()} The claims:", items=items)
+    figure = claims_figure(outcomes.results, over=first.over)
+    return Section(f"What {quoted(first.policy)} does to other outcomes", (*shown(figure), paragraph))
+
+
+def _segments_section(segments: Segments[Selection]) -> Section:
+    sentences = tuple(f"{quoted(name)}: {selection.sentence()}" for name, selection in segments.results.items())
+    paragraph = Paragraph("These bounds hold together, separately from those above.", items=sentences)
+    return Section("Segment by segment", (paragraph,))
 
 
 def _history_section(history: History, best: list[str], candidates: int) -> Section:

@@ -136,6 +136,10 @@ class Result:
         """The results inside one that holds several; otherwise the result itself."""
         return (self,)
 
+    def bounded(self) -> Mapping[str, Any]:
+        """The improvements or values in it, by the name of what each is about."""
+        return {}
+
     def all_of(self, kind: Literal["assumptions", "doubts"]) -> Mapping[str, None]:
         """The assumptions or doubts of all parts, each once."""
         return dict.fromkeys(text for part in self.parts() for text in getattr(part, kind, ()))
@@ -264,6 +268,9 @@ class ByName(Result, Mapping[str, R]):
 
     def parts(self) -> Iterable[Result]:
         return [part for result in self.results.values() for part in result.parts()]
+
+    def bounded(self) -> Mapping[str, Any]:
+        return {name: part for name, result in self.results.items() for part in result.bounded().values()}
 
     def records(self) -> list[dict[str, Any]]:
         return [record for result in self.results.values() for record in result.records()]

@@ -1,6 +1,6 @@
 """The same question, answered for every segment of a log."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -65,9 +65,13 @@ class Segments(ByName[R], Generic[R]):
         return [
             (segment, name, answer)
             for segment, result in self.results.items()
-            for name, answer in _named(result)
-            if isinstance(answer, BoundedAnswer)
+            for name, answer in result.bounded().items()
         ]
+
+    def bounded(self) -> Mapping[str, BoundedAnswer]:
+        """By segment; by both where one has several."""
+        answers, several = self.answers(), len(self.answers()) > len(self)
+        return {f"{segment}, {name}" if several else segment: answer for segment, name, answer in answers}
 
     def sentence(self) -> str:
         if not self.answers():
@@ -112,8 +116,7 @@ class Segments(ByName[R], Generic[R]):
         answers = self.answers()
         if not answers:
             raise UsageError("answers of this kind have a figure for each segment, not one for all.")
-        several = len(answers) > len(self)
-        rows = tuple(answer.interval(f"{segment}, {name}" if several else segment) for segment, name, answer in answers)
+        rows = tuple(answer.interval(name) for name, answer in self.bounded().items())
         first = answers[0][2]
         if isinstance(self.first, Outcomes):
             return replace(self.first.figure(), rows=rows, column=", ".join(self._columns))
@@ -149,12 +152,3 @@ def _asked(answer: BoundedAnswer) -> str:
         return ""
     share = answer.relative_margin
     return f"; margin {plain(answer.margin)}" if share is None else f"; margin {plain(100.0 * share)}%"
-
-
-def _named(result: Result) -> Iterable[tuple[str, Any]]:
-    """The answers in a result, by outcome or by policy."""
-    return (
-        result.items()
-        if isinstance(result, ByName)
-        else ((getattr(part, "policy", ""), part) for part in result.parts())
-    )

@@ -64,16 +64,34 @@ class Selection(Result):
             return f"No discovery: no candidate is found better than {over}."
         if self.chosen is None:
             return f"Keep {over}: no candidate is certified better."
-        if self.many == "e-holm" and self[self.chosen].lower == self.margin:
+        if self.many == "e-holm" and self._is_unmeasured:
             return self._unmeasured(over)
         return f"Choose {quoted(self.chosen)}: {self.amount}."
+
+    @property
+    def _margin(self) -> str:
+        """The margin without its sign."""
+        share = self.first.relative_margin
+        return plain(abs(self.margin)) if share is None else f"{plain(100.0 * abs(share))}%"
+
+    @property
+    def _is_unmeasured(self) -> bool:
+        """Whether the chosen one is certified to exceed the margin, by no certified amount."""
+        chosen = self.improvements[self.chosen or ""]
+        return (chosen.lower if chosen.relative_margin is None else chosen.relative_lower) == chosen.asked_margin
 
     @property
     def amount(self) -> str:
         """How much better the chosen one is, or how little worse."""
         assert self.chosen is not None
+        chosen, over = self[self.chosen], baseline_name(self.over)
+        if chosen.relative_margin is not None:
+            percent = rounded(100.0 * (chosen.relative_lower or 0.0), 1, towards="down")
+            better = f"better than {over} by at least {percent}%"
+            within = f"worse than {over} by at most {percent.lstrip('-')}%, within the margin of {self._margin}"
+            return within if percent.startswith("-") else better
         decimals = max(decimals_for(each.upper - each.lower) for each in self.improvements.values())
-        lower, over = self.improvements[self.chosen].lower, baseline_name(self.over)
+        lower = chosen.lower
         bound = rounded(lower, decimals, towards="down")
         if lower < 0.0:
             return f"worse than {over} by at most {bound.lstrip('-')}, within the margin of {plain(-self.margin)}"
@@ -82,8 +100,9 @@ class Selection(Result):
     def _unmeasured(self, over: str) -> str:
         """Of a choice that is certified to exceed the margin, by no certified amount."""
         assert self.chosen is not None
-        much = f" by more than {plain(abs(self.margin))}" if self.margin else ""
-        better = f"{'not worse' if self.margin < 0.0 else 'better'} than {over}{much}"
+        margin = self.first.asked_margin
+        much = f" by more than {self._margin}" if margin else ""
+        better = f"{'not worse' if margin < 0.0 else 'better'} than {over}{much}"
         best = f" Of {len(self.discoveries)} certified, its own lower bound, not shown, is the largest."
         return f"Choose {quoted(self.chosen)}: {better}.{best if len(self.discoveries) > 1 else ''}"
 
@@ -102,6 +121,9 @@ class Selection(Result):
 
     def parts(self) -> Iterable[Result]:
         return self.improvements.values()
+
+    def bounded(self) -> Mapping[str, Improvement]:
+        return self.improvements
 
     def figure(self) -> Intervals:
         figure = improvements_figure(self.improvements.values(), over=self.over, margin=self.margin)

@@ -7,6 +7,7 @@ K actions, so prod (1 + lambda w)/(1 + lambda) and prod (1 + lambda/q)/(1 + lamb
 Inside a segment known before the action all of this stays true.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -16,12 +17,12 @@ import numpy.typing as npt
 
 from surelift import grids
 from surelift.arrays import FloatArray, IntArray
+from surelift.batch import Batch
 from surelift.kernels.log_products import log_products
 from surelift.kernels.log_sums import log_sums, log_terms
 from surelift.kernels.sorting import Sorted
 from surelift.logs.vectors import Vectors
 from surelift.statistics.groups import Groups
-from surelift.statistics.reading import Reading
 from surelift.statistics.statistic import Statistic
 
 BOTH_WAYS = np.array([sign * 2.0**-j for j in range(1, 11) for sign in (1.0, -1.0)])
@@ -92,12 +93,12 @@ class Bets(Statistic):
     labels: tuple[Any, ...] | None = None
     """Of the actions, where they were declared."""
 
-    def of(self, reading: Reading, groups: Groups) -> Sequence[Wealths]:
-        size = reading.rounds.size
+    def of(self, batch: Batch, groups: Groups) -> Sequence[Wealths]:
+        size = batch.size
         by_group = groups.sorted(size)
         found: list[dict[str, Wealth]] = [{} for _ in range(len(groups))]
-        lengths = _common_lengths(reading, groups)
-        for bet in _bets(reading, self.candidates, self.labels, max(lengths, default=0)):
+        lengths = _common_lengths(batch, groups)
+        for bet in _bets(batch, self.candidates, self.labels, max(lengths, default=0)):
             won = log_wealth(bet, by_group)
             seen = np.stack([groups.counts(size), groups.sums(bet.observed), groups.sums(bet.expected)])
             for group, wealths in enumerate(found):
@@ -119,36 +120,36 @@ class Bets(Statistic):
         return Wealths(decoded, length)
 
 
-def _common_lengths(reading: Reading, groups: Groups) -> list[int]:
+def _common_lengths(batch: Batch, groups: Groups) -> list[int]:
     """How long the vectors of each group are, or 0."""
-    shares = reading.rounds.logging_shares
+    shares = batch.shares
     if shares is None:
         return [0] * len(groups)
     parts = groups.split(shares.lengths)
     return [int(part[0]) if len(part) and (part == part[0]).all() else 0 for part in parts]
 
 
-def _bets(reading: Reading, candidates: Sequence[str], labels: Sequence[object] | None, actions: int) -> Iterator[Bet]:
-    rounds = reading.rounds
-    if rounds.logging_shares is None:
+def _bets(batch: Batch, candidates: Sequence[str], labels: Sequence[object] | None, actions: int) -> Iterator[Bet]:
+    shares = batch.shares
+    if shares is None:
         for name in candidates:
-            bet = _held_to(f"weights of {name!r}", reading.own_weights(name), np.ones(rounds.size))
-            yield replace(bet, least=reading.least_weights[name])
-        if rounds.action_counts is not None and not rounds.declaration.density:
-            yield _held_to("inverse propensities", 1.0 / rounds.propensity, rounds.action_counts)
+            bet = _held_to(f"weights of {name!r}", batch.own_weights(name), np.ones(batch.size))
+            yield replace(bet, least=min(0.0, 1.0 - batch.asked[name].limits.drop))
+        counts = batch.decisions.counts
+        if counts is not None and batch.decisions.continuous is None and not math.isinf(batch.decisions.largest):
+            yield _held_to("inverse propensities", 1.0 / batch.propensity, counts)
         return
-    assert rounds.action is not None
-    shares = rounds.logging_shares
-    yield _on_set("production's favourite", shares, rounds.action, favourite(shares))
+    taken = batch.decisions.taken
+    yield _on_set("production's favourite", shares, taken, favourite(shares))
     for name in candidates:
-        vectors = reading.probabilities[name].vectors
+        vectors = batch.policies[name].vectors
         if vectors is not None:
-            yield _on_set(f"favourite of {name!r}", shares, rounds.action, favourite(vectors))
+            yield _on_set(f"favourite of {name!r}", shares, taken, favourite(vectors))
     for action in range(min(actions, MOST_ACTIONS)):
         label = repr(labels[action]) if labels is not None else str(action)
         # Where a vector is too short for it, nothing is bet, and nothing kept.
         chosen = np.minimum(action, shares.lengths - 1)
-        yield replace(_on_set(f"action {label}", shares, rounds.action, chosen), action=action)
+        yield replace(_on_set(f"action {label}", shares, taken, chosen), action=action)
 
 
 def _held_to(name: str, values: FloatArray, most: FloatArray) -> Bet:

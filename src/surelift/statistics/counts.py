@@ -4,20 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from surelift.batch import Batch
+from surelift.kernels.loop import LoopSums
 from surelift.statistics.groups import Groups
-from surelift.statistics.reading import Reading
-from surelift.statistics.statistic import Statistic
-from surelift.statistics.units import Units
+from surelift.statistics.looped import Looped, Wanted
 
 
 @dataclass(frozen=True, slots=True)
-class Count(Statistic):
+class Count(Looped):
     """The n of the bounds, as whole numbers."""
 
     label: ClassVar[str] = "the number of rounds"
     state: ClassVar[type] = int
 
-    def of(self, reading: Reading, groups: Groups) -> Sequence[int]:
-        units = Units.of(reading.rounds)
-        counts: list[int] = groups.units.counts(units.count).tolist()
+    def wanted(self, simple: bool) -> Sequence[Wanted]:
+        return []
+
+    def states(self, batch: Batch, groups: Groups, sums: LoopSums, places: Sequence[int]) -> Sequence[int]:
+        counts: list[int] = groups.units.counts(batch.units.count).tolist()
         return counts

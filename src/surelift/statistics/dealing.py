@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from surelift.arrays import ArrowColumn, IntArray, pc
+from surelift.batch import Batch
 from surelift.kernels.columns import scramble
 from surelift.logs.columns import as_array, decode, is_text
 from surelift.logs.ids import id_words
-from surelift.logs.rounds import Rounds
 from surelift.statistics.splits import Split, row_numbers
 
 PLACES = 1 << 12
@@ -57,20 +57,18 @@ class Dealt(Split):
         """The block of each place."""
         return np.searchsorted(np.cumsum(self.sizes[:-1]), places, side="right")
 
-    def codes(self, rounds: Rounds) -> tuple[IntArray, Sequence[str]]:
-        return self.blocks(places_of(rounds)), self.names
+    def codes(self, batch: Batch) -> tuple[IntArray, Sequence[str]]:
+        return self.blocks(places_of(batch)), self.names
 
 
-def places_of(rounds: Rounds) -> IntArray:
-    """A number below ``PLACES`` for each round, the same within a cluster."""
-    declared, clusters = rounds.declaration, rounds.clusters
-    if clusters is not None:
-        assert declared.cluster is not None
-        firsts = rounds.table[declared.cluster].take(clusters.starts[:-1])
-        return np.repeat(key_places(firsts, as_text=declared.cluster in rounds.as_text), clusters.sizes)
-    if declared.id is not None:
-        return key_places(rounds.table[declared.id], as_text=declared.id in rounds.as_text)
-    return (scramble(row_numbers(rounds)) >> np.uint64(52)).astype(np.int64)
+def places_of(batch: Batch) -> IntArray:
+    """A number below ``PLACES`` for each row, the same within a unit."""
+    rows, starts = batch.rows, batch.units.starts
+    for name in batch.declared.dealt_by:
+        column = rows.table[name] if starts is None else rows.table[name].take(starts[:-1])
+        places = key_places(column, as_text=name in rows.as_text)
+        return places if starts is None else np.repeat(places, np.diff(starts))
+    return (scramble(row_numbers(batch)) >> np.uint64(52)).astype(np.int64)
 
 
 def key_places(column: ArrowColumn, *, as_text: bool = False) -> IntArray:

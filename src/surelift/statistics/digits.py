@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from surelift.batch import Batch
 from surelift.statistics.groups import Groups
-from surelift.statistics.reading import Reading
 from surelift.statistics.statistic import Statistic
 
 DECIMALS = (1, 2, 3, 4)
@@ -38,8 +38,8 @@ class RoundedDigits:
 class Digits(Statistic):
     label: ClassVar[str] = "the digits of the propensities"
 
-    def of(self, reading: Reading, groups: Groups) -> Sequence[RoundedDigits]:
-        return [self._of_group(part) for part in groups.split(reading.rounds.propensity)]
+    def of(self, batch: Batch, groups: Groups) -> Sequence[RoundedDigits]:
+        return [self._of_group(part) for part in groups.split(batch.propensity)]
 
     @staticmethod
     def _of_group(propensity: Any) -> RoundedDigits:

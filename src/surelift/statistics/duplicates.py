@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from surelift.batch import Batch
 from surelift.logs.hash_sample import HashSample
 from surelift.statistics.groups import Groups
-from surelift.statistics.reading import Reading
 from surelift.statistics.statistic import Statistic
 
 MOST_KEYS = 1 << 15
@@ -44,17 +44,18 @@ class DuplicateSample:
 @dataclass(frozen=True, slots=True)
 class Duplicates(Statistic):
     label: ClassVar[str] = "duplicated rows"
+    time: str
 
-    def of(self, reading: Reading, groups: Groups) -> Sequence[DuplicateSample]:
-        rounds = reading.rounds
-        if rounds.declaration.time is None or rounds.size == 0:
+    def of(self, batch: Batch, groups: Groups) -> Sequence[DuplicateSample]:
+        rows = batch.rows
+        if batch.size == 0:
             return [DuplicateSample()] * len(groups)
-        times, words = _as_integers(rounds.times()), rounds.hashes.words()
+        times, words = _as_integers(rows.times(self.time)), rows.hashes.words()
         # A copy shares its time with its original, which says nothing about how finely time is recorded.
         repeated = np.concatenate([[False], (times[1:] == times[:-1]) & (words[1:] != words[:-1])])
         keys = words ^ (times.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
         # The rows before these will have asked for as many bits.
-        bits = ((rounds.start + rounds.size) // MOST_KEYS).bit_length()
+        bits = ((rows.start + rows.size) // MOST_KEYS).bit_length()
         parts = zip(groups.split(keys), groups.split(repeated), strict=True)
         return [
             DuplicateSample(len(part), int(np.count_nonzero(same)), HashSample.of(part, MOST_KEYS, bits))

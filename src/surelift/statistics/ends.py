@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from surelift.batch import Batch
 from surelift.statistics.groups import Groups
-from surelift.statistics.reading import Reading
 from surelift.statistics.statistic import Statistic
 
 
@@ -32,9 +32,8 @@ class Ends(Statistic):
     label: ClassVar[str] = "the smallest and the largest action"
     state: ClassVar[type] = EndCounts
 
-    def of(self, reading: Reading, groups: Groups) -> Sequence[EndCounts]:
-        assert reading.rounds.continuous is not None
-        ends = ((part, float(part.min()), float(part.max())) for part in groups.split(reading.rounds.continuous))
+    def of(self, batch: Batch, groups: Groups) -> Sequence[EndCounts]:
+        ends = ((part, float(part.min()), float(part.max())) for part in groups.split(batch.decisions.continuous))
         return [
             EndCounts(least, int(np.count_nonzero(part == least)), most, int(np.count_nonzero(part == most)))
             for part, least, most in ends

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from surelift.arrays import FloatArray, IntArray
+from surelift.batch import Batch
 from surelift.kernels.sorting import Sorted, distinct
 from surelift.kernels.sums import group_sums
 from surelift.logs import faults
-from surelift.logs.clusters import Clusters
-from surelift.logs.rounds import Rounds
 from surelift.statistics.splits import NOWHERE, Key, KeyValue, Segment
 
 
@@ -22,17 +21,18 @@ class Groups:
 
     values: Sequence[KeyValue]
     codes: IntArray | None = None
-    clusters: Clusters | None = None
+    starts: IntArray | None = None
+    """The first row of each unit, and behind the last; None where every row is one."""
 
     def __len__(self) -> int:
         return len(self.values)
 
     @cached_property
     def units(self) -> "Groups":
-        """The groups of clusters, each whole in the group of its first round."""
-        if self.codes is None or self.clusters is None:
+        """The groups of units, each whole in the group of its first row."""
+        if self.codes is None or self.starts is None:
             return self
-        return Groups(self.values, self.codes[self.clusters.starts[:-1]])
+        return Groups(self.values, self.codes[self.starts[:-1]])
 
     @cached_property
     def _sorted(self) -> Sorted:
@@ -51,24 +51,30 @@ class Groups:
         """The sum over each group."""
         return group_sums(values, self.sorted(len(values)))[:, 0]
 
+    def mass(self, batch: Batch) -> FloatArray:
+        """How many units those of each group stand for."""
+        if batch.scale is None:
+            return self.units.counts(batch.units.count).astype(np.float64)
+        return self.units.sums(batch.scale)
+
     def counts(self, size: int) -> IntArray:
         """How many rounds of ``size`` are in each group."""
         return np.diff(self.sorted(size).edges)
 
 
-def groups_of(key: Key, rounds: Rounds) -> Groups:
+def groups_of(key: Key, batch: Batch) -> Groups:
     """Split the rounds of a batch; what cannot be split is counted as a fault."""
     if not key:
-        return Groups([()], clusters=rounds.clusters)
-    codes, names = key[0].codes(rounds)
+        return Groups([()], starts=batch.units.starts)
+    codes, names = key[0].codes(batch)
     values: list[KeyValue] = [(name,) for name in names]
     for split in key[1:]:
-        inner, names = split.codes(rounds)
+        inner, names = split.codes(batch)
         codes = np.where((codes == NOWHERE) | (inner == NOWHERE), NOWHERE, codes * max(len(names), 1) + inner)
         values = [(*value, name) for value in values for name in names]
-    _refuse_torn_clusters(key, codes, rounds)
+    _refuse_torn_units(key, codes, batch)
     present, compact = _compacted(codes)
-    return Groups([values[code] for code in present.tolist()], compact, rounds.clusters)
+    return Groups([values[code] for code in present.tolist()], compact, batch.units.starts)
 
 
 def _compacted(codes: IntArray) -> tuple[IntArray, IntArray]:
@@ -77,9 +83,10 @@ def _compacted(codes: IntArray) -> tuple[IntArray, IntArray]:
     return (present[1:], places - 1) if len(present) and present[0] == NOWHERE else (present, places)
 
 
-def _refuse_torn_clusters(key: Key, codes: IntArray, rounds: Rounds) -> None:
+def _refuse_torn_units(key: Key, codes: IntArray, batch: Batch) -> None:
     segments = [split for split in key if isinstance(split, Segment) and not split.tears_clusters]
-    if rounds.clusters is None or not rounds.size or not segments:
+    starts = batch.units.starts
+    if starts is None or not batch.size or not segments:
         return
-    first = np.repeat(codes[rounds.clusters.starts[:-1]], rounds.clusters.sizes)
-    rounds.refuse(segments[0].subject, faults.CLUSTER_VARIES, codes != first, None)
+    first = np.repeat(codes[starts[:-1]], np.diff(starts))
+    batch.rows.refuse(segments[0].subject, faults.CLUSTER_VARIES, codes != first, None)

@@ -13,12 +13,10 @@ from typing import ClassVar
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.controls.weights import overstated
+from surelift.batch import Batch
 from surelift.kernels.log_products import log_products
 from surelift.statistics.groups import Groups
-from surelift.statistics.reading import Reading
 from surelift.statistics.statistic import Statistic
-from surelift.statistics.units import Units
 
 HALVINGS = 10
 
@@ -37,13 +35,11 @@ class MeanWeight(Statistic):
         halves = 0.5 ** np.arange(1, HALVINGS + 1)
         return np.concatenate([halves / self.drop, -halves / self.rise])
 
-    def of(self, reading: Reading, groups: Groups) -> Sequence[FloatArray]:
-        units = Units.of(reading.rounds)
-        excess = units.mean(reading.weights[self.candidate].excess)
+    def of(self, batch: Batch, groups: Groups) -> Sequence[FloatArray]:
+        units = batch.units
+        excess = units.mean(batch.weights[self.candidate].excess, 0.0)
         won = log_products(excess, self.rates, groups.units.sorted(units.count))
         counts, totals = groups.units.counts(units.count), groups.units.sums(excess)
         # Where vectors and propensities differ a little, the mean of right weights is that far from 1.
-        slack = reading.probabilities[self.candidate].short_of_one
-        if reading.rounds.logging_shares is not None:
-            slack += float(overstated(reading.rounds).max(initial=0.0))
+        slack = batch.policies[self.candidate].short_of_one + float(batch.overstated.max(initial=0.0))
         return list(np.column_stack([won - slack * np.outer(counts, np.abs(self.rates)), counts, totals]))

@@ -6,15 +6,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from surelift.batch import Batch
 from surelift.errors import LogsError
 from surelift.kernels.columns import Words, scramble
 from surelift.logs.context_words import words_of_contexts
 from surelift.logs.hash_sample import HashSample
 from surelift.logs.ids import id_words
-from surelift.logs.rounds import Rounds
+from surelift.logs.rows import Rows
 from surelift.logs.seen import SeenRounds
 from surelift.statistics.groups import Groups
-from surelift.statistics.reading import Reading
 from surelift.statistics.statistic import Statistic
 
 MOST_ROUNDS, MOST_IDS = 1 << 10, 1 << 14
@@ -31,9 +31,12 @@ class RoundMemory(Statistic):
     def columns(self) -> tuple[str, ...]:
         return self.contexts or ()
 
-    def of(self, reading: Reading, groups: Groups) -> Sequence[SeenRounds]:
-        rounds = reading.rounds
-        words = words_read(rounds) if self.contexts is None else words_of_contexts(rounds, self.contexts)
+    def of(self, batch: Batch, groups: Groups) -> Sequence[SeenRounds]:
+        words = (
+            words_read(batch)
+            if self.contexts is None
+            else words_of_contexts(batch.rows, batch.decisions.taken, self.contexts)
+        )
         return [SeenRounds.of(part, self.most) for part in groups.split(words)]
 
     def encode(self, state: Any) -> Any:
@@ -50,13 +53,12 @@ class IdMemory(Statistic):
     column: str
     of_clusters: bool
     label: ClassVar[str] = "a memory of ids"
+    looks_at_rows: ClassVar[bool] = True
 
-    def of(self, reading: Reading, groups: Groups) -> Sequence[HashSample]:
-        rounds = reading.rounds
-        words = hashed_ids(rounds, self.column)
+    def of(self, batch: Batch, groups: Groups) -> Sequence[HashSample]:
+        words = hashed_ids(batch.rows, self.column)
         if self.of_clusters:
-            assert rounds.clusters is not None
-            words, groups = words[rounds.clusters.starts[:-1]], groups.units
+            words, groups = batch.units.first(words), groups.units
         return [HashSample.of(part, MOST_IDS) for part in groups.split(words)]
 
     def refuse_again(self, state: HashSample | None) -> None:
@@ -83,13 +85,12 @@ class IdMemory(Statistic):
         return HashSample.decode(content)
 
 
-def hashed_ids(rounds: Rounds, column: str) -> Words:
-    return scramble(id_words(rounds.table[column]).view(np.uint64))
+def hashed_ids(rows: Rows, column: str) -> Words:
+    return scramble(id_words(rows.table[column]).view(np.uint64))
 
 
-def words_read(rounds: Rounds) -> Words:
-    words = rounds.hashes.words()
-    for name in (rounds.declaration.time, rounds.declaration.id):
-        if name is not None:
-            words = scramble(words ^ id_words(rounds.table[name]).view(np.uint64))
+def words_read(batch: Batch) -> Words:
+    words = batch.rows.hashes.words()
+    for name in batch.declared.telling_apart:
+        words = scramble(words ^ id_words(batch.rows.table[name]).view(np.uint64))
     return words

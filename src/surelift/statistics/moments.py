@@ -2,29 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.errors import UsageError
+from surelift.batch import Batch
+from surelift.kernels.loop import LoopSums
 from surelift.kernels.sums import group_sums
+from surelift.logs.units import Weights
 from surelift.quantities import Quantity
-from surelift.quantities.prefixes import in_sequence, running_products
 from surelift.quantities.regularizers import PolicyRounds
 from surelift.statistics.groups import Groups
+from surelift.statistics.looped import Looped, Wanted
 from surelift.statistics.plan import MEAN, SQUARES, Moment
-from surelift.statistics.reading import Reading
-from surelift.statistics.statistic import Statistic
-from surelift.statistics.units import Units
-
-NEGATIVE_WEIGHTS = (
-    "the weights of an additive slate can be negative, so only plain means of them are estimates: use 'ips'."
-)
 
 
 @dataclass(frozen=True, slots=True)
-class MomentSums(Statistic):
+class MomentSums(Looped):
     """The state is an array with one sum for each moment."""
 
     label: ClassVar[str] = "moments beyond the mean and the square"
@@ -32,46 +27,66 @@ class MomentSums(Statistic):
     quantity: Quantity
     moments: tuple[Moment, ...]
 
-    def of(self, reading: Reading, groups: Groups) -> Sequence[FloatArray]:
-        units = Units.of(reading.rounds)
-        by_group, padding = groups.units.sorted(units.count), reading.padding(self.candidate, self.quantity)
+    def wanted(self, simple: bool) -> Sequence[Wanted]:
+        plain = self.moments == (MEAN, SQUARES)
+        return [Wanted(self.quantity.pieces(self.candidate))] if plain else []
 
-        def sums_of(values: FloatArray) -> FloatArray:
-            return group_sums(units.scaled_up(units.mean(values, padded_with=padding)), by_group)
+    def states(self, batch: Batch, groups: Groups, sums: LoopSums, places: Sequence[int]) -> Sequence[FloatArray]:
+        return list(sums.moments[:, places[0], :2]) if places else self._regularized(batch, groups)
 
-        if self.moments == (MEAN, SQUARES):
-            return list(sums_of(reading.terms(self.candidate, self.quantity)))
-        if reading.least_weights[self.candidate] < 0.0 and any(m.regularizer != MEAN.regularizer for m in self.moments):
-            raise UsageError(NEGATIVE_WEIGHTS)
-        seen = policy_rounds(reading, self.candidate, self.quantity, self.moments)
+    def _regularized(self, batch: Batch, groups: Groups) -> Sequence[FloatArray]:
+        by_group = groups.units.sorted(batch.units.count)
+        seen = policy_rounds(batch, self.candidate, self.quantity, self.moments)
+        lacking = None if batch.units.starts is None else lacking_rounds(batch, self.candidate, self.quantity)
         totals = np.empty((len(groups), len(self.moments)))
         for column, moment in enumerate(self.moments):
-            if reading.rounds.declaration.density and not moment.regularizer.for_densities:
-                name = type(moment.regularizer).__name__
-                raise UsageError(f"{name} has no meaning for densities, which may exceed 1.")
-            values = moment.regularizer.values(seen)
+            padding = 0.0 if lacking is None else moment.regularizer.values(lacking)
+            values = batch.scaled(batch.units.mean(moment.regularizer.values(seen), padding))
             if moment.power <= 2:
-                totals[:, column] = sums_of(values)[:, moment.power - 1]
+                totals[:, column] = group_sums(values, by_group)[:, moment.power - 1]
             else:
-                means = units.scaled_up(units.mean(values, padded_with=padding))
                 with np.errstate(over="ignore"):
-                    totals[:, column] = group_sums(means**moment.power, by_group)[:, 0]
+                    totals[:, column] = group_sums(values**moment.power, by_group)[:, 0]
         return list(totals)
 
 
-def policy_rounds(reading: Reading, candidate: str, quantity: Quantity, moments: Sequence[Moment]) -> PolicyRounds:
+def policy_rounds(batch: Batch, candidate: str, quantity: Quantity, moments: Sequence[Moment]) -> PolicyRounds:
     """What the regularizers see of one policy."""
     by_model = any(moment.regularizer.asks_model for moment in moments)
-    predicted = reading.predictions_for(candidate) if by_model else None
-    probability, propensity = reading.probabilities[candidate].logged, reading.rounds.propensity
-    if (clusters := in_sequence(reading.rounds)) is not None:
-        probability, propensity = (running_products(each, clusters) for each in (probability, propensity))
+    predicted = batch.predictions_for(candidate) if by_model else None
+    probability, propensity = batch.policies[candidate].logged, batch.propensity
+    if batch.units.multiplies:
+        probability, propensity = (
+            batch.units.weights(Weights(each, each)).weight for each in (probability, propensity)
+        )
     return PolicyRounds(
-        weight=reading.weights[candidate].weight,
+        weight=batch.weights[candidate].weight,
         probability=probability,
         propensity=propensity,
-        earned=quantity.earned(reading.rounds.reward),
-        terms=reading.terms(candidate, quantity),
+        earned=batch.judged.missed if quantity.complement else batch.judged.earned,
+        terms=batch.terms(quantity.pieces(candidate)),
         predicted=None if predicted is None else predicted[0],
         expected=None if predicted is None else predicted[1],
+    )
+
+
+def lacking_rounds(batch: Batch, candidate: str, quantity: Quantity) -> PolicyRounds:
+    """What they see of a row that a unit lacks, which earned nothing: as of any other, or no bound by them would hold."""
+
+    def each(value: Any) -> FloatArray:
+        return np.array(np.broadcast_to(value, batch.units.count), dtype=np.float64)
+
+    policy, units, nothing = batch.policies[candidate].logged, batch.units, each(0.0)
+    probability, propensity = (
+        each(units.after(units.weights(Weights(of, of)) if units.multiplies else None).weight)
+        for of in (policy, batch.propensity)
+    )
+    return PolicyRounds(
+        weight=each(units.after(batch.weights[candidate]).weight),
+        probability=probability,
+        propensity=propensity,
+        earned=each(quantity.earned(nothing)),
+        terms=each(batch.padding(quantity.pieces(candidate))),
+        predicted=nothing,
+        expected=nothing,
     )

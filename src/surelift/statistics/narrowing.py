@@ -6,7 +6,7 @@ from dataclasses import replace
 from surelift.controls import MaxWeightControl, ScoreControl, WeightControl
 from surelift.controls.weights import CAP, GROWTH
 from surelift.grids import Grid
-from surelift.policies.policy import Limits
+from surelift.logs.decisions import Limits
 from surelift.quantities import Quantity
 from surelift.statistics.plan import Component, Needed
 

@@ -1,23 +1,24 @@
 """The plan: which statistics to add up over the rounds, and by what the rounds are split."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
+from surelift.batch import RewardColumn
 from surelift.controls import MaxWeightControl, ScoreControl, WeightControl
 from surelift.controls.model import CROSS_FITTED, RewardModel
 from surelift.errors import UsageError
 from surelift.grids import Grid
 from surelift.logs.batch import Needs
-from surelift.logs.logs import Logs
-from surelift.logs.scale import Scale
 from surelift.policies import Policy
 from surelift.quantities import Quantity
 from surelift.quantities.regularizers import Plain, Regularizer
 from surelift.statistics.dealing import Dealt
+from surelift.statistics.looped import Looped
 from surelift.statistics.splits import Key
 from surelift.statistics.statistic import Statistic
+from surelift.traits.logs import Logs
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +86,6 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class RewardColumn:
-    """Another column of rewards, or costs, that judges the same decisions: an outcome beside the reward."""
-
-    column: str
-    scale: Scale
-
-
-@dataclass(frozen=True, slots=True)
 class Request:
     """A statistic, the key its rounds are split by, and the outcome they are judged by (None: the log's own)."""
 
@@ -113,11 +106,13 @@ class Request:
         return Request, (self.statistic, self.key, self.outcome)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
     policies: Mapping[str, Policy]
     requests: tuple[Request, ...]
     model: RewardModel | None = None
+    asked: str = ""
+    """The digest of the question whose sums it makes."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "requests", tuple(dict.fromkeys(self.requests)))
@@ -142,15 +137,27 @@ class Plan:
             labels.append("a reward model that is refitted in the order of time")
         return labels[0] if labels else None
 
-    @property
-    def shared(self) -> Iterator[list[Request]]:
+    @cached_property
+    def shared(self) -> list[list[Request]]:
         """The requests, those together whose statistics share their work, and each other alone."""
         together = dict[Any, list[Request]]()
         for request in self.requests:
-            kind = type(request.statistic)
-            same = (kind, request.key, request.outcome) if kind.shares_work else request
+            kind = request.statistic.works_with
+            same = request if kind is None else (kind, request.key, request.outcome)
             together.setdefault(same, []).append(request)
-        return iter(together.values())
+        return list(together.values())
+
+    @cached_property
+    def one_pass(self) -> tuple[list[Request], list[Request]] | None:
+        """The requests that one pass over plain columns adds up, and those that look at the rows alone; None where there are
+        others, or several passes.
+        """
+        if self.model is not None or not self.policies:
+            return None
+        looped = [group for group in self.shared if group[0].statistic.works_with is Looped]
+        others = [request for group in self.shared if group not in looped for request in group]
+        alone = len(looped) == 1 and looped[0][0].outcome is None
+        return (looped[0], others) if alone and all(request.statistic.looks_at_rows for request in others) else None
 
     def needs(self, logs: Logs) -> Needs:
         """The columns it reads beside the log's own; raises if these logs cannot carry a policy or the model."""

@@ -7,12 +7,12 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.controls.weights import overstated
+from surelift.batch import Batch
+from surelift.kernels.loop import LoopSums
 from surelift.kernels.sums import group_extremes, group_sums
 from surelift.statistics.groups import Groups
-from surelift.statistics.reading import Reading
+from surelift.statistics.looped import Looped, Wanted
 from surelift.statistics.statistic import Statistic
-from surelift.statistics.units import Units
 
 INFINITE = float("inf")
 
@@ -42,23 +42,27 @@ class ProductionSums:
 
 
 @dataclass(frozen=True, slots=True)
-class ProductionTotals(Statistic):
+class ProductionTotals(Looped):
     label: ClassVar[str] = "what production earned"
     state: ClassVar[type] = ProductionSums
 
-    def of(self, reading: Reading, groups: Groups) -> Sequence[ProductionSums]:
-        rounds, units = reading.rounds, Units.of(reading.rounds)
-        rewards = groups.units.sums(units.scaled_up(units.mean(rounds.estimated_reward)))
-        by_round = groups.sorted(rounds.size)
-        smallest = group_extremes(rounds.propensity, by_round)[:, 0]
-        slack = np.zeros(len(groups))
-        if rounds.logging_shares is not None:
-            slack = group_extremes(overstated(rounds), groups.units.sorted(units.count))[:, 1]
-        shortfall = max((found.short_of_one for found in reading.probabilities.values()), default=0.0)
-        kept = np.tile([INFINITE, 0.0], (len(groups), 1))
-        if rounds.keep_probability is not None:
-            kept = group_extremes(rounds.keep_probability, by_round)
-        columns = zip(rewards.tolist(), smallest.tolist(), slack.tolist(), kept.tolist(), strict=True)
+    def wanted(self, simple: bool) -> Sequence[Wanted]:
+        return [Wanted((), (0.0, 1.0))]
+
+    def states(self, batch: Batch, groups: Groups, sums: LoopSums, places: Sequence[int]) -> Sequence[ProductionSums]:
+        totals, slack, kept = (
+            sums.moments[:, places[0], 0],
+            np.zeros(len(groups)),
+            np.tile([INFINITE, 0.0], (len(groups), 1)),
+        )
+        if batch.keep is not None:
+            kept = group_extremes(batch.keep, groups.units.sorted(batch.units.count))
+        if batch.is_read and batch.shares is not None:
+            slack = group_extremes(batch.overstated, groups.units.sorted(batch.units.count))[:, 1]
+        shortfall = (
+            max((found.short_of_one for found in batch.policies.values()), default=0.0) if batch.is_read else 0.0
+        )
+        columns = zip(totals.tolist(), sums.smallest.tolist(), slack.tolist(), kept.tolist(), strict=True)
         return [ProductionSums(total, least, over, shortfall, *keep) for total, least, over, keep in columns]
 
 
@@ -69,9 +73,8 @@ class RoundMoments(Statistic):
     label: ClassVar[str] = "the squares of rewards and propensities"
     number: Literal["reward", "propensity"]
 
-    def of(self, reading: Reading, groups: Groups) -> Sequence[FloatArray]:
-        rounds = reading.rounds
-        values = rounds.estimated_reward if self.number == "reward" else rounds.propensity
+    def of(self, batch: Batch, groups: Groups) -> Sequence[FloatArray]:
+        values = batch.judged.earned if self.number == "reward" else batch.propensity
         by_group = groups.sorted(len(values))
         return list(np.column_stack([np.diff(by_group.edges), group_sums(values, by_group)]))
 

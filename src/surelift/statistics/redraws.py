@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surelift.arrays import FloatArray, IntArray
+from surelift.batch import Batch
 from surelift.errors import UsageError
 from surelift.kernels.redraws import LANES, redraw
 from surelift.statistics.groups import Groups
-from surelift.statistics.reading import Reading
 from surelift.statistics.statistic import Statistic
 
 
@@ -93,22 +93,22 @@ class Redraws(Statistic):
     candidate: str
     draws: int
 
-    def of(self, reading: Reading, groups: Groups) -> Sequence[WholeLog]:
-        rounds, found = reading.rounds, reading.probabilities[self.candidate]
-        if rounds.logging is None or found.vectors is None:
+    def of(self, batch: Batch, groups: Groups) -> Sequence[WholeLog]:
+        logging, found, size = batch.decisions.logging, batch.policies[self.candidate], batch.size
+        if logging is None or found.vectors is None:
             raise UsageError(
                 f"efron-stein redraws actions, so it needs the whole distributions: production's in logging=, and policy "
                 f"{self.candidate!r} as a vector over actions."
             )
-        chances, wanted = rounds.logging, found.vectors.values
+        chances, wanted = logging, found.vectors.values
         weights = np.divide(wanted, chances.values, out=np.zeros_like(wanted), where=chances.values > 0.0)
         # An action that production cannot take has an infinite weight there.
         beyond = (chances.values == 0.0) & (wanted > 0.0)
         moments = chances.fold(np.add, np.where(beyond, np.inf, wanted * weights), empty=0.0)
-        logged = 1.0 + found.excess(rounds.propensity)
+        logged = 1.0 + found.excess(batch.propensity)
         states = []
-        for rows in groups.split(np.arange(rounds.size)):
-            inside = np.zeros(rounds.size, dtype=np.bool_)
+        for rows in groups.split(np.arange(size)):
+            inside = np.zeros(size, dtype=np.bool_)
             inside[rows] = True
             entries = np.repeat(inside, chances.lengths)
             states.append(

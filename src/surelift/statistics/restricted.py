@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surelift.arrays import FloatArray, IntArray
+from surelift.batch import Batch
 from surelift.kernels.sums import group_extremes
 from surelift.statistics.bets import favourite
 from surelift.statistics.groups import Groups
-from surelift.statistics.reading import Reading
 from surelift.statistics.statistic import Statistic
 
 # Actions beyond these share a place, in which sets are coarser and nothing else changes.
@@ -105,10 +105,8 @@ class Taken:
 class TakenActions(Statistic):
     label: ClassVar[str] = "the actions of each segment"
 
-    def of(self, reading: Reading, groups: Groups) -> Sequence[Taken]:
-        rounds = reading.rounds
-        assert rounds.action is not None
-        action, size, shares = rounds.action, rounds.size, rounds.logging_shares
+    def of(self, batch: Batch, groups: Groups) -> Sequence[Taken]:
+        action, size, shares = batch.decisions.taken, batch.size, batch.shares
         codes = np.zeros(size, dtype=np.int64) if groups.codes is None else groups.codes
         counts = _by_place(codes, action, np.ones(size), len(groups))
         chances: list[Any] = [None] * len(groups)
@@ -122,7 +120,7 @@ class TakenActions(Statistic):
             with np.errstate(divide="ignore"):
                 left = np.maximum(np.log1p(-chance), -1e9)
             chosen = np.column_stack([groups.sums(x) for x in ((action == top) * 1.0, np.log(chance), left)]).tolist()
-        by_group, inverse = groups.sorted(size), 1.0 / rounds.propensity
+        by_group, inverse = groups.sorted(size), 1.0 / batch.propensity
         surprise, places = np.log(inverse), group_extremes(action.astype(np.float64), by_group).astype(np.int64)
         columns = (
             groups.counts(size), np.where(places[:, 0] == places[:, 1], places[:, 0], SEVERAL), places[:, 1],

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surelift.arrays import FloatArray
+from surelift.batch import Batch
 from surelift.kernels.columns import scramble
 from surelift.statistics.groups import Groups
-from surelift.statistics.reading import Reading
 from surelift.statistics.splits import row_numbers
 from surelift.statistics.statistic import Statistic
 
@@ -32,10 +32,10 @@ class Sample(Statistic):
     candidates: tuple[str, ...]
     most: int
 
-    def of(self, reading: Reading, groups: Groups) -> Sequence[SampledRounds]:
-        hashes = scramble(row_numbers(reading.rounds)).astype(np.float64)
-        probabilities = [reading.probabilities[name].logged for name in self.candidates]
-        rows = np.stack([hashes, reading.rounds.propensity, *probabilities], axis=1)
+    def of(self, batch: Batch, groups: Groups) -> Sequence[SampledRounds]:
+        hashes = scramble(row_numbers(batch)).astype(np.float64)
+        probabilities = [batch.policies[name].logged for name in self.candidates]
+        rows = np.stack([hashes, batch.propensity, *probabilities], axis=1)
         nothing = SampledRounds(np.zeros((rows.shape[1], 0)), self.most)
         return [nothing + SampledRounds(part.T, self.most) for part in groups.split(rows)]
 

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from surelift.arrays import ArrowColumn, IntArray, pc
+from surelift.batch import Batch
 from surelift.kernels.sorting import distinct, random_blocks
 from surelift.logs import faults
 from surelift.logs.columns import as_array, decode, is_text
-from surelift.logs.rounds import Rounds
 from surelift.logs.segments import (
     MISSING,
     Bins,
@@ -39,7 +39,7 @@ class Split:
         """The columns it reads."""
         return ()
 
-    def codes(self, rounds: Rounds) -> tuple[IntArray, Sequence[str]]:
+    def codes(self, batch: Batch) -> tuple[IntArray, Sequence[str]]:
         """A code for each round, ``NOWHERE`` for those left out, and the names of the codes."""
         raise NotImplementedError
 
@@ -84,13 +84,13 @@ class Segment(Split):
 
         return sorted((name for (name,) in values), key=order)
 
-    def codes(self, rounds: Rounds) -> tuple[IntArray, Sequence[str]]:
-        codes, texts = codes_and_texts(rounds, self.by)
+    def codes(self, batch: Batch) -> tuple[IntArray, Sequence[str]]:
+        codes, texts = codes_and_texts(batch.rows, self.by)
         names = list(map(segment_name, texts))
         if self.declared is not None:
             unknown = np.array([*(name not in self.declared for name in names), False])[codes]
             shown = names[codes[int(np.argmax(unknown))]] if unknown.any() else None
-            rounds.refuse(self.subject, faults.SEGMENT_UNDECLARED, rounds.usable & unknown, shown)
+            batch.rows.refuse(self.subject, faults.SEGMENT_UNDECLARED, batch.rows.usable & unknown, shown)
         if self.only is not None:
             codes = np.where(codes == (names.index(self.only) if self.only in names else len(names)), 0, NOWHERE)
             names = [self.only]
@@ -102,12 +102,16 @@ class Day(Split):
     """The day of the decision, where the time tells it: a timestamp, a date, or text that begins with one."""
 
     label: ClassVar[str] = "days"
+    time: str
 
-    def codes(self, rounds: Rounds) -> tuple[IntArray, Sequence[str]]:
-        nowhere = np.full(rounds.size, NOWHERE, dtype=np.int64)
-        if rounds.declaration.time is None or rounds.size == 0:
+    def columns(self) -> tuple[str, ...]:
+        return (self.time,)
+
+    def codes(self, batch: Batch) -> tuple[IntArray, Sequence[str]]:
+        nowhere = np.full(batch.size, NOWHERE, dtype=np.int64)
+        if batch.size == 0:
             return nowhere, []
-        column = decode(rounds.table[rounds.declaration.time])
+        column = decode(batch.rows.table[self.time])
         if pa.types.is_timestamp(column.type) or pa.types.is_date32(column.type):
             return _days(column)
         if pa.types.is_date(column.type):
@@ -128,8 +132,8 @@ class RandomBlocks(Split):
     label: ClassVar[str] = "blocks"
     count: int
 
-    def codes(self, rounds: Rounds) -> tuple[IntArray, Sequence[str]]:
-        return random_blocks(row_numbers(rounds), self.count), [str(block) for block in range(self.count)]
+    def codes(self, batch: Batch) -> tuple[IntArray, Sequence[str]]:
+        return random_blocks(row_numbers(batch), self.count), [str(block) for block in range(self.count)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +143,12 @@ class Chunks(Split):
     label: ClassVar[str] = "the order of the rounds"
     needs_order: ClassVar[bool] = True
 
-    def codes(self, rounds: Rounds) -> tuple[IntArray, Sequence[str]]:
-        starts = _chunk_starts(rounds.start, rounds.start + rounds.size)
-        edges = np.array([*starts, rounds.start + rounds.size]) - rounds.start
+    def codes(self, batch: Batch) -> tuple[IntArray, Sequence[str]]:
+        first = batch.rows.start
+        starts = _chunk_starts(first, first + batch.size)
+        edges = np.array([*starts, first + batch.size]) - first
         codes = np.repeat(np.arange(len(starts)), np.diff(np.maximum(edges, 0)))
-        if rounds.clusters is not None:
-            codes = np.repeat(codes[rounds.clusters.starts[:-1]], rounds.clusters.sizes)
-        return codes, [f"{start:015d}" for start in starts]
+        return of_first_rows(batch, codes), [f"{start:015d}" for start in starts]
 
 
 def _chunk_starts(first: int, last: int) -> list[int]:
@@ -158,16 +161,20 @@ def _chunk_starts(first: int, last: int) -> list[int]:
     return starts
 
 
-def first_rows(rounds: Rounds) -> IntArray:
+def first_rows(batch: Batch) -> IntArray:
     """The number of each round's row; of a cluster, that of its first."""
-    if rounds.clusters is None:
-        return rounds.rows
-    return np.repeat(rounds.rows[rounds.clusters.starts[:-1]], rounds.clusters.sizes)
+    return of_first_rows(batch, batch.rows.numbered)
 
 
-def row_numbers(rounds: Rounds) -> "np.typing.NDArray[np.uint64]":
+def of_first_rows(batch: Batch, values: IntArray) -> IntArray:
+    """Of each row, what is said of the first row of its unit."""
+    starts = batch.units.starts
+    return values if starts is None else np.repeat(values[starts[:-1]], np.diff(starts))
+
+
+def row_numbers(batch: Batch) -> "np.typing.NDArray[np.uint64]":
     """The same, unique over all parts that are read apart."""
-    return first_rows(rounds).astype(np.uint64) + np.uint64(rounds.part * ROWS_PER_PART)
+    return first_rows(batch).astype(np.uint64) + np.uint64(batch.rows.batch.part * ROWS_PER_PART)
 
 
 def _days(column: ArrowColumn) -> tuple[IntArray, list[str]]:

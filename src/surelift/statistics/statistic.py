@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 if TYPE_CHECKING:
+    from surelift.batch import Batch
     from surelift.statistics.groups import Groups
-    from surelift.statistics.reading import Reading
 
 
 class Statistic:
@@ -22,14 +22,16 @@ class Statistic:
     """How people call it, for an engine that cannot add it up."""
     needs_order: ClassVar[bool] = False
     """Whether it needs the whole log in its order, in one process."""
-    shares_work: ClassVar[bool] = False
-    """Whether several of its kind are made sooner together."""
+    works_with: ClassVar[type | None] = None
+    """Those that are made sooner together."""
+    looks_at_rows: ClassVar[bool] = False
+    """Whether it looks at the columns of the rows alone, and at no number that is made of them."""
     optional: ClassVar[bool] = False
     """Whether an answer does without it, where an engine cannot add it up or a state was saved before it was kept."""
     state: ClassVar[type | None] = None
     """The dataclass of its states; None where they are arrays."""
 
-    def of(self, reading: "Reading", groups: "Groups") -> Sequence[Any]:
+    def of(self, batch: "Batch", groups: "Groups") -> Sequence[Any]:
         """The state of every group of a batch without faults."""
         raise NotImplementedError
 
@@ -38,9 +40,9 @@ class Statistic:
         return ()
 
     @classmethod
-    def of_all(cls, statistics: "Sequence[Any]", reading: "Reading", groups: "Groups") -> list[Sequence[Any]]:
+    def of_all(cls, statistics: "Sequence[Any]", batch: "Batch", groups: "Groups") -> list[Sequence[Any]]:
         """Those of several statistics of one kind."""
-        return [statistic.of(reading, groups) for statistic in statistics]
+        return [statistic.of(batch, groups) for statistic in statistics]
 
     def absent(self) -> Any:
         """Of an optional one, the state where it was not kept."""

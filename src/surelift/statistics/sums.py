@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 
 from surelift.arrays import FloatArray
+from surelift.batch import RewardColumn
 from surelift.controls.model import RewardModel
+from surelift.errors import UsageError
 from surelift.logs.faults import Fault, Tally, merge_tallies
 from surelift.logs.fingerprint import Fingerprint
 from surelift.policies import Policy
 from surelift.statistics.counts import Count
 from surelift.statistics.log_sums import LogSums, controlled
 from surelift.statistics.moments import MomentSums
-from surelift.statistics.plan import MEAN, SQUARES, Component, Moment, Needed, Plan, Request, RewardColumn, Term
+from surelift.statistics.plan import MEAN, SQUARES, Component, Moment, Needed, Plan, Request, Term
 from surelift.statistics.production import ProductionSums, ProductionTotals, RewardMoments
 from surelift.statistics.redraws import Proxies, Redraws
 from surelift.statistics.resamples import Resamples
@@ -25,6 +27,10 @@ from surelift.statistics.weights import PolicyWeights, WeightSums
 States = Mapping[KeyValue, Any]
 """The state of a statistic for each value of its key."""
 COUNT, PRODUCTION = Count(), ProductionTotals()
+OTHER_QUESTION = (
+    "these sums answer different questions, so they do not add up: they were made of other columns, another range, delta, "
+    "margin or method, or other policies. Make both by one question, as question.to_dict() sends it."
+)
 DEALT_BY = 20240523
 """The seed of what no round decides: fixed, so that an answer can be repeated."""
 
@@ -64,13 +70,21 @@ class Sums:
     """Rows that were not read, since their rewards are not final."""
     excluded: int = 0
     """Rows that do not meet the condition of ``where=``."""
+    asked: str = ""
+    """The digest of the question that they answer."""
 
     def __add__(self, other: "Sums") -> "Sums":
-        left_out, excluded = self.left_out + other.left_out, self.excluded + other.excluded
+        left_out, excluded, asked = (
+            self.left_out + other.left_out,
+            self.excluded + other.excluded,
+            self.asked or other.asked,
+        )
+        if self.asked and other.asked and self.asked != other.asked:
+            raise UsageError(OTHER_QUESTION)
         if self.rows == 0 or other.rows == 0:
-            return replace(other if self.rows == 0 else self, left_out=left_out, excluded=excluded)
+            return replace(other if self.rows == 0 else self, left_out=left_out, excluded=excluded, asked=asked)
         if self.states.keys() != other.states.keys():
-            raise ValueError("cannot add sums made for different plans: their statistics or keys differ")
+            raise UsageError(OTHER_QUESTION)
         return Sums(
             rows=self.rows + other.rows,
             states={request: _added(states, other.states[request]) for request, states in self.states.items()},
@@ -78,6 +92,7 @@ class Sums:
             fingerprint=self.fingerprint + other.fingerprint,
             left_out=left_out,
             excluded=excluded,
+            asked=asked,
         )
 
     @property

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from math import isnan
 from typing import Any, ClassVar
 
+from surelift.batch import Batch
 from surelift.kernels.sums import group_largest, group_sizes
 from surelift.statistics.groups import Groups
-from surelift.statistics.reading import Reading
 from surelift.statistics.statistic import Statistic
 
 TOP = 5
@@ -69,15 +69,15 @@ class Tails(Statistic):
     label: ClassVar[str] = "the sizes of the weights"
     candidate: str
 
-    def of(self, reading: Reading, groups: Groups) -> Sequence[TailSums]:
-        rounds, weights = reading.rounds, reading.weights[self.candidate].weight
-        by_group = groups.sorted(rounds.size)
+    def of(self, batch: Batch, groups: Groups) -> Sequence[TailSums]:
+        weights, propensity, reward = batch.weights[self.candidate].weight, batch.propensity, batch.reward
+        by_group = groups.sorted(batch.size)
         sizes = group_sizes(weights, by_group, shift=SHIFT, bins=BINS)
         return [
             TailSums(
                 {size: (count, total) for size, (count, total) in enumerate(of_group.tolist()) if count},
                 tuple(
-                    (float(weights[k]), int(rounds.rows[k]), float(rounds.propensity[k]), _number(rounds.reward[k]))
+                    (float(weights[k]), int(batch.rows.numbered[k]), float(propensity[k]), _number(reward[k]))
                     for k in places
                 ),
             )

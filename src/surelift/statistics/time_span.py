@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from surelift.batch import Batch
 from surelift.errors import LogsError
 from surelift.logs.columns import as_array
 from surelift.statistics.groups import Groups
-from surelift.statistics.reading import Reading
 from surelift.statistics.statistic import Statistic
 
 Time = float | str
@@ -47,10 +47,11 @@ def _kind(time: Time) -> str:
 @dataclass(frozen=True, slots=True)
 class TimeSpan(Statistic):
     label: ClassVar[str] = "the first and the last time"
+    time: str
     state: ClassVar[type] = Span
 
-    def of(self, reading: Reading, groups: Groups) -> Sequence[Span]:
-        parts = groups.split(_moments(reading.rounds.ordered_times()))
+    def of(self, batch: Batch, groups: Groups) -> Sequence[Span]:
+        parts = groups.split(_moments(batch.rows.ordered_times(self.time)))
         return [Span(*map(_plain, _ends(part))) for part in parts]
 
 

@@ -8,12 +8,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from surelift.arrays import FloatArray, IntArray
+from surelift.batch import Batch, Pieces
+from surelift.kernels.loop import LoopSums
 from surelift.kernels.weight_tables import WEIGHT_BINS, corners, weight_tables
-from surelift.quantities import Decline, Quantity
+from surelift.logs.units import Piece
+from surelift.quantities import Decline, Difference, Quantity
 from surelift.statistics.groups import Groups
-from surelift.statistics.reading import Reading
-from surelift.statistics.statistic import Statistic
-from surelift.statistics.units import Units
+from surelift.statistics.looped import Looped, Wanted
 
 Side = Literal["gain", "decline", "pair"]
 # A share of a round that rounding may have made: left out, which only lowers what is read off a table.
@@ -67,7 +68,7 @@ def _joined(numbers: IntArray, rounds: FloatArray) -> tuple[IntArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True)
-class WeightTable(Statistic):
+class WeightTable(Looped):
     r"""The state is what one pass needs to keep for all claims about a ratio of values.
 
     A claim has a factor :math:`1 + \lambda (s X + Y)` per round, with (X, Y) = (w r, 1 - r) or (r, w (1 - r)). It is affine
@@ -89,25 +90,47 @@ class WeightTable(Statistic):
     quantity: Quantity | None = None
     """Whose two parts are counted; None where every round is a unit of its own, compared with production."""
 
-    def of(self, reading: Reading, groups: Groups) -> Sequence[WeightCells]:
-        excess, share = self._plain(reading) if self.quantity is None else self._pair(reading, self.quantity)
-        found, bins, sums = weight_tables(excess, share, groups.units.sorted(len(excess)))
+    def wanted(self, simple: bool) -> Sequence[Wanted]:
+        if self.quantity is None:
+            # The weights minus 1, and the rewards, of the rows; simple batches have a table made on the way.
+            of_weights = Wanted((Piece(self.candidate, True, 1.0, 1.0),), kept=True)
+            return [] if simple else [of_weights, Wanted((), (0.0, 1.0), kept=True)]
+        # What a unit's pair adds up to, less 1, and each of the pair.
+        first, second = self._pair(self.quantity)
+        return [
+            Wanted(self.quantity.pieces(self.candidate), kept=True), Wanted(first, (0.0, 1.0), kept=True),
+            Wanted(second, (1.0, 0.0), kept=True),
+        ]  # fmt: skip
+
+    def _pair(self, quantity: Quantity) -> tuple[Pieces, Pieces]:
+        """What X has beside the reward, and Y beside 1 minus it, in weights of the policy that is blended."""
+        own = self.candidate, True
+        if isinstance(quantity, Difference):
+            return (Piece(*own, 0.0, 1.0),), (Piece(quantity.over, True, 1.0, 0.0),)
+        if isinstance(quantity, Decline):
+            return (), (Piece(*own, 1.0 / self.drop, 0.0),)
+        return (Piece(*own, 0.0, 1.0 / self.drop),), ()
+
+    def table(self) -> tuple[str, float] | None:
+        return (self.candidate, self.drop) if self.quantity is None else None
+
+    def states(self, batch: Batch, groups: Groups, sums: LoopSums, places: Sequence[int]) -> Sequence[WeightCells]:
+        if not places:
+            table = sums.tables[self.candidate]
+            bins = np.flatnonzero(table[:, 0])
+            return [WeightCells.of_bins(bins, table[bins])]
+        numbers = [np.asarray(sums.kept[place]) for place in places]
+        excess, share = numbers[0] / self.drop, numbers[1]
+        if self.quantity is not None:
+            # Next to 1 the sum of the pair would lose the digits of its excess; that of drawn labels has no other.
+            summed = batch.scale is not None or batch.judged.unlike_earned is not None
+            total = batch.scaled(numbers[1] + numbers[2]) if summed else np.maximum(1.0 + excess, 0.0)
+            excess = total - 1.0 if summed else excess
+            part = batch.scaled(numbers[1])
+            share = np.minimum(np.divide(part, total, out=np.zeros(len(total)), where=total > 0.0), 1.0)
+        found, bins, cells = weight_tables(excess, share, groups.units.sorted(len(excess)))
         edges = np.searchsorted(found, np.arange(len(groups) + 1)).tolist()
-        return [WeightCells.of_bins(bins[start:stop], sums[start:stop]) for start, stop in pairwise(edges)]
-
-    def _plain(self, reading: Reading) -> tuple[FloatArray, FloatArray]:
-        return reading.weights[self.candidate].excess / self.drop, reading.rounds.reward
-
-    def _pair(self, reading: Reading, quantity: Quantity) -> tuple[FloatArray, FloatArray]:
-        units, reward = Units.of(reading.rounds), reading.rounds.reward
-        own = reading.weights[self.candidate].excess / self.drop
-        first = reward if isinstance(quantity, Decline) else (1.0 + own) * reward
-        terms = units.mean(reading.terms(self.candidate, quantity) / self.drop, padded_with=quantity.padding)
-        total = np.maximum(units.scaled_up(1.0 + terms), 0.0)
-        part = units.scaled_up(units.mean(first))
-        share = np.divide(part, total, out=np.zeros(len(total)), where=total > 0.0)
-        # Without sampling the excess is kept as it is: next to 1 the sum would lose its digits.
-        return (terms if units.keep_probability is None else total - 1.0), np.minimum(share, 1.0)
+        return [WeightCells.of_bins(bins[start:stop], cells[start:stop]) for start, stop in pairwise(edges)]
 
     def absent(self) -> WeightCells:
         return WeightCells(np.empty(0, dtype=np.int64), np.empty(0), complete=False)

@@ -6,12 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from surelift.kernels.sums import group_extremes, group_sums
-from surelift.quantities.prefixes import in_sequence
+from surelift.batch import Batch
+from surelift.kernels.loop import LoopSums
+from surelift.logs.units import Piece
 from surelift.statistics.groups import Groups
-from surelift.statistics.reading import Reading
-from surelift.statistics.statistic import Statistic
-from surelift.statistics.units import Units
+from surelift.statistics.looped import Looped, Wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +20,11 @@ class WeightSums:
     largest: float = 0.0
     unsupported: float | None = 0.0
     """Summed probability of actions that production could not take; None where the vectors are not known."""
+
+    @property
+    def effective_sample_size(self) -> float:
+        """The number of equally weighted rounds that carry about as much information."""
+        return self.total * self.total / self.squares if self.squares > 0.0 else 0.0
 
     def __add__(self, other: "WeightSums") -> "WeightSums":
         unknown = self.unsupported is None or other.unsupported is None
@@ -33,22 +37,24 @@ class WeightSums:
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyWeights(Statistic):
+class PolicyWeights(Looped):
     label: ClassVar[str] = "the sums of the weights"
     state: ClassVar[type] = WeightSums
     candidate: str
 
-    def of(self, reading: Reading, groups: Groups) -> Sequence[WeightSums]:
-        rounds, weight = reading.rounds, reading.weights[self.candidate].weight
-        units = Units.of(rounds)
-        logging, vectors = rounds.logging, reading.probabilities[self.candidate].vectors
-        unsupported: Sequence[float | None] = [None] * len(groups)
-        if logging is not None and vectors is not None:
-            beyond = vectors.fold(np.add, np.where(logging.values == 0.0, vectors.values, 0.0), empty=0.0)
-            unsupported = groups.units.sums(units.scaled_up(units.mean(beyond))).tolist()
-        clusters = in_sequence(rounds)
-        after = 1.0 if clusters is None else weight[clusters.starts[1:] - 1]
-        scaled = units.scaled_up(units.mean(weight, padded_with=after))
-        largest = group_extremes(weight, groups.sorted(rounds.size))[:, 1]
-        totals, squares = group_sums(scaled, groups.units.sorted(units.count)).T
-        return list(map(WeightSums, totals.tolist(), squares.tolist(), largest.tolist(), unsupported))
+    def wanted(self, simple: bool) -> Sequence[Wanted]:
+        return [Wanted((Piece(self.candidate, False, 1.0, 1.0),))]
+
+    def states(self, batch: Batch, groups: Groups, sums: LoopSums, places: Sequence[int]) -> Sequence[WeightSums]:
+        totals, squares, largest = sums.moments[:, places[0]].T.tolist()
+        return list(map(WeightSums, totals, squares, largest, self._unsupported(batch, groups)))
+
+    def _unsupported(self, batch: Batch, groups: Groups) -> Sequence[float | None]:
+        vectors = batch.vectors_of(self.candidate)
+        if vectors is None:
+            return [None] * len(groups)
+        logging = batch.decisions.logging
+        assert logging is not None
+        beyond = vectors.fold(np.add, np.where(logging.values == 0.0, vectors.values, 0.0), empty=0.0)
+        found: list[float | None] = groups.units.sums(batch.scaled(batch.units.mean(beyond, 0.0))).tolist()
+        return found

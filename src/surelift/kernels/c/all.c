@@ -1,9 +1,9 @@
 /* All loops, as one file to compile. */
-#include "batch.c"
 #include "columns.c"
 #include "control.c"
 #include "log_products.c"
 #include "log_sums.c"
+#include "loop.c"
 #include "quadrature.c"
 #include "redraws.c"
 #include "resamples.c"

@@ -12,14 +12,12 @@ import numpy.typing as npt
 
 from surelift.arrays import FloatArray
 from surelift.controls.model import RewardModel
-from surelift.controls.weights import overstated
 from surelift.errors import LogsError
 from surelift.learning.data.features import FeatureLayout
-from surelift.learning.data.survey import SUBJECT, checked_rounds, split_batches
+from surelift.learning.data.survey import SUBJECT, checked_rounds, counts_of, split_batches
 from surelift.learning.tensors import namespace
-from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
-from surelift.logs.logs import Logs
-from surelift.policies.policy import action_counts
+from surelift.logs.batch import ROWS_PER_BATCH, Needs, TableBatch
+from surelift.traits.logs import Logs
 
 if TYPE_CHECKING:
     from surelift.learning.training.processes import ProcessGroup
@@ -138,7 +136,7 @@ class Dataset:
     def _nothing(self) -> Examples:
         """No rounds, as arrays of the right shapes."""
         vectors = np.zeros((0, self.actions))
-        logging = self.logs.declaration.logging is not None
+        logging = self.logs.declaration.has("distributions")
         return Examples(
             np.zeros((0, self.layout.size), dtype=np.float32), np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0),
             vectors if logging else None, vectors if self.model is not None else None, np.zeros(0) if logging else None,
@@ -188,7 +186,7 @@ class Dataset:
     @property
     def max_bytes(self) -> int:
         """The size of all rounds of its share as tensors."""
-        vectors = (self.logs.declaration.logging is not None) + (self.model is not None)
+        vectors = (self.logs.declaration.has("distributions")) + (self.model is not None)
         return len(self.share) * (4 * (self.layout.size + vectors * self.actions + 3) + 8)
 
 
@@ -203,7 +201,7 @@ def _read(
     needs, cuts = Needs(handed_on=layout.names), list(accumulate(dataset.rounds for dataset in datasets))
     for dataset in datasets:
         needs = needs if model is None else needs + model.needs(dataset.logs)
-    parts: Iterable[tuple[int, Iterable[tuple[int, Batch]]]]
+    parts: Iterable[tuple[int, Iterable[tuple[int, TableBatch]]]]
     if datasets[0].processes is None:
         parts = groupby(split_batches(logs.batches(needs), cuts), itemgetter(0))
     else:
@@ -215,18 +213,18 @@ def _read(
         part, seen = datasets[number].logs, datasets[number].reads.start
         predictor = None if model is None else model.start(part)
         for rounds in checked_rounds(part, (batch for _, batch in batches)):
-            if (action_counts(rounds) != actions).any():
+            if (counts_of(rounds) != actions).any():
                 raise LogsError(f"{SUBJECT} needs the same {actions} actions in every round, but their number varies.")
             skip = min(max(datasets[number].share.start - seen, 0), rounds.size)
             first = seen + skip - datasets[number].share.start
             out = None if into is None else into[number][first : first + rounds.size - skip]
-            logging = rounds.logging_shares
+            logging = rounds.shares
             examples = Examples(
                 None, rounds.action, rounds.reward, rounds.propensity,
                 None if logging is None else logging.values.reshape(-1, actions),
                 None if predictor is None else predictor.predictions(rounds).values.reshape(-1, actions),
-                None if logging is None else overstated(rounds),
+                None if logging is None else rounds.overstated,
             )  # fmt: skip
-            features = layout.encode(rounds.handed_on(layout.names).slice(skip), out)
+            features = layout.encode(rounds.rows.handed_on(layout.names).slice(skip), out)
             yield number, replace(examples.at(slice(skip, None)), features=features)
             seen += rounds.size

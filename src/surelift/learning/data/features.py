@@ -12,7 +12,7 @@ from surelift.errors import LogsError, UsageError
 from surelift.learning.data.layout import FeatureLayout
 from surelift.logs.alignment import aligned
 from surelift.logs.columns import decode, equal_lists, is_list, is_text, list_to_vectors, to_numbers
-from surelift.logs.logs import Logs
+from surelift.traits.logs import Logs
 
 __all__ = ["FeatureLayout", "as_logs", "as_table", "encode"]
 

@@ -9,8 +9,8 @@ from surelift.controls.model import RewardModel
 from surelift.learning.data.dataset import Dataset
 from surelift.learning.data.features import FeatureLayout
 from surelift.learning.data.survey import LogSurvey, survey
-from surelift.logs.logs import Logs
 from surelift.logs.origins import Origins
+from surelift.traits.logs import Logs
 
 
 class Readings:

@@ -12,22 +12,22 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow.compute as pc
 
-from surelift.arrays import ArrowColumn
+from surelift import capabilities
+from surelift.arrays import ArrowColumn, FloatArray, IntArray
+from surelift.batch import Batch
 from surelift.errors import LogsError, UsageError
 from surelift.learning.data.feature_survey import FeatureSurvey
 from surelift.learning.data.features import FeatureLayout
 from surelift.logs import faults
-from surelift.logs.batch import Batch, Needs
+from surelift.logs.batch import Needs, TableBatch
 from surelift.logs.columns import decode, is_list, is_text
 from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.hash_sample import HashSample
-from surelift.logs.logs import Logs
 from surelift.logs.order import RowOrder, TimeOrder
 from surelift.logs.origins import Contexts, Origins
-from surelift.logs.rounds import Rounds
-from surelift.policies.policy import action_counts, require_action, require_action_count
 from surelift.statistics.memories import MOST_IDS, IdMemory, hashed_ids
+from surelift.traits.logs import Logs
 
 SUBJECT = "a policy to learn"
 
@@ -123,7 +123,9 @@ class SurveyedShare:
             IdMemory(declared.id, of_clusters=False).refuse_again(self.ids)
         if cuts and declared.time is None:
             self.order.refuse_sorted(
-                action=str(declared.action), reward=declared.outcome, tests_action=not declared.propensity_is_estimated
+                action=str(declared.propensity.action),
+                reward=declared.reward.name,
+                tests_action=not declared.has("estimated propensities"),
             )
         if any(first >= last for first, last in pairwise((*self.cuts, self.rows))):
             raise UsageError(
@@ -146,44 +148,53 @@ def _survey_share(logs: Logs, asked: _Asked, share: range | None) -> SurveyedSha
         [Fingerprint()] * parts,
         list(asked.cuts),
     )
-    times = TimeOrder() if asked.cuts and declared.time is not None else None
+    times = TimeOrder(declared.time) if asked.cuts and declared.time is not None else None
     needs = needs_of(logs, remembered)
     for part, batch in _parts_of(logs, needs, found.cuts, share):
-        rounds = Rounds(logs, batch)
+        rounds = Batch(logs, batch).read()
+        rows = rounds.rows
         if times is not None:
-            times.check(rounds)
+            times.check(rows)
         if part < 0:
             found.before = str(batch.table.to_pylist())
-            if not rounds.faults.tallies and rounds.action is not None:
-                found.order.follow(rounds.reward, rounds.action, rounds.propensity, action_counts(rounds))
+            if rounds.fit:
+                found.order.follow(*_followed(rounds))
             continue
         if share is not None:
             found.last = str(batch.table.slice(rounds.size - 1).to_pylist())
-        table = rounds.handed_on(contexts)
+        table = rows.handed_on(contexts)
         for name in table.column_names:
             if not is_list(table[name]) and not is_text(decode(table[name])):
-                numbers = rounds.context_numbers(name)
-                rounds.refuse(f"context {name!r}", faults.NULL, numbers.null, None)
-                rounds.check_finite(numbers.values, f"context {name!r}", besides=numbers.null)
+                numbers = rows.context_numbers(name)
+                rows.refuse(f"context {name!r}", faults.NULL, numbers.null, None)
+                rows.check_finite(numbers.values, f"context {name!r}", besides=numbers.null)
         found.rows += rounds.size
-        found.invalid = merge_tallies(found.invalid, rounds.faults.tallies)
-        if rounds.faults.tallies:
+        found.invalid = merge_tallies(found.invalid, rows.faults.tallies)
+        if not rounds.fit:
             continue
         if part == 0 or not asked.first_part_only:
             found.features.update(table)
         if part == 0 and asked.standardise:
             found.features.standardise(table)
         if declared.id is not None:
-            found.ids += HashSample.of(hashed_ids(rounds, declared.id), MOST_IDS)
-        found.counts |= set(np.unique(action_counts(rounds)).astype(int).tolist())
-        assert rounds.action is not None
-        found.order.add(rounds.reward, rounds.action, rounds.propensity, action_counts(rounds))
-        found.origins[part] += Origins.of(rounds, remembered)
+            found.ids += HashSample.of(hashed_ids(rows, declared.id), MOST_IDS)
+        found.counts |= set(np.unique(counts_of(rounds)).astype(int).tolist())
+        found.order.add(*_followed(rounds))
+        found.origins[part] += Origins.of(rows, rounds.decisions.taken, remembered)
         found.contents[part] += fingerprint_of_all(rounds, contexts)
     return found
 
 
-def _parts_of(logs: Logs, needs: Needs, cuts: list[int], share: range | None) -> Iterator[tuple[int, Batch]]:
+def counts_of(rounds: Batch) -> FloatArray:
+    """The number of actions in each round."""
+    return rounds.decisions.available(SUBJECT)
+
+
+def _followed(rounds: Batch) -> tuple[FloatArray, IntArray, FloatArray, FloatArray]:
+    return rounds.reward, rounds.decisions.taken, rounds.propensity, counts_of(rounds)
+
+
+def _parts_of(logs: Logs, needs: Needs, cuts: list[int], share: range | None) -> Iterator[tuple[int, TableBatch]]:
     """The batches with the number of their part; the round before a share is of part -1."""
     declared = logs.declaration
     if share is None:
@@ -215,17 +226,16 @@ def _next_time(logs: Logs, cut: int, rounds: int) -> int:
 
 
 def require_learnable(logs: Logs) -> None:
-    require_action(logs, SUBJECT)
-    require_action_count(logs, SUBJECT)
+    features = logs.declaration.features
+    for wanting in ("policy over all actions", "policy over counted actions"):
+        capabilities.require(features, wanting, SUBJECT)
     if not logs.declaration.contexts:
         shown = ", ".join(logs.column_names()[:30])
         raise UsageError(f"{SUBJECT} needs contexts: name their columns in contexts=. The columns are: {shown}.")
-    for name in ("cluster", "keep_probability", "score", "embedding", "loggers", "settled_after", "where"):
-        if getattr(logs.declaration, name) is not None:
-            raise UsageError(f"policies cannot be learned from logs with {name}=; use the rounds as they were logged.")
+    capabilities.check(features | {"learning"})
 
 
-def _between_times(batches: Iterable[Batch], cuts: list[int], time: str | None) -> Iterator[Batch]:
+def _between_times(batches: Iterable[TableBatch], cuts: list[int], time: str | None) -> Iterator[TableBatch]:
     """The batches; ``cuts`` in a batch are moved, before it is handed on, to the first round at or after them whose time is
     not that of the round before: the order of rounds within one time may tell of their rewards.
     """
@@ -247,7 +257,7 @@ def _changes(column: ArrowColumn) -> list[int]:
     return found
 
 
-def split_batches(batches: Iterable[Batch], cuts: Sequence[int]) -> Iterator[tuple[int, Batch]]:
+def split_batches(batches: Iterable[TableBatch], cuts: Sequence[int]) -> Iterator[tuple[int, TableBatch]]:
     """Each batch with the number of its part; a new part begins at every round in ``cuts``."""
     seen = 0
     for batch in batches:
@@ -267,7 +277,7 @@ def survey_again(logs: Logs, contexts: Contexts, others: Origins) -> tuple[Finge
     """The fingerprint of all that was learned from, and what tells whether some of these rounds are among ``others``."""
     fingerprint, origins = Fingerprint(), Origins()
     for rounds in checked_rounds(logs, logs.batches(needs_of(logs, [contexts, *others.memories]))):
-        origins += Origins.of(rounds, others.memories)
+        origins += Origins.of(rounds.rows, rounds.decisions.taken, others.memories)
         fingerprint += fingerprint_of_all(rounds, contexts)
     return fingerprint, origins
 
@@ -278,30 +288,31 @@ def needs_of(logs: Logs, several: Iterable[Contexts]) -> Needs:
     return Needs(handed_on=names)
 
 
-def checked_rounds(logs: Logs, batches: Iterable[Batch]) -> Iterator[Rounds]:
+def checked_rounds(logs: Logs, batches: Iterable[TableBatch]) -> Iterator[Batch]:
     """The rounds, as long as none is invalid; those that are are counted over the whole log."""
     rows, invalid = 0, dict[Fault, Tally]()
     for batch in batches:
-        rounds = Rounds(logs, batch)
+        rounds = Batch(logs, batch).read()
         rows += rounds.size
-        invalid = merge_tallies(invalid, rounds.faults.tallies)
+        invalid = merge_tallies(invalid, rounds.rows.faults.tallies)
         if rounds.size and not invalid:
             yield rounds
     refuse_faults(invalid, rows=rows)
 
 
-def fingerprint_of_all(rounds: Rounds, contexts: Sequence[str]) -> Fingerprint:
+def fingerprint_of_all(batch: Batch, contexts: Sequence[str]) -> Fingerprint:
     """Of everything read so far and the contexts; call it once for each batch, since it adds to the hashes."""
-    table = rounds.handed_on(contexts)
+    rows = batch.rows
+    table = rows.handed_on(contexts)
     for name in contexts:
         column = decode(table[name])
         if is_list(column):
-            rounds.hashes.mix_hashed(rounds.list_words(name))
+            rows.hashes.mix_hashed(rows.list_words(name))
         elif is_text(column):
             encoded = column.dictionary_encode()
             checksums = [float(zlib.crc32(text.encode())) for text in encoded.dictionary.to_pylist()]
             codes = np.asarray(encoded.indices.fill_null(len(checksums)))
-            rounds.hashes.mix(np.array([*checksums, -1.0])[codes])
+            rows.hashes.mix(np.array([*checksums, -1.0])[codes])
         else:
-            rounds.hashes.mix(np.ascontiguousarray(rounds.context_numbers(name).values))
-    return rounds.hashes.fingerprint()
+            rows.hashes.mix(np.ascontiguousarray(rows.context_numbers(name).values))
+    return rows.hashes.fingerprint()

@@ -74,7 +74,7 @@ class ObjectiveOptions:
 
     def build(self, dataset: Dataset) -> Objective:
         """The certified objective for this data set."""
-        rounds, actions, distributions = dataset.rounds, dataset.actions, dataset.logs.declaration.logging is not None
+        rounds, actions, distributions = dataset.rounds, dataset.actions, dataset.logs.declaration.has("distributions")
         lambdas = PAPER if self.smoothing is None else (positive("smoothing", self.smoothing),)
         union = plain_parts(Grid("paper", lambdas, (1.0 / len(lambdas),) * len(lambdas)), offset=0.0)
         clip = 1.0 / actions if self.clip is None else positive("clip", self.clip)

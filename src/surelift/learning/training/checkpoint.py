@@ -18,8 +18,8 @@ from surelift.learning import files
 from surelift.learning.data.survey import full_fingerprint
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.policies.items import ItemSoftmax
-from surelift.logs.logs import Logs
 from surelift.saving import exists, write_beside
+from surelift.traits.logs import Logs
 
 _VERSION = 2
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from surelift.errors import LogsError, UsageError
-from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs, of_one_kind, rows_per_batch
+from surelift.logs.batch import ROWS_PER_BATCH, Needs, TableBatch, of_one_kind, rows_per_batch
 from surelift.logs.sources.copies import each_once, refuse_copies
 from surelift.logs.sources.delimited import ArrowDataset, CsvFile
 from surelift.logs.sources.formats import format_of
@@ -85,15 +85,15 @@ class Files:
     def count(self) -> int:
         return sum(_count(path, self._style) for path in self._paths)
 
-    def batches(self, needs: Needs) -> Iterator[Batch]:
+    def batches(self, needs: Needs) -> Iterator[TableBatch]:
         return self.batches_between(needs, 0, sys.maxsize)
 
-    def batches_between(self, needs: Needs, first: int, last: int) -> Iterator[Batch]:
+    def batches_between(self, needs: Needs, first: int, last: int) -> Iterator[TableBatch]:
         """Batches that hold the rows from ``first`` to ``last``: row groups of Parquet files without them are not read."""
         batches = self._read(needs, first, last)
         return of_one_kind(batches, set(needs.columns())) if format_of(self._paths[0]) == "json" else batches
 
-    def _read(self, needs: Needs, first: int, last: int) -> Iterator[Batch]:
+    def _read(self, needs: Needs, first: int, last: int) -> Iterator[TableBatch]:
         columns, start = needs.columns(), 0
         as_text = frozenset(needs.read) if format_of(self._paths[0]) == "csv" else frozenset()
         self.left_out.pop(COMMENTS, None)
@@ -124,7 +124,7 @@ class Files:
                 for key in folders.keys() & set(columns):
                     table = table.append_column(key, _constant(folders[key], table.num_rows))
                 texts = as_text | (folders.keys() & set(columns))
-                yield Batch(table, start, place, place_start, texts, excluded=skipped)
+                yield TableBatch(table, start, place, place_start, texts, excluded=skipped)
                 start += table.num_rows
             if isinstance(data, ParquetFile):
                 start = place_start + data.count()

@@ -11,7 +11,7 @@ import pyarrow as pa
 from surelift.arrays import ArrowColumn, as_numpy, unmasked
 from surelift.errors import LogsError, UsageError, printed
 from surelift.logs.alignment import aligned, index_of
-from surelift.logs.batch import Batch, Needs, engine_errors, left_behind, number_rows, rows_per_batch
+from surelift.logs.batch import Needs, TableBatch, engine_errors, left_behind, number_rows, rows_per_batch
 from surelift.logs.sources.pushdown import filtered
 from surelift.logs.sources.repeated import repeated_in
 
@@ -43,10 +43,10 @@ class Arrays:
     def count(self) -> int:
         return self._rows
 
-    def batches(self, needs: Needs) -> Iterator[Batch]:
+    def batches(self, needs: Needs) -> Iterator[TableBatch]:
         return self.batches_between(needs, 0, self._rows)
 
-    def batches_between(self, needs: Needs, first: int, last: int) -> Iterator[Batch]:
+    def batches_between(self, needs: Needs, first: int, last: int) -> Iterator[TableBatch]:
         arrays = [self._columns[name] for name in needs.columns()]
         widest = max((a.shape[1] for a in arrays if isinstance(a, np.ndarray) and a.ndim == 2), default=1)
         size = rows_per_batch(len(arrays), widest)
@@ -54,7 +54,7 @@ class Arrays:
         for start in range(first, last, size):
             stop = min(start + size, last)
             parts = {name: to_arrow(name, self._columns[name][start:stop], start) for name in needs.columns()}
-            yield Batch(pa.table(parts), start)
+            yield TableBatch(pa.table(parts), start)
 
 
 class Frame:
@@ -72,10 +72,10 @@ class Frame:
     def count(self) -> int:
         return len(self._frame)
 
-    def batches(self, needs: Needs) -> Iterator[Batch]:
+    def batches(self, needs: Needs) -> Iterator[TableBatch]:
         return self.batches_between(needs, 0, len(self._frame))
 
-    def batches_between(self, needs: Needs, first: int, last: int) -> Iterator[Batch]:
+    def batches_between(self, needs: Needs, first: int, last: int) -> Iterator[TableBatch]:
         selected = self._frame.select(needs.columns())
         size, last = rows_per_batch(len(selected.columns)), min(last, len(selected))
         for start in range(first, last, size):
@@ -86,7 +86,7 @@ class Frame:
                 table = part.to_arrow()
             except _CONVERSION:
                 table = pa.table({name: _one_column(part[name], name, start) for name in part.columns})
-            yield Batch(table, start)
+            yield TableBatch(table, start)
 
 
 class LazyQuery:
@@ -110,7 +110,7 @@ class LazyQuery:
 
         return int(self._frame.select(nw.len()).collect("pyarrow").item())
 
-    def batches(self, needs: Needs) -> Iterator[Batch]:
+    def batches(self, needs: Needs) -> Iterator[TableBatch]:
         names = needs.columns()
         selected = self._frame.select(names).to_native()
         query = None if needs.where is None else filtered(selected, needs.where)
@@ -121,7 +121,7 @@ class LazyQuery:
                 yield batch
             if query is not None:
                 nothing = pa.table({name: pa.nulls(0) for name in names})
-                yield Batch(nothing, kept, excluded=left_behind(self.count(), kept))
+                yield TableBatch(nothing, kept, excluded=left_behind(self.count(), kept))
 
 
 def _tables(native: Any, size: int) -> Iterator[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from surelift.errors import LogsError, UsageError, install_extra
-from surelift.logs.batch import Batch, Needs, engine_errors, number_rows, rows_per_batch
+from surelift.logs.batch import Needs, TableBatch, engine_errors, number_rows, rows_per_batch
 from surelift.logs.sources.repeated import repeated_in, told_apart
 from surelift.logs.sources.stores import is_remote, open_store, s3_endpoint, store_errors, without_secrets
 from surelift.logs.sources.table_folders import DELTA, METADATA
@@ -35,7 +35,7 @@ class LakeTable:
     def count(self) -> int:
         return int(self._count())
 
-    def batches(self, needs: Needs) -> Iterator[Batch]:
+    def batches(self, needs: Needs) -> Iterator[TableBatch]:
         with engine_errors(_UNREADABLE):
             yield from number_rows(pa.Table.from_batches([batch]) for batch in self._read(needs.columns()))
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
-from surelift.logs.batch import Batch
+from surelift.logs.batch import TableBatch
 from surelift.logs.chosen import holds_of, kind_of, met, require_comparable, ticks_of
 from surelift.logs.where import Comparison, Condition, Joined, Missing
 
@@ -112,7 +112,8 @@ def may_meet(
     if name in folders:
         return bool(
             met(
-                Batch(pa.table({name: pa.array([folders[name]], pa.string())}), 0, as_text=frozenset({name})), condition
+                TableBatch(pa.table({name: pa.array([folders[name]], pa.string())}), 0, as_text=frozenset({name})),
+                condition,
             )[0]
         )
     known = extremes(name)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs, engine_errors, number_rows
+from surelift.logs.batch import ROWS_PER_BATCH, Needs, TableBatch, engine_errors, number_rows
 from surelift.logs.sources.repeated import repeated_in, told_apart
 
 _UNREADABLE = "the rounds could not be read where they are"
@@ -29,7 +29,7 @@ class SqlTable:
     def count(self) -> int:
         return int(self.table.count().to_pyarrow().as_py())
 
-    def batches(self, needs: Needs) -> Iterator[Batch]:
+    def batches(self, needs: Needs) -> Iterator[TableBatch]:
         selected = self.table.select(needs.columns())
         with engine_errors(_UNREADABLE):
             yield from number_rows(pa.Table.from_batches([batch]) for batch in _reader(selected))
@@ -59,7 +59,7 @@ class SparkFrame:
     def count(self) -> int:
         return int(self.frame.count())
 
-    def batches(self, needs: Needs) -> Iterator[Batch]:
+    def batches(self, needs: Needs) -> Iterator[TableBatch]:
         """Stream the rows to this process, one partition at a time."""
         selected = self.frame.select(*needs.columns())
         with engine_errors(_UNREADABLE):

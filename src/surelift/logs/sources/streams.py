@@ -6,7 +6,7 @@ from typing import IO, Any, Literal, get_args
 import pyarrow as pa
 
 from surelift.errors import LogsError, UsageError
-from surelift.logs.batch import ROWS_PER_BATCH, Batch, Needs
+from surelift.logs.batch import ROWS_PER_BATCH, Needs, TableBatch
 from surelift.logs.clusters import whole_clusters
 from surelift.logs.sources import opened
 from surelift.logs.sources.json_lines import JsonReader, in_arrow
@@ -28,9 +28,9 @@ class Chunk:
     def count(self) -> int:
         return int(self.table.num_rows)
 
-    def batches(self, needs: Needs) -> Iterator[Batch]:
+    def batches(self, needs: Needs) -> Iterator[TableBatch]:
         as_text = frozenset(needs.read) if self._as_text else frozenset()
-        yield Batch(self.table.select(needs.columns()), self._start, as_text=as_text)
+        yield TableBatch(self.table.select(needs.columns()), self._start, as_text=as_text)
 
 
 def read_stream(
@@ -68,11 +68,11 @@ def _distinct(table: Any) -> Any:
 
 
 def _whole_clusters(tables: Iterator[Any], cluster: str) -> Iterator[Any]:
-    def batches() -> Iterator[Batch]:
+    def batches() -> Iterator[TableBatch]:
         for table in tables:
             if cluster not in table.column_names:
                 raise UsageError(f"the stream has no column {cluster!r} for cluster.")
-            yield Batch(table, start=0)
+            yield TableBatch(table, start=0)
 
     return (batch.table for batch in whole_clusters(batches(), cluster))
 

@@ -2,12 +2,22 @@
 
 import math
 from dataclasses import dataclass
+from zlib import crc32
 
 import numpy as np
+import pyarrow as pa
 
-from surelift.arrays import FloatArray
-from surelift.evidence.propensities import LARGEST_LOG
-from surelift.statistics.loggers import NUMBERS, VECTOR
+from surelift.arrays import FloatArray, IntArray
+from surelift.logs.columns import texts_and_codes
+from surelift.logs.rows import Rows
+
+LARGEST_LOG = 700.0
+OCTAVES, LEAST_EXPONENT, TEXTS = 32, -8, 64
+MAGNITUDES = 4 * OCTAVES
+NUMBERS = 2 * MAGNITUDES + 1
+"""Bins of numbers, in their order: quarters of octaves below zero, zero, and above it."""
+MISSING, VECTOR = NUMBERS + TEXTS, NUMBERS + TEXTS + 1
+BINS = VECTOR + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +87,32 @@ def _divergence(share: FloatArray, law: FloatArray) -> FloatArray:
         inside = np.where(share > 0.0, share * np.log(share / law), 0.0)
         outside = np.where(share < 1.0, (1.0 - share) * np.log((1.0 - share) / (1.0 - law)), 0.0)
     return np.asarray(inside + outside)
+
+
+def context_bins(rows: Rows, name: str) -> IntArray:
+    """By the value alone, whatever batch it is in: a number by its size, a text by its hash."""
+    column = rows.table[name]
+    if pa.types.is_nested(column.type):
+        return np.full(rows.size, VECTOR, dtype=np.int64)
+    numbers = rows.context_numbers(name)
+    bins = number_bins(numbers.values)
+    if numbers.not_numeric.any():
+        texts, codes = texts_and_codes(column)
+        hashed = [MISSING if text is None else NUMBERS + crc32(text.encode()) % TEXTS for text in texts]
+        bins = np.where(numbers.not_numeric, np.array([*hashed, MISSING])[codes], bins)
+    return np.where(numbers.null, MISSING, bins)
+
+
+def number_bins(values: FloatArray) -> IntArray:
+    """
+    >>> (number_bins(np.array([-3.0, 0.0, 0.7, 0.72, 3.0, np.nan])) - MAGNITUDES).tolist()
+    [-43, 0, 34, 34, 43, 193]
+    """
+    fraction, exponent = np.frexp(np.abs(values))
+    octave = exponent - LEAST_EXPONENT
+    with np.errstate(invalid="ignore"):
+        quarter = np.where(np.isfinite(fraction), 8.0 * fraction - 4.0, 0.0).astype(np.int64)
+    magnitude = np.clip(4 * octave + quarter, 0, MAGNITUDES - 1)
+    magnitude = np.where(np.isinf(values), MAGNITUDES - 1, magnitude) + 1
+    bins = MAGNITUDES + np.where(values < 0.0, -magnitude, np.where(values > 0.0, magnitude, 0))
+    return np.where(np.isnan(values), MISSING, bins)

@@ -10,26 +10,14 @@ import pyarrow as pa
 
 from surelift.arrays import as_numpy
 from surelift.errors import UsageError, whole
-from surelift.logs.batch import Batch, Needs, Slice, Source, of_one_kind
-from surelift.logs.chosen import chosen
-from surelift.logs.clusters import whole_clusters
-from surelift.logs.declaration import Declaration
-from surelift.logs.embeddings import Known
+from surelift.logs.batch import Needs, Slice, Source, TableBatch, of_one_kind
 from surelift.logs.kinds import told_alike
 from surelift.logs.scale import Scale
-from surelift.logs.settled import settled
 from surelift.logs.sources.layout import TextStyle
 from surelift.logs.sources.recognise import open_source
 from surelift.logs.sources.remote import REMOTE
-from surelift.logs.where import parsed
 from surelift.logs.wins import Wins
-
-_NUMBERS = ("action_count", "cluster_size", "label_probability")
-# Arguments that are neither columns nor arrays.
-_OPTIONS = (
-    "actions", "cluster_max", "rounds_before_sampling", "reward_range", "density", "propensity_is_estimated", "embedding",
-    "assumes", "logger_rounds", "logger_shares", "settled_after", "as_of", "where",
-)  # fmt: skip
+from surelift.traits.declaration import FLAT, Declaration
 
 
 class Logs:
@@ -133,9 +121,9 @@ class Logs:
         }
         drawn = {"propensity", "log_propensity", "loggers"} & given.keys() or {"logging", "action"} <= given.keys()
         if source is None and {"reward", "cost"} & given.keys() and drawn:
-            source, names = _name_arrays({role: value for role, value in given.items() if role not in _OPTIONS})
+            source, names = _name_arrays({role: value for role, value in given.items() if FLAT[role].array})
             given |= names
-        self._open(open_source(source, TextStyle.of(separator, encoding)), Declaration(**given))
+        self._open(open_source(source, TextStyle.of(separator, encoding)), Declaration.of(**given))
 
     @classmethod
     def of(cls, source: Any, declaration: Declaration) -> "Logs":
@@ -159,6 +147,11 @@ class Logs:
     def scale(self) -> Scale:
         return self.declaration.scale
 
+    @property
+    def contexts(self) -> tuple[str, ...]:
+        """The columns that are declared as known before the action."""
+        return self.declaration.contexts or ()
+
     def column_names(self) -> list[str]:
         """The columns of the source."""
         return list(self._names)
@@ -168,7 +161,7 @@ class Logs:
 
     def without_embedding(self) -> "Logs":
         """The same decisions, with importance weights of actions."""
-        return self.declared_as(replace(self.declaration, embedding=None))
+        return self.declared_as(self.declaration.declared(embedding=None))
 
     def part(self, first: int, last: int) -> "Logs":
         """The rounds ``first`` to ``last`` (exclusive), as a log of their own."""
@@ -195,32 +188,23 @@ class Logs:
         empty = pa.table({name: pa.nulls(0) for name in self._names})
         return Logs.of(pa.concat_tables(tables, promote_options="permissive") if tables else empty, self.declaration)
 
-    def batches(self, needs: Needs = Needs()) -> Iterator[Batch]:
+    def batches(self, needs: Needs = Needs()) -> Iterator[TableBatch]:
         """The rounds, with their own columns and the others asked for, a batch at a time."""
         if isinstance(self.source, REMOTE):
             raise UsageError(
                 "this needs the rows themselves, which lie in another engine; bring them here first: logs.here()."
             )
         declared, needs = self.declaration, self.needs() + needs
-        roles = (declared.id, declared.time, declared.cluster)
-        same = {*filter(None, roles), *needs.handed_on, *needs.coded, *declared.chosen_by}
-        batches = of_one_kind(self.source.batches(needs), same)
-        if declared.cluster is not None:
-            batches = whole_clusters(batches, declared.cluster)
-        if declared.where is not None:
-            batches = chosen(batches, parsed(declared.where), declared.cluster)
-        if declared.settled_after is not None:
-            batches = settled(batches, declared)
+        same = {*declared.identifying, *needs.handed_on, *needs.coded}
+        batches = declared.batches(of_one_kind(self.source.batches(needs), same))
         told = frozenset(needs.handed_on) & frozenset(needs.read)
         return told_alike(batches, told) if told else batches
 
     def needs(self) -> Needs:
         read = tuple(column for role, column in self.declaration.columns() if role != "contexts")
-        embedding = self.declaration.embedding
-        by_context = isinstance(embedding, Known) and embedding.by_context
-        # A source that leaves rows out could cut through a cluster.
-        where = None if self.declaration.where is None or self.declaration.cluster else parsed(self.declaration.where)
-        return Needs(read=read, handed_on=self.handed_on() if by_context else (), where=where)
+        propensity = self.declaration.propensity
+        handed_on = self.handed_on() if propensity.asks_contexts else ()
+        return Needs(read=(*read, *propensity.tested_contexts), handed_on=handed_on, where=self.declaration.pushed)
 
     def handed_on(self) -> tuple[str, ...]:
         """The columns passed to a function of the batch: the contexts, or all but those that it must not see."""
@@ -273,7 +257,7 @@ def _name_arrays(arrays: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
             raise UsageError(f"{role}={array!r} names a column, but there is no source; use Logs(source, ...).")
         if isinstance(array, Wins):
             raise UsageError(f"wins names columns ({array.k!r}), but there is no source; use Logs(source, ...).")
-        if role in _NUMBERS and np.ndim(array) == 0:
+        if FLAT[role].shape.startswith(("N|", "P|")) and np.ndim(array) == 0:
             names[role] = array
         elif role == "contexts":
             matrix = array.to_frame() if hasattr(array, "to_frame") else array

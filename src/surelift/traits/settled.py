@@ -7,19 +7,16 @@ own. The newest time of a log, the default of ``as_of``, only says how far in th
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from surelift.arrays import ArrowColumn, BoolArray, IntArray, pc
 from surelift.errors import LogsError, UsageError, is_number, printed
-from surelift.logs.batch import Batch
+from surelift.logs.batch import TableBatch
 from surelift.logs.chosen import keeping
 from surelift.logs.columns import as_array, decode, is_missing, is_text, to_numbers
-
-if TYPE_CHECKING:
-    from surelift.logs.declaration import Declaration
 
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
@@ -80,51 +77,40 @@ def moment(as_of: Any, settled_after: str | float | None) -> str | float | None:
     return (parsed if parsed.tzinfo is None else parsed.astimezone(UTC)).isoformat()
 
 
-def check_settled(declared: "Declaration") -> None:
-    if declared.settled_after is None:
-        return
-    if declared.time is None:
-        raise UsageError("settled_after= needs time=, the column of the time of each decision.")
-    for role in ("cluster", "rounds_before_sampling"):
-        if getattr(declared, role) is not None:
-            raise UsageError(f"settled_after= does not support {role}=: it would leave out a part of what it counts.")
-
-
-def settled(batches: Iterator[Batch], declared: "Declaration") -> Iterator[Batch]:
+def keeping_settled(
+    batches: Iterator[TableBatch], time: str, after: str | float, as_of: str | float | None
+) -> Iterator[TableBatch]:
     """The rounds that are old enough."""
 
-    def keep(batch: Batch) -> BoolArray:
-        return is_old_enough(batch, declared) if batch.table.num_rows else np.ones(0, dtype=np.bool_)
+    def keep(batch: TableBatch) -> BoolArray:
+        return is_old_enough(batch, time, after, as_of) if batch.table.num_rows else np.ones(0, dtype=np.bool_)
 
     return keeping(batches, keep, "left_out")
 
 
-def is_old_enough(batch: Batch, declared: "Declaration") -> BoolArray:
+def is_old_enough(batch: TableBatch, time: str, after: str | float, as_of: str | float | None) -> BoolArray:
     """A round without a time counts as old enough, and is refused for it."""
-    assert declared.time is not None
-    if declared.as_of is None:
+    if as_of is None:
         raise UsageError(AS_OF_NEEDED)
-    if isinstance(declared.settled_after, float):
-        numbers = to_numbers(batch.table[declared.time])
+    if isinstance(after, float):
+        numbers = to_numbers(batch.table[time])
         if numbers.not_numeric.any():
-            raise UsageError(f"settled_after is a number, but time {declared.time!r} holds moments; say '7d'.")
-        return np.asarray(~(numbers.values > float(declared.as_of) - declared.settled_after))
-    moments = latest_possible(batch, declared.time)
-    if not moments.zoned and datetime.fromisoformat(str(declared.as_of)).tzinfo is not None:
+            raise UsageError(f"settled_after is a number, but time {time!r} holds moments; say '7d'.")
+        return np.asarray(~(numbers.values > float(as_of) - after))
+    moments = latest_possible(batch, time)
+    if not moments.zoned and datetime.fromisoformat(str(as_of)).tzinfo is not None:
         raise UsageError(
-            f"as_of {declared.as_of} names a zone, but the times in {declared.time!r} do not: give as_of= in theirs, "
-            "without one."
+            f"as_of {as_of} names a zone, but the times in {time!r} do not: give as_of= in theirs, without one."
         )
-    return np.asarray((moments.values <= cutoff(declared)) | moments.missing)
+    return np.asarray((moments.values <= _cutoff(after, str(as_of))) | moments.missing)
 
 
-def cutoff(declared: "Declaration") -> int:
+def _cutoff(after: str, as_of: str) -> int:
     """The latest microsecond, since 1970, at which a round is old enough."""
-    matched = _DURATION.fullmatch(str(declared.settled_after))
+    matched = _DURATION.fullmatch(after)
     assert matched is not None
     needed = timedelta(seconds=float(matched[1]) * _UNITS[matched[2]])
-    as_of = datetime.fromisoformat(str(declared.as_of)).replace(tzinfo=None)
-    return (as_of - needed - _EPOCH) // timedelta(microseconds=1)
+    return (datetime.fromisoformat(as_of).replace(tzinfo=None) - needed - _EPOCH) // timedelta(microseconds=1)
 
 
 class Moments(NamedTuple):
@@ -135,7 +121,7 @@ class Moments(NamedTuple):
     zoned: bool
 
 
-def microseconds(batch: Batch, name: str) -> Moments:
+def microseconds(batch: TableBatch, name: str) -> Moments:
     """Never rounded down."""
     column = decode(batch.table[name])
     missing = is_missing(column)
@@ -164,7 +150,7 @@ def _parsed(column: ArrowColumn, missing: BoolArray, name: str) -> ArrowColumn:
     )
 
 
-def latest_possible(batch: Batch, name: str) -> Moments:
+def latest_possible(batch: TableBatch, name: str) -> Moments:
     """As ``microseconds``, but of a day without a time its last one: a round is as young as its time allows."""
     moments, column = microseconds(batch, name), decode(batch.table[name])
     is_day = np.full(len(column), pa.types.is_date(column.type))
@@ -173,7 +159,7 @@ def latest_possible(batch: Batch, name: str) -> Moments:
     return moments._replace(values=np.where(is_day, moments.values + _LAST_OF_DAY, moments.values))
 
 
-def newest(batches: Iterator[Batch], name: str) -> int | None:
+def newest(batches: Iterator[TableBatch], name: str) -> int | None:
     """The latest microsecond since 1970; None where there is no round."""
     latest = None
     for batch in batches:
@@ -190,20 +176,18 @@ def as_moment(latest: int | None) -> str:
     return (_EPOCH + timedelta(microseconds=latest)).isoformat()
 
 
-def aloud(declared: "Declaration", left_out: int, judged: int) -> tuple[str, ...]:
+def said_of_younger(after: Any, as_of: Any, left_out: int, judged: int) -> tuple[str, ...]:
     """What is said of the rounds that were left out, where there are any."""
-    after, as_of = _words(declared.settled_after), _words(declared.as_of)
-    said = f"{left_out:,} of {left_out + judged:,} rounds were younger than {after} at {as_of}, and were left out."
-    return (said,) if left_out else ()
+    of = f"{left_out:,} of {left_out + judged:,} rounds were younger than {_words(after)} at {_words(as_of)}"
+    return (f"{of}, and were left out.",) if left_out else ()
+
+
+def settled_assumption(after: str | float, as_of: str | float | None) -> str:
+    if as_of is None:
+        return f"a round was counted {_words(after)} after its decision, or later, whatever its reward: by then it is final"
+    until = f"{_words(after)} before {_words(as_of)}"
+    return f"only rounds up to {until} are judged, whatever their rewards: by then they are final"
 
 
 def _words(value: str | float | None) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def settled_assumption(declared: "Declaration") -> str:
-    after = _words(declared.settled_after)
-    if declared.as_of is None:
-        return f"a round was counted {after} after its decision, or later, whatever its reward: by then it is final"
-    as_of = _words(declared.as_of)
-    return f"only rounds up to {after} before {as_of} are judged, whatever their rewards: by then they are final"

@@ -1,0 +1,271 @@
+"""The canonical batch: a log as numbers, behind which no trait of it is known.
+
+Weights by policy, the line from what a term is where the reward is 0 to what it is where it is 1, units and what stands for
+the rows they lack, how many units each stands for, and what is known before the reward. Quantities, controls, statistics and
+engines see this and nothing else, so each of them works for every log. It is read as far as somebody looks.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from surelift.arrays import FloatArray, IntArray
+from surelift.errors import LogsError, UsageError
+from surelift.kernels.library import compiled
+from surelift.kernels.sums import weigh
+from surelift.logs import faults
+from surelift.logs.batch import TableBatch
+from surelift.logs.decisions import Decisions, Probabilities
+from surelift.logs.fingerprint import Stage
+from surelift.logs.line import End, RewardLine
+from surelift.logs.rows import Rows
+from surelift.logs.scale import Scale
+from surelift.logs.units import Piece, Units, Weights, ends_of
+from surelift.logs.vectors import Vectors
+from surelift.policies.policy import Policy, recipe_of
+from surelift.traits.logs import Logs
+from surelift.traits.reward import read_rewards
+from surelift.traits.trait import Recipe
+
+# Beyond this the square of a weight could overflow; no propensity that was ever drawn from is so small.
+LARGEST_WEIGHT = 1e150
+KEPT_TERMS = 4
+Pieces = tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RewardColumn:
+    """Another column of rewards, or costs, that judges the same decisions."""
+
+    column: str
+    scale: Scale
+
+
+class Batch:
+    def __init__(
+        self, logs: Logs, table: TableBatch, policies: Mapping[str, Policy] = {}, outcomes: Sequence[RewardColumn] = ()
+    ) -> None:
+        self.rows, self.declared = Rows(logs, table), logs.declaration
+        self.asked, self._outcomes = policies, outcomes
+        self.outcome: RewardColumn | None = None
+        """What the rounds are judged by, where that is not their own reward."""
+        self.predictor: Any = None
+        self._terms: dict[tuple[Pieces, RewardColumn | None], FloatArray] = {}
+
+    @property
+    def size(self) -> int:
+        return self.rows.size
+
+    @cached_property
+    def units(self) -> Units:
+        with self.rows.hashes.at(Stage.UNIT):
+            return self.declared.unit.read(self.rows)
+
+    @cached_property
+    def keep(self) -> FloatArray | None:
+        """How likely each unit was to be kept; None where all were."""
+        with self.rows.hashes.at(Stage.KEPT):
+            return self.declared.kept.read(self.rows, self.units)
+
+    @cached_property
+    def scale(self) -> FloatArray | None:
+        """How many units each stands for; None where it stands for itself."""
+        if self.keep is None or not self.declared.kept.scales:
+            return None
+        with np.errstate(divide="ignore", over="ignore"):  # of what is refused
+            return 1.0 / self.keep
+
+    @cached_property
+    def line(self) -> RewardLine:
+        """What the rounds earned themselves."""
+        with self.rows.hashes.at(Stage.REWARD):
+            return self.declared.reward.line(self.rows)
+
+    @cached_property
+    def decisions(self) -> Decisions:
+        with self.rows.hashes.at(Stage.PROPENSITY):
+            return self.declared.propensity.decisions(self.rows)
+
+    @cached_property
+    def policies(self) -> Mapping[str, Probabilities]:
+        """In the order of their names, so that the fingerprint does not depend on the order they were given in."""
+        with self.rows.hashes.at(Stage.POLICIES):
+            return {
+                name: self.asked[name].probabilities(self.decisions, f"policy {name!r}") for name in sorted(self.asked)
+            }
+
+    @cached_property
+    def weights(self) -> Mapping[str, Weights]:
+        """Of each row, given what came before it in its unit."""
+        return {name: self._weights(name, found) for name, found in self.policies.items()}
+
+    @cached_property
+    def lines(self) -> Mapping[RewardColumn | None, RewardLine]:
+        """By what the rounds are judged by."""
+        found: dict[RewardColumn | None, RewardLine] = {None: self.line}
+        with self.rows.hashes.at(Stage.OUTCOMES):
+            for one in self._outcomes:
+                found[one] = RewardLine(read_rewards(self.rows, one.column, one.scale, faults.OUTCOME))
+        return found
+
+    @cached_property
+    def predicted(self) -> Vectors | None:
+        """What a reward model expects of every action, where there is one."""
+        if self.predictor is None:
+            return None
+        with self.rows.hashes.at(Stage.OUTCOMES):
+            found: Vectors = self.predictor.predictions(self)
+            return found
+
+    @cached_property
+    def identified(self) -> bool:
+        """Whether no row lacks a time or an id; those that do are refused once."""
+        self.declared.identify(self.rows)
+        return self.fit
+
+    def read(self) -> "Batch":
+        """All of it, looked through."""
+        _ = self.identified, self.line, self.decisions, self.units, self.keep, self.weights, self.predicted, self.lines
+        return self
+
+    @property
+    def is_read(self) -> bool:
+        """Whether columns were turned into numbers of their own, and not only added up as they lie in memory."""
+        return "decisions" in self.__dict__
+
+    @property
+    def fit(self) -> bool:
+        return self.rows.fit
+
+    @property
+    def plainly_counted(self) -> bool:
+        """Whether every row is a unit that stands for itself, and carries its reward."""
+        return self.units.starts is None and self.scale is None and self.judged_plainly
+
+    @property
+    def judged_plainly(self) -> bool:
+        return self.declared.reward.recipe() is not None or self.outcome is not None
+
+    def recipes(self, names: Sequence[str]) -> tuple[Sequence[Recipe], Sequence[float]] | None:
+        """Which columns hold the reward, the propensity and the probabilities of policies, and their shares in blends;
+        None where there is more to one of them, or all were read already.
+        """
+        if compiled() is None or self.units.multiplies or self.is_read:
+            return None
+        own = [self.declared.reward.recipe(), self.declared.propensity.recipe()]
+        of_policies = [recipe_of(self.asked[name]) for name in names]
+        known, shared = [each for each in own if each], [each for each in of_policies if each]
+        if len(known) < len(own) or len(shared) < len(names):
+            return None
+        return [*known, *(recipe for recipe, _ in shared)], [alpha for _, alpha in shared]
+
+    @property
+    def propensity(self) -> FloatArray:
+        return self.decisions.propensity
+
+    @property
+    def action(self) -> IntArray | None:
+        return self.decisions.action
+
+    @property
+    def shares(self) -> Vectors | None:
+        """Production's distributions."""
+        return self.decisions.shares
+
+    @property
+    def judged(self) -> RewardLine:
+        return self.lines[self.outcome]
+
+    @property
+    def reward(self) -> FloatArray:
+        """On [0, 1]; NaN where it is not known."""
+        return self.judged.reward
+
+    def _weights(self, name: str, found: Probabilities) -> Weights:
+        weight, excess, beyond = weigh(found.logged, self.propensity, LARGEST_WEIGHT)
+        whole = Weights(weight, excess if found.known_excess is None else found.known_excess)
+        if self.units.multiplies:
+            # What was refused already must not spoil the rows after it.
+            usable = self.rows.usable
+            whole = self.units.weights(
+                Weights(np.where(usable, whole.weight, 1.0), np.where(usable, whole.excess, 0.0))
+            )
+            beyond = int(np.count_nonzero(~(whole.weight <= LARGEST_WEIGHT)))
+        with np.errstate(invalid="ignore", over="ignore"):
+            shown = self.line.scaled(whole.weight if self.scale is None else whole.weight * self.spread(self.scale))
+        if beyond or shown is not whole.weight:
+            self.rows.refuse(
+                f"policy {name!r}", faults.WEIGHT_OVERFLOW, self.rows.usable & ~(shown <= LARGEST_WEIGHT), shown
+            )
+        return whole
+
+    def spread(self, values: FloatArray) -> FloatArray:
+        """From a number a unit to a number a row."""
+        starts = self.units.starts
+        return values if starts is None else np.repeat(values, np.diff(starts))
+
+    def scaled(self, values: FloatArray) -> FloatArray:
+        """A number a unit, times how many it stands for."""
+        return values if self.scale is None else values * self.scale
+
+    def terms(self, pieces: Pieces) -> FloatArray:
+        """The number of each row; the last few are kept, since several statistics ask for the same."""
+        key = pieces, self.outcome
+        found = self._terms.get(key)
+        if found is None:
+            if len(self._terms) >= KEPT_TERMS:
+                self._terms.clear()
+            found = self._terms[key] = self.judged.terms(*ends_of(pieces, self.weights))
+        return found
+
+    def padding(self, pieces: Iterable[Piece], weights: Mapping[str, Weights] | None = None) -> End:
+        """What stands for each row that a unit lacks: one that earned nothing."""
+        of = self.weights if weights is None and self.units.multiplies else weights or {}
+        after = {policy: self.units.after(of.get(policy)) for policy, *_ in pieces}
+        found: End = ends_of(pieces, after)[0]
+        return found
+
+    def unit_terms(self, pieces: Pieces) -> FloatArray:
+        """The number of each unit, times how many it stands for."""
+        return self.scaled(self.units.mean(self.terms(pieces), self.padding(pieces)))
+
+    def vectors_of(self, policy: str) -> Vectors | None:
+        """A policy's distributions, where production's are known too."""
+        if not self.is_read or self.decisions.logging is None:
+            return None
+        return self.policies[policy].vectors
+
+    def own_weights(self, policy: str) -> FloatArray:
+        """The weight of each row's own action: given everything before it, its mean is at most 1."""
+        if not self.units.multiplies:
+            return self.weights[policy].weight
+        return 1.0 + self.policies[policy].excess(self.propensity)
+
+    @cached_property
+    def overstated(self) -> FloatArray:
+        """By how much, relatively, the propensities of each unit exceed their entries in production's vectors."""
+        if self.shares is None:
+            return np.zeros(self.units.count)
+        return self.units.combined(self.decisions.overstated())
+
+    def predictions_for(self, policy: str) -> tuple[FloatArray, FloatArray] | None:
+        """What the model expects of the logged action, and of the policy's own choice."""
+        if self.predicted is None:
+            return None
+        vectors = self.policies[policy].vectors
+        if vectors is None:
+            raise UsageError(
+                f"policy {policy!r} must be given as a vector over actions: an estimate with a reward model asks what it "
+                "would have done, not only how likely the logged action was."
+            )
+        differ = vectors.lengths != self.predicted.lengths
+        if differ.any():
+            raise LogsError(
+                f"the reward model predicts for {self.predicted.lengths[differ][0]} actions where policy {policy!r} has "
+                f"{vectors.lengths[differ][0]}, first in row {self.rows.numbered[differ][0]:,}; they must list the same."
+            )
+        chosen = vectors.fold(np.add, vectors.values * self.predicted.values, empty=0.0)
+        return self.predicted.at(self.decisions.taken), chosen

@@ -1,0 +1,184 @@
+"""What production decided, as numbers: with which probability each logged action was taken, and what is known of the others.
+
+Policies answer in the same terms. How a log came to know these numbers is forgotten here.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surelift import capabilities
+from surelift.arrays import BoolArray, FloatArray, IntArray
+from surelift.errors import UsageError
+from surelift.kernels.columns import count_outside
+from surelift.logs import faults
+from surelift.logs.densities import Density
+from surelift.logs.faults import Reason
+from surelift.logs.rows import Rows
+from surelift.logs.vectors import Vectors
+
+NO_ACTION = (
+    "{} covers every action, so the logs must say which action was taken: name it in action=, as a position counted "
+    "from 0 or "
+    "as a label declared in actions=[...]. A column of the probability of the logged action alone is given by its name, not "
+    "in a list."
+)
+NO_COUNT = (
+    "{} needs to know how many actions were available: declare actions=[...], logging= or action_count= (a number, or a "
+    "column if it varies)."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How far importance weights can fall below 1 and rise above it, for any context and action.
+
+    By more than 1 if they can be negative, as those of additive slates.
+    """
+
+    drop: float = 1.0
+    rise: float = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Probabilities:
+    """A policy's probabilities of the logged actions and, if known, of every action; never overstated by rounding."""
+
+    logged: FloatArray
+    vectors: Vectors | None = None
+    known_excess: FloatArray | None = None
+    """The importance weights minus 1, if known more accurately than by division."""
+    short_of_one: float = 0.0
+    """The most by which its vectors fall short of a sum of 1."""
+
+    def excess(self, propensity: FloatArray) -> FloatArray:
+        if self.known_excess is not None:
+            return self.known_excess
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return (self.logged - propensity) / propensity
+
+
+@dataclass(slots=True)
+class Decisions:
+    """The decisions of one batch."""
+
+    rows: Rows
+    propensity: FloatArray
+    action: IntArray | None = None
+    continuous: FloatArray | None = None
+    """The logged action, if actions are continuous."""
+    subject: str = "the logged action"
+    labels: tuple[Any, ...] | None = None
+    """Those of the actions, where they were declared."""
+    counts: FloatArray | None = None
+    """How many actions there were to choose from, where that was declared."""
+    logging: Vectors | None = None
+    """Production's whole distributions, as they were logged."""
+    shares: Vectors | None = None
+    """The same, scaled to sum to 1."""
+    largest: float = 1.0
+    """What a probability can be: 1, or anything for a density."""
+    density: Density | None = None
+    """That of production, where its parameters are known."""
+    embed: Callable[[Vectors], Vectors] | None = None
+    """From probabilities of actions to those of their embeddings, where these take the place of actions."""
+    by_action: "Decisions | None" = None
+    """The same decisions by single actions, where embeddings take their place."""
+    aside: Any = None
+    """What a trait keeps for a test of its own."""
+
+    def single(self, values: FloatArray, tolerance: float, subject: str) -> Probabilities:
+        """A probability, or density, of the logged action."""
+        if self.embed is not None:
+            raise UsageError(
+                f"{subject} must be given as a vector over actions: an embedding adds up the probabilities of all of them."
+            )
+        if math.isinf(self.largest):
+            self.rows.refuse(subject, faults.NEGATIVE, values < 0, values)
+            return Probabilities(values)
+        self.rows.refuse_outside(subject, faults.PROBABILITY, values, 0.0, 1.0 + tolerance)
+        return Probabilities(values if not count_outside(values, 0.0, 1.0) else np.minimum(values, 1.0))
+
+    def vector(self, vectors: Vectors, subject: str) -> Probabilities:
+        """A whole distribution over actions."""
+        source = self.by_action or self
+        source.require_action(subject)
+        # A vector that sums to slightly more than 1 overstates its entries by that much.
+        shares = source.check_distribution(vectors, subject).normalised(only_down=True)
+        short = float(np.maximum(1.0 - shares.sums(), 0.0).max(initial=0.0))
+        if self.embed is not None:
+            shares = self.embed(shares)
+        return Probabilities(shares.at(self.taken), shares, short_of_one=short)
+
+    @property
+    def taken(self) -> IntArray:
+        assert self.action is not None
+        return self.action
+
+    def require_action(self, subject: str) -> None:
+        if math.isinf(self.largest):
+            capabilities.check(frozenset({"policy over all actions", "density"}), {"policy over all actions": subject})
+        if self.action is None:
+            raise UsageError(NO_ACTION.format(subject))
+
+    def available(self, subject: str) -> FloatArray:
+        """The number of actions in each round."""
+        if self.logging is not None:
+            return self.logging.lengths.astype(np.float64)
+        if self.counts is None:
+            raise UsageError(NO_COUNT.format(subject))
+        return self.counts
+
+    def check_distribution(self, vectors: Vectors, subject: str) -> Vectors:
+        """Check that each vector is a probability distribution over production's actions."""
+        rows, usable = self.rows, self.rows.usable.copy()
+        if (vectors.values < 0).any():
+            smallest = vectors.fold(np.minimum, vectors.values, empty=0.0)
+            rows.refuse(subject, faults.PROBABILITY, usable & (smallest < 0), smallest)
+        sums = vectors.sums()
+        rows.refuse(subject, faults.VECTOR_SUM, usable & (np.abs(sums - 1.0) > vectors.tolerance), sums)
+        self.check_layout(vectors, subject)
+        return vectors
+
+    def check_layout(self, vectors: Vectors, subject: str) -> None:
+        """Check that each vector is as long as production's, and contains the logged action."""
+        if self.logging is not None:
+            self._refuse(subject, faults.VECTOR_LENGTH, self.logging.lengths != vectors.lengths, vectors.lengths)
+        elif self.counts is not None:
+            self._refuse(subject, faults.VECTOR_DECLARED, self.counts != vectors.lengths, vectors.lengths)
+        if self.action is not None:
+            self.check_positions(self.action, self.subject, vectors.lengths)
+
+    def positions(self, name: str, subject: str) -> IntArray:
+        """A column of actions, as positions."""
+        positions = self.rows.positions(name, subject, self.labels)
+        if self.logging is not None or self.counts is not None:
+            self.check_positions(positions, subject, self.available(subject))
+        return positions
+
+    def check_positions(self, positions: IntArray, subject: str, limit: FloatArray | IntArray) -> None:
+        self._refuse(subject, faults.ACTION_POSITION, (positions < 0) | (positions >= limit), positions)
+
+    def _refuse(self, subject: str, reason: Reason, bad: BoolArray, shown: Any) -> None:
+        self.rows.refuse(subject, reason, self.rows.usable & bad, shown)
+
+    def overstated(self) -> FloatArray:
+        """By how much, relatively, each propensity exceeds its entry in production's vector."""
+        assert self.shares is not None
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.maximum(self.propensity / self.shares.at(self.taken) - 1.0, 0.0)
+
+    def density_at(self, density: Density, subject: str) -> FloatArray:
+        assert self.continuous is not None
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
+            values = density.at(self.continuous, lambda name: self.rows.numbers(name, f"{subject}, column {name!r}")[0])
+        self.rows.check_finite(values, subject)
+        return values
+
+    def chance_below(self, density: Density, edge: FloatArray) -> FloatArray:
+        """The probability of an action below ``edge``; its columns were looked through when the density was read."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return density.below(edge, lambda name: self.rows.plain_numbers(name).values)

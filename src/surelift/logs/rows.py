@@ -1,0 +1,205 @@
+"""``Rows``: the rows of one batch as checked numbers, by the name of their column.
+
+Every column read through it is looked through, its faults are counted, and its values are part of the fingerprint.
+"""
+
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from surelift.arrays import BoolArray, FloatArray, IntArray
+from surelift.errors import UsageError
+from surelift.kernels.columns import Words, count_outside, read_numbers
+from surelift.logs import faults
+from surelift.logs.batch import TableBatch
+from surelift.logs.columns import (
+    NOWHERE,
+    Numbers,
+    as_array,
+    decode,
+    find_positions,
+    has_decimal_comma,
+    inexact,
+    is_list,
+    is_missing,
+    is_text,
+    is_vector,
+    list_to_vectors,
+    plain_numbers,
+    text_to_vectors,
+    to_numbers,
+    tolerance_of,
+)
+from surelift.logs.faults import FaultCounter, Reason
+from surelift.logs.fingerprint import RoundHashes, Stage, words_of_lists
+from surelift.logs.kinds import numbers_in
+from surelift.logs.vectors import Vectors
+
+if TYPE_CHECKING:
+    from surelift.traits.logs import Logs
+
+_TIMES = (
+    pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_timestamp, pa.types.is_date,
+    pa.types.is_null,
+)  # fmt: skip
+
+
+class Rows:
+    def __init__(self, logs: "Logs", batch: TableBatch) -> None:
+        self.logs, self.batch, self.table, self.as_text = logs, batch, batch.table, batch.as_text
+        self.start, self.size = batch.start, int(batch.table.num_rows)
+        self.faults = FaultCounter(
+            self.size, start=batch.start, place=batch.place, place_start=batch.place_start, numbers=batch.rows
+        )
+        self.hashes = RoundHashes(self.size)
+        self._list_words: dict[str, tuple[Words, Words]] = {}
+
+    @cached_property
+    def numbered(self) -> IntArray:
+        """Their numbers in the whole source."""
+        return self.start + np.arange(self.size, dtype=np.int64) if self.batch.rows is None else self.batch.rows
+
+    @property
+    def usable(self) -> BoolArray:
+        return self.faults.usable
+
+    @property
+    def fit(self) -> bool:
+        return not self.faults.tallies
+
+    def refuse(self, subject: str, reason: Reason, bad: BoolArray, shown: Any) -> None:
+        self.faults.count(subject, reason, bad, shown)
+
+    def refuse_outside(self, subject: str, reason: Reason, values: FloatArray, least: float, most: float) -> None:
+        """Refuse numbers that are not from ``least`` to ``most``; what is no number was refused before."""
+        if count_outside(values, least, most):
+            self.refuse(subject, reason, (values < least) | (values > most), values)
+
+    def refuse_missing(self, name: str, subject: str) -> None:
+        self.refuse(subject, faults.NULL, is_missing(decode(self.table[name])), None)
+
+    def numbers(self, name: str, subject: str, stage: Stage | None = None) -> tuple[FloatArray, float]:
+        """A column of finite numbers, and the tolerance of its type."""
+        values, tolerance = self._checked_numbers(name, subject)
+        self.hashes.mix(values, stage)
+        return values, tolerance
+
+    def _checked_numbers(self, name: str, subject: str) -> tuple[FloatArray, float]:
+        plain = None if name in self.as_text else plain_numbers(self.table[name])
+        if plain is not None:
+            values, infinite = read_numbers(plain)
+            if not infinite:
+                return values, tolerance_of(plain)
+        numbers = self.told_numbers(name, subject)
+        self.refuse(subject, faults.NULL, numbers.null, None)
+        self.check_finite(numbers.values, subject, besides=numbers.null | numbers.not_numeric)
+        return numbers.values, numbers.tolerance
+
+    def told_numbers(self, name: str, subject: str) -> Numbers:
+        """A column as numbers; what is none is refused, what is missing is not."""
+        numbers = to_numbers(self.table[name], words=True)
+        if numbers.not_numeric.any():
+            comma = numbers.not_numeric & has_decimal_comma(numbers.shown)
+            self.refuse(subject, faults.DECIMAL_COMMA, comma, numbers.shown)
+            self.refuse(subject, faults.NOT_NUMERIC, numbers.not_numeric & ~comma, numbers.shown)
+        return numbers
+
+    def plain_numbers(self, name: str) -> Numbers:
+        """A column as numbers, which was looked through and hashed before."""
+        return to_numbers(self.table[name], words=True)
+
+    def context_numbers(self, name: str) -> Numbers:
+        """A column as numbers, neither looked through nor hashed: for reward models, which a bound does not have to trust.
+
+        Text stays text in a format that has types: a postal code is no number.
+        """
+        return to_numbers(self.table[name], text=name in self.as_text)
+
+    def check_finite(self, values: FloatArray, subject: str, besides: BoolArray | None = None) -> None:
+        missing = np.isnan(values)
+        self.refuse(subject, faults.NOT_A_NUMBER, missing if besides is None else missing & ~besides, values)
+        self.refuse(subject, faults.INFINITE, np.isinf(values), values)
+
+    def vectors(self, columns: str | Sequence[str], subject: str) -> Vectors:
+        """One vector of finite numbers per row, from a list column or one column per action."""
+        if not isinstance(columns, str):
+            parts = [self._checked_numbers(name, f"{subject}, column {name!r}") for name in columns]
+            matrix = np.column_stack([values for values, _ in parts])
+            stacked = Vectors.from_matrix(matrix, tolerance=max(tolerance for _, tolerance in parts))
+            self.hashes.mix_vectors(stacked)
+            return stacked
+        if not is_vector(self.table[columns]):
+            self.refuse(subject, faults.NOT_VECTORS, np.ones(self.size, dtype=np.bool_), self.table[columns])
+            return Vectors(np.zeros(0), np.zeros(self.size + 1, dtype=np.int64), 0.0)
+        if is_list(self.table[columns]):
+            vectors, missing = list_to_vectors(self.table[columns])
+        else:
+            vectors, missing, other = text_to_vectors(self.table[columns])
+            self.refuse(subject, faults.NOT_VECTORS, other, self.table[columns])
+        self.refuse(subject, faults.LIST_MISSING, missing, self.table[columns])
+        self.keep_vectors(vectors, subject)
+        return vectors
+
+    def keep_vectors(self, vectors: Vectors, subject: str) -> None:
+        """Check that vectors are finite, and hash them."""
+        entries = ~np.isfinite(vectors.values)
+        if entries.any():
+            bad = vectors.fold(np.add, entries.astype(np.float64), empty=0.0) > 0
+            first = int(np.argmax(bad))
+            shown = vectors.values[vectors.starts[first] : vectors.starts[first + 1]].tolist()
+            self.refuse(subject, faults.VECTOR_ENTRIES, bad, shown)
+        self.hashes.mix_vectors(vectors)
+
+    def positions(self, name: str, subject: str, labels: tuple[Any, ...] | None) -> IntArray:
+        """A column of actions, as positions counted from 0; those that are none are refused."""
+        positions, null, column = find_positions(self.table[name], labels, as_text=name in self.as_text)
+        self.refuse(subject, faults.NULL, null, None)
+        large = inexact(column)
+        self.refuse(subject, faults.INEXACT, large, column)
+        nowhere = (positions == NOWHERE) & ~null & ~large
+        self.refuse(subject, faults.ACTION_POSITION if labels is None else faults.ACTION_LABEL, nowhere, column)
+        # Beyond 2^53 the bits themselves, as floats too small to be those of a position.
+        self.hashes.mix(np.where(positions < 2**53, positions.astype(np.float64), positions.view(np.float64)))
+        return positions
+
+    def times(self, name: str) -> npt.NDArray[Any]:
+        """The times of a column, in a sortable form."""
+        column = decode(self.table[name])
+        if not (is_text(column) or any(is_kind(column.type) for is_kind in _TIMES)):
+            raise UsageError(f"time {name!r} holds {column.type}; it must hold timestamps, dates or numbers.")
+        if is_text(column):
+            numbers = self.context_numbers(name)
+            return numbers.values if not numbers.not_numeric.any() else np.asarray(column.to_pylist(), dtype=np.str_)
+        if pa.types.is_timestamp(column.type) and not column.null_count:
+            return as_array(column.cast(pa.int64())).view(f"datetime64[{column.type.unit}]")
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+
+    def ordered_times(self, name: str) -> npt.NDArray[Any]:
+        """The times of a column, whose order must be that of time: texts begin with the year."""
+        times = self.times(name)
+        bad = np.zeros(0) if times.dtype.kind != "U" else np.flatnonzero(~np.char.isdigit(times.astype("<U4")))
+        if len(bad):
+            raise UsageError(
+                f"time {name!r} holds text such as {str(times[bad[0]])!r}, first in row {self.start + bad[0]:,}, whose "
+                f"order "
+                "is not that of time; write it as 2024-03-09 17:00:00, or as a number."
+            )
+        return times
+
+    def handed_on(self, columns: Sequence[str], texts: Collection[str] = ()) -> pa.Table:
+        """Columns for the user's own code; text becomes numbers if every entry is one, but not that of ``texts``."""
+        table = self.table.select(list(columns))
+        for index, name in enumerate(columns):
+            if name in self.as_text and name not in texts and (values := numbers_in(table[name])) is not None:
+                table = table.set_column(index, name, values)
+        return table
+
+    def list_words(self, name: str) -> tuple[Words, Words]:
+        """The vectors of a list column as words, hashed once however often they are asked for."""
+        if name not in self._list_words:
+            self._list_words[name] = words_of_lists(self.table[name])
+        return self._list_words[name]

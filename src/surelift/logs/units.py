@@ -1,0 +1,170 @@
+"""What a bound counts: rows, or runs of rows that belong together, each a factor of its own."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surelift.arrays import FloatArray, IntArray
+from surelift.kernels.sums import cluster_means
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A policy's importance weights."""
+
+    weight: FloatArray
+    excess: FloatArray
+    """The weight minus 1, computed without the rounding of that subtraction."""
+
+
+NO_DIFFERENCE = Weights(1.0, 0.0)  # type: ignore[arg-type]
+
+
+class Piece(NamedTuple):
+    """A part of a term: a policy's weight, or that minus 1, so often where the reward is 0, and where it is 1."""
+
+    policy: str
+    excess: bool
+    at_zero: float
+    at_one: float
+
+
+def ends_of(pieces: Iterable[Piece], weights: Mapping[str, Weights]) -> tuple[Any, Any]:
+    """A term where the reward is 0, and where it is 1; 0.0 where nothing counts there."""
+    at_zero: Any = 0.0
+    at_one: Any = 0.0
+    for policy, excess, low, high in pieces:
+        of = weights[policy].excess if excess else weights[policy].weight
+        at_zero = at_zero if low == 0.0 else at_zero + low * of
+        at_one = at_one if high == 0.0 else at_one + high * of
+    return at_zero, at_one
+
+
+@dataclass(frozen=True)
+class Units:
+    """Every row is one."""
+
+    count: int
+
+    @property
+    def starts(self) -> IntArray | None:
+        """The first row of each unit, and behind the last; None where every row is one."""
+        return None
+
+    @property
+    def divisor(self) -> FloatArray | None:
+        return None
+
+    def weights(self, steps: Weights) -> Weights:
+        """From the weight of each decision to that of the row, given what came before it in its unit."""
+        return steps
+
+    def before(self, weight: FloatArray) -> FloatArray | None:
+        """The weight of what came before each row in its unit; None where that is 1."""
+        return None
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether the weight of a row is that of all decisions up to it."""
+        return False
+
+    def after(self, weights: Weights | None) -> Weights:
+        """The weights of a row that a unit lacks: there every policy acts like production."""
+        return NO_DIFFERENCE
+
+    def mean(self, values: FloatArray, padding: FloatArray | float) -> FloatArray:
+        """From a number a row to a number a unit, with ``padding`` in place of each row that it lacks."""
+        return values
+
+    def first(self, values: Any) -> Any:
+        return values
+
+    def combined(self, values: FloatArray) -> FloatArray:
+        """From how far each row may be off, relatively, to how far its unit may."""
+        return values
+
+
+@dataclass(frozen=True)
+class Runs(Units):
+    """Unit u is rows ``starts[u]`` to ``starts[u + 1]``, in log order, and counts as the mean of them."""
+
+    edges: IntArray
+    size: FloatArray
+    """Divides the sum over each: its rows, known in advance, or the most that it can have."""
+
+    @property
+    def starts(self) -> IntArray:
+        return self.edges
+
+    @property
+    def divisor(self) -> FloatArray:
+        return self.size
+
+    @cached_property
+    def lengths(self) -> IntArray:
+        return np.diff(self.edges)
+
+    def mean(self, values: FloatArray, padding: FloatArray | float) -> FloatArray:
+        if isinstance(padding, float):
+            return cluster_means(values, self.edges, self.size, padding)
+        lacking = padding * (self.size - self.lengths) / self.size
+        return cluster_means(values, self.edges, self.size, 0.0) + lacking
+
+    def first(self, values: Any) -> Any:
+        return values[self.edges[:-1]]
+
+    def combined(self, values: FloatArray) -> FloatArray:
+        return np.zeros(0) if self.count == 0 else np.maximum.reduceat(values, self.edges[:-1])
+
+
+@dataclass(frozen=True)
+class Sequences(Runs):
+    """Rows of a run follow each other, each decided after those before: a row is weighted by the product up to it.
+
+    Where a reward does not depend on later actions (in a session by time, in a ranking read from the top), its mean given
+    everything before the first row is at most what the candidate earns there, if it acts from the first on. After the end
+    of a session nothing is chosen any more, so the weight stays the last one.
+    """
+
+    def weights(self, steps: Weights) -> Weights:
+        """
+        >>> units = Sequences(2, np.array([0, 2, 3]), np.array([2.0, 2.0]))
+        >>> units.weights(Weights(np.array([2.0, 1.5, 0.5]), np.array([1.0, 0.5, -0.5])))
+        Weights(weight=array([2. , 3. , 0.5]), excess=array([ 1. ,  2. , -0.5]))
+        """
+        weight, excess = steps.weight.copy(), steps.excess.copy()
+        with np.errstate(over="ignore", invalid="ignore"):
+            for here in self._later():
+                weight[here] *= weight[here - 1]
+                excess[here] += excess[here - 1] * (1.0 + excess[here])
+        return Weights(weight, excess)
+
+    def _later(self) -> Iterator[IntArray]:
+        """The rows that stand second in their run, then those that stand third, and so on."""
+        order = np.argsort(-self.lengths, kind="stable")
+        firsts, sizes = self.edges[:-1][order], self.lengths[order]
+        for place in range(1, int(sizes.max(initial=0))):
+            yield firsts[: np.searchsorted(-sizes, -place)] + place
+
+    @property
+    def multiplies(self) -> bool:
+        return True
+
+    def before(self, weight: FloatArray) -> FloatArray:
+        before = np.ones(len(weight))
+        before[1:] = weight[:-1]
+        before[self.edges[:-1]] = 1.0
+        return before
+
+    def after(self, weights: Weights | None) -> Weights:
+        assert weights is not None
+        last = self.edges[1:] - 1
+        return Weights(weights.weight[last], weights.excess[last])
+
+    def combined(self, values: FloatArray) -> FloatArray:
+        if self.count == 0:
+            return np.zeros(0)
+        return np.expm1(np.add.reduceat(np.log1p(values), self.edges[:-1]))

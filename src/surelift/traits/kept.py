@@ -1,0 +1,116 @@
+"""The kept slot: what of the log is here? All of it, or what was kept of it by chance."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from surelift.arrays import FloatArray
+from surelift.errors import LogsError
+from surelift.logs import faults
+from surelift.logs.rows import Rows
+from surelift.logs.units import Units
+from surelift.traits.propensity import SMALLEST
+from surelift.traits.trait import Trait, column, given, whole_number
+
+ONCE = "no round comes twice, and none was left out because of its action or its reward"
+NEED_CHANCE = (
+    "rounds_before_sampling= means that rounds were dropped, so keep_probability= must name the column with the probability "
+    "of keeping each round."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class All(Trait):
+    slot = "kept"
+    refuses: ClassVar[Mapping[str, str]] = {"rounds_before_sampling": NEED_CHANCE}
+
+    scales: ClassVar[bool] = False
+    """Whether a unit stands for all of its kind, those that were dropped too."""
+
+    def assumes(self) -> Iterator[str]:
+        yield ONCE
+
+    def read(self, rows: Rows, units: Units) -> FloatArray | None:
+        """How likely each unit was to be kept; None where all were."""
+        return None
+
+    @property
+    def before(self) -> int | None:
+        """How many units there were, where that is declared."""
+        return None
+
+    def count(self, kept: int, production: Any) -> int:
+        """How many units there were, given how many are here."""
+        return kept
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampled(All):
+    keep_probability: str | None = column(
+        "keep_probability", "Column of the probability with which a round was kept, if the log was sampled.", rare=True,
+        hidden=True,
+    )  # fmt: skip
+    rounds_before_sampling: int | None = given(
+        "Number of rounds before sampling.", "N", whole_number, rare=True, read="whole"
+    )
+    refuses: ClassVar[Mapping[str, str]] = {}
+
+    @classmethod
+    def fits(cls, given: Mapping[str, Any]) -> bool:
+        return "keep_probability" in given
+
+    @property
+    def scales(self) -> bool:  # type: ignore[override]
+        # With the number of rounds before sampling lost, those kept are a log as they stand.
+        return self.rounds_before_sampling is not None
+
+    @property
+    def features(self) -> frozenset[str]:
+        return frozenset({"sampled", *(() if self.rounds_before_sampling is None else ("counted before sampling",))})
+
+    @property
+    def before(self) -> int | None:
+        return self.rounds_before_sampling
+
+    def assumes(self) -> Iterator[str]:
+        yield f"{ONCE}, but by keep_probability"
+        if self.rounds_before_sampling is not None:
+            yield "every round was kept independently, with the recorded probability, out of rounds_before_sampling"
+        else:
+            yield "all rounds were kept with the same probability, and answers are about the rounds that were kept"
+
+    def read(self, rows: Rows, units: Units) -> FloatArray | None:
+        subject = f"keep_probability {self.keep_probability!r}"
+        kept, tolerance = rows.numbers(str(self.keep_probability), subject)
+        rows.refuse_outside(subject, faults.KEEP_PROBABILITY, kept, SMALLEST, 1.0 + tolerance)
+        starts = units.starts
+        if starts is not None:
+            first = np.repeat(kept[starts[:-1]], np.diff(starts))
+            rows.refuse(subject, faults.CLUSTER_VARIES, rows.usable & (kept != first), kept)
+        return np.asarray(np.minimum(units.first(kept), 1.0))
+
+    def count(self, kept: int, production: Any) -> int:
+        before = self.rounds_before_sampling
+        if before is None:
+            self._refuse_varying(production)
+            return kept
+        if before < kept:
+            raise LogsError(
+                f"rounds_before_sampling is {before:,}, but {kept:,} rounds were kept: it must count them all, also those "
+                "that were dropped."
+            )
+        return before
+
+    def _refuse_varying(self, production: Any) -> None:
+        least, most = production.smallest_keep, production.largest_keep
+        if least != most:
+            raise LogsError(
+                f"keep_probability {self.keep_probability!r} varies from {least:.4g} to {most:.4g}, and "
+                "rounds_before_sampling is not known.\nIf it depended on the reward or the action (all clicks, 1% of the "
+                "rest), nothing can be certified from these rounds alone: find the number of rounds before sampling. If it "
+                "depended only on what was known before the action, leave keep_probability out: the rounds that were "
+                "kept are "
+                "then a log of their own, of the kept population."
+            )

@@ -1,0 +1,268 @@
+"""The unit slot: what counts as one? Every row; the rows of a cluster; or those of a sequence, each decided after the "
+"others."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from surelift.arrays import FloatArray
+from surelift.errors import UsageError
+from surelift.logs import faults
+from surelift.logs.batch import TableBatch
+from surelift.logs.clusters import whole_clusters
+from surelift.logs.columns import decode, inexact
+from surelift.logs.decisions import Limits
+from surelift.logs.findings import Finding
+from surelift.logs.rows import Rows
+from surelift.logs.units import Runs, Sequences, Units
+from surelift.traits.trait import Trait, column, count_or_column, given, whole_number
+
+if TYPE_CHECKING:
+    from surelift.batch import Batch
+    from surelift.logs.scale import Scale
+    from surelift.statistics.groups import Groups
+
+NEED_CLUSTER = "cluster_size= and cluster_max= need cluster=, the column of cluster ids."
+NEED_ONE = (
+    "cluster= needs exactly one of cluster_size= (the number of rounds in each cluster, known before its first action: a "
+    "number or a column) and cluster_max= (a declared upper limit on that number), and rows sorted by cluster. A size that "
+    "depends on outcomes, as when users retry until they succeed, would void the guarantee."
+)
+POSITION = (
+    "position= is the order of the rounds in a cluster, each decided after those before: it needs cluster=, and does not go "
+    "with an embedding."
+)
+APART = (
+    "clusters are independent of each other and production did not adapt while they lasted, or each had ended before the "
+    "next began; a cluster counts by what was to be expected of it when it began, and at more than one look only once it "
+    "has ended"
+)
+LATER_ACTIONS = "what a round earned does not depend on the actions of later rounds{}"
+GIVEN_BEFORE = (
+    "the probabilities of a position, production's and the candidates', are those given everything before it in its "
+    "cluster, and the candidate acts from the first position on"
+)
+NO_LATER_ACTIONS = (
+    "the reward of a position does not depend on later actions: true by time in a session, an assumption (the cascade) in a "
+    "ranking"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EachRow(Trait):
+    """Every round is a unit."""
+
+    slot = "unit"
+    refuses: ClassVar[Mapping[str, str]] = {
+        "cluster_size": NEED_CLUSTER,
+        "cluster_max": NEED_CLUSTER,
+        "position": POSITION,
+    }
+    counted: Literal["rounds", "clusters"] = "rounds"
+
+    def assumes(self) -> Iterator[str]:
+        yield LATER_ACTIONS.format("")
+
+    def limits(self, limits: Limits) -> Limits:
+        """How far weights can lie from 1, given how far those of single decisions can."""
+        return limits
+
+    def whole(self, batches: Iterator[TableBatch]) -> Iterator[TableBatch]:
+        """The same rounds, batched so that no unit is cut."""
+        return batches
+
+    def read(self, rows: Rows) -> Units:
+        return Units(rows.size)
+
+    @property
+    def cuts(self) -> bool:
+        """Whether a source that leaves rows out may do so before units are put together."""
+        return True
+
+    @property
+    def sums_up(self) -> bool:
+        """Whether shares of amounts are those of the total; not where clusters of unequal sizes count once each."""
+        return True
+
+    def ids(self) -> Iterator[tuple[str, bool]]:
+        """The column that tells units apart, whose ids may not come again."""
+        yield from ()
+
+    def order(self) -> Iterator[tuple[str, ...]]:
+        """The column of units, and those that order the rows of one."""
+        return ((name,) for name, _ in self.ids())
+
+    def amounts(self, scale: "Scale") -> tuple[str, ...]:
+        """What amounts are about, where that is not a round."""
+        return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clusters(EachRow):
+    """Rounds that belong together, such as those of a user, are one unit, and count as the mean of them."""
+
+    cluster: str | None = column(
+        "cluster", "Column of the user, session or slate; its rounds count as one, and must follow each other. Needs one of "
+        "the two flags below.", before=True,
+    )  # fmt: skip
+    cluster_size: int | str | None = given(
+        "Number of rounds in a cluster, known before its first action.", "N|COL", count_or_column, read="number_or_column",
+        role="cluster_size", before=True, array=True,
+    )  # fmt: skip
+    cluster_max: int | None = given(
+        "The most rounds a cluster can have, if sizes are not known in advance.", "N", whole_number, read="whole"
+    )
+    refuses: ClassVar[Mapping[str, str]] = {"position": POSITION}
+    counted: Literal["rounds", "clusters"] = "clusters"
+
+    @classmethod
+    def fits(cls, given: Mapping[str, Any]) -> bool:
+        return "cluster" in given
+
+    def check(self) -> None:
+        if (self.cluster_size is None) == (self.cluster_max is None):
+            raise UsageError(NEED_ONE)
+
+    @property
+    def features(self) -> frozenset[str]:
+        return frozenset({"clusters", *({"filled-up clusters"} if self.cluster_max is not None else ())})
+
+    @property
+    def most(self) -> int | None:
+        """The most rounds of a cluster, where that is one number declared in advance."""
+        return self.cluster_size if isinstance(self.cluster_size, int) else self.cluster_max
+
+    @property
+    def sums_up(self) -> bool:
+        return self.most is not None
+
+    def assumes(self) -> Iterator[str]:
+        yield LATER_ACTIONS.format(" of other clusters")
+        yield APART
+        if self.cluster_max is None:
+            yield "the size of every cluster was known before its first action"
+            yield (
+                f"every cluster of {self.cluster!r} counts once: a value is the mean over clusters of their average "
+                f"round{self._others}"
+            )
+        else:
+            yield f"no cluster can have more than {self.cluster_max} rounds"
+            yield (
+                f"every cluster of {self.cluster!r} counts once, filled up to {self.cluster_max} rounds that earn the "
+                f"least, "
+                "or cost the most, that a round can"
+            )
+
+    @property
+    def _others(self) -> str:
+        return ", with the other rounds of the cluster as production played them"
+
+    def ids(self) -> Iterator[tuple[str, bool]]:
+        yield str(self.cluster), True
+
+    def whole(self, batches: Iterator[TableBatch]) -> Iterator[TableBatch]:
+        return whole_clusters(batches, str(self.cluster))
+
+    @property
+    def cuts(self) -> bool:
+        return False
+
+    def read(self, rows: Rows) -> Units:
+        subject, batch = f"cluster {self.cluster!r}", rows.batch
+        rows.refuse_missing(str(self.cluster), subject)
+        column = decode(rows.table[str(self.cluster)])
+        rows.refuse(subject, faults.INEXACT, inexact(column), column)
+        if batch.again is not None:
+            rows.refuse(subject, faults.CLUSTER_AGAIN, batch.again, column)
+        assert batch.cluster_starts is not None
+        starts = batch.cluster_starts
+        sizes = np.diff(starts)
+        if self.cluster_max is not None:
+            subject = f"{subject}, declared at most {self.cluster_max}"
+            each = np.repeat(sizes, sizes)
+            rows.refuse(subject, faults.CLUSTER_MAX, each > self.cluster_max, each)
+            return self._units(starts, np.full(len(sizes), float(self.cluster_max)), rows)
+        if isinstance(self.cluster_size, str):
+            expected, _ = rows.numbers(self.cluster_size, f"cluster_size {self.cluster_size!r}")
+        else:
+            expected = np.full(rows.size, float(self.cluster_size or 0))
+        rows.refuse(f"{subject}, its size", faults.CLUSTER_SIZE, expected != np.repeat(sizes, sizes), expected)
+        return self._units(starts, sizes.astype(np.float64), rows)
+
+    def _units(self, starts: Any, divisor: FloatArray, rows: Rows) -> Runs:
+        return Runs(len(divisor), starts, divisor)
+
+    def amounts(self, scale: "Scale") -> tuple[str, ...]:
+        if self.cluster_max is None:
+            return ("Amounts are means over clusters of their average round.",)
+        filled = f"Amounts are per round, in clusters filled up to {self.cluster_max} rounds"
+        return (f"{filled} that {_padding(self.cluster_max, scale)}.",)
+
+
+def _padding(count: int, scale: "Scale") -> str:
+    """What the rounds that fill up a cluster are worth, and what follows for the whole cluster."""
+    if scale.is_cost:
+        return f"cost {scale.high:g}, the maximum; a cluster saves {count} times the improvement"
+    if scale.low != 0.0:
+        return f"earn {scale.low:g}, the minimum; a cluster gains {count} times the improvement"
+    return f"earn nothing; a cluster earns {count} times the value"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps(Clusters):
+    """The rounds of a cluster are steps of a session, or positions of a ranking, each decided after those before."""
+
+    position: str | None = column(
+        "position", "Column of the position in a cluster, from 0 or 1: each round is decided after those before, and "
+        "probabilities are given them.", rare=True,
+    )  # fmt: skip
+    refuses: ClassVar[Mapping[str, str]] = {}
+
+    @classmethod
+    def fits(cls, given: Mapping[str, Any]) -> bool:
+        return "cluster" in given and "position" in given
+
+    @property
+    def features(self) -> frozenset[str]:
+        return super().features | {"sequences"}
+
+    def assumes(self) -> Iterator[str]:
+        yield from (*super().assumes(), GIVEN_BEFORE, NO_LATER_ACTIONS)
+
+    @property
+    def _others(self) -> str:
+        return ""
+
+    def order(self) -> Iterator[tuple[str, ...]]:
+        yield str(self.cluster), str(self.position)
+
+    def limits(self, limits: Limits) -> Limits:
+        """Of products of weights."""
+        if limits.drop in (0.0, 1.0) or self.most is None:
+            return Limits(0.0, 0.0) if limits.drop == 0.0 else Limits()
+        return Limits(1.0 - (1.0 - limits.drop) ** self.most)
+
+    def _units(self, starts: Any, divisor: FloatArray, rows: Rows) -> Runs:
+        subject, sizes = f"position {self.position!r}", np.diff(starts)
+        positions, _ = rows.numbers(str(self.position), subject)
+        first = 0.0 if (positions[starts[:-1]] == 0.0).any() else 1.0
+        expected = first + np.arange(rows.size) - np.repeat(starts[:-1], sizes)
+        rows.refuse(subject, faults.POSITION, rows.usable & (positions != expected), positions)
+        return Sequences(len(divisor), starts, divisor)
+
+    def audit(self, batch: "Batch", groups: "Groups") -> list[FloatArray]:
+        """From which number positions count: the clusters that begin at 0, and those that begin at 1."""
+        first = batch.units.first(batch.rows.plain_numbers(str(self.position)).values)
+        return list(np.column_stack([groups.units.sums((first == start) * 1.0) for start in (0.0, 1.0)]))
+
+    def judge(self, state: FloatArray, level: float) -> Iterator[Finding]:
+        if state.all():
+            at_zero, at_one = state.tolist()
+            yield Finding(
+                "refuse", f"position {self.position!r}", f"{at_zero:,.0f} clusters begin at 0, and {at_one:,.0f} at 1",
+                "The first rounds of some are missing, or parts of the log count differently: the weight of a round "
+                "needs all "
+                "before it.",
+            )  # fmt: skip
