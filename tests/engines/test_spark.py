@@ -1,5 +1,7 @@
 """What Spark says when its workers are not as this process is, and what it is not asked for."""
 
+from typing import Any
+
 import pytest
 
 import surelift as sl
