@@ -71,9 +71,7 @@ def main(draws: int = 10_000) -> None:
     labels = rng.integers(0, ACTIONS, ROUNDS)
     logging = faulty_policy(labels, ACTIONS, temperature=0.25)
     candidate = ideal_policy(labels, ACTIONS, temperature=0.1)
-    feedback = supervised_to_bandit(
-        np.zeros((ROUNDS, 1)), [f"{label:02}" for label in labels], logging, noise=0.2, rng=rng
-    )
+    feedback = supervised_to_bandit(np.zeros((ROUNDS, 1)), [f"{label:02}" for label in labels], logging, noise=0.2, rng=rng)
     logs = feedback.logs()
     logged = (candidate / logging)[np.arange(ROUNDS), feedback.action]
 

@@ -49,9 +49,7 @@ def generate(path: Path, rounds: int) -> None:
 
 def read(path: Path, columns: list[str]) -> None:
     options = ds.ParquetFragmentScanOptions(pre_buffer=False)
-    scanner = ds.dataset(path).scanner(
-        columns=columns, batch_size=1 << 18, batch_readahead=4, fragment_scan_options=options
-    )
+    scanner = ds.dataset(path).scanner(columns=columns, batch_size=1 << 18, batch_readahead=4, fragment_scan_options=options)
     for _ in scanner.to_batches():
         pass
 

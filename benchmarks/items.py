@@ -65,9 +65,7 @@ class Shop:
             production = self.production(contexts[rows])
             edges = np.cumsum(production, axis=1)
             draws = rng.random(len(edges)) * edges[:, -1]
-            chosen = np.array(
-                [np.searchsorted(edge, draw, side="right") for edge, draw in zip(edges, draws, strict=True)]
-            )
+            chosen = np.array([np.searchsorted(edge, draw, side="right") for edge, draw in zip(edges, draws, strict=True)])
             rows_of_batch = np.arange(len(chosen))
             action[rows], propensity[rows] = chosen, production[rows_of_batch, chosen]
             near = (contexts[rows] * self.embeddings[chosen]).sum(axis=1) / np.sqrt(self.columns)

@@ -116,9 +116,7 @@ def many_logs(campaign: str, items: int, dist: Any, folder: Path, python: str) -
     shown, clicks = (np.bincount(cells, weight, items * 3) for weight in (None, joined["reward"]))
     rates = ((clicks + 200 * clicks.sum() / shown.sum()) / (shown + 200)).reshape(items, 3)
     truth = float((dist * rates).sum() / 3)
-    print(
-        f"{LOGS} logs with the click rates of {campaign!r}, value {truth:.4f}; the share that missed it, below and above"
-    )
+    print(f"{LOGS} logs with the click rates of {campaign!r}, value {truth:.4f}; the share that missed it, below and above")
     rng = np.random.default_rng(0)
     for size in SIZES:
         action, position = rng.integers(0, items, (LOGS, size)), rng.integers(0, 3, (LOGS, size))

@@ -108,14 +108,10 @@ def yeast(folder: str) -> None:
         feedback = supervised_to_bandit(np.zeros((len(codes), 1)), labels, logging, noise=NOISE, rng=rng)
         rows = rng.integers(0, len(codes), YEAST_ROUNDS)
         action = feedback.action[rows]
-        logs = sl.Logs(
-            reward=feedback.reward[rows], propensity=logging[rows, action], action=action, logging=logging[rows]
-        )
+        logs = sl.Logs(reward=feedback.reward[rows], propensity=logging[rows, action], action=action, logging=logging[rows])
         return logs, candidate[rows]
 
-    print(
-        f"\na {YEAST_SHARE:.0%} blend on yeast, {YEAST_ROUNDS} rounds: share certified, of {LOGS} logs (delta {DELTA})"
-    )
+    print(f"\na {YEAST_SHARE:.0%} blend on yeast, {YEAST_ROUNDS} rounds: share certified, of {LOGS} logs (delta {DELTA})")
     print(f"  faulty policy {LOGGING_TEMPERATURE}, ideal policy {IDEAL_TEMPERATURE}, noise {NOISE}")
     print(f"{HEADS}\n{certified(draw, YEAST_SHARE)}", flush=True)
 

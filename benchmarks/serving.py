@@ -111,9 +111,7 @@ def main(decisions: str = "20000", processes: str = "9", items: str = "100000") 
         ]:  # fmt: skip
             print(f"  {name:9} {given_as:12}", end="", flush=True)
             count = decisions if name != "items" else str(max(200, int(decisions) // 50))
-            subprocess.run(
-                [sys.executable, __file__, "--one", f"{folder}/{name}.safetensors", given_as, count], check=True
-            )
+            subprocess.run([sys.executable, __file__, "--one", f"{folder}/{name}.safetensors", given_as, count], check=True)
         print("the first decision of a fresh process")
         baseline = 0.0
         for name in ("import numpy", "softmax", "shop", "gaussian"):

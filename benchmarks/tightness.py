@@ -169,9 +169,7 @@ def main(*arguments: str) -> None:
     for dataset in [name for name in arguments if name != "--quick"] or DATASETS:
         path = Path(folder) / f"{dataset}.parquet"
         radii = np.stack([bounded(scenarios(path, np.random.default_rng(seed))) for seed in range(repetitions)])
-        shown = ", ".join(
-            f"{name} {np.nanmean(radii[:, :, index]):.3f}" for index, name in enumerate(list(METHODS)[:7])
-        )
+        shown = ", ".join(f"{name} {np.nanmean(radii[:, :, index]):.3f}" for index, name in enumerate(list(METHODS)[:7]))
         print(f"{dataset:14} {shown}", flush=True)
         results.append(radii)
     show("The paper's scenarios", np.concatenate(results, axis=1))

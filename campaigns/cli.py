@@ -286,9 +286,7 @@ def apart(chance: Random, folder: Path, tokens: list[str], stdin: bytes) -> str 
     surroundings = {**os.environ, "PYTHONPATH": str(source), **chance.choice(LOCALES)}
     given = [os.fsencode(token) if encodable(token) else b"x" for token in tokens]
     command: list[str | bytes] = ["sh", "-c", SHELLS[how], "sh", sys.executable, "-m", "surelift", *given]
-    done = subprocess.run(
-        command, cwd=folder, input=stdin, capture_output=True, timeout=60, env=surroundings, check=False
-    )
+    done = subprocess.run(command, cwd=folder, input=stdin, capture_output=True, timeout=60, env=surroundings, check=False)
     wrong = judged(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
     if wrong is None and how == "stdout full" and done.returncode in (0, 3):
         wrong = f"exit code {done.returncode}, but the answer could not be written"

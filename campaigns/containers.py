@@ -319,16 +319,12 @@ def json_file(chance: Random, columns: dict[str, Cells], folder: Path, text: set
     if not rows:
         return csv_file(chance, columns, folder, text)
     lines = "".join(json.dumps(row, ensure_ascii=chance.random() < 0.5) + "\n" for row in rows)
-    return packed(chance, folder, chance.choice([".jsonl", ".ndjson", ".json"]), lines), made_of(
-        lists, chance, columns
-    )[1]
+    return packed(chance, folder, chance.choice([".jsonl", ".ndjson", ".json"]), lines), made_of(lists, chance, columns)[1]
 
 
 def dict_rows(chance: Random, columns: dict[str, Cells]) -> list[dict[str, Any]]:
     """A missing value is null, or a key that is not there."""
-    gaps = {
-        name for name, cells in columns.items() if any(cell is not None for cell in cells) and chance.random() < 0.5
-    }
+    gaps = {name for name, cells in columns.items() if any(cell is not None for cell in cells) and chance.random() < 0.5}
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return [{name: cell for name, cell in row.items() if cell is not None or name not in gaps} for row in rows]
 

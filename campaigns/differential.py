@@ -370,9 +370,7 @@ def difference(world: Drawn, way: str, found: Outcome, expected: Outcome) -> str
     ignored = (CHANCE.get(world.name) or CHANCE.get(world.name.split()[0], ())) if way in ELSEWHERE else ()
     unknown = IN_PER_CENT if way == "duckdb" else ()
     try:
-        assert_same_content(
-            "answer", *map(content, (found, expected)), ignored=frozenset((*ignored, *unknown)), rel=1e-9
-        )
+        assert_same_content("answer", *map(content, (found, expected)), ignored=frozenset((*ignored, *unknown)), rel=1e-9)
     except AssertionError as error:
         return f"another answer: {error}"
     return ""

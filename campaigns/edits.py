@@ -23,9 +23,7 @@ Step = str | int
 @cache
 def documents() -> list[tuple[str, str, Any]]:
     """Kind, name and content of what is edited."""
-    found: list[tuple[str, str, Any]] = [
-        ("certificate", name, json.loads(text)) for name, text in certificates().items()
-    ]
+    found: list[tuple[str, str, Any]] = [("certificate", name, json.loads(text)) for name, text in certificates().items()]
     found += [("policy", name, header_of(content)) for name, content in policies().items()]
     with TemporaryDirectory() as folder:
         found += [("state", name, json.loads(content)) for name, content in states(Path(folder)).items()]

@@ -141,9 +141,7 @@ def verdict_on(log: Log) -> Verdict:
         faults = {subject: rows for subject, rows in stage(log).items() if rows}
         if faults:
             vectors = stage is _each_column and _is_vector(log, log.policy)
-            return Verdict(
-                faults, tuple(reason for reason in reasons if not (vectors and reason == "lie outside [0, 1]"))
-            )
+            return Verdict(faults, tuple(reason for reason in reasons if not (vectors and reason == "lie outside [0, 1]")))
     return _answer(log)
 
 
@@ -162,8 +160,7 @@ def _is_vector(log: Log, columns: Any) -> bool:
 def _mixed(log: Log) -> dict[str, set[int]]:
     read = {name: column for name, column in log.columns.items() if column.mixed and name in _read(log)}
     return {
-        repr(name): {row for row, cell in enumerate(column.cells) if isinstance(cell, Text)}
-        for name, column in read.items()
+        repr(name): {row for row, cell in enumerate(column.cells) if isinstance(cell, Text)} for name, column in read.items()
     }
 
 

@@ -143,9 +143,7 @@ def case(case: Case) -> str | None:
         answer = named.ask("report" if page else question)
     except sl.SureliftError as error:
         return None if refusable(names, segments) else f"{told}\nrefused: {error}"
-    wrong = looked_at(answer, names, segments) or (
-        paged(answer, chance) if page else stored(answer, named, case.folder)
-    )
+    wrong = looked_at(answer, names, segments) or (paged(answer, chance) if page else stored(answer, named, case.folder))
     return None if wrong is None else f"{told}\n{wrong}"
 
 

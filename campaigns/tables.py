@@ -168,9 +168,7 @@ class Draft:
         if isinstance(cells[0], list):
             self.break_vector(cells)
             return None
-        what = chance.choice(
-            ["cells"] * 12 + ["column", "swap", "shuffle", "again", "text", "scale", "lose", "shorten"]
-        )
+        what = chance.choice(["cells"] * 12 + ["column", "swap", "shuffle", "again", "text", "scale", "lose", "shorten"])
         if what in ("cells", "column"):
             rows = (
                 range(self.rows)
@@ -283,9 +281,7 @@ def same_faults(verdict: Verdict, message: str) -> str | None:
     for line in message.splitlines():
         entry, row = ENTRY.match(line), ROW.search(line)
         if entry and row and entry["says"].startswith(verdict.reasons):
-            told.setdefault(subject_of(entry["subject"], faults), []).append(
-                (number(entry["count"]), number(row["row"]))
-            )
+            told.setdefault(subject_of(entry["subject"], faults), []).append((number(entry["count"]), number(row["row"])))
     for subject, rows in faults.items():
         counts = [count for count, _ in told.get(subject, [])]
         if subject == "'a'" and sum(counts) > len(rows):

@@ -43,9 +43,7 @@ def load_policy(place: str) -> Policy:
     """The function of ``file.py:function``."""
     path, _, name = place.rpartition(":")
     if not Path(path).is_file():
-        raise UsageError(
-            f"--policy is a file and a function, as in policy.py:probabilities; there is no file {path!r}."
-        )
+        raise UsageError(f"--policy is a file and a function, as in policy.py:probabilities; there is no file {path!r}.")
     sys.path.insert(0, str(Path(path).resolve().parent))  # it may import what lies beside it
     spec = importlib.util.spec_from_file_location("candidate", path)
     if spec is None or spec.loader is None:
@@ -75,9 +73,7 @@ def batches(path: str) -> Iterator[pa.Table]:
         with open(path, "rb") as file:
             lines = sum(1 for line in file if line.strip()) - 1
         if lines != rows:  # an unclosed quote swallows the rows after it
-            raise LogsError(
-                f"{path} has {lines:,} lines below its header, but {rows:,} rows: look for an unclosed quote."
-            )
+            raise LogsError(f"{path} has {lines:,} lines below its header, but {rows:,} rows: look for an unclosed quote.")
     else:
         raise UsageError(f"{path} is neither .parquet nor .csv.")
 
@@ -91,9 +87,7 @@ def probability(given: Mapping[Any, float], action: Any, place: str) -> float:
             raise LogsError(f"{place}: the policy takes {name!r} with probability {value!r}, which is none.")
     total = math.fsum(given.values())
     if abs(total - 1.0) > ROUNDING:
-        raise LogsError(
-            f"{place}: the probabilities add up to {total:.9g}, not to 1: name every action that may be taken."
-        )
+        raise LogsError(f"{place}: the probabilities add up to {total:.9g}, not to 1: name every action that may be taken.")
     if action not in given:
         raise LogsError(
             f"{place}: the logged action {action!r} is not among those of the policy ({', '.join(map(repr, given))}). "
@@ -125,9 +119,7 @@ def score(source: str, target: str, policy: Policy, *, action: str, contexts: li
     if not Path(source).is_file():
         raise UsageError(f"there is no file {source!r}.")
     if not Path(target).absolute().parent.is_dir():
-        raise UsageError(
-            f"{target} cannot be written: there is no folder {str(Path(target).parent)!r}; create it first."
-        )
+        raise UsageError(f"{target} cannot be written: there is no folder {str(Path(target).parent)!r}; create it first.")
     if os.path.realpath(source) == os.path.realpath(target):
         raise UsageError(f"{target} would replace the log; name another file.")
     beside = Path(target).with_name(f".{Path(target).name}.{os.getpid()}")
@@ -141,9 +133,7 @@ def score(source: str, target: str, policy: Policy, *, action: str, contexts: li
             if column in names:
                 raise UsageError(f"{source} has a column {column!r} already; name another with --column.")
             if pa.types.is_nested(table.schema.field(action).type):
-                raise UsageError(
-                    f"column {action!r} holds several values in a round; this script knows single actions."
-                )
+                raise UsageError(f"column {action!r} holds several values in a round; this script knows single actions.")
             scored = table.append_column(column, column_of(policy, table, action, contexts, rows))
             writer = writer or pq.ParquetWriter(beside, scored.schema)
             writer.write_table(scored)

@@ -59,9 +59,7 @@ class Service:
     def reward(self, content: Any) -> dict[str, Any]:
         decision_id, reward = (content.get(k) if isinstance(content, dict) else None for k in ("decision_id", "reward"))
         if not isinstance(decision_id, str) or not isinstance(reward, int | float) or not 0 <= reward <= 1:
-            raise UsageError(
-                "send a JSON object with decision_id, as /decide returned it, and reward, a number in [0, 1]."
-            )
+            raise UsageError("send a JSON object with decision_id, as /decide returned it, and reward, a number in [0, 1].")
         self._rewards.append({"id": decision_id, "reward": float(reward)})
         return {"decision_id": decision_id}
 

@@ -31,9 +31,7 @@ def floors(*extras: str) -> list[str]:
     lowest = {floor(requirement) for requirement in sum(named, project["dependencies"])}
     pinned = (ROOT / "constraints.txt").read_text().splitlines()
     at_hand = {line for line in pinned if line.startswith("torch==")}
-    return sorted(
-        {line for line in lowest if not line.startswith("torch==")} | (at_hand if "learn" in extras else set())
-    )
+    return sorted({line for line in lowest if not line.startswith("torch==")} | (at_hand if "learn" in extras else set()))
 
 
 if __name__ == "__main__":

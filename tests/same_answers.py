@@ -10,9 +10,7 @@ def assert_same_answer(found: Any, expected: Any, *, ignored: Collection[str] = 
     assert_same_content("answer", found.to_dict(), expected.to_dict(), ignored=frozenset(ignored), rel=rel)
 
 
-def assert_same_content(
-    place: str, found: Any, expected: Any, *, ignored: frozenset[str] = frozenset(), rel: float
-) -> None:
+def assert_same_content(place: str, found: Any, expected: Any, *, ignored: frozenset[str] = frozenset(), rel: float) -> None:
     if isinstance(expected, dict):
         assert found.keys() == expected.keys(), place
         for name in expected.keys() - ignored:

@@ -25,9 +25,7 @@ def assert_same_sums(left: Sums, right: Sums, rel: float = 1e-12, least: float =
         for value, state in states.items():
             ours, theirs = (_flat(request.statistic.encode(each)) for each in (left.states[request][value], state))
             where = (request.statistic, request.key, value)
-            assert [each for each in ours if not is_number(each)] == [each for each in theirs if not is_number(each)], (
-                where
-            )
+            assert [each for each in ours if not is_number(each)] == [each for each in theirs if not is_number(each)], where
             numbers = [[each for each in side if is_number(each)] for side in (ours, theirs)]
             assert numbers[0] == pytest.approx(numbers[1], rel=rel, abs=room), where
 

@@ -73,9 +73,7 @@ def test_the_example_prints_what_it_says(heading: str, added: list[str], tmp_pat
     if heading == "Adding a bound":
         table = package / "bounds" / "__init__.py"
         listed = table.read_text().replace("NORMAL, BOOTSTRAP,", "NORMAL, BOOTSTRAP, HOEFFDING,")
-        table.write_text(
-            listed.replace("\n\n__all__", "\nfrom surelift.bounds.hoeffding import HOEFFDING\n\n__all__", 1)
-        )
+        table.write_text(listed.replace("\n\n__all__", "\nfrom surelift.bounds.hoeffding import HOEFFDING\n\n__all__", 1))
     assert printed.strip()
     assert run(use, tmp_path).rstrip() == printed.rstrip()
 

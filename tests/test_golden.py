@@ -57,9 +57,7 @@ def test_improvements(golden: dict[str, Any], logs: sl.Logs) -> None:
 
 
 def test_single_smoothing(golden: dict[str, Any], logs: sl.Logs) -> None:
-    bound = unfloored_logarithmic_smoothing(
-        collected_from(logs, "first", "logarithmic-smoothing"), delta=golden["delta"]
-    )
+    bound = unfloored_logarithmic_smoothing(collected_from(logs, "first", "logarithmic-smoothing"), delta=golden["delta"])
     assert bound == close(golden["values"]["lower, logarithmic smoothing, 1/sqrt(n), unfloored"])
     floored = sl.evaluate(
         logs, "first", delta=golden["delta"], sides="lower", method="logarithmic-smoothing", control="none"

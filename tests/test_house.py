@@ -114,9 +114,7 @@ def test_no_file_imports_the_package_whole() -> None:
 
 
 def test_a_class_name_is_defined_once() -> None:
-    classes = [
-        node for path in FILES for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)
-    ]
+    classes = [node for path in FILES for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)]
     names = Counter(node.name for node in classes)
     assert {name for name, count in names.items() if count > 1} == set()
 

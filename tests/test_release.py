@@ -59,9 +59,7 @@ def test_the_test_of_installing_can_fail(told: str) -> None:
 
 def test_every_extra_that_a_message_names_exists() -> None:
     named = {
-        extra
-        for path in ROOT.glob("src/**/*.py")
-        for extra in re.findall(r"install_extra\('(\w+)'\)", path.read_text())
+        extra for path in ROOT.glob("src/**/*.py") for extra in re.findall(r"install_extra\('(\w+)'\)", path.read_text())
     }
     assert named == {"report", "sklearn", "learn", "serve", "items", "lake"}
     assert named <= set(EXTRAS)
@@ -135,9 +133,7 @@ def test_publishing_needs_a_tag_and_no_secret() -> None:
     assert "secrets." not in text
 
 
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*_*.yml")), ids=lambda path: path.name
-)
+@pytest.mark.parametrize("path", sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*_*.yml")), ids=lambda path: path.name)
 def test_issue_templates_ask_for_what_is_needed(path: Path) -> None:
     form = yaml.safe_load(path.read_text())
     assert {"name", "description", "body"} <= form.keys()
@@ -161,9 +157,7 @@ def test_links_of_the_readme_lead_out_of_the_page_of_an_index() -> None:
 def test_the_source_archive_holds_every_file_of_the_repository(tmp_path: Path) -> None:
     if not (ROOT / ".git").exists():
         pytest.skip("these are no sources under git")
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
-        "\n"
-    )
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
     build = ["hatchling", "build", "--target", "sdist", "--directory", str(tmp_path)]
     subprocess.run([sys.executable, "-m", *build], cwd=ROOT, check=True, capture_output=True)
     with tarfile.open(tmp_path / f"surelift-{sl.__version__}.tar.gz") as archive:

@@ -103,9 +103,7 @@ def test_an_interrupt_right_after_the_renaming_finds_the_file_written(
     assert saving.last_written == str(tmp_path / "state.json")
 
 
-def test_an_interrupt_before_the_renaming_finds_nothing_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_before_the_renaming_finds_nothing_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fsync(handle: int) -> None:
         raise KeyboardInterrupt
 

@@ -84,7 +84,5 @@ def test_help_on_the_package_needs_no_torch() -> None:
 def test_every_question_is_known_before_it_was_asked() -> None:
     code = "import surelift as sl; sl.Question.of('why', {'reward': 'r', 'propensity': 'q'}, 'p')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    questions = (
-        "check, compare, compare outcomes, estimate, evaluate, gate, power, profile, report, select, select by value"
-    )
+    questions = "check, compare, compare outcomes, estimate, evaluate, gate, power, profile, report, select, select by value"
     assert f"no question 'why'; the questions are {questions}." in done.stderr

@@ -133,9 +133,7 @@ def clusters(rng: Rng, delta: float) -> list[Claim]:
         "cluster": "u",
         "cluster_size": size,
     }
-    values = {
-        name: float(0.45 + 0.15 * vectors[:, 1].mean()) for name, vectors in (("production", logging), ("new", new))
-    }
+    values = {name: float(0.45 + 0.15 * vectors[:, 1].mean()) for name, vectors in (("production", logging), ("new", new))}
     return both(World(columns, declared, {"new": ["n0", "n1"]}, values), delta, **BLOCKS)
 
 

@@ -32,8 +32,7 @@ def by_segment(world: World, parts: dict[str, World], delta: float, **options: A
     try:
         values = sl.evaluate(world.logs, world.policies, delta=delta, by="s", **options)
         missed = any(
-            any(outside(found["new"].lower, found["new"].upper, parts[name].truth("new")))
-            for name, found in values.items()
+            any(outside(found["new"].lower, found["new"].upper, parts[name].truth("new"))) for name, found in values.items()
         )
     except sl.LogsError:
         missed = True

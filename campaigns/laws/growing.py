@@ -266,8 +266,7 @@ def parts(rng: Rng, delta: float) -> list[Claim]:
     world = one(contextual(rng, 600))
     question = sl.Question.of("compare", world.logs, world.policies, delta=delta)
     sums = [
-        sl.partial_sums([dict(world.part(first, last).columns)], question)
-        for first, last in pairwise(cuts_of(rng, 600, 4))
+        sl.partial_sums([dict(world.part(first, last).columns)], question) for first, last in pairwise(cuts_of(rng, 600, 4))
     ]
     return _answered(world, delta, lambda: question.answer(sums[3] + sums[1] + sums[0] + sums[2]))
 

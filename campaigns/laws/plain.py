@@ -45,9 +45,7 @@ def two_actions(
         return share * means[0] + (1 - share) * means[1]
 
     # The truth given the context, which is what the propensity here depends on.
-    return three_columns(
-        weight, np.where(first, q, 1 - q), reward, {"new": value(p), "production": value(q)}, **declared
-    )
+    return three_columns(weight, np.where(first, q, 1 - q), reward, {"new": value(p), "production": value(q)}, **declared)
 
 
 def simulated(name: str, drawn: Callable[..., Any]) -> None:
@@ -164,9 +162,7 @@ def unsupported(rng: Rng, delta: float) -> list[Claim]:
 @law("a candidate in a share of decisions")
 def blended(rng: Rng, delta: float) -> list[Claim]:
     alpha = 10.0 ** -rng.uniform(0, 3)
-    world = two_actions(
-        rng, some_rounds(rng), logging=rng.uniform(0.05, 0.95), candidate=rng.random(), means=(0.3, 0.4)
-    )
+    world = two_actions(rng, some_rounds(rng), logging=rng.uniform(0.05, 0.95), candidate=rng.random(), means=(0.3, 0.4))
     new, now = world.truth("new"), world.truth("production")
     values = {"new": now + alpha * (new - now), "production": now}
     return both(World(world.columns, world.declared, {"new": sl.blend("new", alpha)}, values), delta)

@@ -38,9 +38,7 @@ def sessions(rng: Rng, *, vectors: bool, alpha: float = 1.0) -> World:
         declared |= {"action": "a", "logging": [f"l{k}" for k in range(actions)]}
         policy = [f"n{k}" for k in range(actions)]
     blended = (1 - alpha) * logging + alpha * new
-    values = {
-        name: _value(chances, rates, leaves, most) for name, chances in (("production", logging), ("new", blended))
-    }
+    values = {name: _value(chances, rates, leaves, most) for name, chances in (("production", logging), ("new", blended))}
     return World(columns, declared, {"new": policy if alpha == 1.0 else sl.blend(policy, alpha)}, values)
 
 

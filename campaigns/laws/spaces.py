@@ -69,8 +69,7 @@ def truncated(rng: Rng, delta: float) -> list[Claim]:
     action = stats.truncnorm.rvs(*shape, loc=0.0, scale=wide, size=rounds, random_state=rng)
     zeros = np.zeros(rounds)
     density, candidate = (
-        sl.densities.gaussian(mean, deviation, low=LEAST, high=MOST)
-        for mean, deviation in (("m", wide), (centre, narrow))
+        sl.densities.gaussian(mean, deviation, low=LEAST, high=MOST) for mean, deviation in (("m", wide), (centre, narrow))
     )
     values = {"production": _truncated(0.0, wide)[1], "new": _truncated(centre, narrow)[1]}
     return both(World(continuous(rng, action, zeros, zeros), declared(density), {"new": candidate}, values), delta)

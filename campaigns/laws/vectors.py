@@ -33,9 +33,7 @@ def contextual(
     return drawn(rng, rng.integers(0, len(expected), rounds), logging, {"new": new, "rival": rival}, expected)
 
 
-def drawn(
-    rng: Rng, context: Any, logging: FloatArray, candidates: dict[str, FloatArray], expected: FloatArray
-) -> World:
+def drawn(rng: Rng, context: Any, logging: FloatArray, candidates: dict[str, FloatArray], expected: FloatArray) -> World:
     action = draw_actions(rng, logging[context])
     reward = coins(rng, at(expected[context], action))
     columns = {
@@ -187,9 +185,7 @@ def fitted_on(rng: Rng, delta: float) -> list[Claim]:
     rounds = some_rounds(rng)
     world = _with_contexts(contextual(rng, 2 * rounds))
     earlier, later = world.part(0, rounds), world.part(rounds, 2 * rounds)
-    return both(
-        one(later), delta, control=sl.models.fitted_on(earlier.logs, "linear" if rng.random() < 0.5 else Memory())
-    )
+    return both(one(later), delta, control=sl.models.fitted_on(earlier.logs, "linear" if rng.random() < 0.5 else Memory()))
 
 
 @law("a reward model refitted with time", logs=25)

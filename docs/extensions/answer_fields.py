@@ -107,9 +107,7 @@ class Fields(SphinxDirective):
         cls: Any = pkgutil.resolve_name(self.arguments[0])
         lines = ["| field | type | meaning |", "|---|---|---|"]
         for name, kind, meaning in field_rows(cls):
-            lines.append(
-                f"| `{name}` | `` {kind.replace('|', chr(92) + '|')} `` | {meaning.replace('|', chr(92) + '|')} |"
-            )
+            lines.append(f"| `{name}` | `` {kind.replace('|', chr(92) + '|')} `` | {meaning.replace('|', chr(92) + '|')} |")
         shown = self.parse_text_to_nodes("\n".join(lines))
         shown[0]["classes"].append("fields")
         return shown

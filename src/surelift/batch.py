@@ -93,9 +93,7 @@ class Batch:
     def policies(self) -> Mapping[str, Probabilities]:
         """In the order of their names, so that the fingerprint does not depend on the order they were given in."""
         with self.rows.hashes.at(Stage.POLICIES):
-            return {
-                name: self.asked[name].probabilities(self.decisions, f"policy {name!r}") for name in sorted(self.asked)
-            }
+            return {name: self.asked[name].probabilities(self.decisions, f"policy {name!r}") for name in sorted(self.asked)}
 
     @cached_property
     def weights(self) -> Mapping[str, Weights]:
@@ -190,9 +188,7 @@ class Batch:
         if self.units.multiplies:
             # What was refused already must not spoil the rows after it.
             usable = self.rows.usable
-            whole = self.units.weights(
-                Weights(np.where(usable, whole.weight, 1.0), np.where(usable, whole.excess, 0.0))
-            )
+            whole = self.units.weights(Weights(np.where(usable, whole.weight, 1.0), np.where(usable, whole.excess, 0.0)))
             beyond = int(np.count_nonzero(~(whole.weight <= LARGEST_WEIGHT)))
         with np.errstate(invalid="ignore", over="ignore"):
             shown = self.line.scaled(whole.weight if self.scale is None else whole.weight * self.spread(self.scale))

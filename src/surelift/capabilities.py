@@ -248,11 +248,7 @@ def untested(features: frozenset[str], test: str) -> str:
     """Why a test cannot be made; empty where it can."""
     needed, excluded = TESTS[test]
     return next(
-        (
-            SAID.get(feature, feature)
-            for feature in (*needed, *excluded)
-            if (feature in needed) != (feature in features)
-        ),
+        (SAID.get(feature, feature) for feature in (*needed, *excluded) if (feature in needed) != (feature in features)),
         "",
     )
 

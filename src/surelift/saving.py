@@ -188,9 +188,7 @@ def check_seal(content: Mapping[str, Any], *, place: str) -> None:
     except (TypeError, ValueError, RecursionError):
         fits = False
     if not fits:
-        raise LogsError(
-            f"{place} is damaged, or was changed by hand: its checksum does not fit. Go back to a copy of it."
-        )
+        raise LogsError(f"{place} is damaged, or was changed by hand: its checksum does not fit. Go back to a copy of it.")
 
 
 def check_format(content: Any, *, place: str, what: str, name: str, version: int) -> None:

@@ -39,9 +39,7 @@ def dealt(
 
     def part(rows: Sequence[int], inside: tuple[TermSums, ...] = ()) -> TermSums:
         own = list(rows)
-        return TermSums(
-            len(own), needed, logs[own].sum(axis=0), sums[own].sum(axis=0), {}, None, WeightSums(), None, inside
-        )
+        return TermSums(len(own), needed, logs[own].sum(axis=0), sums[own].sum(axis=0), {}, None, WeightSums(), None, inside)
 
     return part(range(len(logs)), tuple(part(rows) for rows in blocks if len(rows)))
 
@@ -65,9 +63,7 @@ def wealth_at(mean: float, sums: TermSums) -> float:
     return math.exp(bets.within(mean, bets.against(means[:1]).shares[0]))
 
 
-def mean_wealth(
-    law: Law, term: Term, policies: dict[str, Any], target: float, blocks: Sequence[Sequence[int]]
-) -> float:
+def mean_wealth(law: Law, term: Term, policies: dict[str, Any], target: float, blocks: Sequence[Sequence[int]]) -> float:
     rounds, total = sum(map(len, blocks)), 0.0
     for chance, logs, sums in outcomes_of(law, term, policies, rounds):
         found = dealt(logs, sums, blocks, term.needed.components, term.needed.offset)
@@ -137,9 +133,7 @@ def on_terms(values: FloatArray, offset: float, places: FloatArray | None = None
 
 
 @settings(max_examples=30)
-@given(
-    seed=st.integers(0, 10_000), rounds=st.sampled_from([1, 2, 5, 40, 300]), delta=st.sampled_from([0.01, 0.05, 0.5])
-)
+@given(seed=st.integers(0, 10_000), rounds=st.sampled_from([1, 2, 5, 40, 300]), delta=st.sampled_from([0.01, 0.05, 0.5]))
 def test_every_mean_below_the_bound_is_rejected_by_its_own_test(seed: int, rounds: int, delta: float) -> None:
     """And the evidence says at every mean what the bound says."""
     values, offset = terms_of(np.random.default_rng(seed), rounds)
@@ -268,9 +262,7 @@ def test_parts_are_dealt_by_id_as_the_whole_log_is() -> None:
         {"r": rng.random(rounds), "p": np.full(rounds, 0.5), "new": rng.random(rounds), "number": range(rounds)}
     )
     by_row, by_id = (
-        sl.Question.of(
-            "compare", {"reward": "r", "propensity": "p", **key}, {"new": "new"}, method="blocks", grid="anytime"
-        )
+        sl.Question.of("compare", {"reward": "r", "propensity": "p", **key}, {"new": "new"}, method="blocks", grid="anytime")
         for key in ({}, {"id": "number"})
     )
     parts = [table.slice(0, 150), table.slice(150)]

@@ -132,8 +132,7 @@ def test_a_law_on_which_the_bound_is_nearly_exact(delta: float, fails: bool) -> 
     wealth = sums - np.arange(1, rounds + 1) * np.log1p(component.smoothing)
     looks = wealth.argmax(axis=1)
     missed = sum(
-        mixture.lower_bound(from_logs(sums[i, looks[i], None], [component], rounds=int(looks[i]) + 1), delta=delta)
-        > 1.0
+        mixture.lower_bound(from_logs(sums[i, looks[i], None], [component], rounds=int(looks[i]) + 1), delta=delta) > 1.0
         for i in range(logs)
     )
     assert (missed > allowed(logs)) == fails
@@ -151,9 +150,7 @@ def test_the_default_is_narrow_where_rewards_are_rare() -> None:
         components = on_grid(grid, offset=0.0).components
         sums = np.stack([np.log1p(c.smoothing * terms).sum(axis=1) for c in components])
         # delta = 0.05 on two sides.
-        bounds = [
-            mixture.lower_bound(from_logs(sums[:, i], components, rounds=rounds), delta=0.025) for i in range(200)
-        ]
+        bounds = [mixture.lower_bound(from_logs(sums[:, i], components, rounds=rounds), delta=0.025) for i in range(200)]
         return float(np.mean(1 - np.array(bounds) / value))
 
     assert mean_radius(grids.anytime()) < 0.3

@@ -72,9 +72,7 @@ def test_one_side_over_several_batches(sides: Any) -> None:
     rng = np.random.default_rng(1)
     rows = 70_000
     action = rng.integers(0, 2, rows)
-    logs = sl.Logs(
-        reward=rng.random(rows), propensity=np.full(rows, 0.5), action=action, logging=np.full((rows, 2), 0.5)
-    )
+    logs = sl.Logs(reward=rng.random(rows), propensity=np.full(rows, 0.5), action=action, logging=np.full((rows, 2), 0.5))
     new = np.tile([0.2, 0.8], (rows, 1))
     assert library_proxies(logs, new, draws=2).second_moment == pytest.approx(rows * (0.04 + 0.64) / 0.5)
     answer = sl.evaluate(logs, {"new": new}, method="efron-stein", sides=sides, draws=20)["new"]

@@ -140,9 +140,7 @@ def test_scaling_the_weights_on_the_upper_side_is_false() -> None:
     reward = (np.random.default_rng(2).random(2_000) < chance).astype(float)
     weight = np.ones(len(reward))
     ours = evidence_of("decline", weight, reward)
-    naive = RatioEvidence(
-        reward, (1.0 - reward) / g, np.ones(len(reward)), len(reward), ours.smoothings, ours.log_prior
-    )
+    naive = RatioEvidence(reward, (1.0 - reward) / g, np.ones(len(reward)), len(reward), ours.smoothings, ours.log_prior)
     assert naive.log_e_value(1.0, "first") > math.log(1e20)
     assert ours.log_e_value(g, "first") < 0.0
     logs = sl.Logs({"r": reward, "p": np.full(len(reward), 0.5)}, reward="r", propensity="p")

@@ -319,9 +319,7 @@ def test_the_normal_interval_breaks_under_daily_looks() -> None:
     drawn = SIMULATORS["even"](np.random.default_rng(1), LOGS, 2_000)
     ever = np.zeros(LOGS, dtype=bool)
     for look in range(100, 2_001, 100):
-        part = Simulated(
-            drawn.weights[:, :look], drawn.propensity[:, :look], drawn.reward[:, :look], drawn.true_value, 0.0
-        )
+        part = Simulated(drawn.weights[:, :look], drawn.propensity[:, :look], drawn.reward[:, :look], drawn.true_value, 0.0)
         sums = many_sums(part, "normal", shortfall=False)
         ever |= np.array([BOUNDS["normal"].lower_bound(one, delta=DELTA) > drawn.true_value for one in sums])
     assert ever.sum() > stats.binom.isf(1e-6, LOGS, DELTA)
@@ -346,9 +344,7 @@ def test_what_does_not_certify_says_so() -> None:
 def test_clipping_defaults_to_the_square_root_of_the_rounds() -> None:
     sums = collected(HAND, "empirical-bernstein")
     assert sums.needed.moments[0].regularizer == Clipping(math.sqrt(2))
-    assert BOUNDS["moments"].plan(quantity=Value(), offset=0.0, count=lambda: 100).moments[0].regularizer == Clipping(
-        10.0
-    )
+    assert BOUNDS["moments"].plan(quantity=Value(), offset=0.0, count=lambda: 100).moments[0].regularizer == Clipping(10.0)
 
 
 PROMISES: list[tuple[str, dict[str, Any], str]] = [

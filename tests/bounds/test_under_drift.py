@@ -121,9 +121,7 @@ def test_the_improvement_so_far_is_bounded_whatever_it_came_to_be(how: str, dept
             now = float(np.mean([seen.law.value(0.5) for seen in course]))
         gain = (now - new) if "cost" in declared else (new - now)
         margin = gain * (0.25 if how == "a blend" else 1.0)
-        answer = sl.compare(
-            sl.Logs(table, **declared), {"new": policy}, margin=max(margin, -1.0), delta=TINY, **options
-        )
+        answer = sl.compare(sl.Logs(table, **declared), {"new": policy}, margin=max(margin, -1.0), delta=TINY, **options)
         mean += chance * (answer.e_value if margin < 1.0 else 0.0)
     assert mean <= 1 + ROUNDING
 
@@ -220,9 +218,7 @@ def test_drift_that_was_fixed_beforehand_is_too_much_for_two_looks_in_per_cent()
         passed = []
         for looked in (1, 2):
             new, now = averages(course[:looked])
-            terms = [
-                seen.chance("new") / seen.chance("production") * seen.reward * now / new for seen in course[:looked]
-            ]
+            terms = [seen.chance("new") / seen.chance("production") * seen.reward * now / new for seen in course[:looked]]
             z = [term + 1 - seen.reward for term, seen in zip(terms, course, strict=False)]
             passed.append(math.prod(z) >= 3.999)
         missed = [total + chance * hit for total, hit in zip(missed, (*passed, any(passed)), strict=True)]
@@ -255,13 +251,9 @@ def cluster_mean(law: Law, sizes: tuple[int, ...], *, expected: bool) -> float:
     for chance, course in tree:
         gains = []
         for first, last in pairwise(starts):
-            alike = (
-                [(odds, each) for odds, each in tree if each[:first] == course[:first]] if expected else [(1.0, course)]
-            )
+            alike = [(odds, each) for odds, each in tree if each[:first] == course[:first]] if expected else [(1.0, course)]
             weight = math.fsum(odds for odds, _ in alike)
-            of_cluster = [
-                odds * (averages(each[first:last])[0] - averages(each[first:last])[1]) for odds, each in alike
-            ]
+            of_cluster = [odds * (averages(each[first:last])[0] - averages(each[first:last])[1]) for odds, each in alike]
             gains.append(math.fsum(of_cluster) / weight)
         table = {**columns(course), "user": np.repeat(np.arange(len(sizes)), sizes), "size": np.repeat(sizes, sizes)}
         logs = sl.Logs(table, **THREE, cluster="user", cluster_size="size")

@@ -174,9 +174,7 @@ def test_verify_says_what_differs(folder: Path) -> None:
 def test_the_gate_shows_what_the_check_warns_of(folder: Path, tmp_path: Path) -> None:
     table = sl.datasets.shop(2_000).table
     p = np.minimum(table["propensity"].to_numpy() * 3, 1.0)
-    pq.write_table(
-        table.set_column(table.column_names.index("propensity"), "propensity", [p]), tmp_path / "large.parquet"
-    )
+    pq.write_table(table.set_column(table.column_names.index("propensity"), "propensity", [p]), tmp_path / "large.parquet")
     done = run("gate", "large.parquet", *COLUMNS, "--policy", "p_better", folder=tmp_path)
     assert done.returncode == 3
     assert "WARN" in done.stdout
@@ -327,9 +325,7 @@ def test_help_for_newcomers(folder: Path) -> None:
 def test_the_demo_tells_the_truth(tmp_path: Path) -> None:
     done = run("demo", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    lines = {
-        line.split("  ")[1].strip(): line for line in done.stdout.splitlines() if line.endswith(")") and "  " in line
-    }
+    lines = {line.split("  ")[1].strip(): line for line in done.stdout.splitlines() if line.endswith(")") and "  " in line}
     assert "certified better" in lines["better"]
     assert "certified better" in lines["10% of better"]
     assert "not certified yet" in lines["slight"]
@@ -349,9 +345,7 @@ def test_a_crash_is_never_a_verdict(folder: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("surelift.decisions.compare.compare", crash)
     arguments = ["compare", str(folder / "shop.parquet"), *COLUMNS, "--policy", "p_better"]
     assert main(arguments) == 1
-    monkeypatch.setattr(
-        "surelift.decisions.compare.compare", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt())
-    )
+    monkeypatch.setattr("surelift.decisions.compare.compare", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt()))
     assert main(arguments) == 130
 
 
@@ -488,8 +482,7 @@ def test_power_and_simulate(folder: Path) -> None:
     done = run("power", "shop.parquet", *COLUMNS, "--policy", "p_slight", "--method", "normal", folder=folder)
     assert done.returncode == 2
     assert (
-        "no more rounds are needed"
-        in run("power", "shop.parquet", *COLUMNS, "--policy", "p_better", folder=folder).stdout
+        "no more rounds are needed" in run("power", "shop.parquet", *COLUMNS, "--policy", "p_better", folder=folder).stdout
     )
     assert "no number of rounds" in run("power", "shop.parquet", *COLUMNS, "--policy", "p_worse", folder=folder).stdout
     done = run(
@@ -514,9 +507,7 @@ def test_check_names_the_day(folder: Path, tmp_path: Path) -> None:
     table = sl.datasets.shop().table
     late = table["time"].to_numpy() >= np.datetime64("2024-03-25")
     p = np.where(late, table["propensity"].to_numpy() / 3, table["propensity"].to_numpy())
-    pq.write_table(
-        table.set_column(table.column_names.index("propensity"), "propensity", [p]), tmp_path / "late.parquet"
-    )
+    pq.write_table(table.set_column(table.column_names.index("propensity"), "propensity", [p]), tmp_path / "late.parquet")
     flags = [*COLUMNS, "--time", "time", "--policy", "p_better", "--by", "device", "--json"]
     done = run("check", "late.parquet", *flags, folder=tmp_path)
     assert done.returncode == 4

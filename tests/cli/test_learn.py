@@ -113,9 +113,7 @@ def test_a_file_of_another_kind_is_not_overwritten(folder: Path, tmp_path: Path)
 def test_what_it_refuses(
     folder: Path, flags: list[str], code: int, says: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    shown = [
-        flag for flag in FLAGS if "--contexts" not in flags or flag not in ("--contexts", "visitor,device,daypart")
-    ]
+    shown = [flag for flag in FLAGS if "--contexts" not in flags or flag not in ("--contexts", "visitor,device,daypart")]
     target = ["-o", str(tmp_path / "p.safetensors")] if "-o" not in flags else []
     assert main(["learn", str(folder / "shop.parquet"), *shown, *flags, *target]) == code
     assert says in capsys.readouterr().err

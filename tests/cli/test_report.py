@@ -57,9 +57,7 @@ def test_every_answer_as_a_page(folder: Path, tmp_path: Path) -> None:
         assert "<h1>" in page.read_text()
         page.unlink()
     state = tmp_path / "state.json"
-    done = run(
-        "monitor", "shop.parquet", "--state", state, *COLUMNS, "--policy", "p_better", "--html", page, folder=folder
-    )
+    done = run("monitor", "shop.parquet", "--state", state, *COLUMNS, "--policy", "p_better", "--html", page, folder=folder)
     assert done.returncode == 0
     assert "How the evidence grew" in page.read_text()
 

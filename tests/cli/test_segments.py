@@ -82,19 +82,13 @@ def test_check_tests_each_column_by_itself_and_once(folder: Path, tmp_path: Path
     logs = sl.Logs(path, reward="click", propensity="propensity")
     done = asked("check", "--by", "device", "--by", "visitor", "--json", folder=folder, file=str(path))
     assert done.returncode == 4
+    assert json.loads(done.stdout)["findings"] == sl.check(logs, "p_better", by=["device", "visitor"]).to_dict()["findings"]
     assert (
-        json.loads(done.stdout)["findings"]
-        == sl.check(logs, "p_better", by=["device", "visitor"]).to_dict()["findings"]
-    )
-    assert (
-        json.loads(done.stdout)["findings"]
-        != sl.check(logs, "p_better", by=[["device", "visitor"]]).to_dict()["findings"]
+        json.loads(done.stdout)["findings"] != sl.check(logs, "p_better", by=[["device", "visitor"]]).to_dict()["findings"]
     )
     twice = asked("check", "--by", "device", "--by", "device", folder=folder)
     assert (twice.returncode, twice.stdout) == (2, "")
-    assert (
-        "the test by 'device' is asked for twice; each column is tested by itself, once: leave one out" in twice.stderr
-    )
+    assert "the test by 'device' is asked for twice; each column is tested by itself, once: leave one out" in twice.stderr
     twice = asked("compare", "--by", "device", "--by", "device", folder=folder)
     assert "by names a column twice: 'device', 'device'. Leave one out." in twice.stderr
 

@@ -116,9 +116,7 @@ def test_every_quantity(seed: int, delta: float, alpha: float, model: bool, side
                 phi = controlled(terms, taken, logging, action, cap, share)
                 components.append((9 * beta, kap, mass * prior / len(shares), phi))
     # Where the other side contradicts the bound at delta, it is held to half of it.
-    bounds = [
-        max(lower(components, each, -min(kap for _, kap, *_ in components)), -offset) for each in (delta, delta / 2)
-    ]
+    bounds = [max(lower(components, each, -min(kap for _, kap, *_ in components)), -offset) for each in (delta, delta / 2)]
     control = sl.models.given(q) if model else "weights"
     try:
         if paired:

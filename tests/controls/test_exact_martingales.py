@@ -43,9 +43,7 @@ def blends(law: Law, alpha: float) -> tuple[dict[str, Policy], tuple[float, floa
     return policies, (new, now, rival)
 
 
-def check_means(
-    law: Law, policies: dict[str, Policy], values: tuple[float, float, float], narrow: Any, model: Any
-) -> None:
+def check_means(law: Law, policies: dict[str, Policy], values: tuple[float, float, float], narrow: Any, model: Any) -> None:
     for candidate, quantity, target in cases(*values):
         offset = offset_of(candidate, quantity, policies)
         narrowing: Narrowing = narrow(quantity, candidate)
@@ -78,9 +76,7 @@ def test_model_control(name: str, alpha: float, model: str) -> None:
     check_means(law, policies, values, lambda quantity, candidate: by_model(quantity), predictions)
 
 
-@pytest.mark.parametrize(
-    "name, alpha", [(name, alpha) for name, alpha in product(LAWS, ALPHAS) if name != "no support"]
-)
+@pytest.mark.parametrize("name, alpha", [(name, alpha) for name, alpha in product(LAWS, ALPHAS) if name != "no support"])
 def test_max_weight_control(name: str, alpha: float) -> None:
     """With logged probabilities only, and the law's largest weight."""
     law = LAWS[name]
@@ -129,9 +125,7 @@ def test_the_checks_can_fail() -> None:
     action = np.asarray(logs.source._columns["action"])  # type: ignore[attr-defined]
     policies = name_policies({"new": np.array(law.candidate)[action]})
     limits = {"new": sl.bounded("p", 40.0).limits}
-    needed = mixture.plan(
-        quantity=Value(), offset=0.0, count=lambda: 1, narrowing=by_max_weight(Value(), "new", limits)
-    )
+    needed = mixture.plan(quantity=Value(), offset=0.0, count=lambda: 1, narrowing=by_max_weight(Value(), "new", limits))
     # Without support, max-weight control is false, not loose.
     means = means_of_factors(law, policies, Term("new", Value(), needed), law.value(law.candidate))
     assert max(means.values()) > 1.0005

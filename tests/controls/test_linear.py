@@ -17,9 +17,7 @@ def test_by_hand() -> None:
     # Action 0: the slope is (1/2 + 1/2)/(2 + 1/2); action 1: -(1/4 + 1/4)/(2 + 1/2). Action 2 has no data.
     assert model.weights[:, 0] == pytest.approx([0.4, -0.2, 0.0])
     assert model.constants == pytest.approx([0.5, 0.75, 0.625])
-    assert model.predict(np.array([[0.5], [np.nan]])) == pytest.approx(
-        np.array([[0.7, 0.65, 0.625], [0.5, 0.75, 0.625]])
-    )
+    assert model.predict(np.array([[0.5], [np.nan]])) == pytest.approx(np.array([[0.7, 0.65, 0.625], [0.5, 0.75, 0.625]]))
 
 
 def test_units_do_not_matter_and_constants_are_ignored() -> None:

@@ -105,9 +105,7 @@ def test_simultaneous_rounds_share_a_model() -> None:
     assert (predictions(sl.models.refitted(Means(3)), table, [300]) == 0.5).all()
 
 
-@given(
-    seed=st.integers(0, 10_000), size=st.integers(1, 90), sizes=st.lists(st.integers(1, 150), min_size=1, max_size=4)
-)
+@given(seed=st.integers(0, 10_000), size=st.integers(1, 90), sizes=st.lists(st.integers(1, 150), min_size=1, max_size=4))
 def test_the_order_within_a_timestamp_does_not_matter(seed: int, size: int, sizes: list[int]) -> None:
     """An export may sort a day's rounds by reward: no model may learn from that order."""
     table = columns(seed, 300)
@@ -279,15 +277,12 @@ def test_a_context_type_does_not_depend_on_later_rounds(tmp_path: Path) -> None:
     """In a CSV, a column's first entry decides whether it is numeric or text."""
     table = columns(4, 200)
     lines = [
-        f"{r},{p},{a},{x:g},{t}"
-        for r, p, a, x, t in zip(*(table[name] for name in ("r", "p", "a", "x", "t")), strict=True)
+        f"{r},{p},{a},{x:g},{t}" for r, p, a, x, t in zip(*(table[name] for name in ("r", "p", "a", "x", "t")), strict=True)
     ]
     broken = lines[-1].split(",")
     broken[3] = "zzz"
     (tmp_path / "log.csv").write_text("\n".join(["r,p,a,x,t", *lines[:-1], ",".join(broken)]))
-    logs = sl.Logs(
-        tmp_path / "log.csv", reward="r", propensity="p", action="a", action_count=3, contexts=["x"], time="t"
-    )
+    logs = sl.Logs(tmp_path / "log.csv", reward="r", propensity="p", action="a", action_count=3, contexts=["x"], time="t")
     with pytest.raises(
         sl.LogsError, match="context 'x' of the reward model: 1 of 200 values are not numbers; the first is 'zzz'"
     ):

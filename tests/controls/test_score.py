@@ -131,9 +131,7 @@ def test_clusters_labelled_as_a_whole() -> None:
     # w = 1/2: base -1/2, cap 1 - 1/2, so -1/2 + 2 - min(1.6, 1/2) + min(.4, 1/8), and -1/2 + 1/8.
     [(Value(), 1.0, 1.0, 0.5, 3.0, 5.75, 0.75), (Gain(), 0.25, 0.0, 0.2, 1.0, 1.125, -0.375)],
 )
-def test_by_hand(
-    quantity: Quantity, new: float, reward: float, score: float, cap: float, drawn: float, left: float
-) -> None:
+def test_by_hand(quantity: Quantity, new: float, reward: float, score: float, cap: float, drawn: float, left: float) -> None:
     assert 0.25 * drawn + 0.75 * left == (new / 0.5 - quantity.paired) * reward
     policies = name_policies({"new": "new"})
     component = Component(0.125, cap, 1.0, ScoreControl(1.0, cap))
@@ -153,9 +151,7 @@ def drawn_and_left(reward: float, score: float, kappa: float) -> LabelledLine:
 def controlled(line: LabelledLine, at_zero: float, at_one: float, share: float, *, by_score: bool) -> ControlledTerms:
     weights = {name: Weights(np.full(2, end), np.full(2, end)) for name, end in (("z", at_zero), ("o", at_one))}
     batch: Any = SimpleNamespace(judged=line, weights=weights)
-    return controlled_by_score(
-        batch, (Piece("z", False, 1.0, 0.0), Piece("o", False, 0.0, 1.0)), share, by_score=by_score
-    )
+    return controlled_by_score(batch, (Piece("z", False, 1.0, 0.0), Piece("o", False, 0.0, 1.0)), share, by_score=by_score)
 
 
 def test_where_the_candidate_acts_like_production_no_label_is_needed() -> None:

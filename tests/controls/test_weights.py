@@ -158,9 +158,7 @@ def test_controlled_sums_account_for_a_propensity_above_its_vector() -> None:
     columns = dict(logs.source._columns)  # type: ignore[attr-defined]
     columns["propensity"] = np.asarray(columns["propensity"]) * (1 + 9e-7)
     named = name_policies({"new": new})
-    term = Term(
-        "new", Value(), mixture.plan(quantity=Value(), offset=0.0, count=lambda: 200, narrowing=by_weights(Value()))
-    )
+    term = Term("new", Value(), mixture.plan(quantity=Value(), offset=0.0, count=lambda: 200, narrowing=by_weights(Value())))
     declared: dict[str, Any] = {
         "reward": "reward",
         "propensity": "propensity",
@@ -245,14 +243,12 @@ def test_an_improvement_bound_allows_for_mismatch_of_vector_and_propensity() -> 
 def test_a_candidate_that_sums_to_less_than_one_is_not_rescaled() -> None:
     rounds = 50_000
     action = np.tile([0, 1], rounds // 2)
-    logs = sl.Logs(
-        reward=np.ones(rounds), propensity=np.full(rounds, 0.5), action=action, logging=np.full((rounds, 2), 0.5)
-    )
+    logs = sl.Logs(reward=np.ones(rounds), propensity=np.full(rounds, 0.5), action=action, logging=np.full((rounds, 2), 0.5))
     short = np.full((rounds, 2), 0.5 * (1 - 9e-6), dtype=np.float32)
     for control in ("weights", "none"):
-        evaluation = sl.evaluate(
-            logs, {"new": short}, grid=grids.single(8.0), sides="lower", control=control, delta=0.9
-        )["new"]
+        evaluation = sl.evaluate(logs, {"new": short}, grid=grids.single(8.0), sides="lower", control=control, delta=0.9)[
+            "new"
+        ]
         assert evaluation.lower is not None
         assert evaluation.lower <= 1 - 8e-6
 

@@ -71,9 +71,7 @@ def test_the_papers_problems_on_real_data(data_folder: Path, name: str, temperat
     features = np.column_stack([table[column].to_numpy() for column in table.column_names if column != "label"])
     codes, names = encode_labels(table["label"].to_pylist())
     logging = faulty_policy(codes, len(names), temperature=temperature)
-    feedback = supervised_to_bandit(
-        features, table["label"].to_pylist(), logging, noise=0.1, rng=np.random.default_rng(0)
-    )
+    feedback = supervised_to_bandit(features, table["label"].to_pylist(), logging, noise=0.1, rng=np.random.default_rng(0))
     ideal = ideal_policy(codes, len(names), temperature=0.1)
     truth = feedback.true_value(ideal)
     value = sl.evaluate(feedback.logs(), {"ideal": ideal})["ideal"]

@@ -34,9 +34,7 @@ def close(value: float, scale: float) -> object:
     return pytest.approx(value, rel=1e-9, abs=1e-11 * max(1.0, scale))
 
 
-@given(
-    rounds=logged_rounds(30), delta=deltas(), planned=st.booleans(), sides=st.sampled_from(["both", "lower", "upper"])
-)
+@given(rounds=logged_rounds(30), delta=deltas(), planned=st.booleans(), sides=st.sampled_from(["both", "lower", "upper"]))
 def test_evaluate(rounds: LoggedRounds, delta: float, planned: bool, sides: str) -> None:
     n, w, r = len(rounds.reward), rounds.weights, rounds.reward
     v = rounds.other / rounds.propensity
@@ -66,9 +64,7 @@ def test_evaluate(rounds: LoggedRounds, delta: float, planned: bool, sides: str)
     rounds=logged_rounds(30), delta=deltas(), planned=st.booleans(), alpha=st.sampled_from([1.0, 0.5, 0.05]),
     margin=st.sampled_from([0.0, 0.01, -0.05]),
 )  # fmt: skip
-def test_compare_with_production(
-    rounds: LoggedRounds, delta: float, planned: bool, alpha: float, margin: float
-) -> None:
+def test_compare_with_production(rounds: LoggedRounds, delta: float, planned: bool, alpha: float, margin: float) -> None:
     w, r = 1 + alpha * (rounds.weights - 1), rounds.reward
     below, above = Paired((w - 1) * r, alpha), Paired((w - 1) * (1 - r), alpha)
     low, high = below.lower(delta, planned=planned), -above.lower(delta, planned=planned)

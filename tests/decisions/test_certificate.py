@@ -114,9 +114,7 @@ def test_a_tampered_certificate_differs(tamper: Any, says: str) -> None:
         (lambda c: c["question"].update(policies={"p_better": "p"}), "is damaged"),
         (lambda c: c["question"]["policies"].update(p_better={"kind": "blend", "of": "x", "alpha": 0.5}), "is damaged"),
         (
-            lambda c: c["question"]["policies"].update(
-                p_better={"kind": "blend", "of": {"kind": "uniform"}, "alpha": 5}
-            ),
+            lambda c: c["question"]["policies"].update(p_better={"kind": "blend", "of": {"kind": "uniform"}, "alpha": 5}),
             "alpha",
         ),
         (

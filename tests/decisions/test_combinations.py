@@ -104,9 +104,7 @@ def test_combinations_listed_in_advance_hold_at_any_number_of_looks() -> None:
     texts = ["FR, age < 18", *listed[1:]]
     assert sl.compare(logs, "new", by=["place", cut], segments=texts).to_dict() == answer.to_dict()
     assert sl.verify(sl.Certificate.of(answer), logs).same
-    with pytest.raises(
-        sl.LogsError, match=r"by 'place', 'age': .* segment that was not declared; the first is '.*' in row"
-    ):
+    with pytest.raises(sl.LogsError, match=r"by 'place', 'age': .* segment that was not declared; the first is '.*' in row"):
         sl.compare(logs, "new", by=["place", cut], segments=listed[1:])
     question = sl.Question.of("compare", logs.declaration.describe(), "new", by=["place", cut], segments=listed)
     halves = [

@@ -350,9 +350,7 @@ def test_costs_are_called_costs() -> None:
 
 
 def test_a_delta_that_was_meant_as_the_confidence_is_told(logs: sl.Logs) -> None:
-    assert "at 0.95, bounds may be wrong more often than not" in flat(
-        str(sl.compare(logs, {"new": BETTER}, delta=0.95))
-    )
+    assert "at 0.95, bounds may be wrong more often than not" in flat(str(sl.compare(logs, {"new": BETTER}, delta=0.95)))
     assert "Delta is" not in str(sl.compare(logs, {"new": BETTER}, delta=0.5))
     with pytest.raises(sl.UsageError, match=r"but is 95\. For 95% confidence it is 0\.05\."):
         sl.compare(logs, {"new": BETTER}, delta=95)

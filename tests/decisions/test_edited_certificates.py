@@ -107,9 +107,7 @@ def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
         sl.verify(path, LOGS)
 
 
-@pytest.mark.parametrize(
-    "broken", ["NaN", "-Infinity", "1e999", "9" * 400, "[" * 900 + "]" * 900, "[" * 10**5, "\\ud800"]
-)
+@pytest.mark.parametrize("broken", ["NaN", "-Infinity", "1e999", "9" * 400, "[" * 900 + "]" * 900, "[" * 10**5, "\\ud800"])
 def test_numbers_beyond_all_and_deep_nesting(broken: str, tmp_path: Path) -> None:
     text = json.dumps(CERTIFICATES["compare"])
     path = tmp_path / "certificate.json"

@@ -32,9 +32,7 @@ def test_weights_are_those_of_clusters_by_hand() -> None:
     one_hot = np.eye(3)[CODES]
     came = CODES[columns["action"]]
     marginal, own = columns["logging"] @ one_hot, candidate @ one_hot
-    by_hand = sl.Logs(
-        reward=columns["reward"], propensity=marginal[np.arange(2_000), came], action=came, logging=marginal
-    )
+    by_hand = sl.Logs(reward=columns["reward"], propensity=marginal[np.arange(2_000), came], action=came, logging=marginal)
     for control in ("none", "weights"):
         ours = sl.compare(logs, {"new": candidate}, control=control)
         theirs = sl.compare(by_hand, {"new": own}, control=control)
@@ -150,16 +148,12 @@ def test_a_small_share_is_judged_exactly_within_the_tolerance_of_vectors() -> No
     logs = sl.Logs(**{**columns, "logging": columns["logging"] * (1 + 9e-7)}, embedding=embeddings.kinds(CODES))
     whole = sl.compare(logs, {"new": candidate}, control="none").lower
     for share in (1e-3, 1e-7, 1e-9):
-        assert sl.compare(logs, sl.blend(candidate, share), control="none").lower == pytest.approx(
-            share * whole, rel=1e-2
-        )
+        assert sl.compare(logs, sl.blend(candidate, share), control="none").lower == pytest.approx(share * whole, rel=1e-2)
 
 
 def test_a_log_that_grows() -> None:
     columns, candidate, _ = draw(400, 7)
-    table = {
-        name: list(values) for name, values in {**columns, "new": candidate, "e": CODES[columns["action"]]}.items()
-    }
+    table = {name: list(values) for name, values in {**columns, "new": candidate, "e": CODES[columns["action"]]}.items()}
     declared: dict[str, Any] = {
         "reward": "reward",
         "propensity": "propensity",

@@ -157,9 +157,7 @@ def test_different_contexts_make_a_false_bound_where_none_are_declared() -> None
 
 def test_other_counts_are_refused(rows: dict[str, Any]) -> None:
     planned = declared(rows, logger_rounds={"a": 1000, "b": 2500})
-    with pytest.raises(
-        sl.LogsError, match="took a: 1,000, b: 2,000 rounds, but a: 1,000, b: 2,500 rounds are declared"
-    ):
+    with pytest.raises(sl.LogsError, match="took a: 1,000, b: 2,000 rounds, but a: 1,000, b: 2,500 rounds are declared"):
         sl.compare(planned, "p_new")
     with pytest.raises(sl.LogsError, match="give a false bound"):
         sl.check(planned)

@@ -615,9 +615,7 @@ def test_a_state_goes_on_with_its_own_policies(tmp_path: Path) -> None:
     for other in ({"better": "p_worse", "half": halves}, {"half": "p_worse"}):
         with pytest.raises(sl.UsageError, match=r"policy .(better|half). is another one than .*state\.json counted"):
             sl.Monitor.load(tmp_path / "state.json", policies=other)
-    with pytest.raises(
-        sl.UsageError, match="no policy is called 'wrong' here; they are 'better', 'half', 'production'"
-    ):
+    with pytest.raises(sl.UsageError, match="no policy is called 'wrong' here; they are 'better', 'half', 'production'"):
         sl.Monitor.load(tmp_path / "state.json", policies={"half": halves, "wrong": "p_worse"})
 
 

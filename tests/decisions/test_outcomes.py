@@ -72,14 +72,9 @@ def test_one_claim_that_fails_keeps_it_from_being_certified() -> None:
     strict = {**CLAIMS, "quality": sl.Outcome("quality", at_least=0.5)}
     answer = sl.compare(logs(), "new", outcomes=strict)
     assert (answer.certified, answer["cost"].certified) == (False, True)
-    assert (
-        "with 'new' instead of production, it is ruled out that 'quality' is higher by at least 0.5."
-        in answer.sentence()
-    )
+    assert "with 'new' instead of production, it is ruled out that 'quality' is higher by at least 0.5." in answer.sentence()
     unsure = sl.compare(logs(), "new", outcomes={**CLAIMS, "quality": sl.Outcome("quality", at_least=0.01)})
-    assert unsure.sentence().startswith(
-        "Not certified: with 'new' instead of production, these rounds do not show that"
-    )
+    assert unsure.sentence().startswith("Not certified: with 'new' instead of production, these rounds do not show that")
 
 
 def test_a_doubt_is_told_as_one() -> None:
@@ -202,9 +197,7 @@ def test_an_outcome_decides_nothing() -> None:
         sl.compare(logs(), "new", outcomes=CLAIMS, by="usd")
     with pytest.raises(sl.UsageError, match="at_least= or at_most_worse="):
         sl.compare(logs(), "new", outcomes=CLAIMS, margin=0.1)
-    with pytest.raises(
-        sl.LogsError, match=r"lie outside the declared range of the outcome(.|\n)*Outcome\(column, range="
-    ):
+    with pytest.raises(sl.LogsError, match=r"lie outside the declared range of the outcome(.|\n)*Outcome\(column, range="):
         sl.compare(logs(), "new", outcomes=wanted("usd"))
 
 
@@ -239,9 +232,7 @@ def test_exactly_no_e_value_promises_more_than_one_and_all_bounds_hold_together(
     }
     delta, failed, mean = 0.5, 0.0, dict.fromkeys(claims, 0.0)
     for chance, atoms in every_log([chance for _, chance in ATOMS], 3):
-        action, rewards, dollars = (
-            np.array(column) for column in zip(*(ATOMS[atom][0] for atom in atoms), strict=True)
-        )
+        action, rewards, dollars = (np.array(column) for column in zip(*(ATOMS[atom][0] for atom in atoms), strict=True))
         action = action.astype(int)
         columns = {"q": LOGGING[action], "new": NEW[action], "quality": rewards, "usd": dollars}
         answer = sl.compare(sl.Logs(columns, reward="quality", propensity="q"), "new", outcomes=claims, delta=delta)
@@ -271,8 +262,7 @@ def judged(taken: Any, kind: Any, count: int, *, rare: float, delta: float, smoo
 
     def at_delta_each() -> dict[str, sl.results.Improvement]:
         return {
-            name: replace(question, outcomes={name: one}).answered(sums)[name]
-            for name, one in question.outcomes.items()
+            name: replace(question, outcomes={name: one}).answered(sums)[name] for name, one in question.outcomes.items()
         }
 
     return fails(lambda: question.answer(sums)), fails(at_delta_each)

@@ -83,8 +83,7 @@ def test_it_certifies_whatever_a_share_of_delta_does(rounds: LoggedRounds, delta
     policies = {"new": rounds.probability, "other": rounds.other}
     try:
         holm, bounds = (
-            sl.select(rounds.logs(), policies, delta=delta, margin=margin, many=many)
-            for many in ("e-holm", "simultaneous")
+            sl.select(rounds.logs(), policies, delta=delta, margin=margin, many=many) for many in ("e-holm", "simultaneous")
         )
     except sl.LogsError:
         assume(False)
@@ -94,9 +93,7 @@ def test_it_certifies_whatever_a_share_of_delta_does(rounds: LoggedRounds, delta
         assert holm[name].upper == bounds[name].upper
         assert holm[name].lower >= min(bounds[name].lower, margin)
     if len(holm.discoveries) == len(policies):
-        assert {name: max(bounds[name].lower, margin) for name in policies} == {
-            name: holm[name].lower for name in policies
-        }
+        assert {name: max(bounds[name].lower, margin) for name in policies} == {name: holm[name].lower for name in policies}
 
 
 def walks(rng: np.random.Generator, runs: int, rounds: int) -> tuple[Any, ...]:

@@ -30,9 +30,7 @@ def simulated(rng: np.random.Generator, rounds: int) -> dict[str, Any]:
 
 
 def cut(rows: dict[str, Any], which: Any) -> dict[str, Any]:
-    return {
-        name: np.array(column, dtype=object if name == "r" else None)[which].tolist() for name, column in rows.items()
-    }
+    return {name: np.array(column, dtype=object if name == "r" else None)[which].tolist() for name, column in rows.items()}
 
 
 @pytest.fixture(scope="module")
@@ -123,9 +121,7 @@ def test_a_monitor_refuses_rounds_that_are_not_settled(rows: dict[str, Any]) -> 
 
 def test_parts_add_up(rows: dict[str, Any]) -> None:
     question = sl.Question.of("compare", sl.Logs(rows, **DECLARED, settled_after="7d"), "new")
-    total = sl.partial_sums([cut(rows, slice(900))], question) + sl.partial_sums(
-        [cut(rows, slice(900, None))], question
-    )
+    total = sl.partial_sums([cut(rows, slice(900))], question) + sl.partial_sums([cut(rows, slice(900, None))], question)
     assert question.answer(total).to_dict()["aloud"][0].startswith("168 of 1,500 rounds")
     young = sl.partial_sums([cut(rows, slice(1400, None))], question)
     assert (young.rows, young.left_out) == (0, 100)

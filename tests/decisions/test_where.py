@@ -207,9 +207,7 @@ def test_a_cluster_is_chosen_whole_or_not_at_all() -> None:
     assert found["new"].lower == pytest.approx(expected["new"].lower, rel=1e-12)
     assert "of a cluster, before its first" in " ".join(found["new"].assumptions)
     assert sl.evaluate(sl.Logs(rounds, where="user in (1, 5)", **declared), "new").rounds == 2
-    with pytest.raises(
-        sl.LogsError, match=r"where= cuts through clusters: of cluster 2 some rounds .* row 5, counting"
-    ):
+    with pytest.raises(sl.LogsError, match=r"where= cuts through clusters: of cluster 2 some rounds .* row 5, counting"):
         sl.evaluate(sl.Logs(rounds, where="hour < 5", **declared), "new")
     # Also where its rounds do not lie together, so that a part of it would be left out unseen.
     apart = {

@@ -15,9 +15,7 @@ WIDTHS = (1280, 360)
 
 
 @contextmanager
-def opened(
-    browser: Any, address: str, path: str, *, width: int, night: bool = False
-) -> Iterator[tuple[Any, list[str]]]:
+def opened(browser: Any, address: str, path: str, *, width: int, night: bool = False) -> Iterator[tuple[Any, list[str]]]:
     """A page, and whatever went wrong in it: remote requests, requests that fail, errors on the console."""
     complaints: list[str] = []
     scheme: Literal["dark", "light"] = "dark" if night else "light"
@@ -26,9 +24,7 @@ def opened(
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("requestfailed", lambda request: complaints.append(f"failed: {request.url}"))
-    page.on(
-        "response", lambda answer: complaints.append(f"{answer.status}: {answer.url}") if answer.status > 399 else None
-    )
+    page.on("response", lambda answer: complaints.append(f"{answer.status}: {answer.url}") if answer.status > 399 else None)
 
     def requested(request: Any) -> None:
         if not request.url.startswith((address, "data:", "blob:")):
@@ -71,13 +67,9 @@ def test_a_page_looks_right(browser: Any, address: str, name: str, width: int, n
         page.screenshot(path=SCREENSHOTS / picture, full_page=name != "command_line")
         assert overflow(page) == []
         assert complaints == []
-        brightness = page.evaluate(
-            "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)"
-        )
+        brightness = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)")
         assert (sum(brightness) < 300) == night
-        pictures = (
-            "[...document.images].filter(image => image.getAttribute('loading') !== 'lazy' && !image.naturalWidth)"
-        )
+        pictures = "[...document.images].filter(image => image.getAttribute('loading') !== 'lazy' && !image.naturalWidth)"
         assert page.evaluate(f"{pictures}.map(image => image.src)") == []
 
 

@@ -94,7 +94,5 @@ def test_every_field_of_a_result_has_a_meaning(site: Path) -> None:
     rows = [row for table in tables for row in re.findall(r"<tr.*?</tr>", table, flags=re.DOTALL)[1:]]
     assert len(rows) > 150
     for row in rows:
-        name, _, meaning = (
-            re.sub(r"<.*?>", "", cell).strip() for cell in re.findall(r"<td.*?</td>", row, flags=re.DOTALL)
-        )
+        name, _, meaning = (re.sub(r"<.*?>", "", cell).strip() for cell in re.findall(r"<td.*?</td>", row, flags=re.DOTALL))
         assert meaning, name

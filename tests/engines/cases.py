@@ -80,9 +80,7 @@ def vector_table(seed: int = 2, rounds: int = ROUNDS) -> pa.Table:
     propensity = np.array([p[k] for p, k in zip(logging, action, strict=True)])
     reward = (rng.random(rounds) < 0.2 + 0.1 * action).astype(float)
     lists = {"l": logging, "va": first, "vb": second}
-    return pa.table(
-        {"r": reward, "q": propensity, "act": action, **{name: pa.array(one) for name, one in lists.items()}}
-    )
+    return pa.table({"r": reward, "q": propensity, "act": action, **{name: pa.array(one) for name, one in lists.items()}})
 
 
 def clustered_table(seed: int = 3, rounds: int = ROUNDS) -> pa.Table:

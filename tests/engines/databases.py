@@ -20,9 +20,7 @@ def java() -> str | None:
 def postgres_binaries() -> Path | None:
     """The folder of initdb and pg_ctl, which Debian keeps off the path."""
     found = [
-        Path(path).parent
-        for path in [*sorted(glob("/usr/lib/postgresql/*/bin/initdb")), shutil.which("initdb")]
-        if path
+        Path(path).parent for path in [*sorted(glob("/usr/lib/postgresql/*/bin/initdb")), shutil.which("initdb")] if path
     ]
     return found[-1] if found else None
 

@@ -387,9 +387,7 @@ def test_parts_have_no_order() -> None:
     """A history of parts would show the first rounds of each, as if they were the first of the log."""
     parts = [table(5).slice(0, 100), table(5).slice(100, 100)]
     ordered = Question.of("report", sl.Logs(parts[0], **FLAGS), "a")
-    with pytest.raises(
-        sl.UsageError, match=r"parts and the order of the rounds do not go together.*ask\(logs\) answers"
-    ):
+    with pytest.raises(sl.UsageError, match=r"parts and the order of the rounds do not go together.*ask\(logs\) answers"):
         sl.partial_sums(parts, ordered)
     unordered = Question.of("report", sl.Logs(parts[0], **FLAGS), "a", ordered=False)
     assert unordered.answer(sl.partial_sums(parts, unordered)).health.ok

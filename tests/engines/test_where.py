@@ -153,9 +153,7 @@ def test_every_engine_gives_what_the_filtered_table_gives(
         found = sl.compare(sl.Logs(place, where=where, **PLAIN), "a")
         assert found.rounds == expected.rounds, where
         assert found.lower == pytest.approx(expected.lower, rel=1e-9, abs=1e-9)
-        assert found.aloud() == (
-            f"{ROUNDS - alone.num_rows:,} of 4,000 rounds do not meet `{where}`, and were left out.",
-        )
+        assert found.aloud() == (f"{ROUNDS - alone.num_rows:,} of 4,000 rounds do not meet `{where}`, and were left out.",)
         if engine == "spark":
             assert found.provenance.fingerprint == expected.provenance.fingerprint
         assert filtered(place, parsed(where)) is not None  # by the engine itself

@@ -35,9 +35,7 @@ def test_resamples_begin_with_the_blocks_themselves() -> None:
     assert drawn.residuals(drawn.logs)[7] == pytest.approx(drawn[7].residuals(drawn[7].logs))
 
 
-@given(
-    mean=st.floats(0.001, 0.5), deviation=st.floats(0.0, 1.0), power=st.floats(0.5, 0.99), prior=st.floats(0.01, 1.0)
-)
+@given(mean=st.floats(0.001, 0.5), deviation=st.floats(0.0, 1.0), power=st.floats(0.5, 0.99), prior=st.floats(0.01, 1.0))
 def test_one_component_needs_what_a_quadratic_equation_says(
     mean: float, deviation: float, power: float, prior: float
 ) -> None:

@@ -64,9 +64,7 @@ def test_what_is_refused() -> None:
     logs = sl.Logs(reward=[0.0, 1.0], propensity=[0.5, 0.5])
     with pytest.raises(sl.UsageError, match="many must be"):
         sl.select(logs, {"new": [0.5, 0.5]}, many="bonferroni")  # type: ignore[arg-type]
-    with pytest.raises(
-        sl.UsageError, match=r"e-values .*and method .* do not go together: it gives no evidence to share"
-    ):
+    with pytest.raises(sl.UsageError, match=r"e-values .*and method .* do not go together: it gives no evidence to share"):
         sl.select(logs, {"new": [0.5, 0.5]}, many="e-bh", method="normal")
     doubted = sl.Logs(reward=[0.0, 1.0] * 300, propensity=[0.5, 0.5] * 300, propensity_is_estimated=True)
     assert sl.select(doubted, {"new": [0.1, 0.9] * 300}, many="e-bh").discoveries == ()

@@ -86,9 +86,7 @@ def test_wealth_where_what_is_expected_varies() -> None:
     found = log_wealth(Bet("", inverse, actions, both_ways=False), Sorted.by(codes, 3))
     rates = np.array(ONE_WAY.smoothings)[:, None]
     each = np.log1p(rates * inverse) - np.log1p(rates * actions)
-    assert found == pytest.approx(
-        np.stack([each[:, codes == code].sum(axis=1) for code in range(3)]), rel=1e-10, abs=1e-9
-    )
+    assert found == pytest.approx(np.stack([each[:, codes == code].sum(axis=1) for code in range(3)]), rel=1e-10, abs=1e-9)
 
 
 @pytest.mark.slow

@@ -58,9 +58,7 @@ def test_the_mean_of_the_e_value_is_at_most_one(law: Any, vectors: bool) -> None
             (found,) = (
                 told(sl.check(logs_of(table, vectors=vectors), by="s", level=1e-200))
                 if vectors
-                else told(
-                    sl.check(sl.Logs({**table, "l": q}, reward="r", propensity="p", action="a"), by="s", level=1e-200)
-                )
+                else told(sl.check(sl.Logs({**table, "l": q}, reward="r", propensity="p", action="a"), by="s", level=1e-200))
             )
             total, mean = total + math.prod(q), mean + math.prod(q) * found.e_value
     assert total == pytest.approx(1.0)

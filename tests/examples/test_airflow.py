@@ -33,9 +33,7 @@ def test_a_log_that_is_not_fit_fails_without_a_retry(tmp_path: Path) -> None:
 
 
 def test_other_failures(tmp_path: Path) -> None:
-    with pytest.raises(
-        task.AirflowFailException, match=r"nowhere cannot be run: No such file .* Install surelift there"
-    ):
+    with pytest.raises(task.AirflowFailException, match=r"nowhere cannot be run: No such file .* Install surelift there"):
         task.is_certified(surelift=str(tmp_path / "nowhere"))
     killed = tmp_path / "killed"
     killed.write_text("#!/bin/sh\nkill -9 $$\n")

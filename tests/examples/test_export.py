@@ -48,12 +48,8 @@ def build(connection: Any, target: Path) -> None:
 
     def model(name: str) -> str:
         if name not in built:
-            text = jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(
-                (MODELS / f"{name}.sql").read_text()
-            )
-            sql = text.render(
-                ref=model, source=lambda *parts: ".".join(parts), var={"settled_before": SETTLED}.__getitem__
-            )
+            text = jinja2.Environment(undefined=jinja2.StrictUndefined).from_string((MODELS / f"{name}.sql").read_text())
+            sql = text.render(ref=model, source=lambda *parts: ".".join(parts), var={"settled_before": SETTLED}.__getitem__)
             connection.execute(f"create table {name} as {sql}")
             built.append(name)
         return name
@@ -85,9 +81,7 @@ def one_twice(log: Any) -> Any:
 
 
 @pytest.mark.parametrize("scores", [without_one, one_twice])
-def test_a_decision_without_whole_scores_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], scores: Any
-) -> None:
+def test_a_decision_without_whole_scores_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], scores: Any) -> None:
     build(warehouse(logged(), scores), tmp_path / "rounds.parquet")
     assert main(["compare", str(tmp_path / "rounds.parquet"), *FLAGS]) == 4
     assert "row 7" in capsys.readouterr().err

@@ -40,9 +40,7 @@ def test_priors_sum_to_one(grid: Grid) -> None:
 @pytest.mark.parametrize(
     "smoothings, prior", [((), ()), ((1.0,), (0.5,)), ((0.0,), (1.0,)), ((1.0, 2.0), (1.0,)), ((math.inf,), (1.0,))]
 )
-def test_a_grid_that_would_void_the_guarantee_is_rejected(
-    smoothings: tuple[float, ...], prior: tuple[float, ...]
-) -> None:
+def test_a_grid_that_would_void_the_guarantee_is_rejected(smoothings: tuple[float, ...], prior: tuple[float, ...]) -> None:
     with pytest.raises(UsageError):
         Grid("mine", smoothings, prior)
 

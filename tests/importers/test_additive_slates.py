@@ -52,9 +52,7 @@ class Pages:
         for shown in product(range(self.logging.shape[1]), repeat=len(places)):
             chance, rate = self.logging[places, shown].prod(), self.adds[places, shown].sum()
             rows += [(chance * (1 - rate), shown, 0.0), (chance * rate, shown, 1.0)]
-        chances, items, rewards = (
-            np.array(column) for column in zip(*(row for row in rows if row[0] > 0), strict=True)
-        )
+        chances, items, rewards = (np.array(column) for column in zip(*(row for row in rows if row[0] > 0), strict=True))
         return chances, items, rewards
 
     def draw(self, pages: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:

@@ -44,9 +44,7 @@ def test_exposures_give_the_answers_of_one_row_per_user() -> None:
 
 def test_frames_and_ids_of_other_types_are_the_same_exposures() -> None:
     table = frame()
-    numbered = table.assign(
-        variation_id=table.variation_id.astype(int), timestamp=table.timestamp.dt.tz_localize("UTC")
-    )
+    numbered = table.assign(variation_id=table.variation_id.astype(int), timestamp=table.timestamp.dt.tz_localize("UTC"))
     by_name = {**GIVEN, "weights": {"0": 0.7, 1: 0.3}}
     answers = [
         sl.evaluate(brought.logs, brought.policies).to_dict()

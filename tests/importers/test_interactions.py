@@ -20,9 +20,7 @@ def logged(learner: Any, rounds: int = 600) -> Any:
     def reward(_: int, context: Any, action: Any, rng: Any) -> float:
         return float(rng.random() < (0.6 if (context["age"] > 0.5) == (action == "hat") else 0.2))
 
-    simulated = cb.Environments.from_lambda(
-        rounds, lambda _, rng: {"age": rng.random()}, lambda *_: ITEMS, reward, seed=3
-    )
+    simulated = cb.Environments.from_lambda(rounds, lambda _, rng: {"age": rng.random()}, lambda *_: ITEMS, reward, seed=3)
     return simulated.logged(learner)[0]
 
 

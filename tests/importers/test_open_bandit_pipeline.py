@@ -57,9 +57,7 @@ def test_invalid_feedback_is_rejected() -> None:
         importers.obp([1])  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="shape"):
         importers.obp(feed, dist[:10])
-    with pytest.raises(
-        UsageError, match=r"3 positions.*put each round's own, counted from 0, in .* action_dist\[:, :, 0\]"
-    ):
+    with pytest.raises(UsageError, match=r"3 positions.*put each round's own, counted from 0, in .* action_dist\[:, :, 0\]"):
         importers.obp(feed, np.repeat(dist, 3, axis=2))
     for wrong in (
         {"position": np.full(1_000, 0.5)},
@@ -121,9 +119,7 @@ def test_the_open_bandit_dataset(data_folder: Path, tmp_path: Path) -> None:
 
 def test_thompson_sampling_by_its_own_log(data_folder: Path) -> None:
     """The frequencies of the other log, evaluated on the random one, as a matrix made by hand."""
-    random, thompson = (
-        pq.read_table(data_folder / f"obd-{policy}-men.parquet").to_pandas() for policy in ("random", "bts")
-    )
+    random, thompson = (pq.read_table(data_folder / f"obd-{policy}-men.parquet").to_pandas() for policy in ("random", "bts"))
     shares = np.zeros((4, 34))
     np.add.at(shares, (thompson["position"], thompson["item_id"]), 1.0)
     shares = shares[1:] / shares[1:].sum(axis=1, keepdims=True)
@@ -155,9 +151,7 @@ def test_frequencies_of_another_campaign_are_rejected(tmp_path: Path) -> None:
         importers.frequencies(tmp_path / "log.csv", items=1)
     (tmp_path / "other.csv").write_text(text.replace("1,2,0", "1,3,0"))
     brought = importers.open_bandit(tmp_path / "other.csv", items=2)
-    with pytest.raises(
-        LogsError, match=r"position 3 is not in the log whose frequencies are the policy; it has \[1, 2\]"
-    ):
+    with pytest.raises(LogsError, match=r"position 3 is not in the log whose frequencies are the policy; it has \[1, 2\]"):
         sl.evaluate(brought.logs, {"bts": importers.frequencies(tmp_path / "log.csv", items=2)})
     (tmp_path / "log.csv").write_text(text.replace("1,2,0", "hat,2,0"))
     with pytest.raises(LogsError, match="'item_id' are no whole numbers"):

@@ -209,9 +209,7 @@ def test_many_pieces_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert again.provenance.fingerprint == answer.provenance.fingerprint
     assert again.lower == pytest.approx(answer.lower, abs=1e-12)
     parts.to_parquet(tmp_path / "log.parquet")
-    table = sl.Logs(
-        tmp_path / "log.parquet", reward="reward", propensity="propensity", action="action", logging="logging"
-    )
+    table = sl.Logs(tmp_path / "log.parquet", reward="reward", propensity="propensity", action="action", logging="logging")
     assert sl.compare(table, sl.chosen("first_action")).lower == pytest.approx(answer.lower, abs=1e-12)
 
 
@@ -288,9 +286,7 @@ def test_cb_adf_gives_the_same_bounds_and_predictions_are_a_policy(tmp_path: Pat
         logged = [row[a] for row, a in zip(shares, data["action"], strict=True)]
         mine = sl.compare(imported.logs, {"new": importers.predictions(tmp_path / "new.txt")})
         assert mine.lower == pytest.approx(sl.compare(logs, {"new": logged}).lower, abs=1e-12)
-    done = run(
-        "compare", "log.cb_adf", "--predictions", "new.txt", "--json", "--certificate", "c.json", folder=tmp_path
-    )
+    done = run("compare", "log.cb_adf", "--predictions", "new.txt", "--json", "--certificate", "c.json", folder=tmp_path)
     assert "surelift verify c.json SOURCE --predictions new.txt" in done.stderr
     assert run("verify", "c.json", "log.cb_adf", "--predictions", "new.txt", folder=tmp_path).returncode == 0
     assert json.loads(done.stdout)["lower"] == mine.lower

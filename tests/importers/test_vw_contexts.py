@@ -37,9 +37,7 @@ def test_segments_are_those_of_the_plain_table(kind: str, tmp_path: Path) -> Non
     ours, by_hand = (sl.compare(each, {"new": sl.uniform()}, by="User.country") for each in (logs, theirs))
     assert ours.provenance.fingerprint == by_hand.provenance.fingerprint
     assert set(ours) == set(by_hand) == {"FR", "DE", "US"}
-    assert [(each.lower, each.upper) for each in ours.values()] == [
-        (each.lower, each.upper) for each in by_hand.values()
-    ]
+    assert [(each.lower, each.upper) for each in ours.values()] == [(each.lower, each.upper) for each in by_hand.values()]
     ages = [set(sl.evaluate(each, "production", by="User.age")) for each in (logs, theirs)]
     assert ages[0] == ages[1] == set(map(str, data["age"].tolist()))
     assert column(logs, "User.age") == data["age"].tolist()
@@ -59,9 +57,7 @@ def test_a_policy_learned_from_dsjson_is_that_of_the_plain_table(tmp_path: Path)
 
 def test_the_command_line_segments_learns_and_verifies(tmp_path: Path) -> None:
     write_dsjson(tmp_path / "log.dsjson", visits(2_000))
-    done = run(
-        "learn", "log.dsjson", "--contexts", "User.country", "--epochs", "5", "-o", "p.safetensors", folder=tmp_path
-    )
+    done = run("learn", "log.dsjson", "--contexts", "User.country", "--epochs", "5", "-o", "p.safetensors", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert run("verify", "p.safetensors", "log.dsjson", folder=tmp_path).returncode == 0
     done = run("compare", "log.dsjson", "--policy", "uniform", "--by", "User.cuntry", folder=tmp_path)

@@ -67,9 +67,7 @@ def test_densities_that_vw_wrote(tmp_path: Path) -> None:
     lines = [line for line in written.read_text().splitlines() if line]
     density = []
     for line, action in zip(lines, data["action"], strict=True):
-        parts = [
-            (*map(float, ends.split("-")), float(value)) for ends, value in (p.split(":") for p in line.split(","))
-        ]
+        parts = [(*map(float, ends.split("-")), float(value)) for ends, value in (p.split(":") for p in line.split(","))]
         mass = sum((high - low) * value for low, high, value in parts)
         density.append(sum(value for low, high, value in parts if low <= action < high) / mass)
     assert len(set(density)) > 1

@@ -24,9 +24,7 @@ DATA = {
 }
 
 
-def assert_close(
-    found: FloatArray, expected: FloatArray, x: FloatArray, rates: FloatArray, *, rel: float = 1e-15
-) -> None:
+def assert_close(found: FloatArray, expected: FloatArray, x: FloatArray, rates: FloatArray, *, rel: float = 1e-15) -> None:
     """Logarithms of both signs cancel: they agree relative to the sum of their sizes."""
     sizes = np.array([np.abs(np.log1p(rate * x)).sum() for rate in rates])
     assert (np.abs(found - expected) <= rel * sizes).all()
@@ -39,9 +37,7 @@ def test_sums_of_logarithms_are_exact(name: str) -> None:
     assert_close(log_products(x, RATES, Sorted.whole(SIZE))[0], exact, x, RATES)
 
 
-@given(
-    st.data(), rows_of(st.floats(-1.0, 1.0, exclude_min=True, exclude_max=True)), st.sampled_from([RATES, np.ones(1)])
-)
+@given(st.data(), rows_of(st.floats(-1.0, 1.0, exclude_min=True, exclude_max=True)), st.sampled_from([RATES, np.ones(1)]))
 def test_as_in_numpy(data: st.DataObject, x: FloatArray, rates: FloatArray) -> None:
     groups = data.draw(sorted_groups(len(x)))
     found, expected = log_products(x, rates, groups), by_numpy(log_products, x, rates, groups)

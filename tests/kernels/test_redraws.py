@@ -67,8 +67,7 @@ def test_columns_are_drawn_as_often_as_their_chances() -> None:
     for action in range(4):
         weights = (np.arange(4) == action).astype(float)
         found = [
-            redraw(np.ones(1), chances, weights, np.array([0, 4]), block=block, lanes=LANES)[0]
-            for block in range(draws)
+            redraw(np.ones(1), chances, weights, np.array([0, 4]), block=block, lanes=LANES)[0] for block in range(draws)
         ]
         taken = np.count_nonzero(np.concatenate(found) == 4.0)
         spread = np.sqrt(chances[action] * (1 - chances[action]) / (LANES * draws))

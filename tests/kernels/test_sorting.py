@@ -18,9 +18,7 @@ def test_as_in_numpy(codes: IntArray, groups: int) -> None:
     assert found.order is not None
     assert found.order.tolist() == expected.order.tolist()
     assert found.edges.tolist() == expected.edges.tolist()
-    assert [part.tolist() for part in found.split(codes)] == [
-        [code] * int((codes == code).sum()) for code in range(groups)
-    ]
+    assert [part.tolist() for part in found.split(codes)] == [[code] * int((codes == code).sum()) for code in range(groups)]
 
 
 def test_many_groups_and_other_types() -> None:

@@ -9,9 +9,7 @@ from surelift.kernels.weight_tables import WEIGHT_BINS, corners, weight_tables
 from tests.kernels.loops import by_numpy, rows_of, sorted_groups
 
 pytestmark = pytest.mark.usefixtures("instruction_set")
-EXCESS = (
-    st.floats(-1.0, 1.0) | st.floats(-1.0, 1e6) | st.sampled_from([-1.0, 0.0, 2.0**-12, -(2.0**-12), 65536.0, 1e150])
-)
+EXCESS = st.floats(-1.0, 1.0) | st.floats(-1.0, 1e6) | st.sampled_from([-1.0, 0.0, 2.0**-12, -(2.0**-12), 65536.0, 1e150])
 REWARDS = st.floats(0.0, 1.0) | st.sampled_from([0.0, 0.5, 1.0, 2.0**-14, 1.0 - 2.0**-14, 5e-324, 1.0 - 2.0**-53])
 
 

@@ -66,9 +66,7 @@ class ArbitraryIndex:
 
 @pytest.mark.parametrize("index", ["faiss", "arbitrary"])
 @pytest.mark.parametrize("sharpness", [0.3, 1.0])
-def test_probabilities_and_gradients_are_unbiased(
-    index: str, sharpness: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_probabilities_and_gradients_are_unbiased(index: str, sharpness: float, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     embeddings, weights = rng.normal(size=(50, 3)), sharpness * rng.normal(size=(3, 4))
     policy = SampledSoftmax(ItemSoftmax(embeddings, retrieved=6, draws=12), weights.astype(np.float32))
@@ -146,9 +144,7 @@ def test_the_learned_policy_is_certified_and_truly_better(learned: tuple[PolicyL
     assert sl.verify(learner.certificate_, logs, learner.policy_).same
 
 
-def test_it_is_saved_evaluated_from_logged_items_and_sampled(
-    learned: tuple[PolicyLearner, sl.Logs], tmp_path: Path
-) -> None:
+def test_it_is_saved_evaluated_from_logged_items_and_sampled(learned: tuple[PolicyLearner, sl.Logs], tmp_path: Path) -> None:
     learner, _ = learned
     learner.save(str(tmp_path / "policy.safetensors"))
     again = LearnedPolicy.load(tmp_path / "policy.safetensors")

@@ -107,9 +107,7 @@ def test_every_input_format_gives_the_same_policy(kind: str, learned: PolicyLear
     np.testing.assert_array_equal(means(learner), means(learned))
 
 
-def test_rounds_that_do_not_fit_in_memory_are_read_again(
-    learned: PolicyLearner, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rounds_that_do_not_fit_in_memory_are_read_again(learned: PolicyLearner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "MEMORY", 1)
     again = fit(problem())
     np.testing.assert_array_equal(means(again), means(learned))
@@ -250,8 +248,7 @@ def test_a_refitted_reward_model_tightens_the_bound_and_verifies(prior: str) -> 
 
 def _predicted(data: dict[str, Any]) -> Any:
     return lambda table: (
-        0.2
-        + 0.6 * (np.column_stack([table[f"x{k}"].to_numpy() for k in range(3)]).argmax(axis=1)[:, None] == np.arange(3))
+        0.2 + 0.6 * (np.column_stack([table[f"x{k}"].to_numpy() for k in range(3)]).argmax(axis=1)[:, None] == np.arange(3))
     )
 
 
@@ -457,9 +454,7 @@ def test_a_checkpoint_depends_on_the_reward_model(tmp_path: Path) -> None:
 
     def fit_with(other: sl.Logs, epochs: int) -> PolicyLearner:
         control = sl.models.fitted_on(other, "linear")
-        return PolicyLearner("gaussian", epochs=epochs, control=control, prior="zero", checkpoint=path).fit(
-            logs_of(data)
-        )
+        return PolicyLearner("gaussian", epochs=epochs, control=control, prior="zero", checkpoint=path).fit(logs_of(data))
 
     fit_with(others[0], 1)
     fit_with(others[1], 2)

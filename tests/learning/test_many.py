@@ -117,8 +117,7 @@ def test_the_stacked_bound_equals_the_single_bound() -> None:
         divergence = rng.uniform(0.0, 200.0, 40)
         bounds = objective.bound(torch.from_numpy(sums), torch.from_numpy(divergence), rounds=rounds, delta=0.05)
         expected = [
-            objective.bound(row, np.float64(kl), rounds=rounds, delta=0.05)
-            for row, kl in zip(sums, divergence, strict=True)
+            objective.bound(row, np.float64(kl), rounds=rounds, delta=0.05) for row, kl in zip(sums, divergence, strict=True)
         ]
         np.testing.assert_allclose(bounds.numpy(), expected, rtol=1e-9, atol=1e-12)
 
@@ -198,9 +197,7 @@ def test_a_problem_that_fails_does_not_touch_the_others(bad: Any) -> None:
         fit_many(without, good)
         learners = [PolicyLearner(prior="zero", seed=seed, **GAUSSIAN) for seed in range(3)]
         failing = PolicyLearner(prior="zero", objective=objective, **GAUSSIAN)
-        with pytest.raises(
-            FitManyError, match="1 of 4 problems failed, counting from 0; the others are fitted"
-        ) as told:
+        with pytest.raises(FitManyError, match="1 of 4 problems failed, counting from 0; the others are fitted") as told:
             fit_many(
                 [learners[0], failing, *learners[1:]], [good[0], bad(600), *good[1:]],
                 progress=lambda number, *_: reports.append(number),

@@ -76,9 +76,7 @@ def some_examples(rounds: int = 40, actions: int = 4, seed: int = 0) -> tuple[Ex
 def bound(objective: Objective, examples: Examples, p: Any, divergence: Any = KL) -> Any:
     shares = p if objective.every_action else p[np.arange(len(examples)), examples.action]
     divergence = np.float64(divergence) if isinstance(divergence, float) else divergence
-    return objective.bound(
-        sums_of(objective.coefficients(examples), shares), divergence, rounds=len(examples), delta=DELTA
-    )
+    return objective.bound(sums_of(objective.coefficients(examples), shares), divergence, rounds=len(examples), delta=DELTA)
 
 
 def written_out(objective: Any, examples: Examples, p: FloatArray) -> Any:
@@ -126,9 +124,7 @@ def written_out(objective: Any, examples: Examples, p: FloatArray) -> Any:
             tau, xi = objective.clip, -objective.baseline
             second = sum(pi0[i, k] * p[i, k] / max(pi0[i, k], tau) ** 2 for i in range(n) for k in range(actions)) / n
             risk = xi + sum((-ri - xi) * pi / max(qi, tau) for pi, ri, qi in pq) / n
-            risk -= (
-                xi * sum(p[i, k] * (1 - pi0[i, k] / max(pi0[i, k], tau)) for i in range(n) for k in range(actions)) / n
-            )
+            risk -= xi * sum(p[i, k] * (1 - pi0[i, k] / max(pi0[i, k], tau)) for i in range(n) for k in range(actions)) / n
             factor = max(xi**2, (1 + xi) ** 2) * lam * g(lam * ((1 + xi) / tau - xi))
             bounds.append(-(risk + terms + factor * second))
         return max(bounds)

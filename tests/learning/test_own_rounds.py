@@ -64,9 +64,7 @@ def test_no_question_takes_its_own_rounds(ask: Any, gaussian: PolicyLearner) -> 
 def test_a_monitor_does_not_take_its_own_rounds(gaussian: PolicyLearner) -> None:
     columns = {f"x{k}": DATA["contexts"][:, k] for k in range(3)}
     columns |= {name: DATA[name] for name in ("action", "reward", "propensity")}
-    watch = sl.Monitor(
-        {"new": gaussian.policy_}, reward="reward", propensity="propensity", action="action", action_count=3
-    )
+    watch = sl.Monitor({"new": gaussian.policy_}, reward="reward", propensity="propensity", action="action", action_count=3)
     with pytest.raises(sl.UsageError, match=OWN):
         watch.update(pa.table(columns).slice(500, 700))
 

@@ -65,9 +65,7 @@ def test_a_fit_makes_at_most_three_passes(name: str, passes: list[Any], logs: sl
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_memory_makes_no_difference(
-    name: str, passes: list[Any], logs: sl.Logs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_makes_no_difference(name: str, passes: list[Any], logs: sl.Logs, monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of a log read one by one, again and again, give the policy of one pass over all of them."""
     options = OPTIONS[name][1]
     kept = PolicyLearner(**options, epochs=2).fit(logs)

@@ -47,9 +47,7 @@ def learned(data: dict[str, Any]) -> PolicyLearner:
     return PolicyLearner(**FEW, progressive=3).fit(logs_of(data))
 
 
-def test_stages_are_learned_from_the_past_and_judged_on_what_follows(
-    learned: PolicyLearner, data: dict[str, Any]
-) -> None:
+def test_stages_are_learned_from_the_past_and_judged_on_what_follows(learned: PolicyLearner, data: dict[str, Any]) -> None:
     rule: Any = learned.policy_.rule
     assert rule.rounds == (500, 500, 500)
     answer: Any = learned.answer_
@@ -78,9 +76,7 @@ def test_a_stage_does_not_know_what_judges_it(learned: PolicyLearner, data: dict
     assert (rule.stages[2].weights != again.stages[2].weights).any()
 
 
-def test_what_is_deployed_is_the_draw_over_the_stages(
-    learned: PolicyLearner, data: dict[str, Any], tmp_path: Path
-) -> None:
+def test_what_is_deployed_is_the_draw_over_the_stages(learned: PolicyLearner, data: dict[str, Any], tmp_path: Path) -> None:
     rule: Any = learned.policy_.rule
     contexts = data["contexts"][:50]
     encoded = learned.policy_.layout.encode(_table(contexts))
@@ -97,9 +93,7 @@ def test_what_is_deployed_is_the_draw_over_the_stages(
 def test_what_it_assumes_is_true_of_stages(learned: PolicyLearner) -> None:
     """Later stages did learn from rounds that judge earlier ones."""
     assert not any("fitted on these rounds" in line for line in learned.answer_.assumptions)
-    assert any(
-        "each stage was learned from rounds before those that judge it" in a for a in learned.answer_.assumptions
-    )
+    assert any("each stage was learned from rounds before those that judge it" in a for a in learned.answer_.assumptions)
 
 
 def test_its_question_has_the_options_of_a_comparison(learned: PolicyLearner, data: dict[str, Any]) -> None:
@@ -138,9 +132,7 @@ def test_other_rows_have_not_this_certificate(rows: list[int], learned: PolicyLe
         sl.verify(forged, logs_of(data), learned.policy_)
 
 
-def test_it_verifies_in_a_process_that_learned_nothing(
-    learned: PolicyLearner, data: dict[str, Any], tmp_path: Path
-) -> None:
+def test_it_verifies_in_a_process_that_learned_nothing(learned: PolicyLearner, data: dict[str, Any], tmp_path: Path) -> None:
     learned.save(str(tmp_path / "p.safetensors"))
     np.savez(tmp_path / "log.npz", **data)
     script = (
@@ -258,9 +250,7 @@ def test_the_wealth_of_stages_has_mean_one_at_most(control: str, drift: float, l
             sums = parts[by, str(number)].of(term)
             means = sign * np.array(course.improvements)
             wealth += course.chance * math.exp(log_wealth(float(means.mean()), sums))
-            fair = [
-                sum(math.log1p(one.smoothing * (mean + one.offset)) for mean in means) for one in term.needed.components
-            ]
+            fair = [sum(math.log1p(one.smoothing * (mean + one.offset)) for mean in means) for one in term.needed.components]
             exact += course.chance * np.exp(sums.log_sums - fair)
         np.testing.assert_allclose(exact, 1.0, rtol=0.0, atol=1e-12)
         assert wealth <= 1.0 + 1e-12

@@ -51,9 +51,7 @@ def rule_of(kind: str, actions: int, features: int, seed: int = 0) -> Rule:
         return ItemRule(single(3, features), single(actions, 3))
     if kind == "module":
         torch.manual_seed(seed)
-        return ModuleRule(
-            torch.nn.Sequential(torch.nn.Linear(features, 8), torch.nn.ReLU(), torch.nn.Linear(8, actions))
-        )
+        return ModuleRule(torch.nn.Sequential(torch.nn.Linear(features, 8), torch.nn.ReLU(), torch.nn.Linear(8, actions)))
     if kind == "network":
         return NetworkRule(single(8, features), single(1, 8), single(actions, 8), single(1, actions))
     if kind == "stages":

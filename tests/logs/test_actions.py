@@ -59,9 +59,7 @@ def test_csv_and_parquet_agree_for_every_kind_of_policy(labels: list[Any], tmp_p
     pyarrow.csv.write_csv(table, tmp_path / "log.csv")
     columns = ["n0", "n1", "n2"]
     lowers = {
-        sl.compare(
-            sl.Logs(tmp_path / name, reward="r", propensity="p", action="act", actions=labels), {"new": policy}
-        ).lower
+        sl.compare(sl.Logs(tmp_path / name, reward="r", propensity="p", action="act", actions=labels), {"new": policy}).lower
         for name in ("log.parquet", "log.csv")
         for policy in (columns, lambda batch: np.column_stack([batch[name] for name in columns]))
     }
@@ -197,9 +195,7 @@ def test_functions_see_large_ids_as_they_are(tmp_path: Path) -> None:
     assert seen == {"id": [str(LARGE), str(LARGE + 1)], "few": [1.0, 2.0]}
 
 
-@pytest.mark.parametrize(
-    "declared", [{"actions": {"a", "b"}}, {"contexts": frozenset(["x"])}], ids=["actions", "contexts"]
-)
+@pytest.mark.parametrize("declared", [{"actions": {"a", "b"}}, {"contexts": frozenset(["x"])}], ids=["actions", "contexts"])
 def test_a_set_has_no_order(declared: dict[str, Any]) -> None:
     columns = {"r": [1.0], "p": [0.5], "a": ["a"], "x": [1.0]}
     with pytest.raises(sl.UsageError, match=r"(actions|contexts) must be a list: a (frozen)?set has no order"):

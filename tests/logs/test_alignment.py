@@ -126,9 +126,7 @@ def test_a_frame_whose_columns_are_the_actions_in_another_order_is_refused() -> 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_columns_named_by_the_labels_as_text_must_stand_in_their_order(kind: Any) -> None:
-    logs = sl.Logs(
-        {"r": [0.0, 1.0], "p": [0.5, 0.5], "a": [0, 1]}, reward="r", propensity="p", action="a", actions=[0, 1]
-    )
+    logs = sl.Logs({"r": [0.0, 1.0], "p": [0.5, 0.5], "a": [0, 1]}, reward="r", propensity="p", action="a", actions=[0, 1])
     swapped, right = kind({"1": [0.7, 0.7], "0": [0.3, 0.3]}), kind({"0": [0.3, 0.3], "1": [0.7, 0.7]})
     for policy in (swapped, lambda table: swapped[: table.num_rows]):
         with pytest.raises(sl.UsageError, match=r"columns of a policy's frame are \['1', '0'\]"):

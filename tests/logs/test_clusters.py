@@ -27,9 +27,7 @@ from tests import reference
 from tests.prose import flat
 
 
-@given(
-    sizes=st.lists(st.integers(1, 5), min_size=1, max_size=12), cuts=st.lists(st.integers(1, 7), min_size=1, max_size=5)
-)
+@given(sizes=st.lists(st.integers(1, 5), min_size=1, max_size=12), cuts=st.lists(st.integers(1, 7), min_size=1, max_size=5))
 def test_no_cluster_is_split(sizes: list[int], cuts: list[int]) -> None:
     users = np.repeat(np.arange(len(sizes)), sizes)
     table = pa.table({"user": users, "row": np.arange(len(users))})
@@ -164,9 +162,7 @@ def test_other_methods_count_clusters_too() -> None:
     assert found("second-moment", smoothing=0.5) == pytest.approx(expected, abs=1e-9)
     clip = np.minimum(w, 0.75)
     expected = bernstein(units(clip * r, 0.0)), 1 - bernstein(units(clip * (1 - r), 0.75))
-    assert found("empirical-bernstein", clip=0.75) == pytest.approx(
-        (max(0.0, expected[0]), min(1.0, expected[1])), abs=1e-9
-    )
+    assert found("empirical-bernstein", clip=0.75) == pytest.approx((max(0.0, expected[0]), min(1.0, expected[1])), abs=1e-9)
     explored = p / (q + 0.25)
     expected = (
         units(explored * r, 0.0).mean() - log / (0.5 * n),

@@ -105,9 +105,7 @@ def test_a_function_sees_one_kind_of_a_column_that_is_also_read(tmp_path: Path) 
 def test_the_folder_of_rows_without_a_value(tmp_path: Path) -> None:
     table = rounds()
     table.loc[table.index % 5 == 0, "country"] = None
-    pq.write_to_dataset(
-        pa.Table.from_pandas(table, preserve_index=False), tmp_path / "parts", partition_cols=["country"]
-    )
+    pq.write_to_dataset(pa.Table.from_pandas(table, preserve_index=False), tmp_path / "parts", partition_cols=["country"])
     for where in ("country != 'FR'", "country is null", "country is not null"):
         found, expected = (sl.Logs(source, **COLUMNS, where=where) for source in (tmp_path / "parts", table))
         assert sl.evaluate(found, "pi").rounds == sl.evaluate(expected, "pi").rounds
@@ -154,9 +152,7 @@ def test_predictions_with_rounds_left_out(tmp_path: Path) -> None:
 def test_a_table_is_known_through_a_link(tmp_path: Path) -> None:
     from deltalake import write_deltalake
 
-    write_deltalake(
-        str(tmp_path / "table"), pa.Table.from_pandas(rounds(), preserve_index=False), partition_by=["country"]
-    )
+    write_deltalake(str(tmp_path / "table"), pa.Table.from_pandas(rounds(), preserve_index=False), partition_by=["country"])
     (tmp_path / "link").symlink_to(tmp_path / "table" / "country=FR")
     with pytest.raises(sl.UsageError, match="belongs to a Delta or Iceberg table"):
         sl.Logs(tmp_path / "link", **COLUMNS)

@@ -82,9 +82,7 @@ def test_bad_rows_are_counted(column: str, value: Any, says: str, remedy: str) -
 
 def test_a_round_that_is_always_drawn_needs_its_reward() -> None:
     table = {**columns(), "k": [1.0] * 4}
-    with pytest.raises(
-        sl.LogsError, match=r"reward 'r': 2 of 4 values are missing \(null\) where label_probability is 1"
-    ):
+    with pytest.raises(sl.LogsError, match=r"reward 'r': 2 of 4 values are missing \(null\) where label_probability is 1"):
         sl.compare(sl.Logs(table, **ROLES), "new")
     with pytest.raises(sl.LogsError, match="do not impute"):
         sl.compare(sl.Logs(table, reward="r", propensity="p"), "new")

@@ -76,9 +76,9 @@ def test_rewards_and_costs_in_their_own_units() -> None:
     assert (cost.lower, cost.estimate, cost.upper) == pytest.approx(
         (50 - 40 * plain.upper, 50 - 40 * plain.estimate, 50 - 40 * plain.lower)
     )
-    one_side = sl.evaluate(
-        sl.Logs(cost=50 - 40 * unit, propensity=p, reward_range=(10, 50)), {"new": new}, sides="upper"
-    )["new"]
+    one_side = sl.evaluate(sl.Logs(cost=50 - 40 * unit, propensity=p, reward_range=(10, 50)), {"new": new}, sides="upper")[
+        "new"
+    ]
     reward_side = sl.evaluate(sl.Logs(reward=unit, propensity=p), {"new": new}, sides="lower")["new"]
     assert reward_side.lower is not None
     assert one_side.lower is None

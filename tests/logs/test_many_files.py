@@ -73,9 +73,7 @@ def test_a_file_that_vanishes_is_refused(folder: Path) -> None:
         sl.evaluate(logs, "new")
 
 
-def test_progress_tells_the_file(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_progress_tells_the_file(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
     monkeypatch.setenv("COLUMNS", "120")
     logs = sl.Logs(folder, **COLUMNS)

@@ -74,9 +74,7 @@ def test_declarations() -> None:
     with pytest.raises(sl.UsageError, match="no column 'step' for position"):
         logs_of(TABLE, most=3, position="step")
     with pytest.raises(sl.UsageError, match=r"embedding \(embedding=\) and sequences \(position=\) do not go together"):
-        sl.Logs(
-            TABLE, **DECLARED, cluster_max=3, action="place", logging="p_new", embedding=sl.embeddings.kinds([0, 1])
-        )
+        sl.Logs(TABLE, **DECLARED, cluster_max=3, action="place", logging="p_new", embedding=sl.embeddings.kinds([0, 1]))
 
 
 def test_questions_and_certificates_keep_the_position(tmp_path: Path) -> None:

@@ -38,15 +38,11 @@ def relation(table: Any, folder: Path) -> Any:
 
 SOURCES: dict[str, Callable[[Any, Path], Any]] = {
     "pyarrow": lambda table, folder: table,
-    "pandas": lambda table, folder: (
-        table.rename_columns(list("abcde")).to_pandas().set_axis(table.schema.names, axis=1)
-    ),
+    "pandas": lambda table, folder: table.rename_columns(list("abcde")).to_pandas().set_axis(table.schema.names, axis=1),
     "parquet": lambda table, folder: written(table, folder / "a.parquet", pq.write_table),
     "arrow file": lambda table, folder: written(table, folder / "a.arrow", ipc),
     "csv": lambda table, folder: written(table, folder / "a.csv", csv),
-    "tsv": lambda table, folder: written(
-        table, folder / "a.tsv", lambda of, sink: sink.write(_tabs(of, folder / "b.csv"))
-    ),
+    "tsv": lambda table, folder: written(table, folder / "a.tsv", lambda of, sink: sink.write(_tabs(of, folder / "b.csv"))),
     "duckdb": relation,
 }
 

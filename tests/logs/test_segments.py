@@ -69,9 +69,7 @@ def columns(values: Any) -> dict[str, Any]:
 def test_a_number_belongs_to_the_last_edge_that_it_reaches(values: pa.Array) -> None:
     found = sl.evaluate(sl.Logs(columns(values), **DECLARED), "n", by=sl.bins("x", [18, 30]))
     small = values.type == pa.uint8()
-    expected = (
-        {"x < 18": 5, "(missing)": 1} if small else {"x < 18": 1, "18 <= x < 30": 2, "x >= 30": 2, "(missing)": 1}
-    )
+    expected = {"x < 18": 5, "(missing)": 1} if small else {"x < 18": 1, "18 <= x < 30": 2, "x >= 30": 2, "(missing)": 1}
     assert {name: one.rounds for name, one in found.items()} == expected
 
 

@@ -128,9 +128,7 @@ def test_small_and_large_parquet_files_give_the_same(
         assert found.provenance.fingerprint == expected.provenance.fingerprint
 
 
-def test_a_file_that_goes_away_while_it_is_read_is_told(
-    table: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_goes_away_while_it_is_read_is_told(table: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("surelift.logs.sources.parquet.SMALL_FILE", 0)
     path = tmp_path / "logs.parquet"
     pq.write_table(table, path, row_group_size=100)
@@ -196,9 +194,7 @@ def test_a_query_has_no_order_for_arrays(container: str, table: Any, tmp_path: P
 def test_planned_grids_count_a_query(table: Any, tmp_path: Path) -> None:
     logs = sl.Logs(duckdb.from_arrow(table), reward="click", propensity="p")
     other = sl.Logs(table, reward="click", propensity="p")
-    assert sl.compare(logs, "p_new", grid="planned").lower == pytest.approx(
-        sl.compare(other, "p_new", grid="planned").lower
-    )
+    assert sl.compare(logs, "p_new", grid="planned").lower == pytest.approx(sl.compare(other, "p_new", grid="planned").lower)
 
 
 def test_pandas_types(table: Any) -> None:
@@ -290,9 +286,7 @@ def test_a_missing_time_in_a_csv(tmp_path: Path) -> None:
 def test_mixed_python_types_are_reported_with_their_row() -> None:
     frame = pd.DataFrame({"r": [0, 1, "abc", 1], "p": [0.5] * 4, "pn": [0.5] * 4}).astype({"r": object})
     for source in (frame, {name: frame[name].tolist() for name in frame}):
-        with pytest.raises(
-            sl.LogsError, match=r"column 'r' mixes types: 1 of the 4 .* the first is 'abc', a str, in row 2"
-        ):
+        with pytest.raises(sl.LogsError, match=r"column 'r' mixes types: 1 of the 4 .* the first is 'abc', a str, in row 2"):
             sl.compare(sl.Logs(source, reward="r", propensity="p"), "pn")
     numbers = {"r": [True, 0, 1.0, None], "p": [0.5] * 4, "pn": [0.5] * 4}
     with pytest.raises(sl.LogsError, match="reward 'r': 1 of 4 values are missing"):
@@ -301,9 +295,7 @@ def test_mixed_python_types_are_reported_with_their_row() -> None:
 
 def test_decimals_are_read_exactly(tmp_path: Path) -> None:
     texts = [f"0.{i:03}" for i in range(1, 1_000)]
-    plain = pa.table(
-        {"r": [0.5] * 999, "p": [float(text) for text in texts], "pn": [0.25 * float(text) for text in texts]}
-    )
+    plain = pa.table({"r": [0.5] * 999, "p": [float(text) for text in texts], "pn": [0.25 * float(text) for text in texts]})
     exact = plain.set_column(1, "p", pa.array(texts).cast(pa.decimal128(10, 3)))
     checks = [sl.check(sl.Logs(t, reward="r", propensity="p")) for t in (plain, exact)]
     assert checks[0].smallest_propensity == checks[1].smallest_propensity
@@ -335,9 +327,7 @@ def test_partition_folders_become_columns(tmp_path: Path) -> None:
     for day, country in (("2024-03-01", "FR"), ("2024-03-01", "DE"), ("2024-03-02", "FR")):
         folder = tmp_path / f"day={day}" / f"country={country}"
         folder.mkdir(parents=True)
-        pq.write_table(
-            pa.table({"r": [0.0, 1.0] * 50, "p": [0.5] * 100, "n": [0.4, 0.6] * 50}), folder / "part-0.parquet"
-        )
+        pq.write_table(pa.table({"r": [0.0, 1.0] * 50, "p": [0.5] * 100, "n": [0.4, 0.6] * 50}), folder / "part-0.parquet")
     logs = sl.Logs(tmp_path, reward="r", propensity="p", time="day")
     assert sl.compare(logs, "n").rounds == 300
     by = sl.evaluate(logs, "n", by="country")

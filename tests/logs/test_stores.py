@@ -240,9 +240,7 @@ def test_google_cloud_storage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         pq.write_table(rounds(), tmp_path / "a.parquet")
         content = (tmp_path / "a.parquet").read_bytes()
         where = f"{address}/upload/storage/v1/b/shop/o?uploadType=media&name=logs/day%3D1/a.parquet"
-        urllib.request.urlopen(
-            urllib.request.Request(where, content, {"Content-Type": "application/octet-stream"})
-        ).close()
+        urllib.request.urlopen(urllib.request.Request(where, content, {"Content-Type": "application/octet-stream"})).close()
         assert answer("gs://shop/logs/*/*.parquet") == answer(rounds())
         with pytest.raises(LogsError, match=r"gs://none/x.parquet"):
             sl.Logs("gs://none/x.parquet", **COLUMNS)

@@ -254,9 +254,7 @@ def test_nested_objects_late_keys_and_changing_numbers(tmp_path: Path, monkeypat
         found = sl.evaluate(logs, {"same": "p"}, by=by)
         expected = sl.evaluate(sl.Logs(table, reward="r", propensity="p"), {"same": "p"}, by=by)
         assert found.provenance.fingerprint == expected.provenance.fingerprint
-        assert {name: part.rounds for name, part in found.items()} == {
-            name: part.rounds for name, part in expected.items()
-        }
+        assert {name: part.rounds for name, part in found.items()} == {name: part.rounds for name, part in expected.items()}
     with pytest.raises(sl.UsageError, match=r"no column 'user\.plan\.nam' .*'user\.plan\.name'"):
         sl.evaluate(logs, {"same": "p"}, by="user.plan.nam")
     written(path, "".join(json.dumps({**row, "r": "0.5" if n > 200 else 0.5}) + "\n" for n, row in enumerate(rows)))
@@ -310,9 +308,7 @@ def test_words_are_no_numbers_for_a_function_of_the_batch(tmp_path: Path) -> Non
 def test_text_labels_of_a_typed_table_are_no_positions() -> None:
     table = pa.table({"r": [1.0, 0.0], "p": [0.5, 0.5], "a": ["x", "1"], "v": [[0.5, 0.5]] * 2})
     logs = sl.Logs(table, reward="r", propensity="p", action="a", actions=["x", "y"])
-    with pytest.raises(
-        sl.LogsError, match="action 'a': 1 of 2 values are not among the declared actions; the first is '1'"
-    ):
+    with pytest.raises(sl.LogsError, match="action 'a': 1 of 2 values are not among the declared actions; the first is '1'"):
         sl.evaluate(logs, "v")
 
 
@@ -320,8 +316,7 @@ def test_texts_of_positions_and_densities_give_what_numbers_give() -> None:
     """Also where a column is read a second time, as for the bins of an action."""
     drawn = np.random.default_rng(4).normal(0.5, 4.0, 400).tolist()
     rows = [
-        {"r": float(i % 3 == 0), "p": 0.5, "new": 0.4, "s": i // 2, "k": i % 2, "x": drawn[i], "m": 0.5}
-        for i in range(400)
+        {"r": float(i % 3 == 0), "p": 0.5, "new": 0.4, "s": i // 2, "k": i % 2, "x": drawn[i], "m": 0.5} for i in range(400)
     ]
     tables = [pa.Table.from_pylist(rows), pa.Table.from_pylist([{k: repr(v) for k, v in row.items()} for row in rows])]
     sessions, continuous = list[Any](), list[Any]()
@@ -329,23 +324,17 @@ def test_texts_of_positions_and_densities_give_what_numbers_give() -> None:
         logs = sl.Logs(table, reward="r", propensity="p", cluster="s", cluster_max=2, position="k")
         sessions.append(sl.compare(logs, {"new": "new"}))
         logs = sl.Logs(table, reward="r", action="x", density=True, propensity=sl.densities.gaussian("m", 4.0))
-        continuous.append(
-            sl.evaluate(logs, {"new": sl.densities.binned(sl.densities.gaussian("m", 3.0), [0.0])})["new"]
-        )
+        continuous.append(sl.evaluate(logs, {"new": sl.densities.binned(sl.densities.gaussian("m", 3.0), [0.0])})["new"])
     assert (sessions[0].lower, sessions[0].upper) == (sessions[1].lower, sessions[1].upper)
     assert (continuous[0].lower, continuous[0].upper) == (continuous[1].lower, continuous[1].upper)
 
 
-NUMBERS = st.one_of(
-    st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(allow_nan=False, allow_infinity=False)
-)
+NUMBERS = st.one_of(st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(allow_nan=False, allow_infinity=False))
 VALUES = st.one_of(NUMBERS, st.text(max_size=4), st.lists(st.floats(-1, 1), max_size=3))
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    rows=st.lists(st.fixed_dictionaries({}, optional={"a": NUMBERS, "b": VALUES, "c": st.text(max_size=4)}), max_size=8)
-)
+@given(rows=st.lists(st.fixed_dictionaries({}, optional={"a": NUMBERS, "b": VALUES, "c": st.text(max_size=4)}), max_size=8))
 def test_arrow_and_python_read_the_same_from_json(rows: Rows) -> None:
     """Where Arrow reads lines, they hold what Python's own reader finds in them."""
     lines = [json.dumps(row).encode() for row in rows]

@@ -122,9 +122,7 @@ def test_the_rows_are_those_of_a_database(where: str) -> None:
 
 
 def test_numbers_are_compared_exactly() -> None:
-    large = pa.table(
-        {"id": pa.array([2**53, 2**53 + 1, 2**63 - 1]), "f": pa.array([0.1, np.nan, np.inf], pa.float32())}
-    )
+    large = pa.table({"id": pa.array([2**53, 2**53 + 1, 2**63 - 1]), "f": pa.array([0.1, np.nan, np.inf], pa.float32())})
     assert rows_that_meet(f"id = {2**53 + 1}", large) == [1]
     assert rows_that_meet(f"id > {2**53 + 0}", large) == [1, 2]
     assert rows_that_meet("id > 0.5", large) == [0, 1, 2]
@@ -132,9 +130,7 @@ def test_numbers_are_compared_exactly() -> None:
     assert rows_that_meet("f = 0.1", large) == []
     assert rows_that_meet("f > 0.1", large) == [0, 2]
     assert rows_that_meet("f is null", large) == [1]
-    with pytest.raises(
-        sl.UsageError, match="does not hold whole numbers exactly, but is compared with 9007199254740993"
-    ):
+    with pytest.raises(sl.UsageError, match="does not hold whole numbers exactly, but is compared with 9007199254740993"):
         rows_that_meet(f"f = {2**53 + 1}", large)
     unsigned = pa.table({"u": pa.array([0, 2**64 - 1], pa.uint64())})
     assert rows_that_meet("u > -1", unsigned) == [0, 1]
@@ -200,9 +196,7 @@ def test_types_that_do_not_fit_get_a_sentence(where: str, says: str, tmp_path: P
 
 def test_a_csv_is_read_as_what_it_is_compared_with(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
-    path.write_text(
-        "r,p,q,n,c,d,b\n1,.5,.6,10,007,2026-01-31,true\n0,.5,.4,9,7,2026-02-01T00:00:00,FALSE\n1,.5,.6,,,,\n"
-    )
+    path.write_text("r,p,q,n,c,d,b\n1,.5,.6,10,007,2026-01-31,true\n0,.5,.4,9,7,2026-02-01T00:00:00,FALSE\n1,.5,.6,,,,\n")
 
     def rounds(where: str) -> int:
         return sl.evaluate(sl.Logs(str(path), reward="r", propensity="p", where=where), "q").rounds
@@ -212,9 +206,7 @@ def test_a_csv_is_read_as_what_it_is_compared_with(tmp_path: Path) -> None:
         "b != true": 1, "n is null and c is null and d is null": 1, "not n > 9": 1,
     }.items():  # fmt: skip
         assert rounds(where) == found, where
-    with pytest.raises(
-        sl.LogsError, match=r"2 of the 3 cells of column 'd' .* first is '2026-01-31' in row 0"
-    ) as refused:
+    with pytest.raises(sl.LogsError, match=r"2 of the 3 cells of column 'd' .* first is '2026-01-31' in row 0") as refused:
         rounds("d > 2")
     assert refused.value.exit_code == 4
     path.write_text(path.read_text() + "1,.5,.6,many,,2026-13-01,2\n")
@@ -326,9 +318,7 @@ def test_statistics_skip_what_every_sign_excludes(tmp_path: Path) -> None:
     from surelift.logs.sources.parquet import ParquetFile
 
     days = [date(2026, 1, day) for day in (1, 2, 3, 4)]
-    table = pa.table(
-        {"n": [1, 2, 3, 4], "d": days, "t": pa.array(days).cast(pa.timestamp("us")), "c": ["a", "b", "c", "d"]}
-    )
+    table = pa.table({"n": [1, 2, 3, 4], "d": days, "t": pa.array(days).cast(pa.timestamp("us")), "c": ["a", "b", "c", "d"]})
     pq.write_table(table, tmp_path / "log.parquet", row_group_size=2)
     file = ParquetFile(str(tmp_path / "log.parquet"), frozenset())
     signs = {"=": [0], "!=": [0, 1], "<": [0], "<=": [0], ">": [0, 1], ">=": [0, 1]}

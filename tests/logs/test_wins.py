@@ -249,9 +249,7 @@ def test_declarations_that_are_refused() -> None:
         (lambda: sl.compare(drawn(), "p", control="model"), model),
         (lambda: sl.compare(drawn(), sl.bounded("p", 9)), largest),
         (
-            lambda: sl.compare(
-                sl.Logs(TABLE, reward="r", propensity="q"), sl.bounded(sl.blend(sl.wins("j", 50), 0.5), 9)
-            ),
+            lambda: sl.compare(sl.Logs(TABLE, reward="r", propensity="q"), sl.bounded(sl.blend(sl.wins("j", 50), 0.5), 9)),
             "largest weight and drawn candidate do not go together: weights vary with the draws",
         ),
         (lambda: sl.compare(drawn(), sl.wins("k", "m")), "a candidate needs draws of its own"),

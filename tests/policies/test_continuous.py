@@ -63,9 +63,7 @@ def test_a_density_gives_the_same_bounds_as_a_column_of_its_values() -> None:
     q = stats.norm(table["need"], 1.0).pdf(table["dose"])
     plain = sl.compare(sl.Logs(reward=table["well"], propensity=p, density=True), {"new": q})
     ours = sl.compare(logs_of(table), {"new": densities.gaussian("need", 1.0)})
-    assert (ours.lower, ours.upper, ours.estimate) == pytest.approx(
-        (plain.lower, plain.upper, plain.estimate), abs=1e-10
-    )
+    assert (ours.lower, ours.upper, ours.estimate) == pytest.approx((plain.lower, plain.upper, plain.estimate), abs=1e-10)
     called = sl.compare(
         logs_of(table), {"new": lambda batch: stats.norm(batch["need"].to_numpy(), 1.0).pdf(batch["dose"].to_numpy())}
     )

@@ -159,9 +159,7 @@ def test_rounding_is_no_disagreement(kind: Any) -> None:
         return (shares / shares.sum(axis=1, keepdims=True)).astype(kind)
 
     assert ask(policy)["new"].rounds == ROUNDS
-    assert (
-        ask(lambda batch: 1e6 * policy(batch) / policy(batch).sum(axis=1, keepdims=True) / 1e6)["new"].rounds == ROUNDS
-    )
+    assert ask(lambda batch: 1e6 * policy(batch) / policy(batch).sum(axis=1, keepdims=True) / 1e6)["new"].rounds == ROUNDS
 
 
 def test_one_round_is_asked_about_again() -> None:
@@ -172,9 +170,7 @@ def test_one_round_is_asked_about_again() -> None:
 
 def test_the_check_costs_little(tmp_path: Path) -> None:
     rounds, asked = 1 << 17, 0
-    pq.write_table(
-        pa.table({"x": np.zeros(rounds), "r": np.zeros(rounds), "p": np.ones(rounds)}), tmp_path / "log.parquet"
-    )
+    pq.write_table(pa.table({"x": np.zeros(rounds), "r": np.zeros(rounds), "p": np.ones(rounds)}), tmp_path / "log.parquet")
 
     def policy(batch: Any) -> Any:
         nonlocal asked

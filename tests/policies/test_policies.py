@@ -112,9 +112,7 @@ def test_labels_map_to_positions() -> None:
     assert read(sl.chosen("pick_item"), action="item", actions=LABELS).logged == pytest.approx(GREEDY[AT])
     assert read(sl.chosen("pick"), action="a", actions=LABELS).logged == pytest.approx(GREEDY[AT])
     numbers = [10, 20, 30, 40]
-    logs = sl.Logs(
-        {**columns(), "n": np.array(numbers)[ACTION]}, reward="r", propensity="p", action="n", actions=numbers
-    )
+    logs = sl.Logs({**columns(), "n": np.array(numbers)[ACTION]}, reward="r", propensity="p", action="n", actions=numbers)
     (batch,) = logs.batches(as_policy("new").needs(logs))
     assert as_policy("new").probabilities(Batch(logs, batch).decisions, "").logged == pytest.approx(NEW[AT])
 

@@ -43,12 +43,8 @@ def test_prefix_weights_are_running_products(steps: list[list[float]], scale: fl
     units = Sequences(len(sizes), starts, np.array(sizes, dtype=float))
     found = units.weights(Weights(1.0 + excess, excess))
     for first, last in pairwise(starts):
-        products = [
-            math.prod(Fraction(1) + Fraction(step) for step in excess[first : k + 1]) for k in range(first, last)
-        ]
-        assert found.weight[first:last] == pytest.approx(
-            [float(product) for product in products], rel=1e-12, abs=1e-300
-        )
+        products = [math.prod(Fraction(1) + Fraction(step) for step in excess[first : k + 1]) for k in range(first, last)]
+        assert found.weight[first:last] == pytest.approx([float(product) for product in products], rel=1e-12, abs=1e-300)
         # To rounding in the largest partial product, also where all are near 1.
         exact = [float(product - 1) for product in products]
         assert found.excess[first:last] == pytest.approx(exact, rel=1e-12, abs=1e-14 * max(map(abs, exact)))
@@ -77,9 +73,7 @@ def cases(now: float, new: float, rival: float) -> list[tuple[str, Quantity, flo
 @pytest.mark.parametrize("control", ["none", "weights"])
 @pytest.mark.parametrize("supported, may_leave", [(True, True), (False, True), (False, False)])
 @pytest.mark.parametrize("seed", range(2))
-def test_every_factor_has_mean_at_most_one(
-    seed: int, supported: bool, may_leave: bool, control: str, alpha: float
-) -> None:
+def test_every_factor_has_mean_at_most_one(seed: int, supported: bool, may_leave: bool, control: str, alpha: float) -> None:
     tree = Tree(seed, supported=supported, may_leave=may_leave)
     chances, paths = tree.possible()
     logs = logs_of(tree.table(paths), most=3, vectors=control != "none")
@@ -299,9 +293,7 @@ def test_other_methods_smooth_what_stands_after_the_end_of_a_session() -> None:
     ]
     for method, options, smoothed, bound in cases:
         low, high = (
-            sl.Question.of("evaluate", logs, "p_new", sides=side, delta=0.1, method=method, **options).ask(logs)[
-                "p_new"
-            ]
+            sl.Question.of("evaluate", logs, "p_new", sides=side, delta=0.1, method=method, **options).ask(logs)["p_new"]
             for side in ("lower", "upper")
         )
         assert low.lower == pytest.approx(max(0.0, bound(units(smoothed, False))), abs=1e-9)

@@ -35,9 +35,7 @@ def test_each_point_of_the_history_uses_only_the_rounds_before_it() -> None:
     points = [point for point in report.history.points if point.policy == "new"]
     assert len(points) == 40
     for point in points[::13]:
-        first = sl.Logs(
-            {name: values[: point.rounds] for name, values in table.items()}, reward="click", propensity="p"
-        )
+        first = sl.Logs({name: values[: point.rounds] for name, values in table.items()}, reward="click", propensity="p")
         improvement = sl.compare(first, {"new": "good"}, delta=0.025)
         assert (point.lower, point.upper) == pytest.approx((improvement.lower, improvement.upper), abs=1e-12)
 

@@ -47,8 +47,7 @@ def test_the_assumptions_say_what_fills_up_a_cluster(logs: dict[str, Any], says:
     clustered = sl.Logs(**logs, propensity=P, cluster=np.repeat(range(100), 4), cluster_max=8)
     answer = sl.evaluate(clustered, "production")
     assert any(
-        "filled up to 8 rounds that earn the least, or cost the most" in each
-        for each in answer["production"].assumptions
+        "filled up to 8 rounds that earn the least, or cost the most" in each for each in answer["production"].assumptions
     )
     assert any(says in line for line in answer.aloud())
     earned = sl.check(clustered).mean_reward

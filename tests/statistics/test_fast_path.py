@@ -112,9 +112,7 @@ def test_nulls_and_batches_of_every_size(tmp_path: Path) -> None:
     writer.close()
     assert_same_sums(*both_ways(tmp_path / "log.parquet", {"new": "p"}))
     nulls = table.set_column(0, "r", pa.array([None if i == 60_000 else 0.5 for i in range(100_000)]))
-    with pytest.raises(
-        sl.LogsError, match=r"1 of 100,000 values are missing \(null\); the first is null in row 60,000"
-    ):
+    with pytest.raises(sl.LogsError, match=r"1 of 100,000 values are missing \(null\); the first is null in row 60,000"):
         sl.compare(sl.Logs(nulls, reward="r", propensity="q"), "p")
 
 

@@ -19,9 +19,7 @@ QUANTITIES: tuple[Quantity, ...] = (Value(), Shortfall(), Gain(), Decline(), Dif
 
 def sums_of(rounds: LoggedRounds) -> Sums:
     policies = name_policies({"new": rounds.probability, "other": rounds.other})
-    terms = tuple(
-        Term("new", one, on_grid(grids.anytime(), offset=offset_of("new", one, policies))) for one in QUANTITIES
-    )
+    terms = tuple(Term("new", one, on_grid(grids.anytime(), offset=offset_of("new", one, policies))) for one in QUANTITIES)
     return collect(rounds.logs(), plan_of(policies, terms))
 
 

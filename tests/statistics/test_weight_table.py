@@ -88,9 +88,7 @@ def collected(table: dict[str, Any], statistic: WeightTable, policies: dict[str,
 def test_the_fast_path_fills_the_same_table(binary: bool) -> None:
     table, policies = table_of(50_001, binary=binary), {"new": "p", "some": sl.blend("p", 0.1)}
     logs = sl.Logs(table, reward="r", propensity="q")
-    plan = Plan(
-        name_policies(policies), tuple(Request(WeightTable(name, d)) for name, d in (("new", 1.0), ("some", 0.1)))
-    )
+    plan = Plan(name_policies(policies), tuple(Request(WeightTable(name, d)) for name, d in (("new", 1.0), ("some", 0.1))))
     assert is_fast(logs, plan)
     fast = collect(logs, plan)
     with in_numpy():

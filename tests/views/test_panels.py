@@ -9,9 +9,7 @@ from surelift.views.vega import spec
 
 
 def growing(count: int) -> Growing:
-    lines = tuple(
-        Line(f"p{k}", (1.0, 2.0), (0.01 * k, 0.02 * k), (0.03 * k, 0.03 * k), (0.2, 0.1)) for k in range(count)
-    )
+    lines = tuple(Line(f"p{k}", (1.0, 2.0), (0.01 * k, 0.02 * k), (0.03 * k, 0.03 * k), (0.2, 0.1)) for k in range(count))
     return Growing("improvement", "rounds", lines, 0.0)
 
 
@@ -40,9 +38,7 @@ def _layers_of_lower(chart: dict[str, object]) -> list[dict[str, dict[str, dict[
     return [layer for layer in layers if layer["encoding"].get("y", {}).get("field") == "lower"]
 
 
-@pytest.mark.parametrize(
-    "count, words", [(1, "upper bound"), (3, "estimates"), (8, "Lines: lower"), (9, "upper bound")]
-)
+@pytest.mark.parametrize("count, words", [(1, "upper bound"), (3, "estimates"), (8, "Lines: lower"), (9, "upper bound")])
 def test_the_text_says_what_is_drawn(count: int, words: str) -> None:
     assert words in drawn_lines(growing(count))
     assert ("estimate" in drawn_lines(growing(count))) == (count <= 3 or count > MOST_LINES)

@@ -111,9 +111,7 @@ class BlockBets:
         shares = np.exp(-SHARPNESS * (gap / gap.min(axis=1, keepdims=True) - 1.0))
         return np.asarray(shares / shares.sum(axis=1, keepdims=True) * (seen / (seen + CASH * total)))
 
-    def _drag(
-        self, tested: FloatArray, rate: FloatArray, seen: float, logs: FloatArray, found: FloatArray
-    ) -> FloatArray:
+    def _drag(self, tested: FloatArray, rate: FloatArray, seen: float, logs: FloatArray, found: FloatArray) -> FloatArray:
         """What each component loses a round, as if one more had come: a large term, if that brings the mean found up to the
         mean tested. It stands for the rare weight that was not seen yet. Where nothing varied, it brings it down instead.
         """
@@ -136,9 +134,7 @@ def alike(parts: Sequence[Component]) -> list[list[int]]:
     groups = dict[object, list[int]]()
     for place, part in enumerate(parts):
         control = part.control
-        groups.setdefault(replace(control, cap=0.0) if isinstance(control, WeightControl) else control, []).append(
-            place
-        )
+        groups.setdefault(replace(control, cap=0.0) if isinstance(control, WeightControl) else control, []).append(place)
     return list(groups.values())
 
 

@@ -42,9 +42,7 @@ def remark(sums: TermSums, *, delta: float) -> str:
         _bound(sums, replace(proxies, expected=proxies.expected + proxies.expected_error), delta),
     )
     error = math.hypot(*(bound - unfloored(sums, delta=delta) for bound in moved))
-    return (
-        f"not rigorous: rests on {proxies.draws:,} Monte-Carlo draws, whose standard error moves a bound by {error:.1g}"
-    )
+    return f"not rigorous: rests on {proxies.draws:,} Monte-Carlo draws, whose standard error moves a bound by {error:.1g}"
 
 
 def _bound(sums: TermSums, proxies: Proxies, delta: float) -> float:

@@ -78,9 +78,7 @@ class RatioEvidence:
 
     def _without(self, negligible: FloatArray) -> "RatioEvidence":
         kept = ~np.asarray(negligible, dtype=np.bool_)
-        return RatioEvidence(
-            self.first, self.second, self.rounds, self.units, self.smoothings[kept], self.log_prior[kept]
-        )
+        return RatioEvidence(self.first, self.second, self.rounds, self.units, self.smoothings[kept], self.log_prior[kept])
 
     def mean_bound(self, *, delta: float) -> float:
         """A lower bound on the mean of z, with both parts as they are."""

@@ -28,7 +28,5 @@ def _words(error: CycloptsError, command: str) -> str:
             return f"{flag} needs a value: {flag} {told.metavar or 'VALUE'}. {told.help}"
         return f"'{command}' needs {error.argument.name}: {told.help}"
     if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
-        return (
-            f"what is {error.unused_tokens[0]!r}? Sources come before the flags, and every other value after its flag."
-        )
+        return f"what is {error.unused_tokens[0]!r}? Sources come before the flags, and every other value after its flag."
     return str(error)

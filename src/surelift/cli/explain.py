@@ -121,9 +121,7 @@ def explain_certificate(certificate: Certificate, path: str = "CERTIFICATE") -> 
         lines.append(f"  discovered, at a false discovery rate of {question['delta']:g}: {discoveries}")
     elif "chosen" in answer:
         by = {"e-holm": " (e-Holm: all of this holds at once)"}.get(answer.get("many", ""), "")
-        lines.append(
-            f"  chosen: {answer['chosen']!r}{by}" if answer["chosen"] else f"  chosen: none, keep production{by}"
-        )
+        lines.append(f"  chosen: {answer['chosen']!r}{by}" if answer["chosen"] else f"  chosen: none, keep production{by}")
     if question["kind"] == "gate":
         lines.append(f"  {'can' if answer['certified'] else 'cannot'} be launched")
     lines += ["", "It holds if:", *(f"- {assumption}" for assumption in _assumptions(answer))]

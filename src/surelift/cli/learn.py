@@ -126,9 +126,7 @@ def imported(place: str) -> Any:
     try:
         found = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(
-            f"--policy {place} cannot be imported: {error}. Name MODULE:NAME, on the Python path."
-        ) from error
+        raise UsageError(f"--policy {place} cannot be imported: {error}. Name MODULE:NAME, on the Python path.") from error
     return found() if isinstance(found, type) or not hasattr(found, "parameters") else found
 
 

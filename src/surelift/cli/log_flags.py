@@ -77,9 +77,7 @@ class LogFlags:
             show_choices=False,
         ),
     ] = None
-    slate_max: Annotated[int | None, WHOLE, rare("N", "The most positions of a page, for --slate-weight additive.")] = (
-        None
-    )
+    slate_max: Annotated[int | None, WHOLE, rare("N", "The most positions of a page, for --slate-weight additive.")] = None
     format: Annotated[
         str | None,
         rare("FORMAT", "Format, if the file name does not tell it: dsjson, cb, cb_adf, open-bandit, ccb, cats, rllib."),

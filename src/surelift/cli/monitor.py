@@ -38,9 +38,7 @@ def monitor(
     ] = None,
     /,
     *,
-    state: Annotated[
-        str | None, flag("FILE", "Keeps what was counted; created by the first call.", group=COUNTING)
-    ] = None,
+    state: Annotated[str | None, flag("FILE", "Keeps what was counted; created by the first call.", group=COUNTING)] = None,
     stdin: Annotated[
         StreamKind | None,
         flag("csv|jsonl|arrow", "Read rounds from standard input.", show_choices=False, group=COUNTING),
@@ -147,9 +145,7 @@ def _open(
         asked = Monitor(named, question=about, name=name or "", **flags, **about_logs.declared())
     if not exists(state):
         if asked is None:
-            raise UsageError(
-                f"{state} does not exist yet, so the question must be asked: --policy, --reward, --propensity."
-            )
+            raise UsageError(f"{state} does not exist yet, so the question must be asked: --policy, --reward, --propensity.")
         return asked
     kept = Monitor.load(state)
     if asked is not None and not asked.asks_the_same(kept):
@@ -195,9 +191,7 @@ def _count_stream(
 
     def refuse_another() -> None:
         if skip and skipped != known:
-            raise LogsError(
-                f"the first {done:,} rows of the stream are not those that were counted: it is another one."
-            )
+            raise LogsError(f"the first {done:,} rows of the stream are not those that were counted: it is another one.")
 
     try:
         for chunk in read_stream(sys.stdin.buffer, kind, skip=done if skip else 0, cluster=cluster):

@@ -51,9 +51,7 @@ class MethodFlags:
     smoothing: Annotated[
         float | None, flag("X", "A single smoothing, for methods that use one; by default 1/sqrt(rounds).")
     ] = None
-    draws: Annotated[
-        int | None, WHOLE, flag("N", "Number of resamples, for methods that resample; by default 1000.")
-    ] = None
+    draws: Annotated[int | None, WHOLE, flag("N", "Number of resamples, for methods that resample; by default 1000.")] = None
 
     def arguments(self, **options: Any) -> dict[str, Any]:
         """Delta, the bound with its options, and the control; ``options`` are those of further flags."""

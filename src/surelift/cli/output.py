@@ -96,9 +96,7 @@ def require_writable(sources: list[str], policies: PolicyFlags, *paths: str | No
     )
     for path in filter(None, paths):
         if not os.path.isdir(Path(path).resolve().parent):
-            raise UsageError(
-                f"{path} cannot be written: there is no folder {str(Path(path).parent)!r}; create it first."
-            )
+            raise UsageError(f"{path} cannot be written: there is no folder {str(Path(path).parent)!r}; create it first.")
         if os.path.realpath(path) in taken:
             raise UsageError(f"{path} would be overwritten, but this command reads or writes it; name another file.")
         taken.add(os.path.realpath(path))

@@ -38,9 +38,7 @@ class PolicyFlags:
     chosen: Annotated[
         list[str] | None, flag("[NAME=]COL", "Column of the action a deterministic candidate would take. Repeatable.")
     ] = None
-    learned: Annotated[list[str] | None, flag("[NAME=]FILE", "A policy written by 'surelift learn'. Repeatable.")] = (
-        None
-    )
+    learned: Annotated[list[str] | None, flag("[NAME=]FILE", "A policy written by 'surelift learn'. Repeatable.")] = None
     predictions: Annotated[
         list[str] | None,
         flag(
@@ -71,9 +69,7 @@ class PolicyFlags:
             raise UsageError("no candidate was named; say --policy COLUMN, or --policy NAME=COLUMN.")
         return list(dict.fromkeys(text.partition("=")[2] or text for text in self.policy))
 
-    def policies(
-        self, brought: "Mapping[str, Policy] | None" = None, present: Collection[str] = ()
-    ) -> "dict[str, Policy]":
+    def policies(self, brought: "Mapping[str, Policy] | None" = None, present: Collection[str] = ()) -> "dict[str, Policy]":
         """The candidates that were named; ``brought`` come with a format, ``present`` are the columns of the log."""
         from surelift.policies.resolve import as_policy, blend, chosen
 
@@ -101,9 +97,7 @@ class PolicyFlags:
                 told = f"--blend takes NAME=ALPHA for a candidate ({known}), such as {such}=0.1"
                 raise UsageError(f"{told}; {text!r} names none.")
             if name in blended:
-                raise UsageError(
-                    f"--blend gives candidate {name!r} two shares; name it twice with --policy to try both."
-                )
+                raise UsageError(f"--blend gives candidate {name!r} two shares; name it twice with --policy to try both.")
             share = number(alpha, f"--blend {text}")
             # Under a name that says so: 10% of a policy is not the policy.
             blended[name] = (f"{100 * share:g}% of {name}", blend(named[name], share))

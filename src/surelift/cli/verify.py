@@ -35,9 +35,7 @@ def verify(
         list[str] | None,
         flag("[NAME=]FILE", "The predictions that were evaluated. Repeatable.", group=POLICIES),
     ] = None,
-    slate: Annotated[
-        str | None, flag("COL", "Column of the page, if each page was a round (--slate).", group=LOG)
-    ] = None,
+    slate: Annotated[str | None, flag("COL", "Column of the page, if each page was a round (--slate).", group=LOG)] = None,
     first_action: Annotated[
         int | None,
         WHOLE,

@@ -74,9 +74,7 @@ class Fitted:
 
     def __init__(self, estimator: Any, training: TrainingRounds | None, actions: int) -> None:
         self._actions = actions
-        self._constant: float | None = (
-            0.5 if training is None or not len(training.reward) else float(training.reward[0])
-        )
+        self._constant: float | None = 0.5 if training is None or not len(training.reward) else float(training.reward[0])
         if training is None or (training.reward == self._constant).all():
             return
         self._constant = None

@@ -79,9 +79,7 @@ class KnownDistributions:
     def _vectors_of(self, name: str) -> Vectors:
         vectors = self._batch.policies[name].vectors
         if vectors is None:
-            raise UsageError(
-                f"policy {name!r} gave a vector over actions in some batches only; give it in all, or in none."
-            )
+            raise UsageError(f"policy {name!r} gave a vector over actions in some batches only; give it in all, or in none.")
         return vectors
 
     def controlled(

@@ -136,9 +136,7 @@ def _quality(cells: list[tuple[str, str, str]]) -> FloatArray:
     """The expected grade of each model in each cell: larger models are better where the work is hard."""
     hard = {"extract": -1.6, "summarize": -0.8, "chat": -0.2, "code": 1.0}
     foreign = {"en": 0.0, "es": 0.2, "ja": 0.9}
-    difficulty = np.array(
-        [hard[task] + foreign[language] + 0.5 * (length == "long") for task, language, length in cells]
-    )
+    difficulty = np.array([hard[task] + foreign[language] + 0.5 * (length == "long") for task, language, length in cells])
     skill, strain = np.array([1.2, 1.6, 2.0]), np.array([1.4, 1.0, 0.6])
     return np.asarray(1.0 / (1.0 + np.exp(strain * difficulty[:, None] - skill)))
 
@@ -168,6 +166,4 @@ def _tables(cells: list[tuple[str, str, str]]) -> dict[str, FloatArray]:
         "careful": ["large" if language == "ja" else careful[task] for task, language, _ in cells],
         "reckless": ["small" for _ in cells],
     }
-    return {
-        name: np.array([[float(one == model) for model in MODELS] for one in models]) for name, models in chosen.items()
-    }
+    return {name: np.array([[float(one == model) for model in MODELS] for one in models]) for name, models in chosen.items()}

@@ -88,9 +88,7 @@ def supervised_to_bandit(
     if not 0.0 <= noise <= 0.5:
         raise UsageError(f"noise must lie in [0, 0.5], but is {noise}.")
     if logging.shape != (len(codes), len(actions)):
-        raise UsageError(
-            f"logging must have shape {(len(codes), len(actions))}, one column per label, not {logging.shape}."
-        )
+        raise UsageError(f"logging must have shape {(len(codes), len(actions))}, one column per label, not {logging.shape}.")
     expected = np.full(logging.shape, noise)
     rows = np.arange(len(codes))
     expected[rows, codes] = 1.0 - noise

@@ -14,9 +14,7 @@ from surelift.results.embedding import EmbeddingHealth, EmbeddingTrial
 from surelift.traits.logs import Logs
 
 
-def check_embedding(
-    logs: Logs, policies: Any, *, delta: float = 0.05, progress: Progress | None = None
-) -> EmbeddingHealth:
+def check_embedding(logs: Logs, policies: Any, *, delta: float = 0.05, progress: Progress | None = None) -> EmbeddingHealth:
     """Hold the weights of embeddings against those of actions, for logs that have both.
 
     Under the assumption (and where production could take every action) both have the same mean: a difference whose

@@ -151,9 +151,7 @@ class Monitor:
         when its rewards were joined; a batch with a round that is not settled is refused.
         """
         if sequence is None and isinstance(batch, str | Path) and os.path.isfile(batch):
-            return self.update_from(
-                batch, rounds_before_sampling=rounds_before_sampling, as_of=as_of, progress=progress
-            )
+            return self.update_from(batch, rounds_before_sampling=rounds_before_sampling, as_of=as_of, progress=progress)
         return self._update(batch, sequence, rounds_before_sampling, as_of, progress, None)
 
     def update_from(
@@ -295,9 +293,7 @@ class Monitor:
         for shard, ledger in self.ledgers.items():
             for name, theirs in other.ledgers.items():
                 if any(map(ledger.knows, theirs.stretches)):
-                    raise LogsError(
-                        f"shards {shard!r} and {name!r} hold some of the same rounds, which would count twice."
-                    )
+                    raise LogsError(f"shards {shard!r} and {name!r} hold some of the same rounds, which would count twice.")
         # It speaks for all shards and is updated no more.
         both = Monitor.__new__(Monitor)
         both._begin(replace(self._question, known=known.pop() if known else None), self.name)

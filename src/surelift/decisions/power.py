@@ -55,7 +55,5 @@ def power(
         A ``Forecast``; with ``by``, ``Segments`` of them.
     """
     options |= {"over": over, "delta": delta, "margin": margin, "method": method, "control": control, "power": power}
-    question = made(
-        ForecastQuestion, logs, policy, improvement_to_find=improvement, by=by, segments=segments, **options
-    )
+    question = made(ForecastQuestion, logs, policy, improvement_to_find=improvement, by=by, segments=segments, **options)
     return question.ask(logs, progress=progress)

@@ -175,8 +175,7 @@ def _placed(sums: Sums, part: int) -> Sums:
     if not sums.invalid:
         return sums
     invalid = {
-        fault: Tally(tally.count, tally.row, tally.value, f" (partition {part})")
-        for fault, tally in sums.invalid.items()
+        fault: Tally(tally.count, tally.row, tally.value, f" (partition {part})") for fault, tally in sums.invalid.items()
     }
     return replace(sums, invalid=invalid)
 

@@ -74,9 +74,7 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
 
 def _refuse_unable(logs: Logs, plan: Plan) -> None:
     """Refuse what a database does not add up."""
-    features = set(logs.declaration.features).union(
-        {"database"}, *(policy.features for policy in plan.policies.values())
-    )
+    features = set(logs.declaration.features).union({"database"}, *(policy.features for policy in plan.policies.values()))
     if any(recipe_of(policy) is None and not isinstance(policy, Production) for policy in plan.policies.values()):
         features.add("policy that is no column")
     if plan.model is not None:
@@ -201,9 +199,7 @@ class _Answer:
         totals, deepest = [], []
         for name, line in part.lines:
             totals.append(
-                np.array([self._log_sums(rows, name, line) for rows in groups]).reshape(
-                    len(groups), len(line.smoothings)
-                )
+                np.array([self._log_sums(rows, name, line) for rows in groups]).reshape(len(groups), len(line.smoothings))
             )
             least = min((-_largest(rows, f"least{name}", -1.0) for rows in groups if line.smoothings), default=0.0)
             deepest.append(-(least + line.offset) / (1.0 + line.offset))

@@ -155,9 +155,7 @@ class AggregateQuery:
         own = self._logs.declaration.reward
         if outcome is not None:
             scale = outcome.scale
-            own = Reward(
-                **{"cost" if scale.is_cost else "reward": outcome.column}, reward_range=(scale.low, scale.high)
-            )
+            own = Reward(**{"cost" if scale.is_cost else "reward": outcome.column}, reward_range=(scale.low, scale.high))
         return _found(own.recipe()), own.subject
 
     @property

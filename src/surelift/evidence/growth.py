@@ -141,9 +141,7 @@ class BlockGrowth:
         while high > _FINEST * low:
             middle = math.sqrt(low * high)
             reached = self._power(middle, varied)
-            low, below, high, above = (
-                (low, below, middle, reached) if reached >= power else (middle, reached, high, above)
-            )
+            low, below, high, above = (low, below, middle, reached) if reached >= power else (middle, reached, high, above)
         part = (power - below) / (above - below) if above > max(power, below) else 1.0
         return float(math.ceil(low * (high / low) ** max(part, 0.0)))
 

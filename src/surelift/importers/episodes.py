@@ -80,10 +80,7 @@ def _first_columns(files: list[str]) -> tuple[tuple[str, ...], bool]:
                 others = [
                     name
                     for name, values in batch.items()
-                    if name not in _OWN
-                    and isinstance(values, list)
-                    and len(values) == size
-                    and all(map(is_number, values))
+                    if name not in _OWN and isinstance(values, list) and len(values) == size and all(map(is_number, values))
                 ]
                 return tuple(others), _flat(batch.get("obs"), size)
     return (), False
@@ -118,9 +115,7 @@ def _ends_an_episode(line: bytes) -> bool:
 
 def _ended(batch: dict[str, Any], step: int) -> bool | None:
     """Whether an episode ended with this step; None if the batch does not say."""
-    said = [
-        values[step] for name in _ENDS if isinstance(values := batch.get(name), list) and len(values) > max(step, 0)
-    ]
+    said = [values[step] for name in _ENDS if isinstance(values := batch.get(name), list) and len(values) > max(step, 0)]
     return any(said) if said else None
 
 

@@ -58,9 +58,7 @@ def growthbook(
         np.asarray(table[user].combine_chunks().dictionary_encode().indices), return_index=True, return_inverse=True
     )
     differs = _differs(variation, first[codes])
-    _refuse(
-        differs, table, user, "another variation than that user's first: weights or seed changed, so keep one phase"
-    )
+    _refuse(differs, table, user, "another variation than that user's first: weights or seed changed, so keep one phase")
     differs = _differs(table[reward], first[codes])
     _refuse(differs, table, user, f"another {reward!r} than that user's first; give what the user earned in all")
     kept = table.take(pa.array(np.sort(first)))

@@ -33,9 +33,7 @@ def coba(
     rows = [_row(interaction, number, report) for number, interaction in enumerate(_read(interactions), 1)]
     report.refuse("logged interactions of coba")
     if not rows:
-        raise UsageError(
-            "there is no interaction in the environment; give one that was logged, or a list of interactions."
-        )
+        raise UsageError("there is no interaction in the environment; give one that was logged, or a list of interactions.")
     names = list(dict.fromkeys(name for row in rows for name in row["features"]))
     columns = {
         "reward": pa.array([row["reward"] for row in rows], pa.float64()),
@@ -45,9 +43,7 @@ def coba(
     }
     scores = {f"p_{name}": pa.array(_scores(name, learner, rows)) for name, learner in (learners or {}).items()}
     if taken := sorted((columns.keys() | scores.keys()) & set(names)):
-        raise UsageError(
-            f"a feature of the context is named {taken[0]!r}, as a column of the log is; rename the feature."
-        )
+        raise UsageError(f"a feature of the context is named {taken[0]!r}, as a column of the log is; rename the feature.")
     for name in names:
         columns[name] = _feature(name, [row["features"].get(name) for row in rows])
     logs = Logs(
@@ -65,9 +61,7 @@ def _read(interactions: Any) -> Iterable[Any]:
     if hasattr(interactions, "logged"):
         raise UsageError(f"coba's Environments hold {len(interactions)}; give one of them, environments[0].")
     if isinstance(interactions, str | Mapping) or not isinstance(interactions, Iterable):
-        raise UsageError(
-            f"coba's interactions are a list of dicts or an environment, not a {type(interactions).__name__}."
-        )
+        raise UsageError(f"coba's interactions are a list of dicts or an environment, not a {type(interactions).__name__}.")
     return interactions
 
 

@@ -102,9 +102,7 @@ def open_bandit(paths: str | Path | Sequence[str | Path], *, items: int | None =
         paths: A file, a glob, or a list of them.
         items: The number of items in the campaign; a uniform policy over them is then a candidate.
     """
-    logs = Logs(
-        paths, reward="click", propensity="propensity_score", action="item_id", action_count=items, assumes=[PAGES]
-    )
+    logs = Logs(paths, reward="click", propensity="propensity_score", action="item_id", action_count=items, assumes=[PAGES])
     logs.require_columns(COLUMNS, role="the Open Bandit Dataset")
     policies: dict[str, Policy] = {} if items is None else {"uniform": uniform()}
     return Imported(logs, policies)
@@ -124,9 +122,7 @@ def frequencies(paths: str | Path | Sequence[str | Path], *, items: int) -> Poli
     for batch in open_bandit(paths, items=whole("items", items)).logs.source.batches(Needs(handed_on=COLUMNS[:2])):
         item, position = (as_numpy(batch.table[name], name) for name in COLUMNS[:2])
         for name, numbers, most in (("item_id", item, items - 1), ("position", position, np.inf)):
-            wrong = (
-                ~((numbers >= 0) & (numbers <= most) & (numbers == np.floor(numbers))) if _numeric(numbers) else [True]
-            )
+            wrong = ~((numbers >= 0) & (numbers <= most) & (numbers == np.floor(numbers))) if _numeric(numbers) else [True]
             if np.any(wrong):
                 raise LogsError(
                     f"{np.count_nonzero(wrong):,} values of {name!r} are no whole numbers from 0 to {most}; the first is "
@@ -140,9 +136,7 @@ def frequencies(paths: str | Path | Sequence[str | Path], *, items: int) -> Poli
     def shown_at(table: ArrowTable) -> FloatArray:
         places = table["position"].to_pylist()
         if unknown := [place for place in places if place not in shares]:
-            raise LogsError(
-                f"position {unknown[0]} is not in the log whose frequencies are the policy; it has {[*shares]}."
-            )
+            raise LogsError(f"position {unknown[0]} is not in the log whose frequencies are the policy; it has {[*shares]}.")
         return np.array([shares[place] for place in places]).reshape(len(places), items)
 
     return as_policy(shown_at)

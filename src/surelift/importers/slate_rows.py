@@ -32,9 +32,7 @@ PRODUCT = (
     "the positions of a slate were sampled one after another, each with its logged probability given those before, so "
     "that the probability of the slate is their product"
 )
-INDEPENDENT = (
-    "the reward of a position depends on the context and its own action, not on the other positions of the slate"
-)
+INDEPENDENT = "the reward of a position depends on the context and its own action, not on the other positions of the slate"
 MARGINAL = (
     "the probabilities, production's and the candidates', are those of an action at its position given the context alone, "
     "whatever the other positions show"

@@ -114,9 +114,7 @@ def _fault(slot: dict[str, Any]) -> str | None:
     return None if all(map(is_number, shares)) else "events have a slot with an entry in _p that is not a number"
 
 
-def _slots(
-    slots: list[dict[str, Any]], context: Any, about: tuple[str | None, int, float, str | None]
-) -> Iterator[Any]:
+def _slots(slots: list[dict[str, Any]], context: Any, about: tuple[str | None, int, float, str | None]) -> Iterator[Any]:
     listed = context.get("_multi") if isinstance(context, dict) else None
     count = max(max(slot["_a"]) for slot in slots) + 1
     if isinstance(listed, list):

@@ -64,9 +64,7 @@ def with_contexts(
     return Events(files, what=what, schema=schema, parse=parse, ends=ends, contexts=found.schema, unread=found.unread)
 
 
-def json_events(
-    files: Sequence[str], what: str, schema: pa.Schema, read: Read, contexts: Sequence[str] | None
-) -> Events:
+def json_events(files: Sequence[str], what: str, schema: pa.Schema, read: Read, contexts: Sequence[str] | None) -> Events:
     return with_contexts(files, what, schema, partial(parse_json, read=read, schema=schema), json_features, contexts)
 
 
@@ -106,9 +104,7 @@ def cb(
     return Imported(logs, {} if action_count is None else {"uniform": uniform()})
 
 
-def cb_adf(
-    paths: Paths, *, contexts: Sequence[str] | None = None, reward_range: tuple[float, float] = (0, 1)
-) -> Imported:
+def cb_adf(paths: Paths, *, contexts: Sequence[str] | None = None, reward_range: tuple[float, float] = (0, 1)) -> Imported:
     """A log in VW's ``cb_adf`` text, with two candidates: always the first action, and uniform.
 
     Shared features are columns, such as ``User.country``.

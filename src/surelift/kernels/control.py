@@ -80,10 +80,7 @@ class _Control(ctypes.Structure):
 
     _fields_ = (
         *((name, ctypes.c_int64) for name in ("units", "groups")),
-        *(
-            (name, ctypes.c_void_p)
-            for name in ("codes", "unit_starts", "divisor", "padding", "keep", "values", "taken")
-        ),
+        *((name, ctypes.c_void_p) for name in ("codes", "unit_starts", "divisor", "padding", "keep", "values", "taken")),
         *((name, ctypes.c_void_p) for name in ("starts", "expected", "shares")),
         ("count", ctypes.c_int64),
         *(

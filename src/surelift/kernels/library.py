@@ -30,9 +30,7 @@ class Library:
             ) from error
         best = int(self._library.instruction_set())
         if wanted is not None and wanted not in INSTRUCTION_SETS[: best + 1]:
-            raise UsageError(
-                f"{SETTING}={wanted}: this machine runs {', '.join(INSTRUCTION_SETS[: best + 1])}, or {NUMPY}."
-            )
+            raise UsageError(f"{SETTING}={wanted}: this machine runs {', '.join(INSTRUCTION_SETS[: best + 1])}, or {NUMPY}.")
         self.instruction_set = wanted or INSTRUCTION_SETS[best]
         self._functions: dict[str, Any] = {}
 

@@ -147,15 +147,9 @@ class _Loop(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("rows", "policies", "terms", "units", "groups", "room", "extras")),
         *((name, ctypes.c_void_p) for name in ("columns", "kinds", "least", "most")),
         *((name, ctypes.c_double) for name in ("zero", "divisor")),
-        *(
-            (name, ctypes.c_void_p)
-            for name in ("alphas", "extra", "earned", "missed", "propensity", "weights", "excess")
-        ),
+        *((name, ctypes.c_void_p) for name in ("alphas", "extra", "earned", "missed", "propensity", "weights", "excess")),
         *((name, ctypes.c_void_p) for name in ("starts", "divisors", "padding", "scale", "codes")),
-        *(
-            (name, ctypes.c_void_p)
-            for name in ("first_term", "first_piece", "pieces", "at_zero", "at_one", "constants")
-        ),
+        *((name, ctypes.c_void_p) for name in ("first_term", "first_piece", "pieces", "at_zero", "at_one", "constants")),
         *((name, ctypes.c_void_p) for name in ("offsets", "first", "smoothings", "totals", "lost", "zeros", "moments")),
         *((name, ctypes.c_void_p) for name in ("deepest", "smallest", "hashes", "pending", "filled", "tables", "open")),
         *((name, ctypes.c_void_p) for name in ("values", "kept")),
@@ -187,8 +181,7 @@ def add_up(plan: LoopPlan, rows: PlainRows | WeighedRows, units: LoopUnits) -> L
         lacking = (units.divisors if units.divisors is not None else 0.0) - np.diff(units.starts)
         in_order = sorted(zip(plan.order, units.padding, strict=True), key=lambda pair: pair[0])
         padding = [
-            None if isinstance(each, float) and each == 0.0 else np.ascontiguousarray(each * lacking)
-            for _, each in in_order
+            None if isinstance(each, float) and each == 0.0 else np.ascontiguousarray(each * lacking) for _, each in in_order
         ]
         kept.append(padding)
         made["padding"] = pointers(padding)

@@ -22,9 +22,7 @@ def hash_vectors(values: FloatArray | npt.NDArray[np.float32], starts: IntArray,
         return _reference(values.astype(np.float64, copy=False), starts, seeds)
     sums = np.empty((len(seeds), len(starts) - 1), dtype=np.uint64)
     entries, single = np.ascontiguousarray(values), int(values.dtype == np.float32)
-    library.call(
-        "hash_vectors", entries, single, np.ascontiguousarray(starts), len(starts) - 1, seeds, len(seeds), sums
-    )
+    library.call("hash_vectors", entries, single, np.ascontiguousarray(starts), len(starts) - 1, seeds, len(seeds), sums)
     return sums
 
 

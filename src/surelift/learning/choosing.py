@@ -130,8 +130,6 @@ def _shared(learners: Mapping[str, PolicyLearner]) -> Mapping[str, Any]:
             )
     for name, params in zip(learners, each, strict=True):
         if params["progressive"] is not None:
-            raise UsageError(
-                f"learner {name!r} has progressive=, which certifies on every part; remove it for a search."
-            )
+            raise UsageError(f"learner {name!r} has progressive=, which certifies on every part; remove it for a search.")
     judging_method(judged[0])
     return judged[0]

@@ -85,9 +85,7 @@ def metadata_of(path: str | Path) -> dict[str, str]:
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {reason(error)}.") from error
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
-        raise LogsError(
-            f"{path} cannot be read as safetensors: {error}. It may be truncated, or not a policy."
-        ) from error
+        raise LogsError(f"{path} cannot be read as safetensors: {error}. It may be truncated, or not a policy.") from error
 
 
 def library() -> Any:

@@ -43,9 +43,7 @@ class Fit:
         choosing: Dataset | None = None,
         judging: int = 0,
     ) -> LearningProblem:
-        relevant = {
-            name: value for name, value in self.params.items() if name not in ("checkpoint", "epochs", "device")
-        }
+        relevant = {name: value for name, value in self.params.items() if name not in ("checkpoint", "epochs", "device")}
         identity = json.dumps({**{name: identity_of(value) for name, value in relevant.items()}, "rounds": rounds})
         path, progress, epochs = self.params["checkpoint"], self.progress, self.training.epochs
         return LearningProblem(

@@ -185,9 +185,7 @@ def _objective_options(options: Mapping[str, Any]) -> ObjectiveOptions:
         raise LogsError(f"the certificate of the policy is damaged: {error}.") from error
 
 
-def _assumptions(
-    logs: Logs, options: Mapping[str, Any], objective: Objective, model: RewardModel | None
-) -> tuple[str, ...]:
+def _assumptions(logs: Logs, options: Mapping[str, Any], objective: Objective, model: RewardModel | None) -> tuple[str, ...]:
     adapted = "the logging policy may have adapted to earlier rounds"
     fixed = "rounds are independent, and their number was fixed in advance"
     return (

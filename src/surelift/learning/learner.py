@@ -199,9 +199,7 @@ class PolicyLearner:
                 f"objective {options.objective!r} does not support this policy: certified bounds need policy 'gaussian', "
                 "plain estimates need 'linear', 'network', a torch module or ItemSoftmax."
             )
-        unused = [
-            name for name in (_HELD_OUT if gaussian else _GAUSSIAN) if repr(params[name]) != repr(_DEFAULTS[name])
-        ]
+        unused = [name for name in (_HELD_OUT if gaussian else _GAUSSIAN) if repr(params[name]) != repr(_DEFAULTS[name])]
         if unused:
             where = "policies judged on held-out rounds" if gaussian else "the gaussian policy"
             raise UsageError(f"{unused[0]}= is for {where}; this one does not use it, so remove it.")

@@ -48,9 +48,7 @@ def fit_progressive(fit: Fit) -> Generator[LearningProblem, Parameters, tuple[Le
         if surveyed.origins[number + 1].overlaps(before):
             raise UsageError(f"the policy {LEARNED_FROM}")
         choosing = choosing_from(end)
-        learned = yield from learn(
-            fit, surveyed, read.part(0, choosing), read.part(choosing, end), judging=rounds - first
-        )
+        learned = yield from learn(fit, surveyed, read.part(0, choosing), read.part(choosing, end), judging=rounds - first)
         rules.append(learned.rule)
     judged = tuple(last - first for first, last in pairwise((*surveyed.cuts, rounds)))
     policy = LearnedPolicy(

@@ -32,9 +32,7 @@ def certificate_line(content: Mapping[str, Any] | None) -> str:
         return "  certificate  none"
     answer, delta = content["answer"], content["question"]["delta"]
     improves = answer.get("about", "improvement") == "improvement"
-    verdict = (
-        ("certified: " if answer["certified"] else "not certified: ") if improves and "certified" in answer else ""
-    )
+    verdict = ("certified: " if answer["certified"] else "not certified: ") if improves and "certified" in answer else ""
     bounds = [
         f"{side} {rounded(answer[name], 4, towards=towards, sign=improves)}"
         for name, side, towards in (("lower", "at least", "down"), ("upper", "at most", "up"))

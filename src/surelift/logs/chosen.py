@@ -219,9 +219,7 @@ def _refuse_cells(batch: TableBatch, column: ArrowColumn, leaf: Comparison, bad:
         )
 
 
-def keeping(
-    batches: Iterable[TableBatch], keep: Callable[[TableBatch], BoolArray], counter: str
-) -> Iterator[TableBatch]:
+def keeping(batches: Iterable[TableBatch], keep: Callable[[TableBatch], BoolArray], counter: str) -> Iterator[TableBatch]:
     """The rows to keep; each batch counts those that were left out since the one before, the last also those behind it.
 
     Where none is kept there is one batch without rows.

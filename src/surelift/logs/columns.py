@@ -48,9 +48,7 @@ class Numbers:
 def decode(column: ArrowColumn) -> ArrowColumn:
     """One contiguous array, without dictionary encoding or an extension of its type."""
     if isinstance(column, pa.ChunkedArray):
-        column = (
-            column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-        )  # which copies a single chunk too
+        column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()  # which copies a single chunk too
         if isinstance(column, pa.ChunkedArray):
             column = pa.concat_arrays(column.chunks)
     if pa.types.is_dictionary(column.type):

@@ -129,6 +129,4 @@ class RoundHashes:
     def fingerprints(self, groups: Sorted) -> list[Fingerprint]:
         """That of each group of the rounds."""
         lanes = np.stack([scramble(lane) for lane in mixed_lanes(self._columns, self._rounds)], axis=1)
-        return [
-            Fingerprint.of_halves(len(part), (*halves(part[:, 0]), *halves(part[:, 1]))) for part in groups.split(lanes)
-        ]
+        return [Fingerprint.of_halves(len(part), (*halves(part[:, 0]), *halves(part[:, 1]))) for part in groups.split(lanes)]

@@ -273,8 +273,7 @@ def kept(rows: Rows, values: Any, subject: str) -> Singles | Vectors:
         else:
             shown = f"an array of shape {values.shape} and type {values.dtype}"
         raise UsageError(
-            f"{subject} gave {shown} for {rows.size:,} rounds; "
-            "it must give numbers of shape (rounds,) or (rounds, actions)."
+            f"{subject} gave {shown} for {rows.size:,} rounds; it must give numbers of shape (rounds,) or (rounds, actions)."
         )
     tolerance = TOLERANCE_FLOAT32 if values.dtype in (np.float32, np.float16) else TOLERANCE
     numbers = np.ascontiguousarray(values, dtype=np.float64)

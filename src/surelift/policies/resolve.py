@@ -109,9 +109,7 @@ def as_reader(form: Any) -> Reader:
         return Model(form)
     if isinstance(form, np.ndarray | list | tuple) or hasattr(form, "__array__") or hasattr(form, "toarray"):
         numbers = as_numbers(form)
-        if (
-            isinstance(numbers, np.ndarray) and numbers.ndim == 3 and numbers.shape[2] == 1
-        ):  # of one position, as in obp
+        if isinstance(numbers, np.ndarray) and numbers.ndim == 3 and numbers.shape[2] == 1:  # of one position, as in obp
             numbers = numbers[:, :, 0]
         return Array(numbers, index_of(form), names_of(form))
     if callable(form):

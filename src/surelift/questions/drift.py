@@ -18,9 +18,7 @@ BY_DAY, LEVEL = RewardMoments(), 0.001
 """For bounds in per cent, and the chance that rewards which do not drift put them in doubt."""
 SUBJECTS = {REWARDS: "rounds", PROPENSITIES: "propensity"}
 CHANGES = {REWARDS: "the reward of a round differs", PROPENSITIES: "production's propensities differ"}
-STAYS_VALID = (
-    "The default bounds hold, for the average over these rounds; tomorrow may look like the last of them instead."
-)
+STAYS_VALID = "The default bounds hold, for the average over these rounds; tomorrow may look like the last of them instead."
 CAUSES = {REWARDS: "", PROPENSITIES: "Production adapted or was changed, or it met other contexts. "}
 
 

@@ -56,9 +56,7 @@ class ForecastQuestion(ImprovementQuestion):
         if sums.units < 2:
             raise LogsError("these logs have fewer than 2 rounds, which is too few for a forecast.")
         bounded = found[self.policy]
-        return forecast_of(
-            bounded, self.improvement(bounded), assumed=self.improvement_to_find, power=float(self.power)
-        )
+        return forecast_of(bounded, self.improvement(bounded), assumed=self.improvement_to_find, power=float(self.power))
 
 
 def block_requests(terms: Sequence[Term], key: Key = ()) -> Iterator[Request]:
@@ -66,9 +64,7 @@ def block_requests(terms: Sequence[Term], key: Key = ()) -> Iterator[Request]:
     return requests_of([term.candidate for term in terms], map(in_one_block, terms), (*key, BLOCKS))
 
 
-def forecast_of(
-    found: BoundedClaim, answer: Improvement, *, assumed: float | None = None, power: float = 0.8
-) -> Forecast:
+def forecast_of(found: BoundedClaim, answer: Improvement, *, assumed: float | None = None, power: float = 0.8) -> Forecast:
     """``answer`` is what the whole log says."""
     sums, term, width = found.sums, found.claim.low, found.claim.scale.width
     planned = found.method.counts_rounds
@@ -194,7 +190,5 @@ def _ends(needed: FloatArray) -> tuple[int, int]:
 def _with_range(needed: float, ends: Iterable[float]) -> tuple[int | None, Range]:
     """As a forecast holds them; the range includes what it is the range of."""
     found = [needed, *ends]
-    first, low, high = (
-        math.ceil(count) if math.isfinite(count) else None for count in (needed, min(found), max(found))
-    )
+    first, low, high = (math.ceil(count) if math.isfinite(count) else None for count in (needed, min(found), max(found)))
     return first, (low, high)

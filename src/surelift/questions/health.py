@@ -76,9 +76,7 @@ class HealthQuestion(Question):
         named = [split.subject for split in self._splits]
         if len(set(named)) != len(named):
             twice = max(named, key=named.count)
-            raise UsageError(
-                f"the test {twice} is asked for twice; each column is tested by itself, once: leave one out."
-            )
+            raise UsageError(f"the test {twice} is asked for twice; each column is tested by itself, once: leave one out.")
 
     @property
     def own_features(self) -> frozenset[str]:

@@ -74,9 +74,5 @@ def consistent(
         "column does not hold probabilities of the logged action (scores, or predicted rewards?); otherwise suspect the "
         "propensities: they must be those of the action really taken, from the policy version that took it, after "
         "business rules."
-        + (
-            " If only segments contradict, their column is not known before the action."
-            if " in segment " in subject
-            else ""
-        )
+        + (" If only segments contradict, their column is not known before the action." if " in segment " in subject else "")
     )

@@ -27,9 +27,7 @@ def named_outcomes(given: Any) -> dict[str, Outcome]:
     if isinstance(given, list | tuple) and all(isinstance(outcome, Outcome) for outcome in given):
         twice = next((name for name, count in Counter(one.column for one in given).items() if count > 1), None)
         if twice is not None:
-            raise UsageError(
-                f"outcome {twice!r} is given twice; give each a name of its own, and make one claim of it."
-            )
+            raise UsageError(f"outcome {twice!r} is given twice; give each a name of its own, and make one claim of it.")
         given = {outcome.column: outcome for outcome in given}
     named = isinstance(given, Mapping) and given and all(name and isinstance(name, str) for name in given)
     if not named or not all(isinstance(outcome, Outcome) for outcome in given.values()):

@@ -102,9 +102,7 @@ class ReportQuestion(ImprovementsQuestion):
         if self.outcomes is None:
             return {}
         each = {**self._comparing, "delta": self.delta / len(self.policies), "outcomes": self.outcomes}
-        return {
-            name: OutcomesQuestion(**{**each, "policies": {name: policy}}) for name, policy in self.policies.items()
-        }
+        return {name: OutcomesQuestion(**{**each, "policies": {name: policy}}) for name, policy in self.policies.items()}
 
     def joined(self) -> Sequence[Question]:
         besides = [question for question in (self.normal, self.by_segment) if question is not None]

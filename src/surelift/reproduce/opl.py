@@ -173,9 +173,7 @@ def measured(
     from surelift.learning.threads import in_threads
 
     rows = learned(tasks, [LEARNERS[name] for name in names], passes=passes, device=device, progress=progress)
-    pairs = in_threads(
-        lambda pair: pair[0].improvements(pair[1]), [*zip([*tasks] * len(names), chain(*rows), strict=True)]
-    )
+    pairs = in_threads(lambda pair: pair[0].improvements(pair[1]), [*zip([*tasks] * len(names), chain(*rows), strict=True)])
     return {name: pairs[k * len(tasks) : (k + 1) * len(tasks)] for k, name in enumerate(names)}
 
 

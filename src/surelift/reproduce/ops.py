@@ -95,9 +95,7 @@ def chosen(name: str, seed: int) -> dict[str, str]:
 def choices(logs: Logs, policies: dict[str, FloatArray]) -> dict[str, str]:
     chosen_by = {}
     for method, kind in ESTIMATES.items():
-        scores = {
-            name: float(estimate(logs, {"new": p}, estimator=kind).first.estimate) for name, p in policies.items()
-        }
+        scores = {name: float(estimate(logs, {"new": p}, estimator=kind).first.estimate) for name, p in policies.items()}
         chosen_by[method] = best_of(scores)
     candidates = {name: p for name, p in policies.items() if name != PRODUCTION}
     for method, options in BOUNDS.items():

@@ -50,9 +50,7 @@ class PolicyValue(Result):
         name = "Production" if self.policy == "production" else quoted(self.policy)
         verb = "costs" if self.kind == "cost" else "is worth"
         low, high = self.value_range
-        digits = decimals_for(
-            (high if self.upper is None else self.upper) - (low if self.lower is None else self.lower)
-        )
+        digits = decimals_for((high if self.upper is None else self.upper) - (low if self.lower is None else self.lower))
         sides = (("at least", self.lower, "down"), ("at most", self.upper, "up"))
         bounds = (f"{words} {rounded(end, digits, towards=way)}" for words, end, way in sides if end is not None)
         return f"{name} {verb} {' and '.join(bounds)} per round."

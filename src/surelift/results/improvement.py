@@ -154,9 +154,7 @@ class Improvement(Result):
         estimate, lower, upper = (number.rjust(max(map(len, numbers))) for number in numbers)
         e_value = f"  evidence      e-value {at_least(self.e_value)}; {self.e_value_that_certifies:.3g} certifies"
         percent = float(chance(self.delta)) * 100  # never overstated
-        outside = moved_estimate(
-            "improvement", self.terms_mean, self.estimate, self.improvement_range, self.mean_weight
-        )
+        outside = moved_estimate("improvement", self.terms_mean, self.estimate, self.improvement_range, self.mean_weight)
         return lines(
             f"Improvement of {quoted(self.policy)} over {baseline_name(self.over)}, {self.rounds:,} {self.counted}",
             f"  estimate      {estimate}",

@@ -161,9 +161,7 @@ class Outcomes(ByName[Improvement]):
             told = f"{', '.join(others)} and {last}" if others else last
             if self.certified:
                 return f"Certified: with {instead}, {told}."
-            return (
-                f"Not certified: with {instead}, it looks as if {told}, but this is in doubt: {'; '.join(self.doubts)}."
-            )
+            return f"Not certified: with {instead}, it looks as if {told}, but this is in doubt: {'; '.join(self.doubts)}."
         ruled_out = [name for name in left if self.results[name].ruled_out]
         if ruled_out:
             return f"Not certified: with {instead}, it is ruled out that {', and that '.join(self._told(ruled_out))}."
@@ -177,9 +175,7 @@ class Outcomes(ByName[Improvement]):
 
     def text(self) -> str:
         first, share = self.first, self.delta / len(self)
-        head = (
-            f"Improvements of {quoted(first.policy)} over {baseline_name(first.over)}, {self.rounds:,} {first.counted}"
-        )
+        head = f"Improvements of {quoted(first.policy)} over {baseline_name(first.over)}, {self.rounds:,} {first.counted}"
         rows: list[tuple[str, ...]] = [("outcome", "estimate", "at least", "at most", "claim", "verdict")]
         for name, result in self.results.items():
             row = result.interval(name)

@@ -38,9 +38,7 @@ class Segments(ByName[R], Generic[R]):
     title: ClassVar = "Where is it better?"
 
     @classmethod
-    def of(
-        cls, results: Mapping[str, R], by: Segment, delta: float, rounds: int, provenance: Provenance
-    ) -> "Segments[R]":
+    def of(cls, results: Mapping[str, R], by: Segment, delta: float, rounds: int, provenance: Provenance) -> "Segments[R]":
         columns = by.columns()
         plain = len(columns) == 1 and isinstance(by.by[0], str)
         rows = {name: zip(columns, by.by, by.texts(name), strict=True) for name in results if not plain}
@@ -63,9 +61,7 @@ class Segments(ByName[R], Generic[R]):
     def answers(self) -> list[tuple[str, str, BoundedAnswer]]:
         """Every bounded answer with its segment and its policy, or its outcome: of either there may be several."""
         return [
-            (segment, name, answer)
-            for segment, result in self.results.items()
-            for name, answer in result.bounded().items()
+            (segment, name, answer) for segment, result in self.results.items() for name, answer in result.bounded().items()
         ]
 
     def bounded(self) -> Mapping[str, BoundedAnswer]:

@@ -63,7 +63,5 @@ class Simulation(Result):
         return lines(head, aligned(rows))
 
     def figure(self) -> Dots:
-        dots = (
-            Dot(each.policy, each.method, each.coverage, each.width, certifies(each.promise)) for each in self.outcomes
-        )
+        dots = (Dot(each.policy, each.method, each.coverage, each.width, certifies(each.promise)) for each in self.outcomes)
         return Dots(tuple(dots), 1.0 - self.delta)

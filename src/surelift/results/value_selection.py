@@ -76,8 +76,7 @@ class ValueSelection(Result):
     def figure(self) -> Intervals:
         kind = self.first.kind
         rows = (
-            replace(value.interval(name), verdict="chosen" * (name == self.chosen))
-            for name, value in self.policies.items()
+            replace(value.interval(name), verdict="chosen" * (name == self.chosen)) for name, value in self.policies.items()
         )
         return Intervals(value_label(kind), tuple(rows), cost=kind == "cost")
 
@@ -86,7 +85,5 @@ class ValueSelection(Result):
 
     def records(self) -> list[dict[str, Any]]:
         return [
-            {**record, "chosen": name == self.chosen}
-            for name, value in self.policies.items()
-            for record in value.records()
+            {**record, "chosen": name == self.chosen} for name, value in self.policies.items() for record in value.records()
         ]

@@ -33,9 +33,7 @@ class Verification(Result):
     def sentence(self) -> str:
         if self.same:
             compared = not any(told.startswith("the rounds") for told in self.not_compared)
-            return (
-                f"Verified: {'the same' if compared else 'these'} {self.rounds:,} {self.counted} give the same answer."
-            )
+            return f"Verified: {'the same' if compared else 'these'} {self.rounds:,} {self.counted} give the same answer."
         return "Not verified: the certificate does not follow from these logs."
 
     def text(self) -> str:

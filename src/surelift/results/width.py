@@ -30,9 +30,7 @@ def upper_explained(improvements: Collection[Improvement], *, earned: float | No
         return ""
     cost = further[0].measured.kind == "cost"
     got, missed = ("costs that were avoided", "were not") if cost else ("rewards that were earned", "were missed")
-    most = (
-        "Production's probabilities of all actions, logged with each round, would narrow them most. " if listed else ""
-    )
+    most = "Production's probabilities of all actions, logged with each round, would narrow them most. " if listed else ""
     return (
         f"The upper bounds are further from the estimates than the lower bounds. A lower bound rests on the {got}, an upper "
         f"bound on those that {missed}: here these are most rounds, and the noise of their weights counts in full. "

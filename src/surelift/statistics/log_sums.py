@@ -58,9 +58,7 @@ class LogSums(Looped):
         """A line for the components of one control and one offset, which differ in their smoothing alone."""
         pieces = self.quantity.pieces(self.candidate)
         return [
-            Wanted(
-                _less(pieces, control), offset=offset, smoothings=tuple(self.components[k].smoothing for k in columns)
-            )
+            Wanted(_less(pieces, control), offset=offset, smoothings=tuple(self.components[k].smoothing for k in columns))
             for (control, offset), columns in _alike(self).items()
         ]
 
@@ -95,9 +93,7 @@ class LogSums(Looped):
         values, padding = known.terms(pieces), batch.padding(pieces, {name: known.weights(name) for name in names})
 
         def terms_of(by_model: bool, share: float) -> ControlledTerms:
-            return known.controlled(
-                values, self.quantity, self.candidate, share=share, by_model=by_model, smallest=smallest
-            )
+            return known.controlled(values, self.quantity, self.candidate, share=share, by_model=by_model, smallest=smallest)
 
         totals, sums = self._capped(batch, groups, parts, padding, terms_of)
         return totals - groups.units.sums(np.log1p(batch.overstated))[:, None], sums

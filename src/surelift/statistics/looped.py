@@ -77,12 +77,8 @@ class Program:
 
     def units(self, batch: Batch, groups: Groups) -> LoopUnits:
         units = batch.units
-        padding = (
-            () if units.starts is None else [batch.padding(line.pieces) + line.constants[0] for line in self.lines]
-        )
-        return LoopUnits(
-            units.count, len(groups), groups.units.codes, units.starts, units.divisor, padding, batch.scale
-        )
+        padding = () if units.starts is None else [batch.padding(line.pieces) + line.constants[0] for line in self.lines]
+        return LoopUnits(units.count, len(groups), groups.units.codes, units.starts, units.divisor, padding, batch.scale)
 
     def plain(self, batch: Batch) -> PlainRows | None:
         """The columns as they lie in memory, where that is all there is to them."""

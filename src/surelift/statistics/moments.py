@@ -56,9 +56,7 @@ def policy_rounds(batch: Batch, candidate: str, quantity: Quantity, moments: Seq
     predicted = batch.predictions_for(candidate) if by_model else None
     probability, propensity = batch.policies[candidate].logged, batch.propensity
     if batch.units.multiplies:
-        probability, propensity = (
-            batch.units.weights(Weights(each, each)).weight for each in (probability, propensity)
-        )
+        probability, propensity = (batch.units.weights(Weights(each, each)).weight for each in (probability, propensity))
     return PolicyRounds(
         weight=batch.weights[candidate].weight,
         probability=probability,

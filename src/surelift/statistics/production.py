@@ -59,9 +59,7 @@ class ProductionTotals(Looped):
             kept = group_extremes(batch.keep, groups.units.sorted(batch.units.count))
         if batch.is_read and batch.shares is not None:
             slack = group_extremes(batch.overstated, groups.units.sorted(batch.units.count))[:, 1]
-        shortfall = (
-            max((found.short_of_one for found in batch.policies.values()), default=0.0) if batch.is_read else 0.0
-        )
+        shortfall = max((found.short_of_one for found in batch.policies.values()), default=0.0) if batch.is_read else 0.0
         columns = zip(totals.tolist(), sums.smallest.tolist(), slack.tolist(), kept.tolist(), strict=True)
         return [ProductionSums(total, least, over, shortfall, *keep) for total, least, over, keep in columns]
 

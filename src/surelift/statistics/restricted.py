@@ -80,9 +80,7 @@ class Taken:
         price = 2.0 * math.log(places) + sets
         if self.chances is not None:
             unseen = sum(
-                chance
-                for chance, count in zip(self.chances, (*self.counts, *[0.0] * PLACES), strict=False)
-                if not count
+                chance for chance, count in zip(self.chances, (*self.counts, *[0.0] * PLACES), strict=False) if not count
             )
             return -self.rounds * math.log1p(-min(unseen / self.rounds, 1.0 - 1e-12)) - price
         if self.largest_action >= PLACES:

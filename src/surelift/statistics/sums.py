@@ -155,9 +155,7 @@ class Sums:
         named = {} if moments is None else dict(zip(moments_of(term), moments.tolist(), strict=True))
         blocks = tuple(self._blocks(term, rounds, key, value))
         if blocks:
-            log_sums, sums = (
-                np.sum([getattr(block, name) for block in blocks], axis=0) for name in ("log_sums", "sums")
-            )
+            log_sums, sums = (np.sum([getattr(block, name) for block in blocks], axis=0) for name in ("log_sums", "sums"))
         else:
             log_sums, sums = _split_state(term.needed.components, logs, rounds, named.get(MEAN, 0.0))
         return TermSums(

@@ -34,8 +34,7 @@ class TailSums:
         """For each power of two that weights stay below: it, the share of rounds and the share of the weight."""
         rounds, weight = self._totals()
         return tuple(
-            (2.0 ** (size - SHIFT), count / rounds, total / weight)
-            for size, (count, total) in sorted(self.bins.items())
+            (2.0 ** (size - SHIFT), count / rounds, total / weight) for size, (count, total) in sorted(self.bins.items())
         )
 
     def heaviest(self, most: float = 0.01) -> tuple[float, float]:

@@ -63,12 +63,8 @@ class Declaration:
         before=True,
         array=True,
     )
-    time: str | None = given(
-        "Column of the time of the decision.", "COL", one_column, role="time", before=True, array=True
-    )
-    id: str | None = given(
-        "Column that tells rounds apart: no id may come twice.", "COL", one_column, role="id", array=True
-    )
+    time: str | None = given("Column of the time of the decision.", "COL", one_column, role="time", before=True, array=True)
+    id: str | None = given("Column that tells rounds apart: no id may come twice.", "COL", one_column, role="id", array=True)
     assumes: tuple[str, ...] = given(
         "Assumptions of your own, which every answer then states.", "", _texts, default=(), read=""
     )
@@ -100,9 +96,7 @@ class Declaration:
     def features(self) -> frozenset[str]:
         """What the table of capabilities knows these logs by."""
         own = {"time": self.time is not None, "id": self.id is not None}
-        found = frozenset(name for name, is_so in own.items() if is_so).union(
-            *(trait.features for trait in self.traits)
-        )
+        found = frozenset(name for name, is_so in own.items() if is_so).union(*(trait.features for trait in self.traits))
         return found | {"filled-up costs"} if {"cost", "filled-up clusters"} <= found else found
 
     def has(self, feature: str) -> bool:
@@ -305,6 +299,4 @@ def _refuse_stray(name: str, slots: Mapping[str, Trait]) -> None:
     if name not in FLAT:
         raise TypeError(f"Logs has no argument {name!r}.")
     owners = [kind for kinds in SLOTS.values() for kind in kinds if name in fields_of(kind)]
-    raise UsageError(
-        f"{name}= belongs to {', '.join(kind.__name__ for kind in owners)}, which these logs do not declare."
-    )
+    raise UsageError(f"{name}= belongs to {', '.join(kind.__name__ for kind in owners)}, which these logs do not declare.")

@@ -23,9 +23,7 @@ def one_or_more_columns(name: str, columns: Any) -> str | tuple[str, ...]:
         return columns
     if isinstance(columns, Sequence) and columns:
         return tuple(columns)
-    raise UsageError(
-        f"logging must be a column, or a list with one column per action, but is a {type(columns).__name__}."
-    )
+    raise UsageError(f"logging must be a column, or a list with one column per action, but is a {type(columns).__name__}.")
 
 
 def an_embedding(name: str, value: Any) -> Embedding:
@@ -48,9 +46,7 @@ class Distribution(Propensity):
         "Production's whole distribution: a list column, or one column per action.", "COL[,COL...]", one_or_more_columns,
         read="columns", role="logging", array=True,
     )  # fmt: skip
-    propensity: str | None = column(
-        "propensity", "Column of production's probability of the logged action.", hidden=True
-    )
+    propensity: str | None = column("propensity", "Column of production's probability of the logged action.", hidden=True)
     log_propensity: str | None = column("log_propensity", "Its natural logarithm, instead.", rare=True, hidden=True)
     embedding: Embedding | None = given("Weights kinds of actions instead of single ones.", "", an_embedding, read="")
     refuses: ClassVar[Mapping[str, str]] = {
@@ -71,9 +67,7 @@ class Distribution(Propensity):
                 "position in the vector, counted from 0, or a label declared in actions=[...]."
             )
         if self.actions is not None and isinstance(self.logging, tuple) and len(self.logging) != len(self.actions):
-            raise UsageError(
-                f"logging= names {len(self.logging)} columns, but actions= lists {len(self.actions)} labels."
-            )
+            raise UsageError(f"logging= names {len(self.logging)} columns, but actions= lists {len(self.actions)} labels.")
 
     @property
     def features(self) -> frozenset[str]:

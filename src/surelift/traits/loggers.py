@@ -56,9 +56,7 @@ def _by_name(role: str, given: Any, what: str) -> dict[str, Any]:
 
 def _columns(role: str, given: Any) -> dict[str, str]:
     if not isinstance(given, Mapping) or not all(isinstance(column, str) for column in given.values()):
-        raise UsageError(
-            f"loggers must give, for each logger, the column of its probabilities, but is {printed(given)}."
-        )
+        raise UsageError(f"loggers must give, for each logger, the column of its probabilities, but is {printed(given)}.")
     named = _by_name(role, given, "a column")
     if len(named) < 2:
         raise UsageError("loggers= names fewer than two loggers; with one, name its probability in propensity=.")
@@ -166,9 +164,7 @@ class Loggers(OneColumn):
             "of what was logged"
         )
         tested = f"tested in {', '.join(self.contexts or ())}, where they are single values"
-        one_law = (
-            "rounds are independent, with one law of contexts and rewards for all loggers, without drift between them"
-        )
+        one_law = "rounds are independent, with one law of contexts and rewards for all loggers, without drift between them"
         yield f"{one_law} ({tested if self.contexts else 'not tested: no contexts= are declared'})"
         yield "production is the mix of the loggers as it ran"
 
@@ -183,9 +179,7 @@ class Loggers(OneColumn):
         any_shares = replace(self, logger_shares=dict.fromkeys(self.names, 1.0 / len(self.names)), contexts=None)
         counts = audited(any_shares)
         if counts is None:
-            return replace(
-                self, logger_rounds=dict.fromkeys(self.names, 1)
-            )  # the log will be refused, for a better reason
+            return replace(self, logger_rounds=dict.fromkeys(self.names, 1))  # the log will be refused, for a better reason
         found = dict(zip(self.names, map(int, counts), strict=True))
         for name, count in found.items():
             if not count:

@@ -116,9 +116,7 @@ class Logs:
         encoding: str | None = None,
     ) -> None:
         beside = ("self", "source", "separator", "encoding")
-        given = {
-            name: value for name, value in locals().items() if name not in (*beside, "beside") and value is not None
-        }
+        given = {name: value for name, value in locals().items() if name not in (*beside, "beside") and value is not None}
         drawn = {"propensity", "log_propensity", "loggers"} & given.keys() or {"logging", "action"} <= given.keys()
         if source is None and {"reward", "cost"} & given.keys() and drawn:
             source, names = _name_arrays({role: value for role, value in given.items() if FLAT[role].array})

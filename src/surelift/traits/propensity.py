@@ -60,9 +60,7 @@ class Propensity(Trait):
 
     slot = "propensity"
     action: str | None = column("action", "Column of the logged action: a position, from 0, or a label.")
-    actions: tuple[Any, ...] | None = given(
-        "Labels of the actions in vector order.", "A,B,...", action_labels, read="split"
-    )
+    actions: tuple[Any, ...] | None = given("Labels of the actions in vector order.", "A,B,...", action_labels, read="split")
     action_count: int | str | None = given(
         "Number of actions to choose from.",
         "N|COL",
@@ -242,9 +240,7 @@ class Recorded(OneColumn):
 
     @property
     def features(self) -> frozenset[str]:
-        return super().features | (
-            frozenset({"known density"}) if isinstance(self.propensity, DENSITIES) else frozenset()
-        )
+        return super().features | (frozenset({"known density"}) if isinstance(self.propensity, DENSITIES) else frozenset())
 
     def check(self) -> None:
         super().check()

@@ -93,9 +93,7 @@ class Reward(Trait):
     def of_column(self, column: str, reward_range: tuple[float, float], *, is_cost: bool) -> "Reward":
         """What another column earned, of which every round has one."""
         role = {"cost": column} if is_cost else {"reward": column}
-        return Reward(
-            **role, reward_range=reward_range, settled_after=self.settled_after, as_of=self.as_of, time=self.time
-        )
+        return Reward(**role, reward_range=reward_range, settled_after=self.settled_after, as_of=self.as_of, time=self.time)
 
     def assumes(self) -> Iterator[str]:
         scale = self.scale

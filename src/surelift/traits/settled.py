@@ -71,9 +71,7 @@ def moment(as_of: Any, settled_after: str | float | None) -> str | float | None:
     try:
         parsed = datetime.fromisoformat(str(as_of))
     except ValueError as error:
-        raise UsageError(
-            f"as_of must be a moment such as 2026-03-09 or 2026-03-09T17:00, not {printed(as_of)}."
-        ) from error
+        raise UsageError(f"as_of must be a moment such as 2026-03-09 or 2026-03-09T17:00, not {printed(as_of)}.") from error
     return (parsed if parsed.tzinfo is None else parsed.astimezone(UTC)).isoformat()
 
 
@@ -130,9 +128,7 @@ def microseconds(batch: TableBatch, name: str) -> Moments:
     elif pa.types.is_date(column.type):
         column = column.cast(pa.timestamp("ms"))
     if not pa.types.is_timestamp(column.type):
-        raise UsageError(
-            f"settled_after is a duration, but time {name!r} holds {column.type}; give a number and as_of=."
-        )
+        raise UsageError(f"settled_after is a duration, but time {name!r} holds {column.type}; give a number and as_of=.")
     ticks = as_array(column.cast(pa.int64()).fill_null(0))
     per = _PER_MICROSECOND.get(column.type.unit)
     return Moments(-(-ticks // 1_000) if per is None else ticks * per, missing, zoned=column.type.tz is not None)
@@ -145,9 +141,7 @@ def _parsed(column: ArrowColumn, missing: BoolArray, name: str) -> ArrowColumn:
             return present.cast(pa.timestamp("us", zone))
         except pa.ArrowInvalid as error:
             problem = error
-    raise UsageError(
-        f"time {name!r} holds text that is no moment by ISO 8601 ({problem}); settled_after= needs moments."
-    )
+    raise UsageError(f"time {name!r} holds text that is no moment by ISO 8601 ({problem}); settled_after= needs moments.")
 
 
 def latest_possible(batch: TableBatch, name: str) -> Moments:

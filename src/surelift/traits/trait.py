@@ -51,9 +51,7 @@ def shared(default: Any = None) -> Any:
 
 def column(role: str, help: str, *, rare: bool = False, hidden: bool = False, before: bool = False) -> Any:
     """A field that names a column."""
-    return given(
-        help, "COL", one_column, rare=rare, role=role, hidden=role if hidden else "", before=before, array=True
-    )
+    return given(help, "COL", one_column, rare=rare, role=role, hidden=role if hidden else "", before=before, array=True)
 
 
 def one_column(name: str, value: Any) -> str:
@@ -133,9 +131,7 @@ class Trait:
         """The columns that a function must not see, each with what it is."""
         found = fields_of(type(self)).items()
         return {
-            value: about.hidden
-            for name, about in found
-            if about.hidden and isinstance(value := getattr(self, name), str)
+            value: about.hidden for name, about in found if about.hidden and isinstance(value := getattr(self, name), str)
         }
 
     def assumes(self) -> Iterator[str]:

@@ -189,8 +189,7 @@ _ALSO = {
 ALIASES = {other: word for word, others in _ALSO.items() for other in others}
 
 WORDS = {
-    word: " ".join(meaning.split())
-    for word, meaning in (entry.split(": ", 1) for entry in re.split(r"\n(?=\S)", _ENTRIES))
+    word: " ".join(meaning.split()) for word, meaning in (entry.split(": ", 1) for entry in re.split(r"\n(?=\S)", _ENTRIES))
 }
 
 

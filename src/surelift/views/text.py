@@ -76,9 +76,7 @@ def doubt_lines(doubts: Iterable[str]) -> list[str]:
     return some((f"Doubt: {doubt}." for doubt in dict.fromkeys(doubts)), "doubts")
 
 
-def moved_estimate(
-    quantity: str, mean: float, estimate: float, possible: tuple[float, float], mean_weight: float
-) -> str:
+def moved_estimate(quantity: str, mean: float, estimate: float, possible: tuple[float, float], mean_weight: float) -> str:
     """Of an estimate that was moved into its bounds; empty where it is the mean that it came from."""
     low, high = possible
     told = f"the mean weight is {mean_weight:.3g}, not 1; the nearest bound is shown as the estimate"

@@ -83,9 +83,7 @@ def _(figure: Intervals, alt: Any, identities: Identities) -> Any:
             if any(row[side] is not None for row in rows)
         ),
         *(
-            base.mark_point(size=size, opacity=1, strokeWidth=2, **inside)
-            .encode(x="estimate:Q")
-            .transform_filter(which)
+            base.mark_point(size=size, opacity=1, strokeWidth=2, **inside).encode(x="estimate:Q").transform_filter(which)
             for certified, which, size, inside in (
                 (True, "datum.certified", 70, {"filled": True}),
                 (False, "!datum.certified", 60, {"filled": False, "fill": alt.ExprRef(GROUND)}),
@@ -171,8 +169,7 @@ def _named_at_the_end(figure: Growing, names: list[str], base: Any, alt: Any) ->
     ends = [next((end for end in reversed(line.lower) if end is not None), low) for line in figure.lines]
     apart = spread([min(max(end, low), high) for end in ends], apart=14 * (high - low) / HEIGHT)
     rows = [
-        {"policy": name, "rounds": line.x[-1], "at": at}
-        for name, line, at in zip(names, figure.lines, apart, strict=True)
+        {"policy": name, "rounds": line.x[-1], "at": at} for name, line, at in zip(names, figure.lines, apart, strict=True)
     ]
     narrow = f"width < {NAMES_FROM_WIDTH}"
     text = base.properties(data=alt.Data(values=rows)).mark_text(
@@ -198,9 +195,7 @@ def _(figure: WeightHistogram, alt: Any, identities: Identities) -> Any:
         {"weight": weight_range(bar.below), "share": share, "of": label}
         for bar in figure.bars
         for label, share in (
-            [("share of rounds", bar.rounds), ("share of weight", bar.weight)]
-            if alone
-            else [(labels[bar.name], bar.weight)]
+            [("share of rounds", bar.rounds), ("share of weight", bar.weight)] if alone else [(labels[bar.name], bar.weight)]
         )
     ]
     colours = list(both.values()) if alone else [identities.colours[name] for name in names]
@@ -243,9 +238,7 @@ def _(figure: Dots, alt: Any, identities: Identities) -> Any:
     ]
     dots = alt.Chart(alt.Data(values=rows)).mark_point(filled=True, size=90, opacity=1)
     labelled = dots.encode(
-        x=alt.X(
-            "held:Q", title="simulated logs in which it held", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False)
-        ),
+        x=alt.X("held:Q", title="simulated logs in which it held", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False)),
         y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=180, ticks=False, domain=False)),
         color=_coloured(alt, "kind:N", ["certifies", "no guarantee"], [CERTIFIED, UNCERTAIN], legend=True),
         tooltip=[alt.Tooltip("held:Q", format=".1%"), alt.Tooltip("width:Q", format=".4g")],

@@ -76,9 +76,7 @@ class FeatureSurvey:
         both._widths = later._widths | self._widths
         for name, width in both._widths.items():
             if later._widths.get(name, width) != width:
-                raise LogsError(
-                    f"context {name!r}: every round needs {width} finite numbers, but some do not have them."
-                )
+                raise LogsError(f"context {name!r}: every round needs {width} finite numbers, but some do not have them.")
         names = self._texts | later._texts
         both._texts = {name: self._texts.get(name, {}) | later._texts.get(name, {}) for name in names}
         both._refuse_many()

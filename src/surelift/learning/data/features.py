@@ -24,9 +24,7 @@ def encode(layout: FeatureLayout, table: Any, out: npt.NDArray[np.float32] | Non
     """
     absent = [name for name in layout.names if name not in table.column_names]
     if absent:
-        raise UsageError(
-            f"the contexts have no column {absent[0]!r}; the columns are {', '.join(table.column_names[:20])}."
-        )
+        raise UsageError(f"the contexts have no column {absent[0]!r}; the columns are {', '.join(table.column_names[:20])}.")
     out = np.zeros((table.num_rows, layout.size), dtype=np.float32) if out is None else out
     start = numeric = 0
     for name in layout.names:
@@ -40,9 +38,7 @@ def encode(layout: FeatureLayout, table: Any, out: npt.NDArray[np.float32] | Non
             _encode_text(table[name], layout.texts[name], out[:, start : start + width])
         else:
             columns = slice(numeric, numeric + width)
-            centre, scale = (
-                None if known is None else np.array(known[columns]) for known in (layout.centre, layout.scale)
-            )
+            centre, scale = (None if known is None else np.array(known[columns]) for known in (layout.centre, layout.scale))
             values = _numbers(layout, table[name], name)
             if not _to_single(values, out[:, start : start + width], centre, scale):
                 if not np.isfinite(values).all():
@@ -71,9 +67,7 @@ def _numbers(layout: FeatureLayout, column: ArrowColumn, name: str) -> npt.NDArr
             raise _too_few(name, expected)
         return vectors.values.reshape(len(lengths), expected)
     if expected != 1:
-        raise LogsError(
-            f"context {name!r} was a list of {expected} numbers when the policy was learned; give it as one."
-        )
+        raise LogsError(f"context {name!r} was a list of {expected} numbers when the policy was learned; give it as one.")
     numbers = to_numbers(column)
     bad = numbers.null | numbers.not_numeric | ~np.isfinite(numbers.values)
     if bad.any():

@@ -136,8 +136,6 @@ class ObjectiveOptions:
                 f"biased; use {' or '.join(_LINEAR)}."
             )
         if self.objective == "doubly-robust" and self.model is None:
-            raise UsageError(
-                "objective 'doubly-robust' needs a reward model in control=, such as models.fitted_on(...)."
-            )
+            raise UsageError("objective 'doubly-robust' needs a reward model in control=, such as models.fitted_on(...).")
         smoothing = 1.0 / rounds**0.5 if self.smoothing is None else positive("smoothing", self.smoothing)
         return PlainEstimate(self.objective, smoothing, linear)  # type: ignore[arg-type]

@@ -174,9 +174,7 @@ class SoftmaxOfScores(nn.Module):
         return torch.zeros(1)
 
 
-def build_policy(
-    form: Any, features: int, actions: int, seed: int = 0
-) -> tuple[nn.Module, Callable[[Parameters], Rule]]:
+def build_policy(form: Any, features: int, actions: int, seed: int = 0) -> tuple[nn.Module, Callable[[Parameters], Rule]]:
     """The module to train for "linear", "network", ``ItemSoftmax`` or a torch module; and the rule of its parameters."""
     if isinstance(form, ItemSoftmax):
         policy = SampledSoftmax(form, form.first_weights(features, actions))

@@ -197,9 +197,7 @@ def arrays_of(rule: Rule) -> dict[str, Any]:
         return {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in rule.module.state_dict().items()}
     if isinstance(rule, StagesRule):
         stages = enumerate(rule.stages)
-        named = {
-            f"{k}.{kind_of(stage)}.{name}": array for k, stage in stages for name, array in arrays_of(stage).items()
-        }
+        named = {f"{k}.{kind_of(stage)}.{name}": array for k, stage in stages for name, array in arrays_of(stage).items()}
         return {"rounds": np.array(rule.rounds, dtype=np.int64), **named}
     return {field.name: getattr(rule, field.name) for field in fields(rule)}
 
@@ -234,9 +232,7 @@ def rule_from(kind: str, arrays: Mapping[str, Any], module: Any, shape: tuple[in
         weights = arrays["means" if kind == "gaussian" else "weights"]
         if weights.shape != shape or not np.isfinite(weights).all():
             raise ValueError(f"its weights must be finite and have shape {shape}")
-        return (
-            SoftmaxRule(weights) if kind == "softmax" else GaussianRule(weights, arrays["deviation"], arrays["prior"])
-        )
+        return SoftmaxRule(weights) if kind == "softmax" else GaussianRule(weights, arrays["deviation"], arrays["prior"])
     if module is None:
         raise UsageError("this policy is a torch module; pass a module of the same architecture in module=.")
     import torch

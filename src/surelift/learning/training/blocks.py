@@ -36,9 +36,7 @@ class Block:
     def at(self, index: Tensor) -> Examples:
         """These rounds of each problem, (problems, rows), one problem after the other."""
         rest = self.rest.at((self.start + index).reshape(-1))
-        known = tuple(
-            table[(self.start[: len(group)] + index[group.problems]).reshape(-1)] for group, table in self.tables
-        )
+        known = tuple(table[(self.start[: len(group)] + index[group.problems]).reshape(-1)] for group, table in self.tables)
         return replace(rest, features=self.pool[(self.origin + index).reshape(-1)], coefficients=known or None)
 
     def pieces(self, rows: int) -> Iterator[Examples]:
@@ -52,9 +50,7 @@ class Block:
         if not groups or not self.rounds or any(isinstance(group.objective, PlainEstimate) for group in groups):
             return self  # an estimate is not linear in the policy, so it has no coefficients
         one: list[Coefficients] = [_coefficients(group, self.rest.at(slice(0, 1))) for group in groups]
-        needed = sum(
-            len(group) * self.rounds * first.bytes_per_round() for group, first in zip(groups, one, strict=True)
-        )
+        needed = sum(len(group) * self.rounds * first.bytes_per_round() for group, first in zip(groups, one, strict=True))
         if needed > room:
             return self
         tables = []

@@ -82,9 +82,7 @@ def train_each(
     return [each.parameters if each.failed is None else each.failed for each in best]
 
 
-def _train(
-    problems: Sequence[LearningProblem], checkpoint: Checkpoint | None, processes: ProcessGroup
-) -> list[BestEpoch]:
+def _train(problems: Sequence[LearningProblem], checkpoint: Checkpoint | None, processes: ProcessGroup) -> list[BestEpoch]:
     options, resumed = problems[0].options, None if checkpoint is None else processes.together(checkpoint.read)
     processes.require_equal("rounds and options", str([problem.identity for problem in problems]))
     best, done = [BestEpoch({}, -np.inf) for _ in problems], 0
@@ -177,9 +175,7 @@ def _shuffled(stacked: StackedProblems, epoch: int, number: int, rounds: range) 
 class OptimizerSteps:
     """One optimizer step of all problems at once; on a GPU it is recorded as a CUDA graph and replayed."""
 
-    def __init__(
-        self, stacks: Sequence[StackedProblems], optimizer: torch.optim.Optimizer, processes: ProcessGroup
-    ) -> None:
+    def __init__(self, stacks: Sequence[StackedProblems], optimizer: torch.optim.Optimizer, processes: ProcessGroup) -> None:
         self._stacks, self._optimizer, self._processes = stacks, optimizer, processes
         self._parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
         on_gpu = self._parameters[0].device.type == "cuda"

@@ -48,9 +48,7 @@ class Files:
         if len(kinds) > 1:
             raise UsageError(f"the files mix formats ({', '.join(sorted(kinds))}); give files of one format.")
         if style != TextStyle() and kinds.isdisjoint(_TEXT):
-            raise UsageError(
-                f"separator and encoding are about CSV and JSON lines, but {self._paths[0]} is {kinds.pop()}."
-            )
+            raise UsageError(f"separator and encoding are about CSV and JSON lines, but {self._paths[0]} is {kinds.pop()}.")
         refuse_copies(self._states, lambda path: format_of(path) in _TEXT or bool(_count(path)))
         self._late = list[str]()
 
@@ -169,9 +167,7 @@ def _open(
 def _scan(path: str, data: _Data, columns: Sequence[str], groups: range | None, style: TextStyle) -> Iterator[Any]:
     size = _batch_size(data, columns)
     try:
-        for batch in (
-            data.batches(columns, size, groups) if isinstance(data, ParquetFile) else data.batches(columns, size)
-        ):
+        for batch in data.batches(columns, size, groups) if isinstance(data, ParquetFile) else data.batches(columns, size):
             if batch.num_rows:
                 if isinstance(data, ArrowDataset):
                     batch.validate(full=True)  # it is mapped as it is, and may point beyond itself

@@ -32,9 +32,7 @@ class Arrays:
         self._columns = {name: _sliceable(name, column) for name, column in columns.items()}
         lengths = {name: len(column) for name, column in self._columns.items()}
         if len(set(lengths.values())) > 1:
-            raise UsageError(
-                f"the columns differ in length: {', '.join(f'{k} has {v:,}' for k, v in lengths.items())}."
-            )
+            raise UsageError(f"the columns differ in length: {', '.join(f'{k} has {v:,}' for k, v in lengths.items())}.")
         self._rows = next(iter(lengths.values()))
 
     def column_names(self) -> list[str]:
@@ -176,9 +174,7 @@ def to_arrow(name: str, values: Any, start: int) -> ArrowColumn:
 def _mixed_numbers(name: str, values: list[Any], start: int) -> ArrowColumn:
     """A column of several Python types, if all are numeric; or of text with gaps, which pandas fills with NaN or NA."""
     text = any(isinstance(value, str) for value in values)
-    gaps = (
-        type(value).__name__ == "NAType" or (text and isinstance(value, float) and value != value) for value in values
-    )
+    gaps = (type(value).__name__ == "NAType" or (text and isinstance(value, float) and value != value) for value in values)
     values = [None if gap else value for gap, value in zip(gaps, values, strict=True)]
     if text and None in values:
         with suppress(*_CONVERSION):

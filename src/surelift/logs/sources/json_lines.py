@@ -99,9 +99,7 @@ class JsonReader:
     def schema(self, lines: Sequence[bytes], number: int) -> Any:
         """Also of columns of several types, which do not matter until they are read."""
         quick = self._quick(lines)
-        return (
-            quick.schema if quick is not None else pa.schema({name: pa.null() for name in self._columns(lines, number)})
-        )
+        return quick.schema if quick is not None else pa.schema({name: pa.null() for name in self._columns(lines, number)})
 
     def _columns(self, lines: Sequence[bytes], number: int) -> dict[str, list[Any]]:
         return columns_of(self._object(line, at) for at, line in enumerate(lines, number) if line.strip())
@@ -110,9 +108,7 @@ class JsonReader:
         texts = [line for line in lines if line.strip()]
         content = b"\n".join(texts)
         if _brackets(content) > MOST_BRACKETS and max(map(_brackets, texts), default=0) > MOST_BRACKETS:
-            raise LogsError(
-                f"a line of {self._called} has more than {MOST_BRACKETS:,} brackets; a round is a flat object."
-            )
+            raise LogsError(f"a line of {self._called} has more than {MOST_BRACKETS:,} brackets; a round is a flat object.")
         content.decode()
         try:
             table = self._by_arrow(content) if texts else pa.table({})

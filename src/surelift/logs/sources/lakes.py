@@ -54,9 +54,7 @@ def delta_table(table: Any, filesystem: Any = None) -> LakeTable:
         return iter(data.scanner(columns, batch_size=rows_per_batch(len(columns)), batch_readahead=4).to_batches())
 
     place = without_secrets(table.table_uri).removeprefix("file://").rstrip("/")
-    return LakeTable(
-        data.schema.names, data.count_rows, read, f"the rounds are version {version} of Delta table {place}"
-    )
+    return LakeTable(data.schema.names, data.count_rows, read, f"the rounds are version {version} of Delta table {place}")
 
 
 @engine_errors(_UNREADABLE)

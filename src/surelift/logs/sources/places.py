@@ -61,9 +61,7 @@ def _files_in(folder: str) -> list[str]:
     for place, folders, names in os.walk(folder, onerror=_unreadable, followlinks=True):
         entered.add(os.path.realpath(place))
         # Folders such as _temporary and .ipynb_checkpoints hold copies; _day=1 holds a column. Links may lead back.
-        folders[:] = [
-            name for name in folders if not _hidden(name) and os.path.realpath(Path(place, name)) not in entered
-        ]
+        folders[:] = [name for name in folders if not _hidden(name) and os.path.realpath(Path(place, name)) not in entered]
         files += [os.path.join(place, name) for name in names if not _hidden(name) and holds_rounds(name)]
     return without_side_files(files)
 
@@ -99,9 +97,7 @@ def state_of(file: str) -> FileState:
     except OSError as error:
         raise LogsError(f"{file} cannot be read: {error.strerror}. Nothing was computed.") from error
     if not stat.S_ISREG(status.st_mode):
-        raise LogsError(
-            f"{file} is a pipe or a device, which is read only once; save it to a file. Nothing was computed."
-        )
+        raise LogsError(f"{file} is a pipe or a device, which is read only once; save it to a file. Nothing was computed.")
     return FileState((status.st_dev, status.st_ino), status.st_size, status.st_mtime_ns)
 
 

@@ -98,9 +98,7 @@ class Extremes(NamedTuple):
     rows: int
 
 
-def may_meet(
-    condition: Condition, extremes: Callable[[str], Extremes | None], folders: Mapping[str, str | None]
-) -> bool:
+def may_meet(condition: Condition, extremes: Callable[[str], Extremes | None], folders: Mapping[str, str | None]) -> bool:
     """Whether some of the rows may meet a condition, by what is known of their columns; True where nothing is.
 
     ``folders`` has the columns that are the same in all rows, since the names of folders hold them.

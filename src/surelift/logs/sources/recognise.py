@@ -63,9 +63,7 @@ def open_source(source: Any, style: TextStyle = TextStyle()) -> Source:
     if isinstance(frame, nw.DataFrame):
         odd = [name for name in frame.columns if not isinstance(name, str)]
         if odd:
-            raise UsageError(
-                f"column names must be strings, but one is {odd[0]!r}, a {type(odd[0]).__name__}; rename it."
-            )
+            raise UsageError(f"column names must be strings, but one is {odd[0]!r}, a {type(odd[0]).__name__}; rename it.")
         return Frame(frame, repeated)
     if isinstance(frame, nw.LazyFrame) and frame.implementation.value in STREAMED_QUERIES:
         return LazyQuery(frame)

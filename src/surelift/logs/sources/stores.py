@@ -52,9 +52,7 @@ class StoredFile(str):
     listed: tuple[int, int | None] | None
     seen: Any
 
-    def __new__(
-        cls, name: str, filesystem: Any, key: str, listed: tuple[int, int | None] | None = None
-    ) -> "StoredFile":
+    def __new__(cls, name: str, filesystem: Any, key: str, listed: tuple[int, int | None] | None = None) -> "StoredFile":
         file = super().__new__(cls, name)
         file.filesystem, file.key, file.listed, file.seen = filesystem, key, listed, None
         return file
@@ -187,9 +185,7 @@ def _azure(account: str | None) -> Any:
     from pyarrow import fs
 
     given = {
-        "account_name": account
-        or os.environ.get("AZURE_STORAGE_ACCOUNT")
-        or os.environ.get("AZURE_STORAGE_ACCOUNT_NAME"),
+        "account_name": account or os.environ.get("AZURE_STORAGE_ACCOUNT") or os.environ.get("AZURE_STORAGE_ACCOUNT_NAME"),
         "account_key": os.environ.get("AZURE_STORAGE_KEY") or os.environ.get("AZURE_STORAGE_ACCOUNT_KEY"),
         "sas_token": os.environ.get("AZURE_STORAGE_SAS_TOKEN"),
     }
@@ -310,9 +306,7 @@ def _web_file(uri: str, filesystem: Any) -> StoredFile:
     except ValueError as error:
         raise UsageError(f"{uri} is no address of a file on the web: {error}.") from error
     if re.search(r"[*\[]", path):
-        raise UsageError(
-            f"{without_secrets(uri)} has a glob, but a web server does not list its files; name each file."
-        )
+        raise UsageError(f"{without_secrets(uri)} has a glob, but a web server does not list its files; name each file.")
     file = StoredFile(unquote(without_secrets(uri)), filesystem, uri)
     file.open().close()
     return file

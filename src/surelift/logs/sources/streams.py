@@ -53,9 +53,7 @@ def read_stream(
                     yield Chunk(part, start=start + first, as_text=kind == "csv", skipped=last == dropped)
             start += table.num_rows
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise LogsError(
-            f"the stream cannot be read as {kind} after row {start:,}: {str(error).splitlines()[0]}"
-        ) from error
+        raise LogsError(f"the stream cannot be read as {kind} after row {start:,}: {str(error).splitlines()[0]}") from error
     if start < skip:
         raise LogsError(f"the stream has {start:,} rows, but {skip:,} were counted before: it is not the same stream.")
 
