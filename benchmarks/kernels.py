@@ -9,9 +9,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from surelift.kernels.control import ControlComponents, ControlledTerms, UnitsOfRounds, controlled_log_sums
+from surelift.kernels.control import ControlComponents, ControlledTerms, controlled_log_sums
 from surelift.kernels.library import compiled
 from surelift.kernels.log_sums import log_sums, log_terms
+from surelift.kernels.loop import LoopUnits
 from surelift.kernels.sorting import Sorted
 
 ROWS, TURNS = 1_000_000, 7
@@ -53,7 +54,7 @@ def control_against_numpy() -> None:
         parts = ControlComponents(caps, caps, 9 * beta)
 
         def ours() -> None:
-            controlled_log_sums(terms, UnitsOfRounds(rows, 1), parts)
+            controlled_log_sums(terms, LoopUnits(rows, 1), parts)
 
         def numpy() -> None:
             for cap, smoothing in zip(caps, 9 * beta, strict=True):

@@ -19,7 +19,7 @@ from surelift.learning.data.survey import survey
 from surelift.learning.objectives.objective import sums_of
 from surelift.learning.objectives.options import ObjectiveOptions
 from surelift.learning.policies.modules import LinearGaussian
-from surelift.learning.threads import in_threads
+from surelift.learning.training.processes import in_threads
 from surelift.reproduce import opl
 
 LEARNERS = {"LS-LIN": 100, "improvement, reward model": 100, "linear, held out": 10, "network, held out": 10}

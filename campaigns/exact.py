@@ -22,13 +22,13 @@ from surelift.policies import Policy
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Decline, Difference, Gain, Quantity, Shortfall, Value
 from surelift.questions.method import Method, choose_method
-from surelift.questions.weights import weight_tests
+from surelift.questions.soundness import weight_tests
 from surelift.statistics import Plan, Request, Term
 from surelift.statistics.bets import Bets
-from surelift.statistics.log_sums import LogSums
 from surelift.statistics.restricted import TakenActions
 from surelift.statistics.splits import Segment
 from surelift.statistics.sums import requests_of
+from surelift.statistics.terms import LogSums
 
 SLICE, FULL = 60, 1_000
 ROUNDING, SLACK = 1e-12, 1e-9
@@ -144,7 +144,7 @@ def factors(world: World) -> Iterator[str]:
     """For every component of every quantity what is wrong with its mean, or nothing."""
     logs, policies, method = world.logs(), world.policies(), world.method()
     known = frozenset(policies) if world.control in ("weights", "model") else frozenset[str]()
-    limits = {name: logs.declaration.limits(policy.limits) for name, policy in policies.items()}
+    limits = {name: logs.declaration.unit.limits(policy.limits) for name, policy in policies.items()}
     terms = [method.plan(name, quantity, limits=limits, count=lambda: 50, known=known) for name, quantity in QUANTITIES]
     by_row, by_course = Segment(("row",)), Segment(("course",))
     keys = (by_course,) if world.clustered else (by_row, by_course)
@@ -257,7 +257,7 @@ def mean_weights(world: World) -> Iterator[str]:
     logs, policies = world.logs(), world.policies()
     by, chances = Segment(("course",)), np.array([course.chance for course in world.tree])
     for test in weight_tests(
-        logs.declaration, {name: logs.declaration.limits(policy.limits) for name, policy in policies.items()}
+        logs.declaration, {name: logs.declaration.unit.limits(policy.limits) for name, policy in policies.items()}
     ):
         states = collect(logs, Plan(policies, (Request(test, (by,)),))).states[Request(test, (by,))]
         wealth = np.exp([states[str(n),][: len(test.rates)] for n in range(len(world.tree))])

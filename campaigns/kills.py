@@ -61,7 +61,7 @@ SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 def server() -> Any:
     """Processes are forked from one that has imported everything and has no threads."""
     context = multiprocessing.get_context("forkserver")
-    commands = [f"surelift.cli.{name}" for name in ("monitor", "compare", "report", "learn")]
+    commands = [f"surelift.cli.{name}" for name in ("monitor", "questions", "report", "learn")]
     context.set_forkserver_preload([*commands, "pyarrow.parquet", "jinja2", "altair", "vl_convert", "campaigns.warm"])
     return context
 

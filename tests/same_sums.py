@@ -8,7 +8,7 @@ import pytest
 from surelift.errors import is_number
 from surelift.statistics import Sums
 from surelift.statistics.bets import Bets
-from surelift.statistics.moments import MomentSums
+from surelift.statistics.terms import MomentSums
 from surelift.statistics.weight_table import WeightTable
 
 

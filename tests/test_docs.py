@@ -3,14 +3,17 @@
 import inspect
 import pkgutil
 import re
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any, Unpack, get_args, get_origin
 
 import pytest
 
 import surelift as sl
 from surelift.bounds import BOUNDS
 from surelift.cli.app import app
+from surelift.decisions.options import BoundOptions
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -64,11 +67,19 @@ CALLED = [
 ]  # fmt: skip
 
 
+def arguments(called: Callable[..., Any]) -> set[str]:
+    """Its parameters, and the options that verbs share; those of a bound are described together, as ``options``."""
+    names = set[str]()
+    for name, parameter in inspect.signature(called).parameters.items():
+        shared = get_args(parameter.annotation) if get_origin(parameter.annotation) is Unpack else ()
+        names |= {name}.union(*(fields.__annotations__.keys() - BoundOptions.__annotations__.keys() for fields in shared))
+    return names - {"self"}
+
+
 @pytest.mark.parametrize("path", CALLED)
 def test_every_parameter_is_described(path: str) -> None:
     called = pkgutil.resolve_name(path)
-    taken = set(inspect.signature(called).parameters) - {"self"}
-    assert documented_arguments(called.__doc__ or "") == taken
+    assert documented_arguments(called.__doc__ or "") == arguments(called)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

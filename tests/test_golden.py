@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 import surelift as sl
-from surelift.bounds.empirical_bernstein import unfloored as unfloored_empirical_bernstein
-from surelift.bounds.implicit_exploration import unfloored as unfloored_implicit_exploration
-from surelift.bounds.logarithmic_smoothing import unfloored as unfloored_logarithmic_smoothing
-from surelift.bounds.moments import unfloored as unfloored_moments
+from surelift.bounds.independent_rounds import unfloored_empirical_bernstein
+from surelift.bounds.single_smoothing import (
+    unfloored_implicit_exploration,
+    unfloored_logarithmic_smoothing,
+    unfloored_moments,
+)
 from tests.term_sums import collected_from
 
 GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text())

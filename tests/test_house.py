@@ -1,6 +1,7 @@
 """House rules: folders import only from those above them, and files are short."""
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from statistics import median
 import pytest
 
 import surelift
+from surelift.traits.declaration import FLAT, SLOTS
 
 SOURCE = Path(surelift.__file__).parent
 ORDER = [
@@ -17,18 +19,11 @@ ORDER = [
     "estimates", "evidence", "views", "results", "questions", "decisions", "learning", "datasets", "reproduce", "cli",
 ]  # fmt: skip
 FILES = sorted(SOURCE.rglob("*.py"))
-MOST_LINES, MEDIAN_LINES, TOTAL_LINES, MOST_PARAMETERS = 350, 100, 41_000, 10
+MOST_LINES, MEDIAN_LINES, TOTAL_LINES, MOST_FILES, MOST_RAISES, MOST_PARAMETERS = 350, 135, 37_000, 290, 575, 10
 # Declarations of many columns and options, and the flags of commands.
 MANY_PARAMETERS = {
-    "decisions/compare.py:compare",
-    "decisions/select.py:select",
-    "decisions/power.py:power",
-    "decisions/gate.py:gate",
-    "decisions/report.py:report",
-    "decisions/monitor.py:Monitor.__init__",
     "traits/logs.py:Logs.__init__",
     "learning/learner.py:PolicyLearner.__init__",
-    "learning/learner.py:PolicyLearner.fit",
 }
 
 
@@ -83,6 +78,34 @@ def place(path: Path) -> str:
     return path.relative_to(SOURCE).as_posix()
 
 
+def asked_of_traits(path: Path) -> list[str]:
+    """Where a file tests a field of a declaration for None, or which trait a log has."""
+    slots = ("declaration", "declared", *SLOTS)
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Is | ast.IsNot):
+            asked = node.left
+            if isinstance(asked, ast.Attribute) and asked.attr in FLAT and ast.unparse(asked.value).split(".")[-1] in slots:
+                found.append(ast.unparse(node))
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+            kinds = {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}
+            found += [ast.unparse(node)] * bool(kinds & {kind.__name__ for kinds in SLOTS.values() for kind in kinds})
+    return found
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.parent.name != "traits"], ids=place)
+def test_only_traits_ask_which_trait_a_log_has(path: Path) -> None:
+    assert asked_of_traits(path) == []
+
+
+def test_the_test_of_traits_can_fail(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(
+        "logs.declaration.time is None or isinstance(declared.unit, Clusters) or declared.reward.cost is not None"
+    )
+    assert len(asked_of_traits(wrong)) == 3
+
+
 def test_every_folder_is_listed() -> None:
     folders = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert folders <= set(ORDER)
@@ -130,6 +153,9 @@ def test_most_files_are_one_or_two_screens_and_the_whole_stays_small() -> None:
     lines = [len(path.read_text().splitlines()) for path in FILES]
     assert median(lines) < MEDIAN_LINES
     assert sum(lines) < TOTAL_LINES
+    assert len(lines) <= MOST_FILES
+    raises = sum(isinstance(node, ast.Raise) for path in FILES for node in ast.walk(ast.parse(path.read_text())))
+    assert raises <= MOST_RAISES
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if path.parent.name != "cli"], ids=place)
@@ -142,6 +168,13 @@ def test_the_test_of_parameters_can_fail(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.py"
     wrong.write_text("class A:\n    def f(self, a, /, b, *args, c=1, **rest):\n        def g(x): ...\n")
     assert dict(parameters(wrong)) == {"A.f": 3, "A.f.g": 1}
+
+
+@pytest.mark.parametrize("path", FILES, ids=place)
+def test_names_say_what_they_are(path: Path) -> None:
+    names = [node.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    banned = re.compile(r"about_.*|(.*_)?(told|aloud)(_.*)?|said_of.*|taken_off")
+    assert [name for name in names if banned.fullmatch(name)] == []
 
 
 def test_public_names() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import surelift as sl
 from campaigns.laws.law import Claim, World, both, coins, draw_actions, entries, improvement_claims, law, some_rounds
 from surelift.arrays import FloatArray
-from surelift.policies.additive import AdditiveSlate
+from surelift.policies.unbiased import AdditiveSlate
 
 Rng = np.random.Generator
 

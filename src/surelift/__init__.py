@@ -14,20 +14,16 @@ from surelift.version import __version__
 if TYPE_CHECKING:
     from surelift import bounds, datasets, densities, embeddings, grids, importers, learning, policies, results
     from surelift.controls import models
-    from surelift.decisions.check import check
+    from surelift.decisions.check import check, check_embedding
     from surelift.decisions.compare import compare
-    from surelift.decisions.embedding import check_embedding
-    from surelift.decisions.estimate import estimate
     from surelift.decisions.evaluate import evaluate
-    from surelift.decisions.gate import gate
+    from surelift.decisions.launch import gate, report
     from surelift.decisions.monitor import Monitor
     from surelift.decisions.partial import partial_sums
-    from surelift.decisions.power import power
-    from surelift.decisions.profile import profile
-    from surelift.decisions.report import report
     from surelift.decisions.select import select
     from surelift.decisions.simulate import simulate
     from surelift.decisions.verify import verify
+    from surelift.decisions.without_promise import estimate, power, profile
     from surelift.errors import LogsError, SureliftError, UsageError
     from surelift.learning.learned import LearnedPolicy
     from surelift.learning.learner import PolicyLearner
@@ -39,10 +35,11 @@ if TYPE_CHECKING:
     from surelift.results.outcomes import Outcome
     from surelift.traits.logs import Logs
 else:
-    _VERBS = "check compare estimate evaluate gate power profile report select simulate verify"
     __getattr__, _names = lazy(__name__, {
-        **{f"decisions.{verb}": verb for verb in _VERBS.split()}, "decisions.embedding": "check_embedding",
-        "decisions.monitor": "Monitor", "decisions.partial": "partial_sums", "controls.models": "models",
+        **{f"decisions.{verb}": verb for verb in ("compare", "evaluate", "select", "simulate", "verify")},
+        "decisions.check": "check check_embedding", "decisions.launch": "gate report",
+        "decisions.without_promise": "estimate power profile", "decisions.monitor": "Monitor",
+        "decisions.partial": "partial_sums", "controls.models": "models",
         "errors": "LogsError SureliftError UsageError", "learning": "learning LearnedPolicy PolicyLearner",
         "traits.logs": "Logs", "logs.segments": "bins", "logs.wins": "wins",
         "policies": "policies blend bounded chosen epsilon_greedy softmax uniform", "results.outcomes": "Outcome",
@@ -52,7 +49,7 @@ else:
     })  # fmt: skip
 
     def __dir__():
-        # Completion looks up every name that it is told, and this one imports torch.
+        # Completion looks up every name listed here, and this one imports torch.
         return [name for name in _names() if name != "PolicyLearner"]
 
 

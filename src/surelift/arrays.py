@@ -28,7 +28,7 @@ pc = _Compute()
 
 
 def as_numpy(values: Any, subject: str) -> npt.NDArray[Any]:
-    """What the user gave, as an array in this machine's byte order; masked entries are NaN, complex numbers are refused."""
+    """An array in this machine's byte order; masked entries are NaN, complex numbers are refused."""
     try:
         if hasattr(values, "detach"):
             values = values.detach().cpu()  # a tensor that requires gradients, or lies on a GPU

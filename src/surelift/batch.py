@@ -14,21 +14,18 @@ import numpy as np
 
 from surelift.arrays import FloatArray, IntArray
 from surelift.errors import LogsError, UsageError
-from surelift.kernels.library import compiled
 from surelift.kernels.sums import weigh
 from surelift.logs import faults
 from surelift.logs.batch import TableBatch
 from surelift.logs.decisions import Decisions, Probabilities
 from surelift.logs.fingerprint import Stage
-from surelift.logs.line import End, RewardLine
+from surelift.logs.rewards import End, RewardLine, Scale
 from surelift.logs.rows import Rows
-from surelift.logs.scale import Scale
 from surelift.logs.units import Piece, Units, Weights, ends_of
 from surelift.logs.vectors import Vectors
-from surelift.policies.policy import Policy, recipe_of
+from surelift.policies.policy import Policy
 from surelift.traits.logs import Logs
 from surelift.traits.reward import read_rewards
-from surelift.traits.trait import Recipe
 
 # Beyond this the square of a weight could overflow; no propensity that was ever drawn from is so small.
 LARGEST_WEIGHT = 1e150
@@ -49,15 +46,14 @@ class Batch:
         self, logs: Logs, table: TableBatch, policies: Mapping[str, Policy] = {}, outcomes: Sequence[RewardColumn] = ()
     ) -> None:
         self.rows, self.declared = Rows(logs, table), logs.declaration
+        self.size = self.rows.size
         self.asked, self._outcomes = policies, outcomes
         self.outcome: RewardColumn | None = None
         """What the rounds are judged by, where that is not their own reward."""
         self.predictor: Any = None
+        self.is_read = False
+        """Columns were turned into numbers of their own, and not only added up as they lie in memory."""
         self._terms: dict[tuple[Pieces, RewardColumn | None], FloatArray] = {}
-
-    @property
-    def size(self) -> int:
-        return self.rows.size
 
     @cached_property
     def units(self) -> Units:
@@ -86,6 +82,7 @@ class Batch:
 
     @cached_property
     def decisions(self) -> Decisions:
+        self.is_read = True
         with self.rows.hashes.at(Stage.PROPENSITY):
             return self.declared.propensity.decisions(self.rows)
 
@@ -121,7 +118,8 @@ class Batch:
     @cached_property
     def identified(self) -> bool:
         """Whether no row lacks a time or an id; those that do are refused once."""
-        self.declared.identify(self.rows)
+        for role, name in self.declared.identifying_roles:
+            self.rows.refuse_missing(name, f"{role} {name!r}")
         return self.fit
 
     def read(self) -> "Batch":
@@ -130,35 +128,14 @@ class Batch:
         return self
 
     @property
-    def is_read(self) -> bool:
-        """Whether columns were turned into numbers of their own, and not only added up as they lie in memory."""
-        return "decisions" in self.__dict__
-
-    @property
     def fit(self) -> bool:
         return self.rows.fit
 
     @property
     def plainly_counted(self) -> bool:
-        """Whether every row is a unit that stands for itself, and carries its reward."""
-        return self.units.starts is None and self.scale is None and self.judged_plainly
-
-    @property
-    def judged_plainly(self) -> bool:
-        return self.declared.reward.recipe() is not None or self.outcome is not None
-
-    def recipes(self, names: Sequence[str]) -> tuple[Sequence[Recipe], Sequence[float]] | None:
-        """Which columns hold the reward, the propensity and the probabilities of policies, and their shares in blends;
-        None where there is more to one of them, or all were read already.
-        """
-        if compiled() is None or self.units.multiplies or self.is_read:
-            return None
-        own = [self.declared.reward.recipe(), self.declared.propensity.recipe()]
-        of_policies = [recipe_of(self.asked[name]) for name in names]
-        known, shared = [each for each in own if each], [each for each in of_policies if each]
-        if len(known) < len(own) or len(shared) < len(names):
-            return None
-        return [*known, *(recipe for recipe, _ in shared)], [alpha for _, alpha in shared]
+        """Every row is a unit that stands for itself, and carries its reward."""
+        judged_plainly = self.outcome is not None or self.declared.reward.recipe() is not None
+        return judged_plainly and self.units.starts is None and self.scale is None
 
     @property
     def propensity(self) -> FloatArray:
@@ -190,18 +167,15 @@ class Batch:
             usable = self.rows.usable
             whole = self.units.weights(Weights(np.where(usable, whole.weight, 1.0), np.where(usable, whole.excess, 0.0)))
             beyond = int(np.count_nonzero(~(whole.weight <= LARGEST_WEIGHT)))
+        by_row, starts = self.scale, self.units.starts
+        if by_row is not None and starts is not None:
+            by_row = np.repeat(by_row, np.diff(starts))
         with np.errstate(invalid="ignore", over="ignore"):
-            shown = self.line.scaled(whole.weight if self.scale is None else whole.weight * self.spread(self.scale))
+            shown = self.line.scaled(whole.weight if by_row is None else whole.weight * by_row)
         if beyond or shown is not whole.weight:
-            self.rows.refuse(
-                f"policy {name!r}", faults.WEIGHT_OVERFLOW, self.rows.usable & ~(shown <= LARGEST_WEIGHT), shown
-            )
+            bad = self.rows.usable & ~(shown <= LARGEST_WEIGHT)
+            self.rows.refuse(f"policy {name!r}", faults.WEIGHT_OVERFLOW, bad, shown)
         return whole
-
-    def spread(self, values: FloatArray) -> FloatArray:
-        """From a number a unit to a number a row."""
-        starts = self.units.starts
-        return values if starts is None else np.repeat(values, np.diff(starts))
 
     def scaled(self, values: FloatArray) -> FloatArray:
         """A number a unit, times how many it stands for."""
@@ -210,12 +184,11 @@ class Batch:
     def terms(self, pieces: Pieces) -> FloatArray:
         """The number of each row; the last few are kept, since several statistics ask for the same."""
         key = pieces, self.outcome
-        found = self._terms.get(key)
-        if found is None:
+        if key not in self._terms:
             if len(self._terms) >= KEPT_TERMS:
                 self._terms.clear()
-            found = self._terms[key] = self.judged.terms(*ends_of(pieces, self.weights))
-        return found
+            self._terms[key] = self.judged.terms(*ends_of(pieces, self.weights))
+        return self._terms[key]
 
     def padding(self, pieces: Iterable[Piece], weights: Mapping[str, Weights] | None = None) -> End:
         """What stands for each row that a unit lacks: one that earned nothing."""
@@ -223,22 +196,6 @@ class Batch:
         after = {policy: self.units.after(of.get(policy)) for policy, *_ in pieces}
         found: End = ends_of(pieces, after)[0]
         return found
-
-    def unit_terms(self, pieces: Pieces) -> FloatArray:
-        """The number of each unit, times how many it stands for."""
-        return self.scaled(self.units.mean(self.terms(pieces), self.padding(pieces)))
-
-    def vectors_of(self, policy: str) -> Vectors | None:
-        """A policy's distributions, where production's are known too."""
-        if not self.is_read or self.decisions.logging is None:
-            return None
-        return self.policies[policy].vectors
-
-    def own_weights(self, policy: str) -> FloatArray:
-        """The weight of each row's own action: given everything before it, its mean is at most 1."""
-        if not self.units.multiplies:
-            return self.weights[policy].weight
-        return 1.0 + self.policies[policy].excess(self.propensity)
 
     @cached_property
     def overstated(self) -> FloatArray:

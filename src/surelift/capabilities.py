@@ -3,7 +3,8 @@
 A pair without a proof is a row here; one with a proof is no row. ``surelift explain combinations`` prints the table.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Set
+from functools import lru_cache
 
 from surelift.errors import UsageError
 
@@ -24,14 +25,11 @@ NOT_TOGETHER: Mapping[tuple[str, str], str] = {
     # What a log is.
     ("embedding", "sequences"): "what comes after a position would have to depend on its action through the embedding alone",
     ("loggers", "clusters"): "a logger may have taken whole clusters, whose rounds then do not come from the mixture",
-    ("balanced loggers", "sampled"): "weights are balanced by counts before sampling, which the rounds that were kept "
-    "do not "
-    "tell",
-    ("balanced loggers", "where"): "weights are balanced by the counts of the whole log, and loggers of different "
-    "periods may "
-    "meet a condition in different contexts; judge by each row's own propensity, propensity=, or declare "
-    "logger_shares= if the "
-    "logger of each round was drawn",
+    ("balanced loggers", "sampled"): "weights are balanced by counts before sampling, which the rounds that were kept do "
+    "not tell",
+    ("balanced loggers", "where"): "weights are balanced by the counts of the whole log, and loggers of different periods "
+    "may meet a condition in different contexts; judge by each row's own propensity, propensity=, or declare logger_shares= "
+    "if the logger of each round was drawn",
     ("counted before sampling", "where"): "rounds_before_sampling= also counts rounds that do not meet the condition; keep "
     "those that do in a log of their own, with their number before sampling",
     ("settled rewards", "clusters"): "it would leave out a part of a cluster, which counts as one",
@@ -42,9 +40,8 @@ NOT_TOGETHER: Mapping[tuple[str, str], str] = {
     ("drawn candidate", "density"): "a draw never hits a continuous action",
     ("largest weight", "wins"): "weights vary with the draws, so no bound on them is known; leave bounded(...) out, and the "
     "plain bounds hold",
-    ("largest weight", "drawn candidate"): "weights vary with the draws, so no bound on them is known; leave "
-    "bounded(...) out, "
-    "and the plain bounds hold",
+    ("largest weight", "drawn candidate"): "weights vary with the draws, so no bound on them is known; leave bounded(...) "
+    "out, and the plain bounds hold",
     ("largest weight", "balanced loggers"): "a weight averages 1 over all loggers, not over the rounds of each; leave "
     "bounded(...) out",
     ("largest weight", "additive slate"): "it narrows bounds of weights that are never negative",
@@ -54,9 +51,8 @@ NOT_TOGETHER: Mapping[tuple[str, str], str] = {
     # Methods and controls.
     ("method 'implicit-exploration'", "labels"): "its inequality is about a reward of at most 1, and a label stands "
     "for more",
-    ("method 'implicit-exploration'", "counted before sampling"): "its inequality is about a reward of at most 1, and "
-    "a round "
-    "that was kept stands for more",
+    ("method 'implicit-exploration'", "counted before sampling"): "its inequality is about a reward of at most 1, and a "
+    "round that was kept stands for more",
     ("method 'empirical-bernstein'", "labels"): "a label stands for more than the clip",
     ("method 'empirical-bernstein'", "counted before sampling"): "a round that was kept stands for more than the clip",
     ("method 'empirical-bernstein'", "balanced loggers"): "rounds of different loggers have different laws",
@@ -69,8 +65,7 @@ NOT_TOGETHER: Mapping[tuple[str, str], str] = {
     ("control by weights", "wins"): "it takes the exact mean of the weights, which draws do not give; the plain bounds hold",
     ("control by weights", "labels"): "the control of these logs is their score; use control='auto'",
     ("control by a reward model", "wins"): "it takes the exact mean of the weights, which draws do not give; the plain "
-    "bounds "
-    "hold",
+    "bounds hold",
     ("control by a reward model", "labels"): "the control of these logs is their score; use control='auto'",
     ("control by a reward model", "embedding"): "a reward model speaks of actions, not of their embeddings; use "
     "control='weights' or 'none'",
@@ -100,14 +95,12 @@ NOT_TOGETHER: Mapping[tuple[str, str], str] = {
     "'logarithmic-smoothing', 'blocks', 'normal' or 'bootstrap'",
     ("e-values", "method without e-values"): "it gives no evidence to share; use many='simultaneous', or method='mixture'",
     ("many='e-holm'", "blocks"): "each candidate is judged by the evidence for the others, but bets in blocks aim at a "
-    "level "
-    "that is fixed before; use many='simultaneous', or method='mixture'",
+    "level that is fixed before; use many='simultaneous', or method='mixture'",
     ("power", "method without forecast"): "only the methods 'mixture' and 'blocks' are forecast",
     ("profile", "method without a mixture"): "a profile shows the smoothings of a mixture; use method='mixture'",
     # Questions.
-    ("by segments", "counted before sampling"): "the number of rounds before sampling is known of the whole log, not "
-    "of each "
-    "segment; split the log first, each part with its own number",
+    ("by segments", "counted before sampling"): "the number of rounds before sampling is known of the whole log, not of "
+    "each segment; split the log first, each part with its own number",
     ("by segments", "balanced loggers"): "balanced weights hold at the counts of the whole log, not at those of a segment; "
     "leave by= out, or declare logger_shares= if the logger of each round was drawn at random",
     ("power", "sampled"): "it forecasts rounds like these, and what sampling dropped is not here",
@@ -118,33 +111,37 @@ NOT_TOGETHER: Mapping[tuple[str, str], str] = {
     ("simulation", "sampled"): "it draws single rounds, and what sampling dropped is not here",
     ("simulation", "labels"): "it draws rounds that carry their reward",
     ("simulation", "balanced loggers"): "it draws rounds of one law",
-    ("monitor", "balanced loggers"): "balanced weights hold at the rounds of each logger in the whole log: an earlier "
-    "look is "
-    "false. If the logger of each round was drawn at random, declare the chances in logger_shares=; otherwise ask "
-    "once, when "
-    "the log is complete",
+    ("monitor", "balanced loggers"): "balanced weights hold at the rounds of each logger in the whole log: an earlier look "
+    "is false. If the logger of each round was drawn at random, declare the chances in logger_shares=; otherwise ask once, "
+    "when the log is complete",
     ("monitor", "one look"): "a monitor looks again and again, and this bound holds at one look; leave the default, "
-    "'mixture', "
-    "or name a smoothing, and use this one on a log that is complete",
+    "'mixture', or name a smoothing, and use this one on a log that is complete",
     ("monitor", "refitted reward model"): "a monitor keeps sums, not rounds, so it cannot refit a model; give one that is "
     "fitted: models.fitted_on(other_logs) or models.given('column')",
     ("monitor", "array"): "an array lies beside one batch only; give a column or a function",
-    ("monitor", "torn clusters"): "a cluster that comes in pieces, some of them left out by where=, would go "
-    "unnoticed; keep "
+    ("monitor", "torn clusters"): "a cluster that comes in pieces, some of them left out by where=, would go unnoticed; "
+    "keep the rounds that meet the condition in a log of their own",
+    ("monitor", "segments that occur"): "segments that are found on the way share delta by a number that grows; list them "
+    "in segments=",
+    ("parts", "torn clusters"): "a cluster that comes in pieces, some of them left out by where=, would go unnoticed; keep "
     "the rounds that meet the condition in a log of their own",
-    ("monitor", "segments that occur"): "segments that are found on the way share delta by a number that grows; list "
-    "them in "
-    "segments=",
-    ("parts", "torn clusters"): "a cluster that comes in pieces, some of them left out by where=, would go unnoticed; "
-    "keep the "
-    "rounds that meet the condition in a log of their own",
+    ("parts", "method 'bootstrap'"): "every part numbers its rows anew, and resamples are drawn by these numbers; ask(logs) "
+    "answers of the whole log",
+    ("parts", "power"): "every part numbers its rows anew, and a forecast is made from blocks of rows by their number; "
+    "ask(logs) answers of the whole log",
+    ("parts", "planned number of rounds"): "a part does not tell how many rounds there will be; use the default grid, or "
+    "name a smoothing",
+    ("monitor", "planned number of rounds"): "a growing log has no number of rounds to plan for; use the default grid, or "
+    "name a smoothing",
+    ("database", "control by weights"): "it adds up plain columns in one query; bring the rows here first, logs.here(), or "
+    "read the log as files",
+    ("database", "margin in per cent"): "no table of weights is kept there; bring the rows here first, logs.here(), or give "
+    "the margin in the units of the reward",
     ("parts", "dealt by rows"): "every part numbers its rows anew, so the first rows of all would lie in one block; declare "
     "id=, a column that tells rounds apart",
     ("learning", "clusters"): "a policy is learned from single rounds",
     ("learning", "sampled"): "a policy is learned from rounds that all count alike",
     ("learning", "labels"): "a policy is learned from rounds that carry their reward",
-    ("learning", "where"): "rounds are cut by their place in the log; keep those that meet the condition in a log of "
-    "their own",
     ("learning", "embedding"): "a policy is learned over actions",
     ("learning", "loggers"): "a certificate for the rounds held out needs propensities that hold for them alone",
     ("learning", "settled rewards"): "rounds are cut by their place in the log; keep the settled ones in a log of their own",
@@ -163,9 +160,8 @@ NOT_TOGETHER: Mapping[tuple[str, str], str] = {
         }.items()
         for feature in features
     },
-    ("Spark", "what needs the order of the rows"): "Spark has no order of rows; bring them here first, logs.here(), or "
-    "read the "
-    "log as files",
+    ("Spark", "what needs the order of the rows"): "Spark has no order of rows; bring them here first, logs.here(), or read "
+    "the log as files",
     ("parts", "what needs the order of the rows"): "parts have no order; ask(logs) answers of the whole log",
 }  # fmt: skip
 """Two features, and why they do not go together."""
@@ -173,19 +169,15 @@ NOT_TOGETHER: Mapping[tuple[str, str], str] = {
 NEEDS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "policy over all actions": (("actions",), "covers every action, so the logs must say which action was taken: name it in "
     "action=, as a position counted from 0 or as a label declared in actions=[...]. A column of the probability of the "
-    "logged "
-    "action alone is given by its name, not in a list"),
+    "logged action alone is given by its name, not in a list"),
     "policy over counted actions": (("counted actions", "distributions"), "needs to know how many actions were available: "
     "declare actions=[...], logging= or action_count= (a number, or a column if it varies)"),
-    "policy over continuous actions": (("continuous actions",), "needs continuous actions: set density=True, and name "
-    "the column of the "
-    "logged action in action="),
-    "binned policy": (("known density",), "needs the probability of production's bins: give its density in "
-    "propensity=, one of "
-    "surelift.densities, instead of a column"),
+    "policy over continuous actions": (("continuous actions",), "needs continuous actions: set density=True, and name the "
+    "column of the logged action in action="),
+    "binned policy": (("known density",), "needs the probability of production's bins: give its density in propensity=, one "
+    "of surelift.densities, instead of a column"),
     "reward model": (("counted actions", "distributions"), "needs to know how many actions were available: declare "
-    "actions=[...], "
-    "logging= or action_count= (a number, or a column if it varies)"),
+    "actions=[...], logging= or action_count= (a number, or a column if it varies)"),
     "refitted reward model": (("time",), "needs the order of the decisions: name the column of decision times in time=, "
     "ascending; or give a model fitted on other data, models.fitted_on(other_logs) or models.given('column')"),
     "control by weights": (("distributions", "largest weight"), "needs production's whole distribution, in logging=, or "
@@ -195,31 +187,31 @@ NEEDS: Mapping[str, tuple[tuple[str, ...], str]] = {
 """A feature, what it needs one of, and why."""
 
 
-def refusals(features: frozenset[str]) -> Iterator[tuple[str, str, str]]:
+@lru_cache(maxsize=4096)
+def refusals(features: frozenset[str]) -> tuple[tuple[str, str, str], ...]:
     """The pairs that do not go together, each with its reason."""
-    for (one, other), reason in NOT_TOGETHER.items():
-        if one in features and other in features:
-            yield one, other, reason
+    return tuple((*pair, reason) for pair, reason in NOT_TOGETHER.items() if features.issuperset(pair))
 
 
-def check(features: frozenset[str], named: Mapping[str, str] = {}) -> None:
+def check(features: Set[str], named: Mapping[str, str] = {}) -> None:
     """Refuse features that do not go together; ``named`` says what some are called in this case."""
-    for pair in refusals(features):
-        one, other = (named.get(each, declared(each)) for each in pair[:2])
-        raise UsageError(f"{one} and {other} do not go together: {pair[2]}.")
+    for one, other, reason in refusals(frozenset(features)):
+        pair = " and ".join(named.get(each, declared(each)) for each in (one, other))
+        raise UsageError(f"{pair} do not go together: {reason}.")
 
 
+@lru_cache(maxsize=4096)
 def missing(features: frozenset[str], wanting: str) -> str:
     """What a feature lacks among these; empty where nothing."""
     wanted, reason = NEEDS[wanting]
     return "" if features.intersection(wanted) else reason
 
 
-def require(features: frozenset[str], wanting: str, subject: str) -> None:
+def require(features: frozenset[str], wanting: Iterable[str], subject: str) -> None:
     """Refuse what lacks something."""
-    lacking = missing(features, wanting)
-    if lacking:
-        raise UsageError(f"{subject} {lacking}.")
+    for each in NEEDS:
+        if each in wanting and (reason := missing(features, each)):
+            raise UsageError(f"{subject} {reason}.")
 
 
 TESTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -244,19 +236,14 @@ SAID: Mapping[str, str] = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=4096)
 def untested(features: frozenset[str], test: str) -> str:
     """Why a test cannot be made; empty where it can."""
     needed, excluded = TESTS[test]
-    return next(
-        (SAID.get(feature, feature) for feature in (*needed, *excluded) if (feature in needed) != (feature in features)),
-        "",
-    )
-
-
-def require_all(features: frozenset[str], wanting: Iterable[str], subject: str) -> None:
-    for each in wanting:
-        if each in NEEDS:
-            require(features, each, subject)
+    for feature in (*needed, *excluded):
+        if (feature in needed) != (feature in features):
+            return SAID.get(feature, feature)
+    return ""
 
 
 def declared(feature: str) -> str:

@@ -9,6 +9,7 @@ SureliftError
 import sys
 from collections.abc import Mapping
 from numbers import Integral, Real
+from typing import Any
 
 # Beyond it float64 skips whole numbers.
 MOST_WHOLE = 1 << 53
@@ -31,11 +32,10 @@ class FitManyError(UsageError):
 
     def __init__(self, failed: Mapping[int, Exception], problems: int) -> None:
         self.failed, self.problems = dict(sorted(failed.items())), problems
-        lines = [f"- problem {number}: {error}" for number, error in list(self.failed.items())[:5]]
-        more = [f"- and {len(failed) - 5:,} more, in .failed"] if len(failed) > 5 else []
         self.exit_code = max(getattr(error, "exit_code", 1) for error in failed.values())
-        whole = f"{len(failed):,} of {problems:,} problems failed, counting from 0; the others are fitted."
-        super().__init__("\n".join([whole, *lines, *more]))
+        lines = [f"{len(failed):,} of {problems:,} problems failed, counting from 0; the others are fitted."]
+        lines += [f"- problem {number}: {error}" for number, error in list(self.failed.items())[:5]]
+        super().__init__("\n".join(lines + [f"- and {len(failed) - 5:,} more, in .failed"] * (len(failed) > 5)))
 
     def __reduce__(self) -> tuple[type, tuple[dict[int, Exception], int]]:
         return FitManyError, (self.failed, self.problems)
@@ -48,17 +48,24 @@ class LogsError(SureliftError, ValueError):
 
 
 def install_extra(extra: str) -> str:
-    """How to get what an extra brings: from the sources, since the name on a package index may be somebody else's."""
+    # From the sources, since the name on a package index may be somebody else's.
     return f"Run pip install '.[{extra}]' in the folder of surelift's sources."
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a real number, Python's or NumPy's; booleans do not count."""
+    """A real number, Python's or NumPy's; booleans do not count."""
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def first_line(error: Exception) -> str:
+    """What an error of a library says first, where it says anything."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def printed(value: object) -> str:
     """A value as a message shows it, however long it is."""
+    if type(value).__name__ in ("str_", "datetime64"):  # of NumPy, whose repr names the type
+        value = str(value)
     try:
         text = repr(value)
     except ValueError:  # an integer of thousands of digits
@@ -66,28 +73,25 @@ def printed(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def exact(value: Real | float) -> float:
+def exact(value: Any) -> float:
     """For comparisons: an integer stays one, since float() fails on a very large one."""
     return int(value) if isinstance(value, Integral) else float(value)
 
 
-def whole(name: str, value: object, *, least: int = 1, most: int = MOST_WHOLE, besides: str = "") -> int:
-    """Check that an option is a whole number."""
+def whole(name: str, value: Any, *, least: int = 1, most: int = MOST_WHOLE, besides: str = "") -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
         limits = f"of at most {most:,}" if isinstance(value, Integral) and int(value) > most else f"of at least {least}"
         raise UsageError(f"{name} must be a whole number {limits}{besides}, but is {printed(value)}.")
     return int(value)
 
 
-def positive(name: str, value: object) -> float:
-    """Check that an option is positive and finite."""
-    if not (isinstance(value, Real) and is_number(value) and 0.0 < exact(value) <= sys.float_info.max):
+def positive(name: str, value: Any) -> float:
+    if not (is_number(value) and 0.0 < exact(value) <= sys.float_info.max):
         raise UsageError(f"{name} must be a positive, finite number, but is {printed(value)}.")
     return float(value)
 
 
-def share(name: str, value: object) -> float:
-    """Check that an option lies in [0, 1]."""
-    if not (isinstance(value, Real) and is_number(value) and 0.0 <= exact(value) <= 1.0):
+def share(name: str, value: Any) -> float:
+    if not (is_number(value) and 0.0 <= exact(value) <= 1.0):
         raise UsageError(f"{name} must be a number in [0, 1], but is {printed(value)}.")
     return float(value)

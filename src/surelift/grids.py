@@ -1,7 +1,7 @@
 """Smoothings and their prior, fixed before seeing the data."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
@@ -10,8 +10,9 @@ from surelift.errors import UsageError, is_number, printed
 
 __all__ = ["Grid", "anytime", "from_rounds", "improvement", "planned", "single"]
 
-_EXPONENTS = range(-8, 9)
-
+_EXPONENTS = tuple(range(-8, 9))
+# Steps of a square root of 2 where they matter.
+_CLOSER = tuple(sorted({*_EXPONENTS, *[j / 2.0 for j in range(-8, 13)]}))
 # Beyond this the growth of one round could overflow; no bound needs a hundredth of it.
 LARGEST_SMOOTHING = 1e100
 
@@ -34,16 +35,15 @@ class Grid:
     any_looks: bool = True
 
     def __post_init__(self) -> None:
+        wrong = ""
         if not self.smoothings or len(self.smoothings) != len(self.prior):
-            raise UsageError("a grid needs at least one smoothing, and one prior share per smoothing.")
-        if not all(is_number(smoothing) and 0.0 < smoothing <= LARGEST_SMOOTHING for smoothing in self.smoothings):
-            raise UsageError(
-                f"smoothings must be positive and at most {LARGEST_SMOOTHING:g}, but are {printed(self.smoothings)}."
-            )
-        if not all(share > 0.0 for share in self.prior):
-            raise UsageError("every prior share must be positive.")
-        if abs(math.fsum(self.prior) - 1.0) > 1e-9:
-            raise UsageError(f"the prior of a grid must sum to 1, but sums to {math.fsum(self.prior)}.")
+            wrong = "a grid needs at least one smoothing, and one prior share per smoothing."
+        elif not all(is_number(smoothing) and 0.0 < smoothing <= LARGEST_SMOOTHING for smoothing in self.smoothings):
+            wrong = f"smoothings must be positive and at most {LARGEST_SMOOTHING:g}, but are {printed(self.smoothings)}."
+        elif not (all(share > 0.0 for share in self.prior) and abs(math.fsum(self.prior) - 1.0) <= 1e-9):
+            wrong = f"the shares of the prior must be positive and sum to 1, but are {printed(self.prior)}."
+        if wrong:
+            raise UsageError(wrong)
 
     @lru_cache(maxsize=256)  # noqa: B019 - a grid is small, and many candidates share one
     def scaled(self, factor: float) -> "Grid":
@@ -66,21 +66,11 @@ class Grid:
             raise UsageError(f"a grid cannot be read from {dict(description)}.") from error
 
 
-def normalised(weights: Iterable[float]) -> tuple[float, ...]:
-    weights = list(weights)
-    total = math.fsum(weights)
-    return tuple(weight / total for weight in weights)
-
-
 @cache
 def anytime() -> Grid:
     """Smoothings 2^-20 to 2^6, heaviest near 1/16: independent of the number of rounds, at a cost of 3-5% in width."""
     exponents = range(-20, 7)
-    return Grid(
-        "anytime",
-        smoothings=tuple(2.0**j for j in exponents),
-        prior=normalised((2.0 + abs(j + 4)) ** -1.5 for j in exponents),
-    )
+    return Grid("anytime", tuple(2.0**j for j in exponents), _normalised([(2.0 + abs(j + 4)) ** -1.5 for j in exponents]))
 
 
 def planned(rounds: int) -> Grid:
@@ -89,7 +79,7 @@ def planned(rounds: int) -> Grid:
     Args:
         rounds: The number of rounds at the one look, fixed in advance.
     """
-    return _grid_around(2.0, rounds, spread=1.5)
+    return _grid_around(2.0, rounds, 1.5)
 
 
 def improvement(rounds: int) -> Grid:
@@ -98,23 +88,23 @@ def improvement(rounds: int) -> Grid:
     Args:
         rounds: The number of rounds at the one look, fixed in advance.
     """
-    return _grid_around(4.0, rounds, spread=2.0)
+    return _grid_around(4.0, rounds, 2.0)
 
 
 def closer(rounds: int, *, paired: bool) -> Grid:
-    """As planned, with steps of a square root of 2 where they matter, for bets that learn which of them are good."""
-    halves = (j / 2.0 for j in range(-8, 13))
-    centre, spread = (4.0, 2.0) if paired else (2.0, 1.5)
-    return _grid_around(centre, rounds, spread=spread, exponents=sorted({*_EXPONENTS, *halves}))
+    """As planned, with closer steps, for bets that learn which of them are good."""
+    return _grid_around(4.0, rounds, 2.0, _CLOSER) if paired else _grid_around(2.0, rounds, 1.5, _CLOSER)
 
 
-def _grid_around(centre: float, rounds: int, *, spread: float, exponents: Sequence[float] = _EXPONENTS) -> Grid:
-    return Grid(
-        "planned",
-        smoothings=tuple(centre * 2.0**j / math.sqrt(rounds) for j in exponents),
-        prior=normalised(1.0 / (1.0 + (j / spread) ** 2) for j in exponents),
-        any_looks=False,
-    )
+@lru_cache(maxsize=256)
+def _grid_around(centre: float, rounds: int, spread: float, exponents: tuple[float, ...] = _EXPONENTS) -> Grid:
+    smoothings = tuple(centre * 2.0**j / math.sqrt(rounds) for j in exponents)
+    return Grid("planned", smoothings, _normalised([1.0 / (1.0 + (j / spread) ** 2) for j in exponents]), any_looks=False)
+
+
+def _normalised(weights: Sequence[float]) -> tuple[float, ...]:
+    total = math.fsum(weights)
+    return tuple(weight / total for weight in weights)
 
 
 def single(smoothing: float) -> Grid:

@@ -4,7 +4,9 @@ import hashlib
 import json
 import math
 import os
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -64,20 +66,16 @@ def _temporary(folder: Path, prefix: str) -> tuple[IO[bytes], str]:
 
 def _sweep(folder: Path, prefix: str) -> None:
     """Remove the temporary files of writers that were killed."""
-    import time
-
     for name in os.listdir(folder):
         if not (name.startswith(prefix) and name.endswith(_TEMPORARY)):
             continue
         path = folder / name
-        try:
+        with suppress(OSError):  # it is gone already, or another's
             with open(path, "rb") as file:
                 if os.name != "nt" and _lock(file.fileno(), wait=False):
                     path.unlink()
             if os.name == "nt" and time.time() - path.stat().st_mtime > _PATIENCE:
                 path.unlink()
-        except OSError:
-            continue  # it is gone already, or another's
 
 
 def _lock(handle: int, *, wait: bool) -> bool:
@@ -92,12 +90,11 @@ def _lock(handle: int, *, wait: bool) -> bool:
 
 
 def reason(error: Exception) -> str:
-    """Why a file cannot be used, in the words of the system."""
     return str(getattr(error, "strerror", None) or error)
 
 
 def exists(path: str | Path) -> bool:
-    """Whether a file is there; a path that cannot be looked up, such as a name too long, is refused."""
+    # Not Path.exists, which is False for a path that cannot be looked up, such as a name too long.
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -114,12 +111,11 @@ def refuse_overwriting(path: str | Path, *, what: str, recognised: Callable[[Pat
 
 
 def has_format(path: Path, name: str) -> bool:
-    """Whether a file is JSON of a format, whatever its version."""
-    try:
+    """Recognise JSON of a format, whatever its version."""
+    with suppress(UsageError, LogsError):
         content = read_json(path, what="JSON")
-    except (UsageError, LogsError):
-        return False
-    return isinstance(content, Mapping) and content.get("format") == name
+        return isinstance(content, Mapping) and content.get("format") == name
+    return False
 
 
 def read_json(path: str | Path, *, what: str) -> Any:
@@ -128,17 +124,16 @@ def read_json(path: str | Path, *, what: str) -> Any:
     except (OSError, ValueError, RecursionError) as error:
         if isinstance(error, OSError) or "null byte" in str(error):
             raise UsageError(f"{path} cannot be read: {reason(error)}.") from error
-        told = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
-        raise LogsError(f"{path} is not {what}: it is not valid JSON ({told}).") from error
+        fault = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise LogsError(f"{path} is not {what}: it is not valid JSON ({fault}).") from error
 
 
 def parse_json(text: str | bytes) -> Any:
     """JSON, to the letter: no NaN, no number beyond float64, no key twice; ValueError or RecursionError otherwise."""
-    decoded = text if isinstance(text, str) else text.decode("utf-8")
-    hooks: dict[str, Any] = {
-        "parse_constant": _finite, "parse_float": _finite, "parse_int": _integer, "object_pairs_hook": _once,
-    }  # fmt: skip
-    return json.loads(decoded, **hooks)
+    return json.loads(
+        text if isinstance(text, str) else text.decode("utf-8"), parse_constant=_finite, parse_float=_finite,
+        parse_int=_integer, object_pairs_hook=_once,
+    )  # fmt: skip
 
 
 def as_json(content: Any, indent: int | None = None) -> str:
@@ -146,8 +141,8 @@ def as_json(content: Any, indent: int | None = None) -> str:
         return json.dumps(content, indent=indent, allow_nan=False)
     except ValueError as error:
         raise LogsError(
-            "a number of this answer is infinite, which JSON cannot hold: weights times rewards exceed what float64 can. "
-            "Rescale the rewards, or look for propensities that are far too small."
+            "a number of this answer is infinite: weights times rewards exceed what float64 holds. Rescale the rewards, or "
+            "look for propensities that are far too small."
         ) from error
 
 
@@ -183,10 +178,9 @@ def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_seal(content: Mapping[str, Any], *, place: str) -> None:
-    try:
+    fits = False
+    with suppress(TypeError, ValueError, RecursionError):
         fits = content.get("checksum") == checksum(content)
-    except (TypeError, ValueError, RecursionError):
-        fits = False
     if not fits:
         raise LogsError(f"{place} is damaged, or was changed by hand: its checksum does not fit. Go back to a copy of it.")
 
@@ -196,8 +190,8 @@ def check_format(content: Any, *, place: str, what: str, name: str, version: int
     if not isinstance(content, Mapping) or content.get("format") != name:
         raise LogsError(f'{place} is not {what} of surelift: it lacks the line "format": "{name}".')
     if content.get("version") != version:
+        writer = f"surelift {content.get('surelift', 'of an unknown version')}"
         raise LogsError(
-            f"{place} is {what} in format {content.get('version')!r}, written by surelift "
-            f"{content.get('surelift', 'of an unknown version')}; this surelift reads format {version}. Use the surelift "
-            "that wrote it."
+            f"{place} is {what} in format {content.get('version')!r}, written by {writer}; this surelift reads format "
+            f"{version}. Use the surelift that wrote it."
         )

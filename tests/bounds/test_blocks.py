@@ -20,8 +20,8 @@ from surelift.bounds.betting import BlockBets
 from surelift.bounds.blocks import BLOCKS, _means_from, log_wealth, lower_bound
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Gain, Quantity, Value
+from surelift.questions.claims import consistent
 from surelift.questions.method import choose_method
-from surelift.questions.options import consistent
 from surelift.statistics import Component, Needed, Term, TermSums, WeightSums, plan_of
 from surelift.statistics.dealing import PLACES, key_places
 from tests.controls.exact import cases, factors_of, log_of

@@ -8,8 +8,7 @@ from benchmarks.efron_stein import library_proxies, plain_proxies
 
 import surelift as sl
 from surelift.arrays import FloatArray
-from surelift.bounds import efron_stein
-from surelift.bounds.efron_stein import unfloored as unfloored_efron_stein
+from surelift.bounds.independent_rounds import efron_stein_remark, unfloored_efron_stein
 from surelift.statistics import MEAN, Needed, TermSums, WeightSums
 from surelift.statistics.redraws import Proxies
 
@@ -116,7 +115,7 @@ def test_the_bound_by_hand() -> None:
     bias = 1 - math.sqrt(2 * b * 200) / 100
     expected = bias * (0.8 - concentration - 0.1) - math.sqrt(1 / 200)
     assert unfloored_efron_stein(sums, delta=2 / math.e) == pytest.approx(expected)
-    assert "1,000 Monte-Carlo draws" in efron_stein.remark(sums, delta=2 / math.e)
+    assert "1,000 Monte-Carlo draws" in efron_stein_remark(sums, delta=2 / math.e)
 
 
 def test_it_reports_its_error_and_never_certifies() -> None:

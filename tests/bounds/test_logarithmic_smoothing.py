@@ -6,7 +6,7 @@ from hypothesis import given
 
 import surelift as sl
 from surelift.arrays import FloatArray
-from surelift.bounds.logarithmic_smoothing import lower_bound, unfloored
+from surelift.bounds.single_smoothing import logarithmic_smoothing_bound, unfloored_logarithmic_smoothing
 from surelift.kernels.log_sums import log_terms
 from surelift.statistics import Component
 from tests.strategies import LoggedRounds, deltas, logged_rounds, smoothings
@@ -24,9 +24,9 @@ def test_by_hand() -> None:
     # Four rounds of term 1, smoothing 1: (2^4 delta)^(1/4) - 1 = 2 delta^(1/4) - 1 = 0 at delta = 1/16.
     component = Component(1.0, 0.0, 1.0)
     sums = from_logs([4 * math.log(2)], [component], rounds=4)
-    assert unfloored(sums, delta=1 / 16) == pytest.approx(0.0, abs=1e-15)
-    assert unfloored(sums, delta=1 / 256) == pytest.approx(-0.5)
-    assert lower_bound(sums, delta=1 / 256) == 0.0
+    assert unfloored_logarithmic_smoothing(sums, delta=1 / 16) == pytest.approx(0.0, abs=1e-15)
+    assert unfloored_logarithmic_smoothing(sums, delta=1 / 256) == pytest.approx(-0.5)
+    assert logarithmic_smoothing_bound(sums, delta=1 / 256) == 0.0
 
 
 @given(rounds=logged_rounds(), smoothing=smoothings(), delta=deltas())

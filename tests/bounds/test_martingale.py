@@ -9,7 +9,7 @@ import pytest
 from surelift import grids
 from surelift.arrays import FloatArray
 from surelift.logs.decisions import Limits
-from surelift.logs.line import RewardLine
+from surelift.logs.rewards import RewardLine
 from surelift.logs.units import Weights, ends_of
 from surelift.quantities import Decline, Difference, Gain, Quantity, Shortfall, Value
 from tests.laws import LAWS, Law

@@ -12,10 +12,12 @@ from scipy import stats
 import surelift as sl
 from surelift.arrays import FloatArray
 from surelift.bounds import BOUNDS
-from surelift.bounds.empirical_bernstein import unfloored as unfloored_empirical_bernstein
-from surelift.bounds.implicit_exploration import unfloored as unfloored_implicit_exploration
-from surelift.bounds.logarithmic_smoothing import unfloored as unfloored_logarithmic_smoothing
-from surelift.bounds.moments import unfloored as unfloored_moments
+from surelift.bounds.independent_rounds import unfloored_empirical_bernstein
+from surelift.bounds.single_smoothing import (
+    unfloored_implicit_exploration,
+    unfloored_logarithmic_smoothing,
+    unfloored_moments,
+)
 from surelift.kernels.resamples import resample
 from surelift.kernels.sorting import Sorted
 from surelift.quantities import Shortfall, Value

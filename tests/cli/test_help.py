@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from surelift.cli.app import app, main
-from surelift.cli.commands import SECTIONS
-from surelift.cli.examples import EXAMPLES
+from surelift.cli.commands import EXAMPLES, SECTIONS
+from surelift.cli.questions import SimulateFlags
+from surelift.decisions.simulate import SEED
 
 COMMANDS = [name for section in SECTIONS.values() for name in section]
 # Minutes of work on data that is not here: parsed only.
@@ -120,3 +121,8 @@ def test_a_wrong_command_line_is_told_in_a_sentence(
     assert told.out == ""
     assert says in told.err
     assert "arameter" not in told.err
+
+
+def test_the_seed_of_simulations_is_that_of_the_library() -> None:
+    """It is written twice, so that help need not load what simulates."""
+    assert SimulateFlags().seed == SEED

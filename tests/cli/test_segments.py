@@ -110,3 +110,17 @@ def test_what_is_refused(by: str, code: int, message: str, folder: Path) -> None
     done = asked("evaluate", "--by", by, folder=folder)
     assert done.returncode == code
     assert message in done.stderr
+
+
+@pytest.mark.parametrize("margin, certified", [(0.01, ["desktop", "phone"]), (0.02, ["desktop"])])
+def test_a_monitor_is_certified_in_every_segment_or_not(
+    margin: float, certified: list[str], folder: Path, tmp_path: Path
+) -> None:
+    logs = sl.Logs(pq.read_table(folder / "shop.parquet"), reward="click", propensity="propensity")
+    answer = sl.compare(logs, "p_better", by="device", segments=["phone", "desktop"], margin=margin)
+    assert sorted(answer.certified) == certified
+    by = ["--by", "device", "--segments", "phone", "--segments", "desktop"]
+    found = asked("monitor", "--state", str(tmp_path / "claims.json"), *by, "--margin", str(margin), folder=folder)
+    assert found.returncode == (0 if len(certified) == 2 else 3), found.stderr
+    values = asked("monitor", "--state", str(tmp_path / "values.json"), "--about", "evaluate", *by, folder=folder)
+    assert values.returncode == 0, values.stderr

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import surelift as sl
-from surelift.cli.flags import as_flags
-from surelift.logs.sources import opened
+from surelift.cli.messages import as_flags
+from surelift.logs.sources import text_files
 from surelift.logs.sources.streams import read_stream
 from tests.prose import flat
 
@@ -105,11 +105,11 @@ def test_a_line_without_an_end_is_refused_at_a_limit(kind: Any, begin: bytes, li
     endless: Any = Endless(begin)
     with pytest.raises(sl.LogsError, match=f"line {line} of the stream is longer than 16 MiB"):
         list(read_stream(endless, kind))
-    assert endless.asked == opened.LONGEST_LINE + 1
+    assert endless.asked == text_files.LONGEST_LINE + 1
 
 
 def test_a_file_of_events_has_the_same_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opened, "LONGEST_LINE", 1 << 20)
+    monkeypatch.setattr(text_files, "LONGEST_LINE", 1 << 20)
     (folder / "log.dsjson").write_text('{"a": "' + "x" * (1 << 21) + '"}\n')
     with pytest.raises(sl.LogsError, match=r"line 1 of .*log\.dsjson is longer than 1 MiB"):
         sl.importers.dsjson(folder / "log.dsjson")

@@ -11,7 +11,7 @@ from surelift.batch import Batch
 from surelift.policies import Policy
 from surelift.quantities import Decline, Difference, Gain, Quantity, Shortfall, Value
 from surelift.statistics import Component, Plan, Term, plan_of
-from surelift.statistics.accumulate import accumulate
+from surelift.statistics.sums import accumulate
 from tests.laws import Law
 
 

@@ -13,7 +13,7 @@ from scipy import stats
 import surelift as sl
 from surelift.arrays import FloatArray, IntArray
 from surelift.batch import Batch
-from surelift.controls.refitted import FIRST
+from surelift.controls.fitted import FIRST
 from surelift.logs.batch import TableBatch
 from surelift.quantities import Value
 from surelift.statistics import Component, Needed, Term, plan_of

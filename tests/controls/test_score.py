@@ -15,10 +15,10 @@ import surelift as sl
 from surelift.arrays import FloatArray, IntArray
 from surelift.bounds import mixture
 from surelift.controls import ScoreControl
-from surelift.controls.score import controlled_by_score
+from surelift.controls.weights import controlled_by_score
 from surelift.engines import collect
 from surelift.kernels.control import ControlledTerms
-from surelift.logs.line import LabelledLine
+from surelift.logs.rewards import LabelledLine
 from surelift.logs.units import Piece, Weights
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Gain, Quantity, Value

@@ -1,7 +1,6 @@
 """Weight control: exact on small laws, valid in simulation, never much worse than plain, rejected without vectors."""
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -100,7 +99,7 @@ def test_automatic_control_of_a_difference_has_equal_shares_and_is_told_apart_fr
     }  # fmt: skip
     assert [component.prior for component in plans[automatic]] == [0.25] * 4
     assert [component.prior for component in plans[by_weights]] == pytest.approx([1 / 2] + [1 / 6] * 3)
-    alike = [[replace(component, prior=0.0) for component in parts] for parts in plans.values()]
+    alike = [[component._replace(prior=0.0) for component in parts] for parts in plans.values()]
     assert alike[0] == alike[1]
     logs, new = random_log(4, rounds=2_000)
     even = {"even": np.full_like(new, 0.25)}

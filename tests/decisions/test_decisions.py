@@ -280,7 +280,7 @@ def test_sides_and_several_policies_to_compare(logs: sl.Logs) -> None:
     with pytest.raises(sl.UsageError, match="use select"):
         sl.compare(logs, {"better": BETTER, "worse": WORSE})
     with pytest.raises(sl.UsageError, match="does not use detla="):
-        sl.compare(logs, {"better": BETTER}, detla=0.1)
+        sl.compare(logs, {"better": BETTER}, detla=0.1)  # type: ignore[call-overload]
 
 
 def test_control_auto_is_plain_without_vectors(logs: sl.Logs) -> None:
@@ -355,7 +355,7 @@ def test_a_delta_that_was_meant_as_the_confidence_is_told(logs: sl.Logs) -> None
     with pytest.raises(sl.UsageError, match=r"but is 95\. For 95% confidence it is 0\.05\."):
         sl.compare(logs, {"new": BETTER}, delta=95)
     with pytest.raises(sl.UsageError, match=r"does not use alpha=; it uses grid\. Did you mean delta=\?"):
-        sl.compare(logs, {"new": BETTER}, alpha=0.05)
+        sl.compare(logs, {"new": BETTER}, alpha=0.05)  # type: ignore[call-overload]
 
 
 def test_an_estimate_that_was_moved_into_its_bounds_says_so() -> None:

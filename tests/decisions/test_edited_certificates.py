@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import surelift as sl
-from surelift.questions.certificate import damage_told
+from surelift.questions.certificate import as_damage
 from surelift.saving import sealed
 from tests.stored.make import LEARNED, answers, learned
 
@@ -82,7 +82,7 @@ def test_edits_with_a_new_checksum_are_found_by_computing_again(kind: str) -> No
     asked = json.dumps(content["question"])
     for edited in list(edits(content))[:: 1 if kind == "compare" else 7]:
         try:
-            with damage_told():
+            with as_damage():
                 result = sl.verify(sealed(edited), LOGS, POLICIES.get(kind))
         except sl.SureliftError:
             continue

@@ -21,8 +21,8 @@ from surelift.policies.resolve import name_policies
 from surelift.quantities import Gain
 from surelift.questions.report import MOST_FOLLOWED
 from surelift.statistics import Term, plan_of
-from surelift.statistics.log_sums import LogSums
 from surelift.statistics.looped import program_of
+from surelift.statistics.terms import LogSums
 from surelift.views.figures import MOST_SHOWN
 
 ROUNDS = 40
@@ -94,7 +94,7 @@ def test_looking_up_columns_and_terms_takes_no_time() -> None:
     terms = [request.statistic for request in plan.requests if isinstance(request.statistic, LogSums)]
     assert len(terms) == 20_000
     program = program_of(tuple(terms), True)
-    policies_of = [{piece.policy for piece in program.lines[place].pieces} for (place,) in program.places]
+    policies_of = [{piece.policy for piece in program.plan.terms[place].pieces} for (place,) in program.places]
     assert policies_of == [{term.candidate} for term in terms]
     assert time.process_time() - start < 5.0
 

@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import surelift as sl
-from surelift.decisions.state import write_state
+from surelift.saving import sealed
 from tests.controls.test_models import DECLARED, columns
 
 SHOP = sl.datasets.shop(6_000, seed=1)
@@ -550,15 +550,15 @@ def test_a_time_is_the_same_in_every_format(written: str) -> None:
         assert watch.update(later)
 
 
-@pytest.mark.parametrize("told_by", [{}, {"id": "visit"}, {"time": "visit"}])
-def test_users_who_return_every_day_are_told_apart_by_time_or_id(told_by: dict[str, Any]) -> None:
-    rng, watch = np.random.default_rng(0), sl.Monitor("n", reward="r", propensity="p", **told_by)
+@pytest.mark.parametrize("evidence_of_segments", [{}, {"id": "visit"}, {"time": "visit"}])
+def test_users_who_return_every_day_are_told_apart_by_time_or_id(evidence_of_segments: dict[str, Any]) -> None:
+    rng, watch = np.random.default_rng(0), sl.Monitor("n", reward="r", propensity="p", **evidence_of_segments)
     chance = rng.uniform(0.1, 0.9, 1_000)  # production knows a user, and so does the candidate
     for day in range(2):
         taken, visit = rng.random(1_000) < chance, 1_000 * day + np.arange(1_000)
         p, n = (np.where(taken, share, 1 - share) for share in (chance, chance / 2))
         batch = {"r": (rng.random(1_000) < 0.05) * 1.0, "p": p, "n": n, "visit": visit}
-        if day and not told_by:
+        if day and not evidence_of_segments:
             with pytest.raises(sl.LogsError, match="only look the same, declare time= or id="):
                 watch.update(batch)
         else:
@@ -622,9 +622,10 @@ def test_a_state_goes_on_with_its_own_policies(tmp_path: Path) -> None:
 def test_a_damaged_memory_is_told(tmp_path: Path) -> None:
     watch = watching()
     watch.update(SHOP.table.slice(0, 1_000))
-    content = watch.state()
+    watch.save(tmp_path / "state.json")
+    content = json.loads((tmp_path / "state.json").read_text())
     content["ledgers"][""]["stretches"][0][1][0][2] = "AAAA"
-    write_state(tmp_path / "state.json", content)
+    (tmp_path / "state.json").write_text(json.dumps(sealed(content)))
     with pytest.raises(sl.LogsError, match="is damaged and cannot be read as the state of a monitor"):
         sl.Monitor.load(tmp_path / "state.json")
 

@@ -99,7 +99,7 @@ def test_a_certificate_still_verifies_when_the_log_has_grown(rows: dict[str, Any
 
 
 def test_a_monitor_refuses_rounds_that_are_not_settled(rows: dict[str, Any]) -> None:
-    with pytest.raises(sl.UsageError, match="give as_of with each batch"):
+    with pytest.raises(sl.UsageError, match="no as_of=, which batches differ in; give each batch its own"):
         sl.Monitor("new", **DECLARED, settled_after="7d", as_of="2026-05-01")
     watch = sl.Monitor("new", **DECLARED, settled_after="7d")
     first, second = cut(rows, slice(700)), cut(rows, slice(700, 1332))

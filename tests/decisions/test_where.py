@@ -93,7 +93,7 @@ def test_monitors_and_partial_sums_leave_the_same_rounds_out(rows: pa.Table, tmp
     watch.save(tmp_path / "state.json")
     answer: Any = sl.Monitor.load(tmp_path / "state.json").answer()
     assert (answer.lower, answer.rounds) == (pytest.approx(alone.lower, rel=1e-12), alone.rounds)
-    assert f"{6_007 - alone.rounds:,} of 6,007 rounds do not meet" in answer.aloud()[0]
+    assert f"{6_007 - alone.rounds:,} of 6,007 rounds do not meet" in answer.notes[0]
     question = Question.of("compare", {**DECLARED, "where": WHERE}, {"new": "new"})
     total = sl.partial_sums(parts[:2], question) + sl.partial_sums([*parts[2:], nobody], question)
     assert question.answer(total).lower == pytest.approx(alone.lower, rel=1e-12)
@@ -147,8 +147,8 @@ def test_a_candidate_and_an_outcome_are_not_conditions(rows: pa.Table) -> None:
     outcomes = {"r": sl.Outcome("r"), "won": sl.Outcome("won")}
     with pytest.raises(sl.UsageError, match="where= names 'won', declared as reward"):
         sl.compare(sl.Logs(rows, where="won = true", **DECLARED), "new", outcomes=outcomes)
-    with pytest.raises(sl.UsageError, match=r"learning and where \(where=\)"):
-        require_learnable(sl.Logs(rows, where=WHERE, action="a", action_count=2, contexts=["age"], **DECLARED))
+    # tests/learning/test_where.py learns from such logs.
+    require_learnable(sl.Logs(rows, where=WHERE, action="a", action_count=2, contexts=["age"], **DECLARED))
 
 
 def test_a_copy_of_the_action_is_found_and_a_true_condition_is_not(rows: pa.Table) -> None:
@@ -227,13 +227,13 @@ def test_rounds_settle_as_of_the_newest_time_of_the_whole_log(rows: pa.Table) ->
     # All of January is older than 7 days at the end of the log, in February.
     answer = sl.compare(sl.Logs(rows, where="t < 2026-02-01", **times), "new")
     assert answer.rounds == 31 * 144
-    assert len(answer.aloud()) == 1
+    assert len(answer.notes) == 1
     both = sl.compare(sl.Logs(rows, where="country = 'FR'", **times), "new")
     newest = rows["t"].to_pylist()[-1]
     french = rows.filter(pc.equal(rows["country"], "FR"))
     old = sum((newest - time).days >= 7 for time in french["t"].to_pylist())
     assert both.rounds == old
-    assert [text.split(" rounds ")[0] for text in both.aloud()] == [
+    assert [text.split(" rounds ")[0] for text in both.notes] == [
         f"{6_000 - len(french):,} of 6,000", f"{len(french) - old:,} of {len(french):,}",
     ]  # fmt: skip
 

@@ -24,9 +24,9 @@ class Reads:
         self.whole = self.looks = self.rows = 0
         batches = type(logs.source).batches
 
-        def counted(source: Any, needs: Any) -> Iterator[TableBatch]:
+        def counted(source: Any, needs: Any, *ends: int) -> Iterator[TableBatch]:
             self.looks += 1
-            for batch in batches(source, needs):
+            for batch in batches(source, needs, *ends):
                 self.rows += batch.table.num_rows
                 yield batch
             self.looks -= 1

@@ -40,7 +40,7 @@ def test_the_reason_why_spark_failed(message: str, says: str) -> None:
         (Question.of("report", FLAGS, "a"), "the order of the rounds"),
         (Question.of("evaluate", FLAGS, "a", method="efron-stein"), "what efron-stein redraws"),
         (
-            Question.of("evaluate", {**FLAGS, "time": "t"}, "a", control="model"),
+            Question.of("evaluate", {**FLAGS, "time": "t", "action": "x", "logging": "v"}, "a", control="model"),
             "a reward model that is refitted in the order of time",
         ),
     ],

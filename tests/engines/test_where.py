@@ -125,7 +125,7 @@ def test_every_source_gives_what_the_filtered_table_gives(source: str, tmp_path:
             assert found.provenance.fingerprint == expected.provenance.fingerprint, where
             assert found.rounds == expected.rounds
             assert [found.lower, found.upper] == pytest.approx([expected.lower, expected.upper], rel=1e-12)
-            assert f"{ROUNDS - alone.num_rows:,} of 4,000 rounds do not meet" in found.aloud()[0]
+            assert f"{ROUNDS - alone.num_rows:,} of 4,000 rounds do not meet" in found.notes[0]
 
 
 @pytest.mark.parametrize("engine", ["spark", "duckdb", "postgres"])
@@ -153,7 +153,7 @@ def test_every_engine_gives_what_the_filtered_table_gives(
         found = sl.compare(sl.Logs(place, where=where, **PLAIN), "a")
         assert found.rounds == expected.rounds, where
         assert found.lower == pytest.approx(expected.lower, rel=1e-9, abs=1e-9)
-        assert found.aloud() == (f"{ROUNDS - alone.num_rows:,} of 4,000 rounds do not meet `{where}`, and were left out.",)
+        assert found.notes == (f"{ROUNDS - alone.num_rows:,} of 4,000 rounds do not meet `{where}`, and were left out.",)
         if engine == "spark":
             assert found.provenance.fingerprint == expected.provenance.fingerprint
         assert filtered(place, parsed(where)) is not None  # by the engine itself

@@ -9,7 +9,7 @@ import pytest
 
 import surelift as sl
 from surelift.evidence.propensities import mean_weight_evidence
-from surelift.statistics.mean_weights import MeanWeight
+from surelift.statistics.bets import MeanWeight
 
 LAWS = [
     (np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.2, 0.6])),

@@ -42,7 +42,7 @@ def drawn(seed: int, rounds: int = 6_000, *, catalogs: bool = False) -> Table:
 
 
 def told(health: sl.results.Health) -> list[Any]:
-    return [found for found in health.evidence if found.family.kind == "told"]
+    return [found for found in health.evidence if found.family.kind == "telling"]
 
 
 @pytest.mark.parametrize("vectors", [True, False])

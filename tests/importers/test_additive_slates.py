@@ -90,7 +90,7 @@ def test_every_factor_has_mean_at_most_one(positions: int, supported: bool, alph
     policies = name_policies(imported.policies)
     now, rival = law.value(law.logging), law.value(law.rival)
     new = now + alpha * (law.value(law.new) - now)
-    limits = {name: imported.logs.declaration.limits(policy.limits) for name, policy in policies.items()}
+    limits = {name: imported.logs.declaration.unit.limits(policy.limits) for name, policy in policies.items()}
     for candidate, quantity, target in cases(new, now, rival):
         term = choose_method().plan(candidate, quantity, limits=limits, count=lambda: 1, known=frozenset())
         if candidate == "new" and not hasattr(quantity, "over"):

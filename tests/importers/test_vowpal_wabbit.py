@@ -119,7 +119,7 @@ BROKEN = {
     '{"_label_cost":-1,"_label_probability":0.5,"a":[1,2],"p":[0.5,0.5],"pdrop":1}': "pdrop outside",
     '{"_label_cost":NaN,"_label_probability":0.5,"a":[1,2],"p":[0.5,0.5]}': "no number in _label_cost",
     '{"_outcomes":[{"_label_cost":-1}]}': "each with a cost (CCB): read them by the format ccb",
-    '{"something":"else"}': "no _label_cost",
+    '{"something":"else"}': "no number in _label_cost",
     "[1, 2]": "not JSON objects",
     '{"_label_cost":-1,"_label_probability":0.5,"a":[],"p":[]}': "do not rank the actions 1 to K",
     '{"_label_cost":-1,"_label_probability":0.5,"a":["1","2"],"p":[0.5,0.5]}': "do not rank the actions 1 to K",

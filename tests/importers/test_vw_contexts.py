@@ -76,7 +76,7 @@ def test_what_becomes_a_column(tmp_path: Path) -> None:
     path = tmp_path / "log.dsjson"
     path.write_text("".join(dsjson(data, i, c=c) + "\n" for i, c in enumerate(given)))
     logs = importers.dsjson(path).logs
-    own = importers.vw_lines.DSJSON.names
+    own = importers.vw_json.DSJSON.names
     assert [name for name in logs.column_names() if name not in own] == [
         "new", "FromUrl.hour", "FromUrl.1.hour", "room", "v", "c.time", "n", "U.deep.x", "?",
     ]  # fmt: skip

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surelift.kernels.control import ControlComponents, ControlledTerms, UnitsOfRounds, controlled_log_sums
+from surelift.kernels.control import ControlComponents, ControlledTerms, controlled_log_sums
+from surelift.kernels.loop import LoopUnits
 from tests.kernels.loops import by_numpy
 
 pytestmark = pytest.mark.usefixtures("instruction_set")
@@ -27,7 +28,7 @@ def components(count: int) -> ControlComponents:
 
 
 @st.composite
-def units_of(draw: st.DrawFn, rounds: int) -> UnitsOfRounds:
+def units_of(draw: st.DrawFn, rounds: int) -> LoopUnits:
     """Rounds or clusters, kept or all, in up to a hundred groups."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     count, starts, divisor, codes, groups = rounds, None, None, None, 1
@@ -40,7 +41,7 @@ def units_of(draw: st.DrawFn, rounds: int) -> UnitsOfRounds:
         groups = draw(st.sampled_from([1, 3, 100]))
         codes = rng.integers(-1, groups, count)
     keep = rng.uniform(0.05, 1.0, count) if draw(st.booleans()) else None
-    return UnitsOfRounds(count, groups, codes, starts, divisor, draw(st.sampled_from([0.0, 1.0])), keep)
+    return LoopUnits(count, groups, codes, starts, divisor, draw(st.sampled_from([0.0, 1.0])), keep=keep)
 
 
 @given(
@@ -59,7 +60,7 @@ def test_as_in_numpy(data: st.DataObject, seed: int, rounds: int, count: int, si
 @pytest.mark.parametrize("size", [1e-12, 1e-3, 1.0, 1e3, 1e9])
 def test_sums_are_exact_to_1e_15(size: float) -> None:
     terms, parts = terms_of(1, 20_011, size=size), components(27)
-    found, sums, _ = controlled_log_sums(terms, UnitsOfRounds(20_011, 1), parts)
+    found, sums, _ = controlled_log_sums(terms, LoopUnits(20_011, 1), parts)
     for column, (cap, offset, smoothing) in enumerate(zip(parts.caps, parts.offsets, parts.smoothings, strict=True)):
         shifted = np.maximum(terms.capped(float(cap)) + offset, 0.0)
         exact = math.fsum(math.log1p(smoothing * x) for x in shifted.tolist())

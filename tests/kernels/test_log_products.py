@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surelift.arrays import FloatArray
-from surelift.kernels.log_products import log_products
+from surelift.kernels.log_sums import log_products
 from surelift.kernels.sorting import Sorted
 from tests.kernels.loops import by_numpy, rows_of, sorted_groups
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from surelift.arrays import FloatArray
 from surelift.kernels.quadrature import Quadrature, all_probabilities, all_slopes, logged_probability
-from surelift.learning.policies.quadrature import EXACT, TRAINING
+from surelift.learning.policies.rules import EXACT, TRAINING
 from tests.kernels.loops import by_numpy
 
 pytestmark = pytest.mark.usefixtures("instruction_set")

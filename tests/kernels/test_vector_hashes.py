@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surelift.arrays import FloatArray
-from surelift.kernels.vector_hashes import hash_vectors
+from surelift.kernels.columns import hash_vectors
 from tests.kernels.loops import by_numpy, rows_of
 
 pytestmark = pytest.mark.usefixtures("instruction_set")

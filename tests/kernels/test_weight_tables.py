@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from surelift.arrays import FloatArray
 from surelift.kernels.sorting import Sorted
-from surelift.kernels.weight_tables import WEIGHT_BINS, corners, weight_tables
+from surelift.kernels.weight_tables import CORNERS, WEIGHT_BINS, weight_tables
 from tests.kernels.loops import by_numpy, rows_of, sorted_groups
 
 pytestmark = pytest.mark.usefixtures("instruction_set")
@@ -28,7 +28,7 @@ def test_the_loops_and_numpy_fill_the_same_bins(data: st.DataObject, excess: Flo
 @given(EXCESS, REWARDS)
 def test_a_round_lies_between_the_edges_of_its_bin_and_its_places_say_where(excess: float, reward: float) -> None:
     _, bins, sums = weight_tables(np.array([excess]), np.array([reward]), _one())
-    weights, rewards = corners()
+    weights, rewards = CORNERS
     row, column = divmod(int(bins[0]), WEIGHT_BINS)
     ones, at_weight, at_reward, both = sums[0].tolist()
     assert ones == 1.0

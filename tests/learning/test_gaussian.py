@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr, ndtr
 
 from surelift.arrays import FloatArray
+from surelift.kernels import quadrature
 from surelift.kernels.quadrature import Quadrature
-from surelift.learning.policies import modules, quadrature
-from surelift.learning.policies.quadrature import EXACT, TRAINING
-from surelift.learning.policies.rules import GaussianRule
+from surelift.learning.policies import modules, rules
+from surelift.learning.policies.rules import EXACT, TRAINING, GaussianRule
 
 
 def integral(scores: FloatArray, nodes: int = 1001) -> FloatArray:
@@ -31,23 +31,23 @@ def integral(scores: FloatArray, nodes: int = 1001) -> FloatArray:
 def test_probabilities_equal_the_integral(actions: int, spread: float) -> None:
     scores = spread * np.random.default_rng(actions).normal(size=(4, actions))
     expected = integral(scores)
-    probabilities = quadrature.argmax_probabilities(scores)
-    assert np.abs(probabilities - expected).max() < quadrature.TOLERANCE / 5
-    assert np.abs(probabilities.sum(axis=1) - 1.0).max() < quadrature.TOLERANCE
-    assert np.abs(quadrature.argmax_probabilities(scores, TRAINING) - expected).max() < 5e-6
+    probabilities = rules.argmax_probabilities(scores)
+    assert np.abs(probabilities - expected).max() < rules.TOLERANCE / 5
+    assert np.abs(probabilities.sum(axis=1) - 1.0).max() < rules.TOLERANCE
+    assert np.abs(rules.argmax_probabilities(scores, TRAINING) - expected).max() < 5e-6
 
 
 @given(st.floats(-30.0, 30.0), st.floats(-1e3, 1e3))
 def test_two_actions_in_closed_form(gap: float, level: float) -> None:
     """The difference of two draws is N(gap, 2), whatever their level."""
-    probabilities = quadrature.argmax_probabilities(np.array([[level + gap, level]]))[0]
+    probabilities = rules.argmax_probabilities(np.array([[level + gap, level]]))[0]
     gap = (level + gap) - level
     assert probabilities == pytest.approx([ndtr(gap / math.sqrt(2.0)), ndtr(-gap / math.sqrt(2.0))], abs=1e-12)
 
 
 def test_equal_scores_are_equally_likely() -> None:
     for actions in (2, 5, 1000):
-        assert quadrature.argmax_probabilities(np.full((1, actions), 7.0)) == pytest.approx(1.0 / actions, abs=1e-13)
+        assert rules.argmax_probabilities(np.full((1, actions), 7.0)) == pytest.approx(1.0 / actions, abs=1e-13)
 
 
 @pytest.mark.parametrize("rule", [EXACT, TRAINING], ids=["exact", "training"])
@@ -56,12 +56,12 @@ def test_gradients_equal_finite_differences(rule: Quadrature) -> None:
     scores, worth, action = 2.0 * rng.normal(size=(6, 7)), rng.random((6, 7)), rng.integers(0, 7, 6)
     rows, close = np.arange(6), 1e-8 if rule is EXACT else 1e-5
     p, slopes = quadrature.logged_probability(scores, action, rule)
-    assert p == pytest.approx(quadrature.argmax_probabilities(scores)[rows, action], abs=1e-6)
-    whole = quadrature.slopes(scores, worth, rule)
+    assert p == pytest.approx(rules.argmax_probabilities(scores)[rows, action], abs=1e-6)
+    whole = quadrature.all_slopes(scores, worth, rule)
     for b in range(7):
         step = np.zeros(7)
         step[b] = 1e-5
-        ahead, behind = (quadrature.argmax_probabilities(scores + sign * step) for sign in (1.0, -1.0))
+        ahead, behind = (rules.argmax_probabilities(scores + sign * step) for sign in (1.0, -1.0))
         change = (ahead - behind) / 2e-5
         assert slopes[:, b] == pytest.approx(change[rows, action], abs=close)
         assert whole[:, b] == pytest.approx((worth * change).sum(axis=1), abs=close)

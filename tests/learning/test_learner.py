@@ -17,8 +17,8 @@ import torch
 import surelift as sl
 from surelift.arrays import FloatArray
 from surelift.grids import Grid
-from surelift.learning.data.feature_survey import FeatureSurvey
-from surelift.learning.data.features import FeatureLayout
+from surelift.learning.data.features import FeatureSurvey
+from surelift.learning.data.layout import FeatureLayout
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.policies.rules import GaussianRule

@@ -12,7 +12,7 @@ import pytest
 import surelift as sl
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
-from surelift.logs.origins import Origins
+from surelift.logs.seen import Origins
 from tests.learning.test_learner import FEW, GAUSSIAN, logs_of, problem
 
 OWN = "learned from these very rounds"

@@ -19,13 +19,13 @@ from tests.learning.test_learner import problem
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Filled with the columns of every pass over a file."""
     calls: list[Any] = []
-    batches = Files.batches_between
+    batches = Files.batches
 
-    def counted(self: Files, needs: Any, first: int, last: int) -> Any:
+    def counted(self: Files, needs: Any, *ends: int) -> Any:
         calls.append(needs.columns())
-        return batches(self, needs, first, last)
+        return batches(self, needs, *ends)
 
-    monkeypatch.setattr(Files, "batches_between", counted)
+    monkeypatch.setattr(Files, "batches", counted)
     return calls
 
 

@@ -15,11 +15,12 @@ import pytest
 import surelift as sl
 from surelift.bounds.mixture import log_wealth
 from surelift.engines import collect
-from surelift.learning.data.features import FeatureLayout, as_table
+from surelift.learning.data.features import as_table
+from surelift.learning.data.layout import FeatureLayout
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.policies.rules import SoftmaxRule, StagesRule
-from surelift.learning.stages import ASSUMED, PlayedStages
+from surelift.learning.questions import ASSUMED, PlayedStages
 from surelift.policies.resolve import as_policy
 from surelift.questions.certificate import Certificate
 from surelift.questions.improvement import ImprovementQuestion

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import surelift as sl
-from surelift.learning.data.layout import FeatureLayout
-from surelift.learning.data.row import RowEncoder
+from surelift.learning.data.layout import FeatureLayout, RowEncoder
 from surelift.learning.learned import Decision, LearnedPolicy
 from surelift.learning.policies.rules import (
     GaussianRule,

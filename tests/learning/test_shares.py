@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import surelift as sl
 from surelift.learning.data import dataset
-from surelift.learning.data.feature_survey import FeatureSurvey
+from surelift.learning.data.features import FeatureSurvey
 from surelift.learning.data.layout import FeatureLayout
 from surelift.learning.data.survey import _moved_cuts
 from surelift.learning.learned import LearnedPolicy

@@ -27,7 +27,7 @@ def test_numbers_of_every_type(kind: Any, missing: bool) -> None:
         plain = plain_numbers(column)
         assert (plain is None) == (column.null_count > 0)
         if plain is not None:
-            np.testing.assert_array_equal(plain, expected)
+            np.testing.assert_array_equal(plain[0], expected)
 
 
 def test_whole_numbers_beyond_float64_are_rounded_as_arrow_rounds_them() -> None:

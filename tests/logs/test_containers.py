@@ -132,7 +132,7 @@ def test_complex_and_masked_outputs_are_refused() -> None:
             ask(logs, policy)
     with pytest.raises(sl.LogsError, match="8 of 8 values are vectors with an entry that is missing"):
         ask(logs, Model(np.ma.array(MATRIX, mask=np.ones_like(MATRIX))))
-    with pytest.raises(sl.UsageError, match=r"shape \(1, 2\) for 8 rounds and 2 classes"):
+    with pytest.raises(sl.UsageError, match=r"shape \(1, 2\), not \(8, 2\): rounds and classes"):
         ask(logs, Model(MATRIX[:1]))
     with pytest.raises(sl.UsageError, match=COMPLEX):
         ask(logs, MATRIX, control=models.given(MATRIX + 1j))

@@ -11,7 +11,7 @@ import pytest
 
 import surelift as sl
 from surelift.batch import Batch
-from surelift.logs.line import LabelledLine
+from surelift.logs.rewards import LabelledLine
 from surelift.traits.declaration import Declaration
 from tests.cli.test_cli import run
 
@@ -114,7 +114,7 @@ def test_a_declaration_is_stored_and_guardrails_have_no_labels() -> None:
     declared = Declaration.of(**{**ROLES, "label_probability": 0.05})
     assert Declaration.from_description(declared.describe()) == declared
     rail = declared.judged_by("latency", (0.0, 9.0), is_cost=True)
-    assert rail.flat().keys() == {"cost", "reward_range", "propensity"}
+    assert rail.flat.keys() == {"cost", "reward_range", "propensity"}
     assert (rail.reward.cost, rail.reward.reward_range) == ("latency", (0.0, 9.0))
 
 

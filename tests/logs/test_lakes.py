@@ -14,7 +14,7 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 import surelift as sl
 from surelift.cli.app import main
 from surelift.errors import LogsError, UsageError
-from surelift.logs.sources import lakes
+from surelift.logs.sources import tables
 from tests.logs.stores import s3_server
 from tests.logs.test_stores import COLUMNS, answer, rounds
 
@@ -105,7 +105,7 @@ def test_iceberg_is_never_read_file_by_file(iceberg: Any, path: str) -> None:
 
 
 def test_without_the_extra_the_remedy_is_said(delta: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lakes, "find_spec", lambda package: None)
+    monkeypatch.setattr(tables, "find_spec", lambda package: None)
     for path in (str(delta), "t/metadata/v3.metadata.json"):
         with pytest.raises(UsageError, match=r"pip install '\.\[lake\]'"):
             sl.Logs(path, **COLUMNS)

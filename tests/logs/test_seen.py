@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surelift.kernels.columns import hash_columns
-from surelift.logs.hash_sample import HashSample
-from surelift.logs.seen import SeenRounds
+from surelift.logs.seen import HashSample, SeenRounds
 
 Draw = Callable[[np.random.Generator, int], list[np.ndarray]]
 LOGS: dict[str, Draw] = {

@@ -184,7 +184,7 @@ def refusal(path: Path, text: str, stored: str = "utf-8", **declared: Any) -> st
         (".csv", "r,p,new\n1,0.5,0.5\n# the end\n", "Expected 3 columns, got 1: # the end"),
         (".csv", "#r,p,new\n1,0.5,0.5\n", "no column 'r' for reward. Did you mean '#r'?"),
         (".csv.gz", "", "cannot be read as csv: Empty CSV file"),
-        (".json", '[{"r": 1, "p": 0.5, "new": 0.5}]', "line 1, holds no JSON object"),
+        (".json", '[{"r": 1, "p": 0.5, "new": 0.5}]', "line 1, is not a JSON object: it holds another value"),
         (".json", '{"r": 1,\n"p": 0.5, "new": 0.5}', "line 1, is not a JSON object"),
         (".jsonl", '{"r": 1, "p": 0.5, "new": 0.5}\n\n{"r": 1, "r": 0, "p": 0.5, "new": 0.5}', "line 3, is not a JSON object: it has the key 'r' twice"),
         (".jsonl", '{"r": 1, "p": 0.5, "new": 0.5} {"r": 1, "p": 0.5, "new": 0.5}', "line 1, is not a JSON object: Extra data"),

@@ -51,7 +51,7 @@ def test_prefix_weights_are_running_products(steps: list[list[float]], scale: fl
 
 
 def limits_of(logs: sl.Logs, policies: Mapping[str, Policy]) -> dict[str, Limits]:
-    return {name: logs.declaration.limits(policy.limits) for name, policy in policies.items()}
+    return {name: logs.declaration.unit.limits(policy.limits) for name, policy in policies.items()}
 
 
 def factors(logs: sl.Logs, policies: dict[str, Any], term: Term) -> Any:

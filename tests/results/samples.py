@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 import surelift as sl
-from surelift.results.guarantee import Guarantee
-from surelift.results.policy_search import PolicySearch, TriedLearner
-from surelift.results.result import ByName, Result
+from surelift.results.learned import Guarantee, PolicySearch, TriedLearner
+from surelift.results.result import ByName, Result, Several
 
 
 def logs(rounds: int = 2_000, *, column: str = "click") -> tuple[sl.Logs, dict[str, np.ndarray[Any, Any]]]:
@@ -109,4 +108,4 @@ def result_classes(base: type = Result) -> set[str]:
     """The names of all result classes of the package."""
     children: list[type] = base.__subclasses__()
     below = {name for child in children if child.__module__.startswith("surelift") for name in result_classes(child)}
-    return below | ({base.__name__} if base not in (Result, ByName) else set())
+    return below | ({base.__name__} if base not in (Result, Several, ByName) else set())

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import surelift as sl
-from surelift.results.lift import Measured
-from surelift.results.width import upper_explained
+from surelift.results.lift import Measured, upper_explained
 
 
 def table(column: str = "click", rate: float = 0.1) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def test_the_assumptions_say_what_fills_up_a_cluster(logs: dict[str, Any], says:
     assert any(
         "filled up to 8 rounds that earn the least, or cost the most" in each for each in answer["production"].assumptions
     )
-    assert any(says in line for line in answer.aloud())
+    assert any(says in line for line in answer.notes)
     earned = sl.check(clustered).mean_reward
     assert earned == pytest.approx(np.mean(logs["reward"] if "reward" in logs else logs["cost"]))
 

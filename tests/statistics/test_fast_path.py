@@ -15,14 +15,15 @@ from surelift.arrays import FloatArray
 from surelift.batch import Batch
 from surelift.bounds import BOUNDS, mixture
 from surelift.engines import collect
-from surelift.kernels.control import ControlComponents, ControlledTerms, UnitsOfRounds, controlled_log_sums
+from surelift.kernels.control import ControlComponents, ControlledTerms, controlled_log_sums
+from surelift.kernels.loop import LoopUnits
 from surelift.kernels.sorting import Sorted
 from surelift.logs import fingerprint
 from surelift.logs.vectors import Vectors
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Decline, Gain, Quantity, Shortfall, Value
 from surelift.statistics import Plan, Sums, Term, offset_of, plan_of
-from surelift.statistics.accumulate import accumulate
+from surelift.statistics.sums import accumulate
 from tests.numpy_loops import in_numpy
 from tests.same_sums import assert_same_sums
 
@@ -167,7 +168,7 @@ def test_compiled_hashes_are_the_plain_ones() -> None:
     def hashes() -> fingerprint.RoundHashes:
         found = fingerprint.RoundHashes(60_000)
         found.mix(values[:60_000])
-        found.mix_vectors(Vectors(values, starts, 0.0))
+        found.mix(Vectors(values, starts, 0.0))
         found.mix(values[7:60_007])
         return found
 
@@ -183,6 +184,6 @@ def test_compiled_hashes_are_the_plain_ones() -> None:
 def test_a_false_floor_is_seen() -> None:
     terms = ControlledTerms(np.array([-3.0]), np.zeros(1), np.array([0, 1]), np.zeros(1), np.ones(1))
     components = ControlComponents(np.ones(1), np.ones(1), np.ones(1))
-    assert controlled_log_sums(terms, UnitsOfRounds(1, 1), components)[2] == pytest.approx(1.0)
+    assert controlled_log_sums(terms, LoopUnits(1, 1), components)[2] == pytest.approx(1.0)
     with in_numpy():
-        assert controlled_log_sums(terms, UnitsOfRounds(1, 1), components)[2] == pytest.approx(1.0)
+        assert controlled_log_sums(terms, LoopUnits(1, 1), components)[2] == pytest.approx(1.0)

@@ -9,7 +9,7 @@ import pytest
 
 import surelift as sl
 from surelift.engines import collect
-from surelift.statistics.audits import Audit
+from surelift.statistics.bets import Audit
 from surelift.statistics.plan import Plan, Request
 
 ROLES: dict[str, Any] = {"reward": "r", "propensity": "p", "score": "s", "label_probability": "k"}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import surelift as sl
-from surelift.views.numbers import decimals_for, rounded
+from surelift.views.formats import decimals_for, rounded
 from tests.results.samples import every_result
 
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>{{7*7}}\x1b[31m\u202e'\"`;"

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import surelift as sl
 from surelift.cli.app import main
+from surelift.views.formats import cell, harmless, short, visible
 from surelift.views.html import in_script
-from surelift.views.names import cell, harmless, short, visible
 from tests.results.samples import KINDS, every_result
 
 matplotlib.use("Agg")

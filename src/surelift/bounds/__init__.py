@@ -10,15 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from surelift.bounds.blocks import BLOCKS_BOUND
-from surelift.bounds.bootstrap import BOOTSTRAP
 from surelift.bounds.bound import Bound, BoundChoice, Promise
-from surelift.bounds.efron_stein import EFRON_STEIN
-from surelift.bounds.empirical_bernstein import EMPIRICAL_BERNSTEIN
-from surelift.bounds.implicit_exploration import IMPLICIT_EXPLORATION
-from surelift.bounds.logarithmic_smoothing import LOGARITHMIC_SMOOTHING
+from surelift.bounds.independent_rounds import BOOTSTRAP, EFRON_STEIN, EMPIRICAL_BERNSTEIN, NORMAL
 from surelift.bounds.mixture import MIXTURE
-from surelift.bounds.moments import MOMENTS, SECOND_MOMENT
-from surelift.bounds.normal import NORMAL
+from surelift.bounds.single_smoothing import IMPLICIT_EXPLORATION, LOGARITHMIC_SMOOTHING, MOMENTS, SECOND_MOMENT
 
 __all__ = [
     "BOUNDS", "Bound", "BoundChoice", "Promise", "blocks", "bootstrap", "efron_stein", "empirical_bernstein",
@@ -35,11 +30,11 @@ BOUNDS: Mapping[str, Bound] = {
 
 mixture: Any = MIXTURE
 blocks: Any = BLOCKS_BOUND
-logarithmic_smoothing: Any = LOGARITHMIC_SMOOTHING
+logarithmic_smoothing = LOGARITHMIC_SMOOTHING
 second_moment = SECOND_MOMENT
-moments: Any = MOMENTS
-implicit_exploration: Any = IMPLICIT_EXPLORATION
-empirical_bernstein: Any = EMPIRICAL_BERNSTEIN
-efron_stein: Any = EFRON_STEIN
-normal: Any = NORMAL
-bootstrap: Any = BOOTSTRAP
+moments = MOMENTS
+implicit_exploration = IMPLICIT_EXPLORATION
+empirical_bernstein = EMPIRICAL_BERNSTEIN
+efron_stein = EFRON_STEIN
+normal = NORMAL
+bootstrap = BOOTSTRAP

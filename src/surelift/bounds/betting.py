@@ -1,4 +1,4 @@
-"""How bets in blocks share their capital out, and what it has grown to.
+"""Bets in blocks: their shares of the capital, and its growth.
 
 Any shares are valid that depend on earlier blocks, on the sizes of the blocks and on the mean that is tested: they decide
 only how narrow the bound is.
@@ -22,12 +22,12 @@ SHARPNESS = 15.0
 PSEUDO_ROUNDS = 20.0
 """So many rounds with the variance of all components of one control steady the variance of each."""
 CASH = 0.02
-"""Of the capital that moves, N/(N + CASH n) is bet after N of n rounds."""
+"""After N of n rounds, N/(N + CASH n) of the capital that moves is bet."""
 NOTHING_VARIED = 1e-13
 
 
 class BlockWealth(NamedTuple):
-    """Of bets in blocks against several means."""
+    """The bets in blocks against several means."""
 
     shares: FloatArray
     """(means, blocks, components); what they lack to 1 is not bet."""
@@ -79,8 +79,8 @@ class BlockBets:
             betting = wealth < self.target
             if not betting.any():
                 break
-            seen = [found[betting] if found.ndim == 2 else found for found in (logs[block - 1], sums[block - 1])]
-            shares[betting, block] = self._shares(means[betting], wealth[betting], rounds, seen[0], seen[1], block)
+            log, total = (found[betting] if found.ndim == 2 else found for found in (logs[block - 1], sums[block - 1]))
+            shares[betting, block] = self._shares(means[betting], wealth[betting], rounds, log, total, block)
             wealth = wealth + _log_factor(shares[:, block], self.logs[block] - self.rounds[block] * grown)
         return BlockWealth(shares, self._with_static(wealth, grown))
 
@@ -103,16 +103,24 @@ class BlockBets:
         A component wins rate (mean - tested mean) - drag a round, its drag being what its terms lose by varying. A mean that
         is larger than the tested one by (missing/left + drag)/rate wins the rest: the component with the smallest is best.
         """
+        from scipy.special import ndtri
+
         seen, total = float(rounds[block - 1]), float(rounds[-1])
         tested = self.smoothing * (means[:, None] + self.offset)
         rate = self.smoothing / (1.0 + tested)
         drag = self._drag(tested, rate, seen, logs, self.smoothing * sums / seen)
-        gap = (_missing(self.target - wealth)[:, None] / (total - seen) + drag) / rate
+        # What is asked of the rounds that are left: between what reaches the target on average, and what a digital option on
+        # reaching it would ask for.
+        missing = self.target - wealth
+        chance = np.clip(np.exp(-missing), 1e-12, 0.999)
+        density = np.exp(-(ndtri(chance) ** 2) / 2.0) / math.sqrt(2.0 * math.pi)
+        asked = ((density / chance) ** 2 / 2.0 + np.maximum(missing, 1e-3)) / 2.0
+        gap = (asked[:, None] / (total - seen) + drag) / rate
         shares = np.exp(-SHARPNESS * (gap / gap.min(axis=1, keepdims=True) - 1.0))
         return np.asarray(shares / shares.sum(axis=1, keepdims=True) * (seen / (seen + CASH * total)))
 
     def _drag(self, tested: FloatArray, rate: FloatArray, seen: float, logs: FloatArray, found: FloatArray) -> FloatArray:
-        """What each component loses a round, as if one more had come: a large term, if that brings the mean found up to the
+        """The loss of each component a round, as if one more had come: a large term, if that brings the mean found up to the
         mean tested. It stands for the rare weight that was not seen yet. Where nothing varied, it brings it down instead.
         """
         to_tested = (seen + 1.0) * tested - seen * found
@@ -139,19 +147,8 @@ def alike(parts: Sequence[Component]) -> list[list[int]]:
 
 
 def _lost(mean: FloatArray, one_more: FloatArray, logs: FloatArray, seen: float) -> FloatArray:
-    """By how much the logarithm of the mean exceeds the mean logarithm, with one more round."""
+    """The excess of the logarithm of the mean over the mean logarithm, with one more round."""
     return np.maximum(np.log1p(mean) - (logs + np.log1p(one_more)) / (seen + 1.0), 0.0)
-
-
-def _missing(missing: FloatArray) -> FloatArray:
-    """What is asked of the rounds that are left: between what reaches the target on average, and what a digital option on
-    reaching it would ask for.
-    """
-    from scipy.special import ndtri
-
-    chance = np.clip(np.exp(-missing), 1e-12, 0.999)
-    density = np.exp(-(ndtri(chance) ** 2) / 2.0) / math.sqrt(2.0 * math.pi)
-    return np.asarray(((density / chance) ** 2 / 2.0 + np.maximum(missing, 1e-3)) / 2.0)
 
 
 def _log_factor(shares: FloatArray, exponents: FloatArray) -> FloatArray:

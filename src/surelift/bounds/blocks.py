@@ -8,16 +8,15 @@ wealth is a nonnegative supermartingale over the blocks. It needs independent ro
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
 from surelift import grids
 from surelift.arrays import FloatArray
 from surelift.bounds.betting import STATIC, BlockBets
-from surelift.bounds.bound import INDEPENDENT, THREE_COLUMNS, Bound
-from surelift.bounds.mixture import ROUNDING, root
+from surelift.bounds.bound import INDEPENDENT, THREE_COLUMNS, Bound, rounded_down
 from surelift.bounds.mixture import plan as mixture_plan
+from surelift.bounds.mixture import root
 from surelift.grids import Grid
 from surelift.quantities import Quantity
 from surelift.statistics.dealing import Dealt
@@ -30,7 +29,13 @@ BLIND_KEYS = (
     "rewards: without an id, the rows are not sorted or grouped by them"
 )
 # Small blocks to learn from, then equal ones, and smaller ones at the end, to bet on what is still missing.
-FIRST, EQUAL, LAST, SHRINK, LAST_SHARE = (0.02, 0.03, 0.05), 19, 10, 0.9, 0.25
+FIRST, EQUAL, LAST_SHARE = (0.02, 0.03, 0.05), 19, 0.25
+LAST = [0.9**place for place in range(10)]
+BLOCKS = Dealt.of((
+    *FIRST,
+    *[(1.0 - math.fsum(FIRST) - LAST_SHARE) / EQUAL] * EQUAL,
+    *[LAST_SHARE * size / math.fsum(LAST) for size in LAST],
+))  # fmt: skip
 # The means that shares are made for lie a tenth of a standard error apart, that of a coin with this mean.
 STEP, NEAR_ZERO = 0.1, 0.05
 AT_ONCE = 32
@@ -39,23 +44,10 @@ MOST = 1.0
 _BISECTIONS = 50
 
 
-def _dealt() -> Dealt:
-    sizes = [SHRINK**place for place in range(LAST)]
-    equal = (1.0 - math.fsum(FIRST) - LAST_SHARE) / EQUAL
-    return Dealt.of((*FIRST, *[equal] * EQUAL, *(LAST_SHARE * size / math.fsum(sizes) for size in sizes)))
-
-
-BLOCKS = _dealt()
-
-
 def plan(
-    *,
-    quantity: Quantity,
-    offset: float,
-    count: Callable[[], int],
-    narrowing: Narrowing | None = None,
+    *, quantity: Quantity, offset: float, count: Callable[[], int], narrowing: Narrowing | None = None,
     grid: str | Grid = "planned",
-) -> Needed:
+) -> Needed:  # fmt: skip
     """The components of the mixture on a closer grid, added up block by block."""
     if grid == "planned":
         closer = grids.closer(count(), paired=quantity.paired)
@@ -79,19 +71,18 @@ def lower_bound(sums: TermSums, *, delta: float) -> float:
         bets.log_prior + sums.log_sums, bets.smoothing, bets.offset, rounds=sums.rounds,
         target=target - math.log(STATIC), floor=floor,
     )  # fmt: skip
-    for means in _means_from(low, sums) if low <= MOST else ():
+    for means in _means_from(low, sums):
+        if low > MOST:
+            break
         wealth = bets.against(means)
         # What is not a number is not rejected.
         kept = np.flatnonzero(~(wealth.logarithm >= target))
+        rejected = means[: kept[0]] if len(kept) else means
+        low = float(rejected[-1]) if len(rejected) else low
         if len(kept):
-            first = int(kept[0])
-            low = low if first == 0 else float(means[first - 1])
-            low = _last_rejected(partial(bets.within, shares=wealth.shares[first]), target, low, float(means[first]))
+            low = _last_rejected(bets, wealth.shares[kept[0]], target, low, float(means[kept[0]]))
             break
-        low = float(means[-1])
-        if low > MOST:
-            break
-    return max(floor, low - ROUNDING * (abs(low) + abs(floor)))
+    return rounded_down(low, floor, abs(floor))
 
 
 def log_wealth(mean: float, sums: TermSums, *, delta: float) -> float:
@@ -113,57 +104,48 @@ def _floor(sums: TermSums) -> float:
 
 
 def _means_from(start: float, sums: TermSums) -> Iterator[FloatArray]:
-    """The means of the list from the first at or above ``start``, some at once."""
-    listed = _improvements if sums.needed.offset else _values
-    place, at = listed(start, sums)
-    place = math.floor(place) - 1
+    """The means of the list from the first at or above ``start``, some at once.
+
+    Those of a value are equal steps of an angle from 0 to 1, so denser at both ends, where a mean varies less; beyond 1
+    equal steps. Those of an improvement are densest at zero, with steps that grow with the square root of the distance from
+    it, in units of the offset.
+    """
+    offset, floor = sums.needed.offset, _floor(sums)
+    if offset:
+        steps, distance = 2.0 * math.sqrt(sums.rounds) / STEP, 4.0 * (1.0 + NEAR_ZERO) * abs(start) / offset
+        share = math.copysign((math.sqrt(NEAR_ZERO**2 + distance) - NEAR_ZERO) / 2.0, start)
+    else:
+        steps = math.ceil(math.pi * math.sqrt(sums.rounds) / STEP)
+        share = 2.0 / math.pi * math.asin(math.sqrt(start)) if start < 1.0 else start
+    place = math.floor(steps * share) - 1
     while True:
-        means = at(np.arange(place, place + AT_ONCE, dtype=np.float64))
+        places = np.arange(place, place + AT_ONCE, dtype=np.float64)
+        if offset:
+            shares = places / steps
+            means = np.maximum(floor, offset * shares * (np.abs(shares) + NEAR_ZERO) / (1.0 + NEAR_ZERO))
+        else:
+            places = np.maximum(places, 0.0)
+            means = np.where(places < steps, np.sin(np.pi * places / (2.0 * steps)) ** 2, places / steps)
         yield means[means >= start]
         place += AT_ONCE
 
 
-def _values(start: float, sums: TermSums) -> tuple[float, Callable[[FloatArray], FloatArray]]:
-    """Equal steps of an angle from 0 to 1, so denser at both ends, where a mean varies less; beyond 1 equal steps."""
-    steps = math.ceil(math.pi * math.sqrt(sums.rounds) / STEP)
-
-    def at(places: FloatArray) -> FloatArray:
-        places = np.maximum(places, 0.0)
-        return np.where(places < steps, np.sin(np.pi * places / (2.0 * steps)) ** 2, places / steps)
-
-    return steps * (2.0 / math.pi * math.asin(math.sqrt(start)) if start < 1.0 else start), at
-
-
-def _improvements(start: float, sums: TermSums) -> tuple[float, Callable[[FloatArray], FloatArray]]:
-    """Densest at zero, with steps that grow with the square root of the distance from it, in units of the offset."""
-    steps, offset, floor = 2.0 * math.sqrt(sums.rounds) / STEP, sums.needed.offset, _floor(sums)
-
-    def at(places: FloatArray) -> FloatArray:
-        shares = places / steps
-        return np.maximum(floor, offset * shares * (np.abs(shares) + NEAR_ZERO) / (1.0 + NEAR_ZERO))
-
-    distance = 4.0 * (1.0 + NEAR_ZERO) * abs(start) / offset
-    share = (math.sqrt(NEAR_ZERO**2 + distance) - NEAR_ZERO) / 2.0
-    return steps * math.copysign(share, start), at
-
-
-def _last_rejected(log_wealth: Callable[[float], float], target: float, low: float, high: float) -> float:
+def _last_rejected(bets: BlockBets, shares: FloatArray, target: float, low: float, high: float) -> float:
     """Between a mean below which all are rejected and one that is not, where the wealth falls."""
-    if not log_wealth(low) >= target:
+    if not bets.within(low, shares) >= target:
         return low
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2.0
-        low, high = (middle, high) if log_wealth(middle) >= target else (low, middle)
+        low, high = (middle, high) if bets.within(middle, shares) >= target else (low, middle)
     return low
 
 
 BLOCKS_BOUND = Bound(
-    name="blocks",
-    promise="one look",
+    name="blocks", promise="one look",
+    proved="Theorem B: a nonnegative supermartingale over blocks, and Ville's inequality",
     says="Deals the rounds into blocks, and weighs the smoothings and strengths of control in each block by what earlier "
     "blocks have shown: a fifth to a third narrower than the mixture. It holds at one look, at a number of rounds fixed in "
     "advance, if the rounds are independent and nothing drifts.",
-    proved="Theorem B: a nonnegative supermartingale over blocks, and Ville's inequality",
     needs=THREE_COLUMNS, options=("grid",), assumes=(INDEPENDENT, BLIND_KEYS), controls=("weights",), in_blocks=True,
     paired=True, plan=plan, lower_bound=lower_bound,
 )  # fmt: skip

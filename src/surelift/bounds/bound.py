@@ -1,4 +1,4 @@
-"""What a bound is to the rest of the library: what it promises, what it needs, and what its sums are worth."""
+"""A bound, as the rest of the library sees it: its promise, its needs, and the worth of its sums."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,14 +18,14 @@ Promise = Literal["any number of looks", "one look", "asymptotic", "none"]
 THREE_COLUMNS, DISTRIBUTIONS = "three columns", "both distributions"
 INDEPENDENT = "rounds are independent: production did not adapt to what it saw, and nothing drifts"
 COVERAGE = "production could take every action that the policies take"
+MEANT = {"alpha": "delta", "confidence": "delta", "level": "delta", "baseline": "over"}
+"""The names other libraries have for options of the question."""
+# Rounding in the sums and in the root stays below this, relative to the size of the terms; it is taken off the bound.
+ROUNDING = 1e-13
 
 
 class FromSums(Protocol):
     def __call__(self, sums: TermSums, *, delta: float) -> float: ...
-
-
-class Remark(Protocol):
-    def __call__(self, sums: TermSums, *, delta: float) -> str: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,46 +34,49 @@ class Bound:
 
     name: str
     promise: Promise
-    """At its best; a smoothing or clip derived from the number of rounds reduces it to one look."""
+    """A smoothing or clip derived from the number of rounds reduces it to one look."""
     says: str
-    """What it promises, in two sentences."""
+    """The promise in two sentences."""
     proved: str
     needs: str
     options: tuple[str, ...] = ()
     assumes: tuple[str, ...] = ()
-    """What it assumes beyond what every bound does."""
+    """Assumptions beyond those of every bound."""
     controls: tuple[str, ...] = ()
-    """What may narrow it where the whole distributions are known."""
+    """The controls that may narrow it."""
     in_blocks: bool = False
-    """Whether it bets in blocks of the rounds."""
     paired: bool
-    """Whether it can bound an improvement too, or values only."""
+    """It can bound an improvement too, and not only values."""
     plan: Callable[..., Needed]
-    """From its options, and what is known of the quantity, to what is added up."""
+    """Turns its options, the quantity and the count of rounds into what is added up."""
     lower_bound: FromSums
     upper_bound: FromSums | None = None
     """None where an upper bound is made from the shortfall, as every certified one is."""
-    remark: Remark | None = None
-    """What keeps its result from being rigorous."""
+    remark: Callable[..., str] | None = None
+    """Says why its result is not rigorous, from the sums and delta."""
+    certifies: bool = field(init=False)
 
-    @property
-    def certifies(self) -> bool:
-        return self.promise in ("any number of looks", "one look")
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "certifies", self.promise in ("any number of looks", "one look"))
 
     def __call__(self, **options: Any) -> "BoundChoice":
-        unused = sorted(options.keys() - set(self.options))
-        if unused:
-            uses = f"it uses {', '.join(self.options)}" if self.options else "it has no options"
-            meant = {"alpha": "delta", "confidence": "delta", "level": "delta", "baseline": "over"}.get(unused[0])
-            hint = f" Did you mean {meant}=?" if meant else ""
-            raise UsageError(f"method {self.name!r} does not use {unused[0]}=; {uses}.{hint}")
-        given = {name: _plain(value) for name, value in options.items() if value is not None}
-        return BoundChoice(self, {**self.defaults, **given})
+        chosen = self.defaults
+        for name, value in options.items():
+            if name not in self.options:
+                uses = f"it uses {', '.join(self.options)}" if self.options else "it has no options"
+                hint = f" Did you mean {MEANT[name]}=?" if name in MEANT else ""
+                raise UsageError(f"method {self.name!r} does not use {name}=; {uses}.{hint}")
+            if isinstance(value, Mapping):
+                value = Grid.from_description(value)
+            if value is not None:
+                chosen[name] = value.item() if isinstance(value, np.generic) else value
+        return BoundChoice(self, chosen)
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """What its options are where they are not given; without those that follow from the number of rounds."""
-        known = {name: signature(self.plan).parameters[name].default for name in self.options}
+        """Its options where they are not given; without those that follow from the number of rounds."""
+        parameters = signature(self.plan).parameters
+        known = {name: parameters[name].default for name in self.options}
         return {name: value for name, value in known.items() if value is not None}
 
 
@@ -88,9 +91,9 @@ class BoundChoice:
     options: Mapping[str, Any] = field(hash=False)
     promise: Promise = field(init=False)
     counts_rounds: bool = field(init=False)
-    """Whether its plan depends on the number of rounds."""
+    """Its plan depends on the number of rounds."""
     features: frozenset[str] = field(init=False)
-    """What the table of capabilities knows it by."""
+    """The names that the table of capabilities has for it."""
 
     def __post_init__(self) -> None:
         asked: list[int] = []
@@ -104,23 +107,27 @@ class BoundChoice:
         one_look = self.bound.promise == "any number of looks" and not needed.any_looks
         object.__setattr__(self, "promise", "one look" if one_look else self.bound.promise)
         object.__setattr__(self, "counts_rounds", bool(asked))
-        bare = any(not moment.regularizer.for_densities for moment in needed.moments)
+        bare = [moment for moment in needed.moments if not moment.regularizer.for_densities]
         object.__setattr__(self, "features", frozenset({"densities above 1"} if bare else ()))
 
     def plan(self, *, quantity: Quantity, offset: float, count: Callable[[], int], **narrowing: Any) -> Needed:
         return self.bound.plan(**self.options, **narrowing, quantity=quantity, offset=offset, count=count)
 
     def describe(self) -> dict[str, Any]:
-        return {"method": self.bound.name, "options": {name: _describe(value) for name, value in self.options.items()}}
+        options = dict(self.options)
+        for name, value in options.items():
+            if isinstance(value, Grid):
+                options[name] = value.describe()
+            elif not isinstance(value, str | int | float):
+                options[name] = describe_regularizer(value)
+        return {"method": self.bound.name, "options": options}
 
 
-def _plain(option: Any) -> Any:
-    if isinstance(option, Mapping):
-        return Grid.from_description(option)
-    return option.item() if isinstance(option, np.generic) else option
+def rounded_down(bound: float, floor: float = 0.0, size: float = 1.0) -> float:
+    """A bound without what rounding may have added to it, and never below the least the mean can be."""
+    return max(floor, bound - ROUNDING * (abs(bound) + size))
 
 
-def _describe(option: Any) -> Any:
-    if isinstance(option, Grid):
-        return option.describe()
-    return option if isinstance(option, str | int | float) else describe_regularizer(option)
+def floored(unfloored: FromSums, sums: TermSums, *, delta: float) -> float:
+    """A lower bound on a value, rounded down."""
+    return rounded_down(unfloored(sums, delta=delta))

@@ -2,51 +2,39 @@
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
 
 import numpy as np
 
 from surelift import grids
 from surelift.arrays import FloatArray
-from surelift.bounds.bound import THREE_COLUMNS, Bound
+from surelift.bounds.bound import ROUNDING, THREE_COLUMNS, Bound, rounded_down
 from surelift.errors import UsageError
 from surelift.grids import Grid
 from surelift.quantities import Quantity
 from surelift.statistics.narrowing import Narrowing
-from surelift.statistics.plan import MEAN, Component, Needed, on_grid
+from surelift.statistics.plan import MEAN, Needed, on_grid
 from surelift.statistics.sums import TermSums
 
-# Rounding in the sums and in the root stays below this, relative to the size of the terms; it is taken off the bound.
-ROUNDING = 1e-13
 _STEPS = 100
 
 
 def plan(
-    *,
-    quantity: Quantity,
-    offset: float,
-    count: Callable[[], int],
-    narrowing: Narrowing | None = None,
+    *, quantity: Quantity, offset: float, count: Callable[[], int], narrowing: Narrowing | None = None,
     grid: str | Grid = "anytime",
-) -> Needed:
+) -> Needed:  # fmt: skip
     """The components of the grid asked for, and those of a control.
 
     ``count`` is called only where the grid depends on the number of rounds.
     """
-    chosen = _choose_grid(grid, paired=quantity.paired, offset=offset, count=count)
-    plain = on_grid(chosen, offset=offset)
-    return plain if narrowing is None else narrowing(plain, chosen)
-
-
-def _choose_grid(grid: str | Grid, *, paired: bool, offset: float, count: Callable[[], int]) -> Grid:
-    if isinstance(grid, Grid):
-        return grid
     if grid == "planned":
-        return grids.improvement(count()) if paired else grids.planned(count())
-    if grid == "anytime":
+        grid = grids.improvement(count()) if quantity.paired else grids.planned(count())
+    elif grid == "anytime":
         # In units of what a term can fall by: the certified improvement of a blend is then alpha times the candidate's.
-        return grids.anytime().scaled(1.0 / offset) if paired else grids.anytime()
-    raise UsageError(f"no grid {grid!r}; the grids are 'anytime', 'planned', or a Grid of your own.")
+        grid = grids.anytime().scaled(1.0 / offset) if quantity.paired else grids.anytime()
+    if not isinstance(grid, Grid):
+        raise UsageError(f"no grid {grid!r}; the grids are 'anytime', 'planned', or a Grid of your own.")
+    plain = on_grid(grid, offset=offset)
+    return plain if narrowing is None else narrowing(plain, grid)
 
 
 def log_wealth(mean: float, sums: TermSums) -> float:
@@ -58,10 +46,9 @@ def log_wealth(mean: float, sums: TermSums) -> float:
     1/delta with probability at most delta. Two rounds with terms 2 and 0 and smoothing 0.5, held against a mean of 0,
     have the factors 2 and 1, and the wealth 2.
     """
-    smoothing, offset, log_prior = _unzip(sums.needed.components)
+    smoothing, offset, weighted = _components(sums)
     with np.errstate(over="ignore"):  # a margin far beyond the range: no wealth
-        shrunk = sums.rounds * np.log1p(smoothing * (mean + offset))
-    return float(np.logaddexp.reduce(log_prior + sums.log_sums - shrunk))
+        return float(np.logaddexp.reduce(weighted - sums.rounds * np.log1p(smoothing * (mean + offset))))
 
 
 def lower_bound(sums: TermSums, *, delta: float) -> float:
@@ -71,13 +58,12 @@ def lower_bound(sums: TermSums, *, delta: float) -> float:
     smallest offset) has not that much against it, there is no evidence, and that least mean is the answer. The wealth
     falls and is convex in the mean, so Newton's steps climb to the root from below, and each is itself a valid bound.
     """
-    smoothing, offset, log_prior = _unzip(sums.needed.components)
+    smoothing, offset, weighted = _components(sums)
     floor = 0.0 - float(offset.min())
     if sums.rounds == 0:
         return floor
-    weighted = log_prior + sums.log_sums
     mean = root(weighted, smoothing, offset, rounds=sums.rounds, target=math.log(1.0 / delta), floor=floor)
-    return max(floor, mean - ROUNDING * (abs(mean) + abs(floor)))
+    return rounded_down(mean, floor, abs(floor))
 
 
 def centre(sums: TermSums, mean: float) -> float:
@@ -88,17 +74,17 @@ def centre(sums: TermSums, mean: float) -> float:
     Jensen and since log is concave, with b_j = smoothing_j/(1 + smoothing_j (bound + offset_j)). So the mean weighed by
     s_j b_j exceeds the bound. Without a control all components have the same terms, and this is their mean.
     """
-    if all(part.control is None for part in sums.needed.components):
+    if not [part for part in sums.needed.components if part.control is not None]:
         return sums.mean(MEAN)
-    _, offset, _ = _unzip(sums.needed.components)
+    _, offset, _ = _components(sums)
     return float(central_weights(sums, mean) @ (sums.sums / sums.rounds - offset))
 
 
 def central_weights(sums: TermSums, mean: float) -> FloatArray:
-    """How much each component counts in the slope of the wealth at ``mean``."""
-    smoothing, offset, log_prior = _unzip(sums.needed.components)
+    """The share of each component in the slope of the wealth at ``mean``."""
+    smoothing, offset, weighted = _components(sums)
     shifted = 1.0 + smoothing * (mean + offset)
-    exponents = log_prior + sums.log_sums - sums.rounds * np.log(shifted)
+    exponents = weighted - sums.rounds * np.log(shifted)
     weights = np.exp(exponents - exponents.max()) * smoothing / shifted
     return np.asarray(weights / weights.sum())
 
@@ -130,27 +116,18 @@ def root(
     return mean
 
 
-def rounded_down(bound: float, floor: float = 0.0) -> float:
-    """A bound without what rounding may have added to it, and never below the least the mean can be."""
-    return max(floor, bound - ROUNDING * (1.0 + abs(bound)))
-
-
-@lru_cache(maxsize=256)
-def _unzip(components: tuple[Component, ...]) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Smoothings, offsets and the logarithms of the prior, of which many candidates share one."""
-    table = np.array([(c.smoothing, c.offset, c.prior) for c in components], dtype=np.float64)
-    table[:, 2] = np.log(table[:, 2])
-    table.flags.writeable = False
-    return table[:, 0], table[:, 1], table[:, 2]
+def _components(sums: TermSums) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Their smoothings, their offsets, and their log sums with the logarithms of the prior added."""
+    table = np.array([(part.smoothing, part.offset, part.prior) for part in sums.needed.components], dtype=np.float64)
+    return table[:, 0], table[:, 1], np.log(table[:, 2]) + sums.log_sums
 
 
 MIXTURE = Bound(
-    name="mixture",
-    promise="any number of looks",
+    name="mixture", promise="any number of looks",
+    proved="Theorem 1: a nonnegative supermartingale and Ville's inequality",
     says="Tries many smoothings at once, each with a share of a prior fixed in advance, so that you need not "
     "choose one or know the number of rounds. With its default grid it is a confidence sequence: it holds at every number "
     "of rounds at once, under adaptive logging, and with unbounded weights.",
-    proved="Theorem 1: a nonnegative supermartingale and Ville's inequality",
     needs=THREE_COLUMNS, options=("grid",), controls=("weights", "model", "score"), paired=True, plan=plan,
     lower_bound=lower_bound,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-r"""By how many per cent is one value above another? A bound on their ratio, made without dividing one bound by another.
+r"""Bounds on the ratio of two values, made without dividing one bound by another.
 
 To claim that V exceeds g times V', its opposite is refuted: were V at most g V', the mean of z = X/g + Y would be at most 1,
 with X = w r and Y = 1 - r (or w' (1 - r)). The evidence against it,
@@ -10,14 +10,14 @@ two parts of z by a number s: those of :class:`~surelift.statistics.weight_table
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.bounds.mixture import root, rounded_down
+from surelift.bounds.bound import rounded_down
+from surelift.bounds.mixture import root
 from surelift.statistics.plan import Component
 from surelift.statistics.weight_table import Side, WeightCells
 
@@ -25,10 +25,12 @@ Part = Literal["first", "second"]
 """Which of the two parts of z a claim scales."""
 # Of log sums, relative to their size; it is taken off the evidence.
 ROUNDING = 1e-14
-_FARTHEST = 2.0**40
-_STEPS, _TOLERANCE = 100, 1e-12
-# Components with so much less evidence than the best, as logarithms, are left out: evidence that is left out only lowers it.
-_NEAR, _NEGLIGIBLE = 3.0, 30.0
+# No logarithm of a scale is looked for beyond this one.
+_FARTHEST = math.log(81704290213807.25)
+# Newton's steps end with one of at most the tolerance, and the scale found is rounded up by a little more.
+_STEPS, _TOLERANCE, _ROUNDED_UP = 100, 1e-13, 4e-13
+# Components with so much less evidence than is needed, as a logarithm, are left out, which only lowers it.
+_NEGLIGIBLE = 30.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,90 +40,62 @@ class RatioEvidence:
     first: FloatArray
     second: FloatArray
     rounds: FloatArray
-    """At every corner of the table."""
     units: int
-    """All of them, also those that sampling dropped."""
+    """All rounds, also those that sampling dropped."""
     smoothings: FloatArray
     log_prior: FloatArray
 
     @classmethod
     def of(cls, cells: WeightCells, side: Side, components: tuple[Component, ...], *, units: int) -> "RatioEvidence":
-        """With the plain components of a bound, their smoothings in units of what a term can fall by."""
-        plain = [part for part in components if part.control is None]
-        prior = np.array([part.prior for part in plain])
-        smoothings = np.array([part.smoothing * part.offset for part in plain])
+        """The plain components of a bound, their smoothings in units of what a term can fall by."""
+        plain = [(part.prior, part.smoothing * part.offset) for part in components if part.control is None]
+        prior, smoothings = np.array(plain).T
         return cls(*cells.pairs(side), cells.rounds, units, smoothings, np.log(prior / prior.sum()))
-
-    def log_sums(self, scale: float, part: Part) -> FloatArray:
-        scaled, other = (self.first, self.second) if part == "first" else (self.second, self.first)
-        return np.asarray(np.log1p(self.smoothings[:, None] * (scale * scaled + other)) @ self.rounds)
-
-    def _exponents(self, scale: float, part: Part) -> FloatArray:
-        sums, shrunk = self.log_sums(scale, part), self.units * np.log1p(self.smoothings)
-        return np.asarray(self.log_prior + sums - shrunk - ROUNDING * (sums + shrunk))
 
     def log_e_value(self, scale: float, part: Part) -> float:
         """The logarithm of the evidence, rounded down."""
-        return float(np.logaddexp.reduce(self._exponents(scale, part)))
+        exponents, _ = self._of_components(scale, part)
+        return float(np.logaddexp.reduce(exponents))
 
     def least_scale(self, part: Part, *, delta: float) -> float:
-        """The smallest scale with evidence of 1/delta, rounded up; infinite where none has it."""
-        target = math.log(1.0 / delta)
-        bracket = _bracket(lambda scale: self.log_e_value(scale, part) - target)
-        if bracket is None:
-            return math.inf
-        low, high = _met(lambda scale: self.log_e_value(scale, part) - target, *bracket, close=_NEAR)
-        # Every component falls with the scale, so what is negligible here stays so down to the scale looked for.
-        exponents = self._exponents(high, part)
-        few = self._without(exponents < exponents.max() - _NEGLIGIBLE)
-        return _met(lambda scale: few.log_e_value(scale, part) - target, low, high, close=0.0)[1]
+        """The smallest scale with evidence of 1/delta, rounded up; infinite where none has it.
 
-    def _without(self, negligible: FloatArray) -> "RatioEvidence":
-        kept = ~np.asarray(negligible, dtype=np.bool_)
-        return RatioEvidence(self.first, self.second, self.rounds, self.units, self.smoothings[kept], self.log_prior[kept])
+        A factor is a + b exp(u) in the logarithm u of the scale, so the log evidence is convex in it and rises. Newton's
+        steps therefore come down to the root from above, after one step at most from below.
+        """
+        few, target, log_scale, least, crossed = self, math.log(1.0 / delta), 0.0, math.inf, False
+        for _ in range(_STEPS):
+            exponents, slopes = few._of_components(math.exp(log_scale), part)
+            log_e_value = float(np.logaddexp.reduce(exponents))
+            slope = float(np.exp(exponents - log_e_value) @ slopes)
+            step = (log_e_value - target) / max(slope, 1e-300)
+            if step >= 0.0:
+                least = math.exp(log_scale)
+                if crossed or step <= _TOLERANCE or log_scale <= -_FARTHEST:
+                    break
+                # Every component falls with the scale, so what is negligible here stays so down to the root.
+                kept = exponents > target - _NEGLIGIBLE
+                few = replace(few, smoothings=few.smoothings[kept], log_prior=few.log_prior[kept])
+            elif log_scale >= _FARTHEST:
+                break
+            else:
+                # Rounding alone takes a step from above to below the root, and may keep one there.
+                crossed, step = least < math.inf, step - _TOLERANCE / 2.0
+            log_scale = min(max(log_scale - step, -_FARTHEST), _FARTHEST)
+        return least * (1.0 + _ROUNDED_UP)
 
     def mean_bound(self, *, delta: float) -> float:
         """A lower bound on the mean of z, with both parts as they are."""
-        weighted = self.log_prior + self.log_sums(1.0, "first") * (1.0 - ROUNDING)
+        sums = np.log1p(self.smoothings[:, None] * (self.first + self.second)) @ self.rounds
+        weighted, target = self.log_prior + sums * (1.0 - ROUNDING), math.log(1.0 / delta)
         offsets = np.zeros(len(weighted))
-        target = math.log(1.0 / delta)
         return rounded_down(root(weighted, self.smoothings, offsets, rounds=self.units, target=target, floor=0.0))
 
-
-def _bracket(excess: Callable[[float], float]) -> tuple[float, float] | None:
-    """Two scales with too little and enough evidence, which rises with the scale; None where none has enough."""
-    step, found = 0.02, 1.0
-    if excess(1.0) >= 0.0:
-        while found > 1.0 / _FARTHEST:
-            last, found = found, found / (1.0 + step)
-            if excess(found) < 0.0:
-                return found, last
-            step *= 4.0
-        return 1.0 / _FARTHEST**2, found
-    while found < _FARTHEST:
-        last, found = found, found * (1.0 + step)
-        if excess(found) >= 0.0:
-            return last, found
-        step *= 4.0
-    return None
-
-
-def _met(excess: Callable[[float], float], low: float, high: float, *, close: float) -> tuple[float, float]:
-    """Two scales that are nearer to the one with just enough evidence: that of the second is enough, and in excess by no
-    more than ``close`` unless the two are next to each other. By regula falsi (Illinois), in the logarithm of the scale.
-    """
-    below, above = excess(low), excess(high)
-    enough = above
-    if not below < 0.0 <= above:
-        return low, high
-    for _ in range(_STEPS):
-        if enough <= close or high <= low * (1.0 + _TOLERANCE):
-            break
-        share = above / (above - below)
-        tried = low**share * high ** (1.0 - share)
-        found = excess(tried)
-        if found >= 0.0:
-            above, below, high, enough = found, below / 2.0, tried, found
-        else:
-            above, below, low = above / 2.0, found, tried
-    return low, high
+    def _of_components(self, scale: float, part: Part) -> tuple[FloatArray, FloatArray]:
+        """The log evidence of every component with its prior, rounded down; its slope in the logarithm of the scale."""
+        scaled, other = (self.first, self.second) if part == "first" else (self.second, self.first)
+        smoothings, scaled = self.smoothings[:, None], scale * scaled
+        growth = smoothings * (scaled + other)
+        sums, shrunk = np.log1p(growth) @ self.rounds, self.units * np.log1p(self.smoothings)
+        slopes = (smoothings * scaled / (1.0 + growth)) @ self.rounds
+        return np.asarray(self.log_prior + sums - shrunk - ROUNDING * (sums + shrunk)), np.asarray(slopes)

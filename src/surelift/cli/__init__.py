@@ -1,1 +1,1 @@
-"""The same questions from the command line, one file per command."""
+"""The same questions from the command line; ``commands.py`` lists the commands."""

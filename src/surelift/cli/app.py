@@ -6,16 +6,15 @@ import shutil
 import sys
 from collections.abc import Sequence
 from textwrap import indent
+from typing import Annotated, Literal
 
 from cyclopts import App, Group, Parameter
 from cyclopts.exceptions import CycloptsError
 
 from surelift import saving
-from surelift.cli.commands import HELP, SECTIONS
-from surelift.cli.examples import EXAMPLES
-from surelift.cli.flags import as_flags
-from surelift.cli.invocation import typed
-from surelift.cli.standard_input import with_input
+from surelift.cli.commands import EXAMPLES, HELP, QUESTIONS, SECTIONS
+from surelift.cli.invocation import typed, with_input
+from surelift.cli.messages import as_flags, complaint
 from surelift.cli.terminal import errors_heard, reopen_closed, say, silence
 from surelift.errors import SureliftError
 from surelift.version import __version__
@@ -40,12 +39,20 @@ app = App(
 )
 for title, commands in SECTIONS.items():
     section = Group.create_ordered(title)
-    for place, (command, told) in enumerate(commands.items()):
-        examples = f"Examples\n\n{indent(EXAMPLES[command], '    ')}"
+    for place, (command, text) in enumerate(commands.items()):
+        help_text = f"{text}\n\nExamples\n\n{indent(EXAMPLES[command], '    ')}"
+        module = "questions" if command in QUESTIONS else "app" if command == "completion" else command
         # Imported when it is run.
-        app.command(f"surelift.cli.{command}:{command}", help=f"{told}\n\n{examples}", group=section, sort_key=place)
+        app.command(f"surelift.cli.{module}:{command}", help=help_text, group=section, sort_key=place)
 for option in ("--help", "--version"):
     app[option].group = section
+
+
+def completion(
+    shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(name="SHELL", help="The shell to write it for.")], /
+) -> int:
+    print(app.generate_completion(shell=shell))
+    return 0
 
 
 def joined(tokens: list[str]) -> list[str]:
@@ -82,8 +89,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except CycloptsError as error:
-        from surelift.cli.complaints import complaint
-
         say(complaint(error))
         return 2
     except SureliftError as error:
@@ -91,8 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         last = saving.last_written
-        told = "nothing was written" if last is None else f"what was written before that is whole, {last} the last"
-        say(f"surelift: interrupted; {told}.")
+        kept = "nothing was written" if last is None else f"what was written before that is whole, {last} the last"
+        say(f"surelift: interrupted; {kept}.")
         return 130
     except BrokenPipeError:
         silence(sys.stdout)

@@ -1,6 +1,8 @@
 """How flags are written down, grouped and read."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import Field, dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, dataclass_transform
 
 from cyclopts import Group, Parameter
 
@@ -8,6 +10,8 @@ from surelift.errors import UsageError
 
 if TYPE_CHECKING:
     from surelift.logs.wins import Wins
+
+T = TypeVar("T")
 
 # Shown in this order by --help.
 COUNTING = Group.create_ordered("The counting")
@@ -23,22 +27,55 @@ OUTPUT = Group.create_ordered("Output")
 WHOLE = Parameter(converter=lambda _, tokens: int(tokens[0].value))
 
 
-def flag(shape: str, text: str, **options: Any) -> Parameter:
-    """A flag without a default to show, and the shape of its value: COL, FILE; nothing for a switch."""
-    return Parameter(help=text, metavar=shape, show_default=False, **options)
+def flag(shape: str | None, text: str, *, default: Any = None, **options: Any) -> Any:
+    """A field that is a flag, with the shape of its value (COL, FILE; nothing for a switch) and what help says of it."""
+    shown: dict[str, Any] = {"show_default": default is not None and default is not False, "show_choices": False}
+    return field(default=default, metadata={"flag": Parameter(help=text, metavar=shape, **{**shown, **options})})
 
 
-def split(text: str | None) -> list[str] | None:
-    return None if text is None else text.split(",")
+class Flags:
+    """A group of flags, and the arguments of a verb that they stand for."""
+
+    def arguments(self) -> dict[str, Any]:
+        return dict(vars(self))
 
 
-def columns(text: str | None) -> Any:
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+def flags(group: Group | None = None) -> Callable[[type[T]], type[T]]:
+    """A dataclass of flags, which help shows in this group unless they name another."""
+
+    def decorated(kind: type[T]) -> type[T]:
+        for name, value in kind.__annotations__.items():
+            written = vars(kind).get(name)
+            if isinstance(written, Field) and "flag" in written.metadata:
+                whole = (WHOLE,) if value in (int, int | None) else ()
+                kind.__annotations__[name] = Annotated[(value, *whole, written.metadata["flag"])]
+        made = dataclass(frozen=True, kw_only=True)(kind)
+        # Else --help would parse the source of every group, in search of docstrings that no flag has.
+        made.__module__ = f"{__name__}.{kind.__name__}"
+        return Parameter(name="*", group=group)(made)
+
+    return decorated
+
+
+def columns(text: str) -> Any:
     """A column, or several separated by commas, for a vector over actions."""
-    return text.split(",") if text is not None and "," in text else text
+    return text.split(",") if "," in text else text
 
 
-def number_or_column(text: str | None) -> int | str | None:
-    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 100 else text
+def split(text: str) -> list[str]:
+    return text.split(",")
+
+
+def number_or_column(text: str) -> int | str:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 100 else text
+
+
+def number_or_text(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def wins(text: str, name: str = "--propensity-wins") -> "Wins":
@@ -52,19 +89,12 @@ def wins(text: str, name: str = "--propensity-wins") -> "Wins":
     return counted(k, m, includes_played=len(rest) == 2)
 
 
-def probability_or_column(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def two_numbers(text: str) -> tuple[float, float]:
+def two_numbers(text: str, name: str = "--reward-range") -> tuple[float, float]:
     """A range, as LOW,HIGH."""
     parts = text.split(",")
     if len(parts) != 2:
-        raise UsageError(f"--reward-range takes two numbers separated by a comma, such as 0,80, not {text!r}.")
-    return number(parts[0], "--reward-range"), number(parts[1], "--reward-range")
+        raise UsageError(f"{name} takes two numbers separated by a comma, such as 0,80, not {text!r}.")
+    return number(parts[0], name), number(parts[1], name)
 
 
 def pairs(text: str) -> dict[str, str]:

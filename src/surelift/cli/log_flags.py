@@ -1,14 +1,13 @@
 """The flags that declare a log: one for each field of its traits, and those that say what kind of file it is."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-from cyclopts import Parameter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 from surelift import importers
 from surelift.cli import flag as readers
-from surelift.cli.flag import LOG, MORE_OF_THE_LOG, WHOLE, flag
+from surelift.cli.flag import LOG, MORE_OF_THE_LOG, flag, flags
 from surelift.errors import UsageError
 from surelift.traits.declaration import fields_of_all_traits
 from surelift.traits.trait import FieldOfTrait
@@ -20,78 +19,53 @@ if TYPE_CHECKING:
 # What an option of a format is called among the flags.
 _IMPORTED = {("open-bandit", "action_count"): "items"}
 _OF_ROWS = ("reward", "propensity", "reward_range", "separator", "encoding")
+_KINDS: dict[str, Any] = {"switch": bool, "whole": int | None, "two_numbers": str}
 
 
-def rare(shape: str, text: str, **options: Any) -> Parameter:
-    return flag(shape, text, group=MORE_OF_THE_LOG, **options)
-
-
-def _flags() -> Mapping[str, tuple[str, FieldOfTrait, Any]]:
-    """By the name of the flag: the field it fills, what that says of itself, and its default."""
-    found: dict[str, tuple[str, FieldOfTrait, Any]] = {}
-    for name, about, default in fields_of_all_traits():
-        if about.read:
-            found.setdefault(about.flag or name, (name, about, default))
+def _of_traits() -> Mapping[str, tuple[str, FieldOfTrait]]:
+    """By the name of the flag: the field it fills, and what that says of itself."""
+    found: dict[str, tuple[str, FieldOfTrait]] = {}
+    for name, described in fields_of_all_traits():
+        if described.read:
+            found.setdefault(described.flag or name, (name, described))
     return found
 
 
 def _with_flags_of_traits(kind: type[Any]) -> type[Any]:
-    made: dict[str, Any] = {}
-    for name, (_, about, default) in _FLAGS.items():
-        group = {"group": MORE_OF_THE_LOG} if about.rare else {}
-        parameter: tuple[Any, ...] = (flag(about.shape, about.help, **group),)
-        value: Any = str | None
-        if about.read == "switch":
-            value = bool
-        elif about.read == "whole":
-            value, parameter = int | None, (WHOLE, *parameter)
-        elif about.read == "two_numbers":
-            default = ",".join(f"{number:g}" for number in default)
-            value, parameter = str, (Parameter(help=about.help, metavar=about.shape, allow_leading_hyphen=True),)
-        made[name] = Annotated[(value, *parameter)]
-        setattr(kind, name, None if default is MISSING else default)
-    kind.__annotations__ = {**made, **kind.__annotations__}
+    own, kind.__annotations__ = kind.__annotations__, {}
+    for name, (_, described) in _OF_TRAITS.items():
+        options: dict[str, Any] = {"group": MORE_OF_THE_LOG} if described.rare else {}
+        default = described.default
+        if described.read == "two_numbers":
+            default, options = ",".join(f"{number:g}" for number in default), {"allow_leading_hyphen": True}
+        setattr(kind, name, flag(described.shape, described.help, default=default, **options))
+        kind.__annotations__[name] = _KINDS.get(described.read, str | None)
+    kind.__annotations__ |= own
     return kind
 
 
-_FLAGS = _flags()
+_OF_TRAITS = _of_traits()
+rare = partial(flag, group=MORE_OF_THE_LOG)
 
 
-@Parameter(name="*", group=LOG)
-@dataclass(frozen=True, kw_only=True)
+@flags(LOG)
 @_with_flags_of_traits
 class LogFlags:
-    slate: Annotated[
-        str | None,
-        rare(
-            "COL",
-            "Column of the page or ranking: its rows, one for each position, count as one round (see --slate-weight).",
-        ),
-    ] = None
-    slate_weight: Annotated[
-        Literal["product", "additive"] | None,
-        rare(
-            "product|additive",
-            "The weight of a page: the product of its positions' weights, each given those before (the default), or their "
-            "sum, for positions drawn independently whose parts of the reward add up.",
-            show_choices=False,
-        ),
-    ] = None
-    slate_max: Annotated[int | None, WHOLE, rare("N", "The most positions of a page, for --slate-weight additive.")] = None
-    format: Annotated[
-        str | None,
-        rare("FORMAT", "Format, if the file name does not tell it: dsjson, cb, cb_adf, open-bandit, ccb, cats, rllib."),
-    ] = None
-    separator: Annotated[
-        str | None, rare("CHAR", "Separator of a CSV file, such as ';' or tab, if its first lines do not tell it.")
-    ] = None
-    encoding: Annotated[
-        str | None,
-        rare(
-            "NAME",
-            "Encoding of a CSV file or of JSON lines, such as latin-1; by default UTF-8, or UTF-16 with its mark.",
-        ),
-    ] = None
+    slate: str | None = rare(
+        "COL", "Column of the page or ranking: its rows, one for each position, count as one round (see --slate-weight)."
+    )
+    slate_weight: Literal["product", "additive"] | None = rare(
+        "product|additive", "The weight of a page: the product of its positions' weights, each given those before (the "
+        "default), or their sum, for positions drawn independently whose parts of the reward add up."
+    )  # fmt: skip
+    slate_max: int | None = rare("N", "The most positions of a page, for --slate-weight additive.")
+    format: str | None = rare(
+        "FORMAT", "Format, if the file name does not tell it: dsjson, cb, cb_adf, open-bandit, ccb, cats, rllib."
+    )
+    separator: str | None = rare("CHAR", "Separator of a CSV file, such as ';' or tab, if its first lines do not tell it.")
+    encoding: str | None = rare(
+        "NAME", "Encoding of a CSV file or of JSON lines, such as latin-1; by default UTF-8, or UTF-16 with its mark."
+    )
 
     def logs(self, sources: list[str]) -> "Logs":
         from surelift.traits.logs import Logs
@@ -110,27 +84,32 @@ class LogFlags:
             return None
         default = LogFlags().declared()
         given = {role: value for role, value in self.declared().items() if value != default.get(role)}
-        named = {_IMPORTED.get((kind, role), role): value for role, value in given.items()}
-        return importers.read(kind, sources, **named)
+        return importers.read(kind, sources, **{_IMPORTED.get((kind, role), role): value for role, value in given.items()})
 
     def pages(self, sources: list[str], columns: list[str]) -> "Imported":
         """The pages of --slate, with the candidates of these columns."""
         given = replace(self, slate=None, slate_weight=None, slate_max=None).declared()
-        for role, value in given.items():
-            if role not in _OF_ROWS and value:
-                raise UsageError(f"--slate makes each page a round, and takes no --{role.replace('_', '-')}.")
-        if self.slate is None or not {"reward", "propensity"} <= given.keys():
-            raise UsageError("--slate needs --reward and --propensity, columns of the rows.")
-        if (self.slate_weight == "additive") != (self.slate_max is not None):
-            raise UsageError("--slate-weight additive and --slate-max, the most positions of a page, need each other.")
-        from surelift.logs.sources.layout import TextStyle
+        additive = self.slate_weight == "additive"
+        refusals = {
+            f"--slate makes each page a round, and takes no --{role.replace('_', '-')}.": role not in _OF_ROWS and value
+            for role, value in given.items()
+        } | {
+            "--slate needs --reward and --propensity, columns of the rows.": not {"reward", "propensity"} <= given.keys(),
+            "--slate-weight additive and --slate-max, the most positions of a page, need each other.": (
+                additive != (self.slate_max is not None)
+            ),
+        }
+        for message, is_so in refusals.items():
+            if is_so:
+                raise UsageError(message)
         from surelift.logs.sources.recognise import open_source
+        from surelift.logs.sources.text_files import TextStyle
 
-        rows = open_source(sources, TextStyle.of(self.separator, self.encoding))
+        rows = open_source(sources, TextStyle(self.separator, self.encoding))
         return importers.slates(
-            rows, columns, slate=self.slate, reward=given["reward"], propensity=given["propensity"],
+            rows, columns, slate=self.value("slate"), reward=given["reward"], propensity=given["propensity"],
             weight=self.slate_weight or "product", most=self.slate_max, reward_range=given["reward_range"],
-            probabilities="independent" if self.slate_weight == "additive" else "conditional",
+            probabilities="independent" if additive else "conditional",
         )  # fmt: skip
 
     def value(self, name: str) -> Any:
@@ -143,18 +122,21 @@ class LogFlags:
 
     def declared(self) -> dict[str, Any]:
         """The arguments of ``Logs`` that were given."""
-        if self.slate is not None:
-            raise UsageError("this command takes rounds, not the positions of pages: leave --slate out.")
-        if self.slate_weight is not None or self.slate_max is not None:
-            raise UsageError("--slate-weight and --slate-max need --slate, the column of the page.")
-        found = {name: value for name in ("separator", "encoding") if (value := self.value(name)) is not None}
-        for name, value in self._given():
-            field, about, _ = _FLAGS[name]
+        refusals = {
+            "this command takes rounds, not the positions of pages: leave --slate out.": self.slate,
+            "--slate-weight and --slate-max need --slate, the column of the page.": self.slate_weight or self.slate_max,
+        }
+        for message, given in refusals.items():
+            if given is not None:
+                raise UsageError(message)
+        found: dict[str, Any] = {"separator": self.separator, "encoding": self.encoding}
+        found = {name: value for name, value in found.items() if value is not None}
+        for name, (field, described) in _OF_TRAITS.items():
+            value = self.value(name)
+            if value is None:
+                continue
             if field in found:
                 raise UsageError(f"give --{field.replace('_', '-')} or --{name.replace('_', '-')}, not both.")
-            read: Callable[[Any], Any] | None = getattr(readers, about.read, None)
-            found[field] = value if read is None else read(value)
+            read: Callable[[Any], Any] = getattr(readers, described.read, lambda text: text)
+            found[field] = read(value)
         return found
-
-    def _given(self) -> Iterator[tuple[str, Any]]:
-        return ((name, value) for name in _FLAGS if (value := self.value(name)) is not None)

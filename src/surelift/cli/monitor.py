@@ -1,32 +1,48 @@
 """surelift monitor: the same answer, as the log grows."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from surelift.cli.flag import COUNTING, QUESTION, flag
+from surelift.cli.flag import COUNTING, QUESTION, Flags, flag, flags
 from surelift.cli.log_flags import LogFlags
-from surelift.cli.options import MethodFlags, OutputFlags, OverFlags, SegmentFlags, by_columns
-from surelift.cli.outcomes import OutcomeFlag, parse_outcomes
-from surelift.cli.output import deliver, require_writable
-from surelift.cli.policy_flags import PolicyFlags
+from surelift.cli.options import MethodFlags, OutcomeFlags, OutputFlags, OverFlags, SegmentFlags, by_columns
+from surelift.cli.output import deliver, files_of, require_writable
+from surelift.cli.policy_flags import InputFlags
 from surelift.cli.progress import progress
-from surelift.cli.terminal import say
+from surelift.cli.terminal import say, verdict
 from surelift.decisions.monitor import Monitor
 from surelift.errors import LogsError, UsageError
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.sources.places import expand
 from surelift.logs.sources.stores import refuse_remote
 from surelift.logs.sources.streams import StreamKind, read_stream
-from surelift.results.evaluation import Evaluation
 from surelift.saving import exists
 
 Tell = Callable[[int], None] | None
+Question = tuple[Flags, ...]
+
+
+@flags(COUNTING)
+class CountFlags:
+    state: str | None = flag("FILE", "Keeps what was counted; created by the first call.")
+    stdin: StreamKind | None = flag("csv|jsonl|arrow", "Read rounds from standard input.")
+    skip: bool = flag("", "The stream starts again from its first row: skip the rows that were counted.", default=False)
+    append: bool = flag("", "The stream continues where the last one ended.", default=False)
+    merge: list[str] | None = flag("FILE", "State of a shard to add up, with --state to keep the total there. Repeatable.")
+    name: str | None = flag("NAME", "Name of this shard, if several are monitored and merged.")
+
+
+@flags(QUESTION)
+class KindFlags(Flags):
+    question: Literal["compare", "evaluate"] = flag(
+        "compare|evaluate", "Improvements, or values.", default="compare", name="--about"
+    )
 
 
 def monitor(
@@ -36,82 +52,48 @@ def monitor(
             name="SOURCE", help="Files, globs in quotes or folders; new files are counted in the order of their names."
         ),
     ] = None,
-    /,
-    *,
-    state: Annotated[str | None, flag("FILE", "Keeps what was counted; created by the first call.", group=COUNTING)] = None,
-    stdin: Annotated[
-        StreamKind | None,
-        flag("csv|jsonl|arrow", "Read rounds from standard input.", show_choices=False, group=COUNTING),
-    ] = None,
-    skip: Annotated[
-        bool, flag("", "The stream starts again from its first row: skip the rows that were counted.", group=COUNTING)
-    ] = False,
-    append: Annotated[bool, flag("", "The stream continues where the last one ended.", group=COUNTING)] = False,
-    merge: Annotated[
-        list[str] | None,
-        flag("FILE", "State of a shard to add up, with --state to keep the total there. Repeatable.", group=COUNTING),
-    ] = None,
-    name: Annotated[
-        str | None, flag("NAME", "Name of this shard, if several are monitored and merged.", group=COUNTING)
-    ] = None,
-    about: Annotated[
-        Literal["compare", "evaluate"],
-        Parameter(help="Improvements, or values.", metavar="compare|evaluate", show_choices=False, group=QUESTION),
-    ] = "compare",
-    log: LogFlags = LogFlags(),
-    policies: PolicyFlags = PolicyFlags(),
-    question: OverFlags = OverFlags(),
-    method: MethodFlags = MethodFlags(),
-    segments: SegmentFlags = SegmentFlags(),
-    outcome: OutcomeFlag = None,
-    output: OutputFlags = OutputFlags(),
-) -> int:
-    flags = {**question.arguments(), **method.arguments(), **segments.arguments()}
-    flags |= {} if segments.by is None else {"by": by_columns(segments.by, ())}
-    flags |= {"outcomes": parse_outcomes(outcome)} if outcome else {}
-    asked = (about, log, policies, question, method, segments, outcome) != (*_NOTHING_ASKED, None)
-    if skip and append:
-        raise UsageError("--skip and --append exclude each other: the stream starts again, or it goes on.")
-    if (skip or append) and stdin is None:
-        raise UsageError("--skip and --append are about --stdin; files that were counted are known by themselves.")
-    if log.separator is not None or log.encoding is not None:
-        raise UsageError(
-            "a monitor takes neither --separator nor --encoding: files tell their separator by their first lines, a stream "
-            "is separated by commas, and both are UTF-8; convert them."
-        )
-    if merge:
-        if sources or stdin is not None or name is not None or asked:
-            raise UsageError("--merge adds up states and reads nothing else: name each with a --merge of its own.")
-        if state in merge:
-            raise UsageError(f"--state {state} is one of the shards, which would be lost; name another file.")
-        require_writable(merge, PolicyFlags(), state, output.certificate, output.html, output.csv)
-        watch = reduce(Monitor.__add__, [Monitor.load(path) for path in merge])
+    /, *, counting: CountFlags = CountFlags(), kind: KindFlags = KindFlags(), inputs: InputFlags = InputFlags(),
+    over: OverFlags = OverFlags(), method: MethodFlags = MethodFlags(), segments: SegmentFlags = SegmentFlags(),
+    outcomes: OutcomeFlags = OutcomeFlags(), output: OutputFlags = OutputFlags(),
+) -> int:  # fmt: skip
+    log, question = inputs.log, (kind, over, method, segments, outcomes)
+    state, stdin, again, shards = counting.state, counting.stdin, counting.skip or counting.append, counting.merge or []
+    reads = (sources, stdin, counting.name, inputs, *question) != (None, None, None, InputFlags(), *_defaults(question))
+    refusals = {
+        "--skip and --append exclude each other: the stream starts again, or it goes on.": counting.skip and counting.append,
+        "--skip and --append are about --stdin; files that were counted are known by themselves.": again and not stdin,
+        "a monitor takes neither --separator nor --encoding: files tell their separator by their first lines, a stream is "
+        "separated by commas, and both are UTF-8; convert them.": {log.separator, log.encoding} != {None},
+        "--merge adds up states and reads nothing else: name each with a --merge of its own.": shards and reads,
+        f"--state {state} is one of the shards, which would be lost; name another file.": state in shards,
+        "say --state FILE, where what was counted is kept from call to call.": not shards and state is None,
+        "name the sources to read, or say --stdin csv, jsonl or arrow.": not shards and (stdin is None) == (not sources),
+    }
+    for message, is_so in refusals.items():
+        if is_so:
+            raise UsageError(message)
+    require_writable(shards or sources or [], inputs, state, *files_of(output))
+    if shards:
+        watch = reduce(Monitor.__add__, [Monitor.load(path) for path in shards])
         if state is not None:
             watch.save(state)
-        return _tell(watch, output)
-    if state is None:
-        raise UsageError("say --state FILE, where what was counted is kept from call to call.")
-    if (stdin is None) == (not sources):
-        raise UsageError("name the sources to read, or say --stdin csv, jsonl or arrow.")
-    require_writable(sources or [], policies, state, output.certificate, output.html, output.csv)
-    with _alone(state), progress() as tell:
-        watch = _open(state, name, about, log, policies, flags)
-        if stdin is None:
-            _count_files(watch, sources or [], state, log, tell)
-        else:
-            _count_stream(watch, stdin, skip=skip, append=append, state=state, as_of=log.value("as_of"), tell=tell)
-    return _tell(watch, output)
-
-
-def _tell(watch: Monitor, output: OutputFlags) -> int:
+    else:
+        assert state is not None
+        with _alone(state), progress() as tell:
+            watch = _open(state, counting.name, inputs, question)
+            if stdin is None:
+                _count_files(watch, sources or [], state, log, tell)
+            else:
+                _count_stream(watch, stdin, counting, state, log.value("as_of"), tell)
     answer = watch.answer()
     batches = sum(shard.sequence for shard in watch.ledgers.values())
     say(f"{watch.rounds:,} {watch.counted} so far, in {batches:,} {'batch' if batches == 1 else 'batches'}")
-    deliver(answer, output, LogFlags(), PolicyFlags(), watch)
-    return 0 if isinstance(answer, Evaluation) or answer.certified else 3
+    deliver(answer, output, InputFlags(), watch)
+    return verdict(answer)
 
 
-_NOTHING_ASKED = ("compare", LogFlags(), PolicyFlags(), OverFlags(), MethodFlags(), SegmentFlags())
+def _defaults(question: Question) -> Question:
+    return tuple(type(flags)() for flags in question)
 
 
 @contextmanager
@@ -135,27 +117,37 @@ def _alone(state: str) -> Iterator[None]:
         yield
 
 
-def _open(
-    state: str, name: str | None, about: Literal["compare", "evaluate"], log: LogFlags, policies: PolicyFlags,
-    flags: Mapping[str, Any],
-) -> Monitor:  # fmt: skip
-    named, about_logs = policies.policies(), log.without("rounds_before_sampling", "as_of")
-    asked = None
+def _open(state: str, name: str | None, inputs: InputFlags, question: Question) -> Monitor:
+    log, named = inputs.log.without("rounds_before_sampling", "as_of"), inputs.policies.policies()
+    asked: Monitor | None = None
     if named:
-        asked = Monitor(named, question=about, name=name or "", **flags, **about_logs.declared())
+        # Of flags that were not given, the defaults are the monitor's: values have no margin to be told.
+        arguments = {
+            option: value
+            for flags, default in zip(question, _defaults(question), strict=True)
+            for option, value in flags.arguments().items()
+            if value != default.arguments()[option]
+        }
+        if "by" in arguments:
+            arguments["by"] = by_columns(arguments["by"], ())
+        asked = Monitor(named, name=name or "", **arguments, **log.declared())
     if not exists(state):
         if asked is None:
             raise UsageError(f"{state} does not exist yet, so the question must be asked: --policy, --reward, --propensity.")
         return asked
     kept = Monitor.load(state)
-    if asked is not None and not asked.asks_the_same(kept):
-        raise UsageError(f"{state} keeps the answer to another question; leave the flags out, or name another state.")
-    untouched = {**OverFlags().arguments(), **MethodFlags().arguments(), **SegmentFlags().arguments()}
-    if asked is None and (about_logs, flags, about) != (LogFlags(), untouched, "compare"):
-        told = "leave the flags about it out, or repeat them all, --policy included"
-        raise UsageError(f"{state} keeps its question; {told}.")
-    if name is not None and name != kept.name:
-        raise UsageError(f"{state} is of shard {kept.name!r}, not {name!r}.")
+    refusals = {
+        f"{state} keeps the answer to another question; leave the flags out, or name another state.": (
+            asked is not None and not asked.asks_the_same(kept)
+        ),
+        f"{state} keeps its question; leave the flags about it out, or repeat them all, --policy included.": (
+            asked is None and (log, *question) != (LogFlags(), *_defaults(question))
+        ),
+        f"{state} is of shard {kept.name!r}, not {name!r}.": name not in (None, kept.name),
+    }
+    for message, is_so in refusals.items():
+        if is_so:
+            raise UsageError(message)
     return kept
 
 
@@ -177,24 +169,22 @@ def _count_files(watch: Monitor, sources: list[str], state: str, log: LogFlags, 
         watch.save(state)
 
 
-def _count_stream(
-    watch: Monitor, kind: StreamKind, *, skip: bool, append: bool, state: str, as_of: str | None, tell: Tell
-) -> None:
+def _count_stream(watch: Monitor, kind: StreamKind, counting: CountFlags, state: str, as_of: str | None, tell: Tell) -> None:
     done = watch.ledgers[watch.name].rows
-    if done and not skip and not append:
+    if done and not counting.skip and not counting.append:
         raise UsageError(
             f"{done:,} rows were counted before: say --skip if the stream starts anew from its first row, or --append if it "
             "goes on where it ended."
         )
     known, skipped = watch.fingerprint, Fingerprint()
-    cluster = next((name for name, _ in watch.declaration.unit.ids()), None)
 
     def refuse_another() -> None:
-        if skip and skipped != known:
+        if counting.skip and skipped != known:
             raise LogsError(f"the first {done:,} rows of the stream are not those that were counted: it is another one.")
 
     try:
-        for chunk in read_stream(sys.stdin.buffer, kind, skip=done if skip else 0, cluster=cluster):
+        skip = done if counting.skip else 0
+        for chunk in read_stream(sys.stdin.buffer, kind, skip=skip, cluster=watch.declaration.unit.column):
             if chunk.skipped:
                 skipped += watch.fingerprint_of(chunk)
                 continue

@@ -1,143 +1,119 @@
-"""The flags that commands share: the question, the bound, and what is written."""
+"""The flags that commands share beside the log and the policies: the question, the bound, and what is written."""
 
-from collections.abc import Collection
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Collection, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Literal
 
-from cyclopts import Parameter
-
-from surelift.cli.flag import ANSWER, OUTPUT, QUESTION, WHOLE, columns, flag, number
+from surelift.cli.flag import ANSWER, OUTPUT, QUESTION, Flags, columns, flag, flags, number, number_or_text, two_numbers
 from surelift.cli.log_flags import LogFlags
 from surelift.cli.policy_flags import PolicyFlags
 from surelift.cli.terminal import hush
-from surelift.errors import UsageError, printed
+from surelift.errors import UsageError
 
 if TYPE_CHECKING:
     from surelift.logs.segments import SegmentColumn
+    from surelift.results.outcomes import Outcome
 
-# Acted on where it is read, before the command runs.
-QuietFlag = Annotated[
-    bool,
-    flag(
-        "",
-        "No progress and no notes on standard error; only errors.",
-        name=["--quiet", "-q"],
-        group=OUTPUT,
-        validator=hush,
-    ),
-]
-DeltaFlag = Annotated[float, Parameter(help="The probability of error.", metavar="P", group=ANSWER)]
-GridFlag = Annotated[
-    str,
-    Parameter(help="Smoothings to try: planned is for a single look.", metavar="anytime|planned", group=ANSWER),
-]
+CLAIM = "at-least=X (better by at least X), at-most-worse=X, range=LOW,HIGH (by default 0,1) and cost (less is better)"
 
 
-@Parameter(name="*", group=ANSWER)
-@dataclass(frozen=True, kw_only=True)
-class MethodFlags:
-    delta: DeltaFlag = 0.05
-    method: Annotated[str, Parameter(help="The bound to use; see 'surelift explain'.", metavar="NAME")] = "mixture"
-    control: Annotated[
-        str,
-        Parameter(
-            help="What narrows the bound: auto, none, weights (needs whole distributions), model (a reward model refitted "
-            "in the order of --time), or model:COL (a list column of expected rewards, from a model fitted elsewhere). "
-            "With --score, auto is control by the score.",
-            metavar="NAME",
-        ),
-    ] = "auto"
-    grid: GridFlag = "anytime"
-    smoothing: Annotated[
-        float | None, flag("X", "A single smoothing, for methods that use one; by default 1/sqrt(rounds).")
-    ] = None
-    draws: Annotated[int | None, WHOLE, flag("N", "Number of resamples, for methods that resample; by default 1000.")] = None
-
-    def arguments(self, **options: Any) -> dict[str, Any]:
-        """Delta, the bound with its options, and the control; ``options`` are those of further flags."""
-        from surelift.bounds import BOUNDS
-
-        if self.method not in BOUNDS:
-            raise UsageError(f"no method {self.method!r}; the methods are {', '.join(BOUNDS)}.")
-        grid = None if self.grid == "anytime" else self.grid
-        given = {"grid": grid, "smoothing": self.smoothing, "draws": self.draws, **options}
-        chosen = {name: value for name, value in given.items() if value is not None}
-        return {"delta": self.delta, "method": BOUNDS[self.method](**chosen), "control": control(self.control)}
+def delta() -> Any:
+    return flag("P", "The probability of error.", default=0.05, group=ANSWER)
 
 
-@Parameter(name="*", group=ANSWER)
-@dataclass(frozen=True, kw_only=True)
-class MomentFlags:
-    order: Annotated[int | None, WHOLE, flag("N", "Order of the method 'moments'; by default 2.")] = None
-    regularizer: Annotated[
-        str | None, flag("NAME:X", "Regularizer of the method 'moments', such as clipping:10 or shrinkage:5.")
-    ] = None
-    clip: Annotated[float | None, flag("X", "Largest weight, for methods that clip; by default sqrt(rounds).")] = None
+def grid() -> Any:
+    return flag("anytime|planned", "Smoothings to try: planned is for a single look.", default="anytime")
+
+
+def quiet() -> Any:
+    """Acted on where it is read, before the command runs."""
+    text = "No progress and no notes on standard error; only errors."
+    return flag("", text, default=False, name=["--quiet", "-q"], validator=hush, group=OUTPUT)
+
+
+@flags(ANSWER)
+class GridFlags(Flags):
+    delta: float = delta()
+    grid: str = grid()
+
+
+@flags(ANSWER)
+class MethodFlags(Flags):
+    delta: float = delta()
+    method: str = flag("NAME", "The bound to use; see 'surelift explain'.", default="mixture")
+    control: str = flag(
+        "NAME", "What narrows the bound: auto, none, weights (needs whole distributions), model (a reward model refitted "
+        "in the order of --time), or model:COL (a list column of expected rewards, from a model fitted elsewhere). With "
+        "--score, auto is control by the score.", default="auto"
+    )  # fmt: skip
+    grid: str = grid()
+    smoothing: float | None = flag("X", "A single smoothing, for methods that use one; by default 1/sqrt(rounds).")
+    draws: int | None = flag("N", "Number of resamples, for methods that resample; by default 1000.")
 
     def arguments(self) -> dict[str, Any]:
-        return {"order": self.order, "regularizer": self.regularizer, "clip": self.clip}
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        if self.grid == "anytime":
+            del given["grid"]  # the default of the bounds that have one
+        return {**given, "control": control(self.control)}
 
 
-OverFlag = Annotated[
-    str,
-    Parameter(help="The baseline: production, or a column of another policy.", metavar="[NAME=]COL", group=QUESTION),
-]
+@flags(ANSWER)
+class ValueFlags(MethodFlags):
+    order: int | None = flag("N", "Order of the method 'moments'; by default 2.")
+    regularizer: str | None = flag("NAME:X", "Regularizer of the method 'moments', such as clipping:10 or shrinkage:5.")
+    clip: float | None = flag("X", "Largest weight, for methods that clip; by default sqrt(rounds).")
+    sides: Literal["both", "lower", "upper"] = flag(
+        None, "Spend delta on both bounds or on one.", default="both", show_choices=True
+    )
 
 
-def baseline(text: str) -> Any:
-    """The argument ``over``: a column, or a name and its column."""
-    name, named, column = text.partition("=")
-    return {name: columns(column)} if named and name and column else columns(text)
+def control(text: str) -> Any:
+    """The name of a control, or the predictions of a reward model."""
+    kind, colon, column = text.partition(":")
+    if kind != "model" or not colon:
+        return text
+    if not column:
+        raise UsageError("--control model:COL names the column of expected rewards after the colon.")
+    from surelift.controls import models
+
+    return models.given(columns(column))
 
 
-@Parameter(name="*", group=QUESTION)
-@dataclass(frozen=True, kw_only=True)
-class OverFlags:
-    over: OverFlag = "production"
-    margin: Annotated[
-        str,
-        Parameter(
-            help="How much better it must be, in units of the reward, or for compare, gate and monitor in per cent: 2%.",
-            metavar="X|X%",
-            allow_leading_hyphen=True,
-        ),
-    ] = "0"
+@flags(QUESTION)
+class BaselineFlags(Flags):
+    over: str = flag("[NAME=]COL", "The baseline: production, or a column of another policy.", default="production")
 
     def arguments(self) -> dict[str, Any]:
-        margin = self.margin if self.margin.rstrip().endswith("%") else _margin(self.margin)
-        return {"over": baseline(self.over), "margin": margin}
+        name, named, column = self.over.partition("=")
+        over = {name: columns(column)} if named and name and column else columns(self.over)
+        return {**vars(self), "over": over}
 
 
-def _margin(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise UsageError(f"--margin takes a number, or per cent such as 2%, not {printed(text)}.") from error
+@flags(QUESTION)
+class OverFlags(BaselineFlags):
+    margin: str = flag(
+        "X|X%", "How much better it must be, in units of the reward, or for compare, gate and monitor in per cent: "
+        "2%.", default="0", allow_leading_hyphen=True
+    )  # fmt: skip
+
+    def arguments(self) -> dict[str, Any]:
+        return {**super().arguments(), "margin": number_or_text(self.margin)}
 
 
-ByFlag = Annotated[
-    list[str] | None,
-    flag(
-        "COL[:EDGE,...]",
-        "Column of segments known before the action, or bins of its numbers (age:18,30,50): an answer for each. Bounds "
-        "share delta. Repeatable: the segments are then the combinations.",
-        group=QUESTION,
-    ),
-]
+@flags(QUESTION)
+class ByFlags(Flags):
+    by: list[str] | None = flag(
+        "COL[:EDGE,...]", "Column of segments known before the action, or bins of its numbers (age:18,30,50): an answer "
+        "for each. Bounds share delta. Repeatable: the segments are then the combinations."
+    )  # fmt: skip
 
 
-@Parameter(name="*", group=QUESTION)
-@dataclass(frozen=True, kw_only=True)
-class SegmentFlags:
-    by: ByFlag = None
-    segments: Annotated[
-        list[str] | None,
-        flag(
-            "A,B,...",
-            "All segments, listed in advance; without it the answer is valid at one look at independent rounds. With "
-            "several --by, one combination, such as FR,phone. Repeatable.",
-        ),
-    ] = None
+@flags(QUESTION)
+class SegmentFlags(ByFlags):
+    segments: list[str] | None = flag(
+        "A,B,...", "All segments, listed in advance; without it the answer is valid at one look at independent rounds. "
+        "With several --by, one combination, such as FR,phone. Repeatable."
+    )  # fmt: skip
 
     def arguments(self) -> dict[str, Any]:
         several = len(self.by or ()) > 1
@@ -152,53 +128,89 @@ def by_columns(texts: list[str], present: Collection[str]) -> "list[SegmentColum
     parts: list[SegmentColumn] = []
     for text in texts:
         column, colon, edges = text.rpartition(":")
-        if text in present or not colon:
-            if text not in present and "," in text:
-                raise UsageError(f"no column is called {text!r}; repeat --by for several columns.")
+        if text in present or (not colon and "," not in text):
             parts.append(text)
+        elif colon:
+            parts.append(bins(column, [number(edge, f"--by {text}, bins of {column!r}") for edge in edges.split(",")]))
         else:
-            subject = f"--by {text}, bins of {column!r}"
-            parts.append(bins(column, [number(edge, subject) for edge in edges.split(",")]))
+            raise UsageError(f"no column is called {text!r}; repeat --by for several columns.")
     return parts
 
 
-@Parameter(name="*", group=OUTPUT)
-@dataclass(frozen=True, kw_only=True)
+@flags(QUESTION)
+class OutcomeFlags(Flags):
+    outcome: list[str] | None = flag(
+        "[NAME=]COL[:CLAIM]", "Judge by this column beside the reward (compare and monitor: instead of it). After colons: "
+        f"{CLAIM}. Delta is split evenly over the outcomes, and certified means that every claim holds. Repeatable."
+    )  # fmt: skip
+
+    def arguments(self) -> dict[str, Any]:
+        return {"outcomes": parse_outcomes(self.outcome)} if self.outcome else {}
+
+
+def parse_outcome(text: str, named: str) -> "Outcome":
+    """Parse COL:at-least=X or COL:at-most-worse=X, with range=LOW,HIGH and cost as further parts.
+
+    >>> parse_outcome("usd:at-least=0.05:range=0,2:cost", "--outcome")
+    Outcome(column='usd', at_least=0.05, at_most_worse=None, range=(0.0, 2.0), cost=True)
+    """
+    from surelift.results.outcomes import Outcome
+
+    column, *parts = text.split(":")
+    claim: dict[str, Any] = {}
+    for part in parts:
+        name, _, value = part.partition("=")
+        if name.replace("-", "_") in claim:
+            raise UsageError(f"{named} {text}: {name} is given twice.")
+        if part == "cost":
+            claim[name] = True
+        elif name in ("at-least", "at-most-worse"):
+            claim[name.replace("-", "_")] = number(value, f"{named} {text}")
+        elif name == "range" and value.count(",") == 1:
+            claim[name] = two_numbers(value, f"{named} {text}")
+        else:
+            raise UsageError(f"{named} {text}: {part!r} cannot be read; give COL, and after colons {CLAIM}.")
+    if not column:
+        raise UsageError(f"{named} takes COL, and after colons {CLAIM}; not {text!r}.")
+    return Outcome(column, **{"range": (0.0, 1.0), **claim})
+
+
+def parse_outcomes(texts: Sequence[str]) -> "dict[str, Outcome]":
+    """Parse several as [NAME=]COL:...
+
+    >>> list(parse_outcomes(["quality:at-least=0.01", "price=usd:cost"]))
+    ['quality', 'price']
+    """
+    outcomes: dict[str, Outcome] = {}
+    for text in texts:
+        head, colon, rest = text.partition(":")
+        name, equals, column = head.partition("=")
+        if not name or name in outcomes:
+            fault = f"names {name!r} twice" if name else "has no name"
+            raise UsageError(f"--outcome {text} {fault}; give each outcome a name of its own, NAME=COL:... or COL:...")
+        outcomes[name] = parse_outcome(f"{column if equals else head}{colon}{rest}", "--outcome")
+    return outcomes
+
+
+@flags(OUTPUT)
 class AnswerFlags:
-    json: Annotated[bool, flag("", "Print the answer as JSON instead of text.")] = False
-    quiet: QuietFlag = False
+    json: bool = flag("", "Print the answer as JSON instead of text.", default=False)
+    quiet: bool = quiet()
 
 
-@Parameter(name="*", group=OUTPUT)
-@dataclass(frozen=True, kw_only=True)
+@flags(OUTPUT)
 class FileFlags(AnswerFlags):
-    html: Annotated[str | None, flag("FILE", "Write the answer as one HTML page.")] = None
-    csv: Annotated[str | None, flag("FILE", "Write the answer as a CSV table.")] = None
+    html: str | None = flag("FILE", "Write the answer as one HTML page.")
+    csv: str | None = flag("FILE", "Write the answer as a CSV table.")
 
 
-@Parameter(name="*", group=OUTPUT)
-@dataclass(frozen=True, kw_only=True)
+@flags(OUTPUT)
 class OutputFlags(FileFlags):
-    certificate: Annotated[str | None, flag("FILE", "Write a certificate, for 'surelift verify'.")] = None
+    certificate: str | None = flag("FILE", "Write a certificate, for 'surelift verify'.")
 
 
 FLAGS = {
     field.name
-    for kind in (LogFlags, PolicyFlags, MethodFlags, MomentFlags, OverFlags, SegmentFlags, OutputFlags)
+    for kind in (LogFlags, PolicyFlags, ValueFlags, OverFlags, SegmentFlags, OutputFlags)
     for field in fields(kind)
 }
-SidesFlag = Annotated[
-    Literal["both", "lower", "upper"], Parameter(help="Spend delta on both bounds or on one.", group=ANSWER)
-]
-
-
-def control(text: str) -> Any:
-    """The name of a control, or the predictions of a reward model."""
-    kind, colon, column = text.partition(":")
-    if kind != "model" or not colon:
-        return text
-    if not column:
-        raise UsageError("--control model:COL names the column of expected rewards after the colon.")
-    from surelift.controls import models
-
-    return models.given(columns(column))

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from surelift.cli.flags import as_flags
+from surelift.cli.flag import Flags
 from surelift.cli.invocation import command_typed
-from surelift.cli.log_flags import LogFlags
-from surelift.cli.options import FileFlags, OutputFlags, by_columns
-from surelift.cli.policy_flags import PolicyFlags, again, opened
+from surelift.cli.messages import as_flags
+from surelift.cli.options import AnswerFlags, by_columns
+from surelift.cli.policy_flags import InputFlags
 from surelift.cli.progress import progress
 from surelift.cli.terminal import print_answer, say
 from surelift.errors import UsageError
@@ -23,17 +23,45 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
-def in_flags(result: R) -> R:
-    """The same result, with its advice and the remedies of its findings spelled in flags."""
-    if hasattr(result, "health"):
-        return replace(result, health=in_flags(result.health))  # type: ignore[type-var]
-    if hasattr(result, "advice"):
-        noted = {"relative_note": as_flags(result.relative_note)} if hasattr(result, "relative_note") else {}
-        return replace(result, advice=as_flags(result.advice), **noted)  # type: ignore[type-var]
-    if hasattr(result, "findings"):
-        told = tuple(replace(finding, remedy=as_flags(finding.remedy)) for finding in result.findings)
-        return replace(result, findings=told)  # type: ignore[type-var]
-    return result
+def asked(
+    ask: Callable[..., R], sources: list[str], inputs: InputFlags, output: AnswerFlags, *flags: Flags,
+    alone: bool = False, **arguments: Any,
+) -> R:  # fmt: skip
+    """The answer from the logs, about the candidates that were named; refused where it could not be written."""
+    for given in flags:
+        arguments |= given.arguments()
+    logs, named = inputs.opened(sources, alone=alone)
+    require_writable(sources, inputs, *files_of(output))
+    if arguments.get("by") is not None:
+        arguments["by"] = by_columns(arguments["by"], logs.column_names())
+    with progress(logs) as tell:
+        return ask(logs, named, **arguments, progress=tell)
+
+
+def files_of(output: AnswerFlags) -> list[str | None]:
+    """The certificate, the page and the table; point estimates and profiles have no certificate."""
+    return [getattr(output, name, None) for name in ("certificate", "html", "csv")]
+
+
+def deliver(result: "Result", output: AnswerFlags, inputs: InputFlags, page: "Result | Monitor | None" = None) -> None:
+    """Write the files, then show the answer."""
+    certificate, html, csv = files_of(output)
+    if certificate is not None:
+        from surelift.questions.certificate import Certificate
+
+        Certificate.of(result).save(certificate)
+    if html is not None:
+        (page or result).to_html(html, command=command_typed())
+    if csv is not None:
+        result.to_csv(csv)
+    show(result, json=output.json)
+    if certificate is not None:
+        command = f"surelift verify {shlex.quote(certificate)} SOURCE{inputs.again()}"
+        say(f"Certificate written to {certificate}; confirm it with: {command}")
+    if html is not None:
+        say(f"Page written to {html}; open it in a browser.")
+    if csv is not None:
+        say(f"Table written to {csv}.")
 
 
 def show(result: "Result", *, json: bool) -> None:
@@ -43,57 +71,29 @@ def show(result: "Result", *, json: bool) -> None:
         print_answer(str(in_flags(result)))
 
 
-def asked(
-    ask: Callable[..., R], sources: list[str], log: LogFlags, policies: PolicyFlags, output: FileFlags = FileFlags(),
-    *, alone: bool = False, **arguments: Any,
-) -> R:  # fmt: skip
-    """The answer from the logs, about the candidates that were named; refused where it could not be written."""
-    logs, named = opened(sources, log, policies, alone=alone)
-    require_writable(sources, policies, certificate_of(output), output.html, output.csv)
-    if arguments.get("by") is not None:
-        arguments["by"] = by_columns(arguments["by"], logs.column_names())
-    with progress(logs) as tell:
-        return ask(logs, named, **arguments, progress=tell)
+def in_flags(result: R) -> R:
+    """The same result, with its advice and the remedies of its findings spelled in flags."""
+    changed: dict[str, Any] = {}
+    if hasattr(result, "health"):
+        changed["health"] = in_flags(result.health)
+    elif hasattr(result, "advice"):
+        names = [name for name in ("advice", "relative_note") if hasattr(result, name)]
+        changed = {name: as_flags(getattr(result, name)) for name in names}
+    elif hasattr(result, "findings"):
+        changed["findings"] = tuple(replace(finding, remedy=as_flags(finding.remedy)) for finding in result.findings)
+    return replace(result, **changed) if changed else result  # type: ignore[type-var]
 
 
-def certificate_of(output: FileFlags) -> str | None:
-    """Where to write a certificate; point estimates and profiles have none."""
-    return output.certificate if isinstance(output, OutputFlags) else None
-
-
-def deliver(
-    result: "Result", output: FileFlags, log: LogFlags, policies: PolicyFlags, page: "Result | Monitor | None" = None
-) -> None:
-    """Write the files, then show the answer."""
-    certificate = certificate_of(output)
-    if certificate is not None:
-        from surelift.questions.certificate import Certificate
-
-        Certificate.of(result).save(certificate)
-    if output.html is not None:
-        (page or result).to_html(output.html, command=command_typed())
-    if output.csv is not None:
-        result.to_csv(output.csv)
-    show(result, json=output.json)
-    if certificate is not None:
-        command = f"surelift verify {shlex.quote(certificate)} SOURCE{again(log, policies)}"
-        say(f"Certificate written to {certificate}; confirm it with: {command}")
-    if output.html is not None:
-        say(f"Page written to {output.html}; open it in a browser.")
-    if output.csv is not None:
-        say(f"Table written to {output.csv}.")
-
-
-def require_writable(sources: list[str], policies: PolicyFlags, *paths: str | None) -> None:
+def require_writable(sources: list[str], inputs: InputFlags, *paths: str | None) -> None:
     """Before any work is done, refuse a folder that does not exist, and to overwrite what is read or written besides."""
     from surelift.logs.sources.places import expand_here
 
     if not any(paths):
         return
-    given = [text.rpartition("=")[2] for text in (*(policies.learned or ()), *(policies.predictions or ()))]
-    taken = {os.path.realpath(file) for source in sources for file in expand_here(source)} | set(
-        map(os.path.realpath, given)
-    )
+    policies = inputs.policies
+    read = [text.rpartition("=")[2] for text in (*(policies.learned or ()), *(policies.predictions or ()))]
+    read += [file for source in sources for file in expand_here(source)]
+    taken = set(map(os.path.realpath, read))
     for path in filter(None, paths):
         if not os.path.isdir(Path(path).resolve().parent):
             raise UsageError(f"{path} cannot be written: there is no folder {str(Path(path).parent)!r}; create it first.")

@@ -57,41 +57,27 @@ def progress(
     Without a total it is the number of rounds, where the source knows it.
     """
     source: Any = getattr(logs, "source", None)
+    line, started, shown = spaced_lines(), monotonic(), None
 
     @cache
     def of() -> int | None:
         return total if total is not None or not hasattr(source, "quick_count") else source.quick_count()
 
-    with _counter(source, unit, of) as tell:
-        yield tell
-    for reason, count in getattr(source, "left_out", {}).items():
-        say(f"Left out: {count:,} {reason}.")
-
-
-@contextmanager
-def _counter(source: Any, unit: str, total: Callable[[], int | None]) -> Iterator[Callable[[int], None] | None]:
-    line = spaced_lines()
-    if line is not None:
-
-        def counted(done: int) -> str:
-            return f"{done:,} {unit}" if total() is None else f"{done:,} of {total():,} {unit}"
-
-        yield lambda done: line(lambda: counted(done))
-        return
-    if not watched():
-        yield None
-        return
-    started, shown = monotonic(), None
     with ExitStack() as stack:
 
         def tell(done: int) -> None:
             nonlocal shown
+            if line is not None:
+                line(lambda: f"{done:,} {unit}" if of() is None else f"{done:,} of {of():,} {unit}")
+                return
             if shown is None and monotonic() - started > PATIENCE:
-                shown = stack.enter_context(_counting_bar(source, unit, total()))
+                shown = stack.enter_context(_counting_bar(source, unit, of()))
             if shown is not None:
                 shown(completed=done)
 
-        yield tell
+        yield tell if line is not None or watched() else None
+    for reason, count in getattr(source, "left_out", {}).items():
+        say(f"Left out: {count:,} {reason}.")
 
 
 @contextmanager

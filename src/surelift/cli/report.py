@@ -1,59 +1,42 @@
 """surelift report: one page for decision makers."""
 
-from typing import Annotated
+from typing import Any
 
-from cyclopts import Parameter
-
-from surelift.cli.flag import ANSWER, OUTPUT, flag
+from surelift.cli.flag import ANSWER, OUTPUT, Flags, flag, flags
 from surelift.cli.invocation import command_typed
-from surelift.cli.log_flags import LogFlags
-from surelift.cli.options import AnswerFlags, DeltaFlag, GridFlag, OverFlags, SegmentFlags, control
-from surelift.cli.outcomes import OutcomeFlag, parse_outcomes
+from surelift.cli.options import AnswerFlags, OutcomeFlags, OverFlags, SegmentFlags, control, delta, grid
 from surelift.cli.output import asked, in_flags, require_writable
-from surelift.cli.policy_flags import PolicyFlags, Sources
+from surelift.cli.policy_flags import InputFlags, Sources
 from surelift.cli.terminal import print_answer, say
 
 
+@flags(ANSWER)
+class ReportFlags(Flags):
+    delta: float = delta()
+    control: str = flag("NAME", "What narrows the bound; see 'surelift compare --help'.", default="auto")
+    grid: str = grid()
+    output: str = flag("FILE", "The page to write.", default="report.html", name=["--output", "-o"], group=OUTPUT)
+    title: str | None = flag("TEXT", "Title of the page.", group=OUTPUT)
+
+    def arguments(self) -> dict[str, Any]:
+        return {"delta": self.delta, "control": control(self.control), "grid": self.grid}
+
+
 def report(
-    sources: Sources,
-    /,
-    *,
-    log: LogFlags = LogFlags(),
-    policies: PolicyFlags = PolicyFlags(),
-    question: OverFlags = OverFlags(),
-    delta: DeltaFlag = 0.05,
-    narrowed: Annotated[
-        str,
-        Parameter(
-            name="--control",
-            help="What narrows the bound; see 'surelift compare --help'.",
-            metavar="NAME",
-            group=ANSWER,
-        ),
-    ] = "auto",
-    grid: GridFlag = "anytime",
-    segments: SegmentFlags = SegmentFlags(),
-    outcome: OutcomeFlag = None,
-    page: Annotated[
-        str, Parameter(name=["--output", "-o"], help="The page to write.", metavar="FILE", group=OUTPUT)
-    ] = "report.html",
-    title: Annotated[str | None, flag("TEXT", "Title of the page.", group=OUTPUT)] = None,
+    sources: Sources, /, *, inputs: InputFlags = InputFlags(), over: OverFlags = OverFlags(),
+    page: ReportFlags = ReportFlags(), segments: SegmentFlags = SegmentFlags(), outcomes: OutcomeFlags = OutcomeFlags(),
     output: AnswerFlags = AnswerFlags(),
-) -> int:
-    from surelift.bounds import mixture
-    from surelift.decisions.report import report as ask
+) -> int:  # fmt: skip
+    from surelift.decisions.launch import report as ask
     from surelift.views.vega import require_altair
 
     require_altair()
-    require_writable(sources, policies, page)
-    arguments = {"delta": delta, "method": mixture(grid=grid), "control": control(narrowed), **segments.arguments()}
-    if outcome:
-        arguments["outcomes"] = parse_outcomes(outcome)
-    found = asked(ask, sources, log, policies, **question.arguments(), **arguments)
-    in_flags(found).to_html(page, title=title, command=command_typed())
+    require_writable(sources, inputs, page.output)
+    answer = asked(ask, sources, inputs, output, over, page, segments, outcomes)
+    in_flags(answer).to_html(page.output, title=page.title, command=command_typed())
     if output.json:
-        print(found.to_json(), flush=True)
+        print(answer.to_json(), flush=True)
     else:
-        print_answer(str(in_flags(found.health)) if found.selection is None else found.sentence())
-    say(f"Report written to {page}; open it in a browser.")
-    return 4 if found.selection is None else 0 if found.certified else 3
+        print_answer(str(in_flags(answer.health)) if answer.selection is None else answer.sentence())
+    say(f"Report written to {page.output}; open it in a browser.")
+    return 4 if answer.selection is None else 0 if answer.certified else 3

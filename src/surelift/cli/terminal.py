@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from surelift.cli.wrapping import wrapped
-from surelift.views.names import harmless
+from surelift.cli.messages import wrapped
+from surelift.views.formats import harmless
 
 WIDEST = 100
 
@@ -66,3 +66,11 @@ def reopen_closed() -> None:
             os.open(os.devnull, os.O_RDWR)
         if getattr(sys, name) is None:
             setattr(sys, name, open(number, mode))  # noqa: SIM115
+
+
+def verdict(answer: Any) -> int:
+    """The exit code: 0 where all that is claimed is certified, in every segment; of values nothing is claimed."""
+    from surelift.results.segments import Segments
+
+    answers = answer.results.values() if isinstance(answer, Segments) else [answer]
+    return 0 if all(getattr(one, "certified", True) for one in answers) else 3

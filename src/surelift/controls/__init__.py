@@ -1,6 +1,5 @@
 """Control variates: what is known about a round before its reward, which narrows a bound."""
 
-from surelift.controls.score import ScoreControl
-from surelift.controls.weights import MaxWeightControl, WeightControl
+from surelift.controls.weights import MaxWeightControl, ScoreControl, WeightControl
 
 __all__ = ["MaxWeightControl", "ScoreControl", "WeightControl"]

@@ -30,8 +30,6 @@ class ModelFeatures:
     def read(self, rows: Rows) -> FloatArray:
         """Shape (rounds, columns); a non-numeric entry in a numeric column counts as a fault."""
         columns = [self._read(rows, name) for name in self._names]
-        if len(columns) == 1 and columns[0].ndim == 2:
-            return columns[0]
         return np.column_stack(columns) if columns else np.zeros((rows.size, 0))
 
     def _vectors(self, rows: Rows, name: str) -> FloatArray:

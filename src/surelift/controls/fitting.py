@@ -6,8 +6,8 @@ encoded; y holds the rewards scaled to [0, 1].
 """
 
 import copy
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from surelift.batch import Batch
 from surelift.controls.features import MOST_CATEGORIES, ModelFeatures
 from surelift.controls.linear import Linear
 from surelift.controls.model import within_range
-from surelift.errors import UsageError, install_extra
+from surelift.errors import LogsError, UsageError, install_extra
 from surelift.logs import faults
 from surelift.logs.batch import Needs
 from surelift.traits.logs import Logs
@@ -43,38 +43,18 @@ class TrainingRounds:
         return replace(self, features=self.features[chosen], action=self.action[chosen], reward=self.reward[chosen])
 
 
-class GrowingRounds:
-    """Rounds appended one batch after the other, in arrays that double when they are full."""
-
-    def __init__(self) -> None:
-        self._rounds = 0
-        self._arrays: dict[str, Any] = {}
-        self._last: TrainingRounds | None = None
-
-    def append(self, part: TrainingRounds) -> None:
-        count, needed = self._rounds, self._rounds + len(part.reward)
-        for name in ("features", "action", "reward"):
-            new = getattr(part, name)
-            array = self._arrays.get(name, new[:0])
-            if len(array) < needed:
-                grown = np.empty((max(needed, 2 * len(array)), *new.shape[1:]), new.dtype)
-                grown[:count] = array[:count]
-                array = grown
-            array[count:needed] = new
-            self._arrays[name] = array
-        self._rounds, self._last = needed, part
-
-    def first(self, count: int) -> TrainingRounds:
-        assert self._last is not None
-        return replace(self._last, **{name: array[:count] for name, array in self._arrays.items()})
+def joined(parts: Sequence[TrainingRounds]) -> TrainingRounds:
+    arrays = ([getattr(part, name) for part in parts] for name in ("features", "action", "reward"))
+    features, action, reward = map(np.concatenate, arrays)
+    return TrainingRounds(features, parts[-1].categorical, action, reward)
 
 
 class Fitted:
     """A fitted estimator, or a constant if there is nothing to fit."""
 
     def __init__(self, estimator: Any, training: TrainingRounds | None, actions: int) -> None:
-        self._actions = actions
-        self._constant: float | None = 0.5 if training is None or not len(training.reward) else float(training.reward[0])
+        self._actions, self._rounds = actions, 0 if training is None else len(training.reward)
+        self._constant: float | None = 0.5 if training is None or not self._rounds else float(training.reward[0])
         if training is None or (training.reward == self._constant).all():
             return
         self._constant = None
@@ -85,15 +65,15 @@ class Fitted:
             for column, codes in zip(training.features.T, training.categorical, strict=True)
         ]
         self._unknown = np.isnan(training.features).all(axis=0)
-        self._rounds = len(training.reward)
         if self._linear:
             contexts = self._contexts(training.features)
             self._estimator: Any = Linear.fitted(contexts, training.action, training.reward, actions)
             return
-        with self._attribute_errors("copied and fitted"):
+        with self._attributed("copied and fitted"):
             self._estimator = _default_estimator(training, actions) if estimator is None else copy.deepcopy(estimator)
-            binary = np.isin(training.reward, (0.0, 1.0)).all()
-            target = training.reward.astype(np.int64) if binary and self._classifies else training.reward
+            target = training.reward
+            if hasattr(self._estimator, "predict_proba") and np.isin(target, (0.0, 1.0)).all():
+                target = target.astype(np.int64)
             self._estimator.fit(self._design(training.features, training.action), target)
 
     def predict(self, features: FloatArray) -> FloatArray:
@@ -108,15 +88,20 @@ class Fitted:
         for start in range(0, rounds, step):
             part = features[start : start + step]
             design = self._design(np.repeat(part, actions, axis=0), np.tile(np.arange(actions), len(part)))
-            with self._attribute_errors("evaluated"):
-                predicted[start : start + step] = self._predict_rewards(design).reshape(len(part), actions)
+            with self._attributed("evaluated"):
+                predicted[start : start + step] = self._rewards(design).reshape(len(part), actions)
         return within_range(predicted)
 
     @contextmanager
-    def _attribute_errors(self, action: str) -> Iterator[None]:
+    def _attributed(self, action: str) -> Iterator[None]:
         """Report any exception as the estimator's; small fits use one thread, as more would not pay off."""
         try:
-            with _one_thread() if self._default and self._rounds < _WORTH_THREADS else nullcontext():
+            with ExitStack() as stack:
+                if self._default and self._rounds < _WORTH_THREADS:
+                    with suppress(ModuleNotFoundError):  # it comes with scikit-learn, which is then missed
+                        from threadpoolctl import threadpool_limits
+
+                        stack.enter_context(threadpool_limits(1))
                 yield
         except UsageError:
             raise
@@ -140,15 +125,11 @@ class Fitted:
         coded = zip(features.T, self._codes, strict=True)
         return np.column_stack([_indicators(column, codes) if codes else column for column, codes in coded])
 
-    @property
-    def _classifies(self) -> bool:
-        return hasattr(self._estimator, "predict_proba")
-
-    def _predict_rewards(self, design: FloatArray) -> FloatArray:
-        if not self._classifies:
-            return as_numpy(self._estimator.predict(design), "the reward model").astype(np.float64)
-        chances = as_numpy(self._estimator.predict_proba(design), "the reward model").astype(np.float64)
-        return np.asarray(chances @ np.asarray(self._estimator.classes_, dtype=np.float64))
+    def _rewards(self, design: FloatArray) -> FloatArray:
+        classifies = hasattr(self._estimator, "predict_proba")
+        predict = self._estimator.predict_proba if classifies else self._estimator.predict
+        predicted = as_numpy(predict(design), "the reward model").astype(np.float64)
+        return np.asarray(predicted @ np.asarray(self._estimator.classes_, np.float64)) if classifies else predicted
 
 
 def _default_estimator(training: TrainingRounds, actions: int) -> Any:
@@ -164,16 +145,6 @@ def _default_estimator(training: TrainingRounds, actions: int) -> Any:
     return HistGradientBoostingRegressor(categorical_features=categorical, random_state=0)
 
 
-def _one_thread() -> AbstractContextManager[Any]:
-    try:
-        from threadpoolctl import threadpool_limits  # comes with scikit-learn
-    except ModuleNotFoundError:
-        return nullcontext()  # and then the estimator is missed
-
-    limits: AbstractContextManager[Any] = threadpool_limits(1)
-    return limits
-
-
 def _indicators(codes: FloatArray | IntArray, count: int) -> FloatArray:
     """One-hot columns; all zero for a code not seen in training."""
     return np.asarray((codes[:, None] == np.arange(count)).astype(np.float64))
@@ -181,17 +152,17 @@ def _indicators(codes: FloatArray | IntArray, count: int) -> FloatArray:
 
 def check_estimator(estimator: Any) -> Any:
     """Reject, before reading anything, an object that cannot be fitted or cannot predict."""
+    fits, *predicts = (callable(getattr(estimator, name, None)) for name in ("fit", "predict", "predict_proba"))
+    wrong, name = "", type(estimator).__name__
     if isinstance(estimator, str):
         if estimator != LINEAR:
-            raise UsageError(f"unknown reward model {estimator!r}; use {LINEAR!r} or an object with fit and predict.")
-        return estimator
-    predicts = any(callable(getattr(estimator, name, None)) for name in ("predict", "predict_proba"))
-    if estimator is not None and not (callable(getattr(estimator, "fit", None)) and predicts):
-        raise UsageError(
-            f"a reward model needs fit and predict (or predict_proba), but a {type(estimator).__name__} lacks one of them."
-        )
-    if isinstance(estimator, type):
-        raise UsageError(f"pass an instance of the reward model, {estimator.__name__}(), not the class.")
+            wrong = f"unknown reward model {estimator!r}; use {LINEAR!r} or an object with fit and predict."
+    elif estimator is not None and not (fits and any(predicts)):
+        wrong = f"a reward model needs fit and predict (or predict_proba), but a {name} lacks one of them."
+    elif isinstance(estimator, type):
+        wrong = f"pass an instance of the reward model, {estimator.__name__}(), not the class."
+    if wrong:
+        raise UsageError(wrong)
     return estimator
 
 
@@ -202,7 +173,7 @@ def name_of(estimator: Any) -> str:
 
 
 def training_needs(logs: Logs) -> Needs:
-    capabilities.require(logs.declaration.features, "reward model", SUBJECT)
+    capabilities.require(logs.declaration.features, ["reward model"], SUBJECT)
     return Needs(read=logs.contexts)
 
 
@@ -215,5 +186,12 @@ def training_of(batch: Batch, features: ModelFeatures) -> TrainingRounds:
     return TrainingRounds(values, features.categorical, batch.decisions.taken, batch.line.reward)
 
 
-def actions_of(batch: Batch) -> int:
-    return int(batch.decisions.available(SUBJECT)[0])
+def same_actions(batch: Batch, before: int) -> int:
+    """The number of actions, which must be that of the batches before; 0 if there are none."""
+    found = int(batch.decisions.available(SUBJECT)[0])
+    if before not in (0, found):
+        raise LogsError(
+            f"a reward model needs the same actions in every round, but their number changes from {before} to {found} in "
+            f"row {batch.rows.start:,}. Otherwise give its predictions in a list column."
+        )
+    return found

@@ -15,7 +15,7 @@ from surelift.batch import Batch
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import Needs
 from surelift.logs.vectors import Vectors
-from surelift.policies.readers import Reader
+from surelift.policies.policy import Reader
 from surelift.traits.logs import Logs
 
 CROSS_FITTED = (
@@ -38,13 +38,13 @@ class Predictor(Protocol):
 
 class RewardModel(Protocol):
     predictable: ClassVar[bool] = True
-    """Whether a certificate may use it."""
+    """A certificate may use it."""
     in_order: ClassVar[bool] = False
-    """Whether it must see the rounds in order, in one process."""
+    """It must see the rounds in order, in one process."""
     features: ClassVar[frozenset[str]] = frozenset()
-    """What the table of capabilities knows it by."""
+    """Its names in the table of capabilities."""
     assumes: ClassVar[str]
-    """What must be true for a certificate that uses it."""
+    """The assumption of a certificate that uses it."""
 
     def needs(self, logs: Logs) -> Needs:
         """The columns to read; raises if these logs do not support this model."""
@@ -73,7 +73,7 @@ class GivenPredictions(RewardModel, Predictor):
     assumes = "the reward model was not fitted on these rounds"
 
     def needs(self, logs: Logs) -> Needs:
-        capabilities.require(logs.declaration.features, "policy over all actions", _SUBJECT)
+        capabilities.require(logs.declaration.features, ["policy over all actions"], _SUBJECT)
         return self.reader.needs(logs)
 
     def start(self, logs: Logs) -> "GivenPredictions":

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from surelift.controls.fitted import CrossFitted, FittedOn, Refitted
 from surelift.controls.fitting import LINEAR, check_estimator
-from surelift.controls.held_out import CrossFitted, FittedOn
 from surelift.controls.model import GivenPredictions, RewardModel
-from surelift.controls.refitted import Refitted
-from surelift.errors import UsageError
-from surelift.policies.resolve import as_reader, reader_from
+from surelift.errors import UsageError, whole
+from surelift.policies.resolve import as_reader
+from surelift.policies.resolve import from_description as policy_from
 from surelift.traits.logs import Logs
 
 _MODELS = (GivenPredictions, Refitted, FittedOn, CrossFitted)
@@ -53,9 +53,7 @@ def cross_fitted(estimator: Any = None, *, folds: int = 5) -> RewardModel:
         estimator: As in ``refitted``.
         folds: The number of folds.
     """
-    if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
-        raise UsageError(f"folds must be a whole number of at least 2, but is {folds!r}.")
-    return CrossFitted(check_estimator(estimator), folds)
+    return CrossFitted(check_estimator(estimator), whole("folds", folds, least=2))
 
 
 def is_model(form: Any) -> bool:
@@ -64,13 +62,12 @@ def is_model(form: Any) -> bool:
 
 def from_description(description: Mapping[str, Any]) -> RewardModel:
     """Rebuild what a certificate can store: the default or linear estimator, or a column of predictions."""
-    if description["model"] == "refitted" and (description["default"] or description["estimator"] == LINEAR):
+    kind, missing = description["model"], f"{description['model']}, {description.get('estimator')}"
+    if kind == "refitted" and (description["default"] or description["estimator"] == LINEAR):
         return refitted(None if description["default"] else LINEAR)
-    try:
-        if description["model"] == "given":
-            return GivenPredictions(reader_from(description["of"]))
-        raise UsageError(f"{description['model']}, {description.get('estimator')}")
-    except UsageError as error:
-        raise UsageError(
-            f"this certificate used a reward model that it cannot store ({error}); pass it in control=."
-        ) from error
+    if kind == "given":
+        try:
+            return GivenPredictions(as_reader(policy_from(description["of"])))
+        except UsageError as error:
+            missing = str(error)
+    raise UsageError(f"this certificate used a reward model that it cannot store ({missing}); pass it in control=.")

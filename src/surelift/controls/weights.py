@@ -1,5 +1,6 @@
-r"""Weight control: how far an importance weight lies from its mean is known if both distributions are.
+r"""Control by weights, and by a score.
 
+How far an importance weight lies from its mean is known if both distributions are.
 With g = min(rho w, k), the term phi = w r - g + sum_a pi0(a) min(rho w(a), k) has the mean of w r whatever the support of
 pi0, since g minus its exact conditional mean has mean zero; and phi >= -k, since g <= k. A large weight then adds no
 variance by its size, only by its reward. The sum is computed as sum_a min(rho pi(a), k pi0(a)), which needs no division
@@ -7,6 +8,12 @@ and is right where pi0 is zero. A reward model q, known before the round, can co
 
 When two policies are compared, the control is measured from the smallest weight, min(rho (w - w_min), k): this shifts g
 and its mean by the same constant, and keeps the certificate of a blend proportional, with a model too.
+
+Where all rounds carry a score, only those drawn with a known probability carry the true reward. Given the action a term is a
+line in the reward: base + span y, where base is its smaller end, span >= 0, and y is r or 1 - r. Only the second part needs
+a label. With L = 1 where the round was drawn, which happens with probability kappa, and g the same part as the score
+predicts it, base + L span y/kappa - L min(g/kappa, k) + min(g, kappa k) has the mean of the term whatever the score is
+worth: the control speaks of the draw alone, whose chance is known. With k = c - max(-base, 0) the term is at least -c.
 """
 
 from collections.abc import Mapping
@@ -18,6 +25,7 @@ from surelift.arrays import FloatArray
 from surelift.batch import Batch, Pieces
 from surelift.errors import UsageError
 from surelift.kernels.control import ControlledTerms
+from surelift.logs.rewards import LabelledLine
 from surelift.logs.units import Weights, ends_of
 from surelift.logs.vectors import Vectors
 from surelift.quantities import Quantity
@@ -33,7 +41,7 @@ class WeightControl:
     share: float
     cap: float
     by_model: bool = False
-    """Whether the share applies to the weight times the predicted reward."""
+    """The share applies to the weight times the predicted reward."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,16 @@ class MaxWeightControl:
     """
 
     shares: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreControl:
+    """The share of what the score predicts that is taken off, and the cap on it and what the term lies below zero."""
+
+    share: float
+    cap: float
+    by_score: bool = True
+    """Else the most that a label could bring stands in the place of the score."""
 
 
 class KnownDistributions:
@@ -70,12 +88,6 @@ class KnownDistributions:
         weights = {piece.policy: self.weights(piece.policy) for piece in pieces}
         return self._batch.judged.terms(*ends_of(pieces, weights))
 
-    def _chances(self, name: str) -> FloatArray:
-        """The policy's probability of every action, times the weight of what came before in its unit."""
-        vectors = self._vectors_of(name)
-        before = self._batch.units.before(self.weights(name).weight)
-        return vectors.values if before is None else vectors.values * vectors.spread(before)
-
     def _vectors_of(self, name: str) -> Vectors:
         vectors = self._batch.policies[name].vectors
         if vectors is None:
@@ -93,10 +105,24 @@ class KnownDistributions:
             assert predicted is not None
             everywhere, logged = predicted.values, predicted.at(self._action)
         expected = np.zeros(len(self._logging.values))
-        for name, part in quantity.taken_off(candidate, share, everywhere).items():
-            expected += part * (self._chances(name) - smallest[name] * self._logging.values)
+        for name, part in quantity.subtracted(candidate, share, everywhere).items():
+            vectors, before = self._vectors_of(name), self._batch.units.before(self.weights(name).weight)
+            # The chance of every action, times the weight of what came before in its unit.
+            chances = vectors.values if before is None else vectors.values * vectors.spread(before)
+            expected += part * (chances - smallest[name] * self._logging.values)
         taken = np.zeros(len(self._logging))
-        for name, part in quantity.taken_off(candidate, share, logged).items():
+        for name, part in quantity.subtracted(candidate, share, logged).items():
             # From the excess: a smallest weight near 1 would be lost in the rounding of the weight.
             taken += part * (self.weights(name).excess + (1.0 - smallest[name]))
         return ControlledTerms(values, taken, self._logging.starts, expected, self._logging.values)
+
+
+def controlled_by_score(batch: Batch, pieces: Pieces, share: float, *, by_score: bool) -> ControlledTerms:
+    """The draw is what is controlled: one more action, taken with the probability of the label."""
+    line, ends = batch.judged, ends_of(pieces, batch.weights)
+    assert isinstance(line, LabelledLine)
+    chance, below = line.probability, line.below(*ends)
+    # Capped together with what lies below zero, which is then given back: so no term falls below minus the cap.
+    off = share * line.predicted(*ends, by_score=by_score) / chance + below
+    values = line.terms(*ends) + np.where(line.drawn, 1.0 - chance, -chance) * below
+    return ControlledTerms(values, np.where(line.drawn, off, 0.0), np.arange(len(off) + 1), chance * off, chance)

@@ -2,13 +2,7 @@
 
 from surelift.datasets.routing import Routing, routing
 from surelift.datasets.shop import Shop, shop
-from surelift.datasets.supervised import (
-    BanditFeedback,
-    encode_labels,
-    faulty_policy,
-    ideal_policy,
-    supervised_to_bandit,
-)
+from surelift.datasets.supervised import BanditFeedback, encode_labels, faulty_policy, ideal_policy, supervised_to_bandit
 
 __all__ = [
     "BanditFeedback", "Routing", "Shop", "encode_labels", "faulty_policy", "ideal_policy", "routing", "shop",

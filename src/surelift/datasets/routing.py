@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from surelift.arrays import ArrowTable, FloatArray
-from surelift.datasets.shop import draw
+from surelift.datasets.shop import arrivals, draw
 from surelift.errors import whole
 from surelift.results.outcomes import Outcome
 from surelift.saving import write_beside
@@ -31,7 +31,6 @@ _DOLLARS_PER_TOKEN = np.array([0.5e-6, 3e-6, 12e-6])
 _MILLISECONDS_PER_TOKEN = np.array([0.4, 0.8, 1.6])
 _GRADES = 4
 _EPSILON = 0.2
-_SECONDS = 14 * 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +43,16 @@ class Routing:
 
     table: ArrowTable
     true_values: dict[str, dict[str, float]]
-    """The expected quality, usd and ms of a request, for production and each router, over all contexts."""
     expected: Mapping[str, FloatArray]
-    """The expected quality, usd and ms of each of these requests by each model, (rounds, models)."""
 
     def __repr__(self) -> str:
         return f"Routing({self.table.num_rows:,} requests; columns {', '.join(self.table.column_names)})"
 
     def logs(self) -> Logs:
-        """The requests, with every column declared."""
         return Logs(self.table, **self.columns())
 
     @staticmethod
     def columns() -> dict[str, Any]:
-        """The arguments of ``Logs`` for this table."""
         return {
             "reward": "quality", "propensity": "propensity", "action": "model", "actions": list(MODELS),
             "logging": "probabilities", "contexts": list(CONTEXTS), "time": "time", "id": "request",
@@ -98,7 +93,10 @@ def routing(rounds: int = 20_000, *, seed: int = SEED) -> Routing:
     cells = list(product(TASKS, LANGUAGES, LENGTHS))
     shares = np.array([TASKS[task] * LANGUAGES[language] * LENGTHS[length] for task, language, length in cells])
     quality = _quality(cells)
-    routers = {"production": _production(quality), **_tables(cells)}
+    # Production knows roughly which model is good at what, and likes the large one.
+    scores = np.exp(5.0 * quality + np.array([0.0, 0.4, 0.8]))
+    production = (1.0 - _EPSILON) * (scores / scores.sum(axis=1, keepdims=True)) + _EPSILON / len(MODELS)
+    routers = {"production": production, **_tables(cells)}
     prompts = np.array([_PROMPT_TOKENS[length] for *_, length in cells], dtype=float)
     means = _expected(quality, prompts.mean(axis=1))
     truth = {
@@ -109,20 +107,19 @@ def routing(rounds: int = 20_000, *, seed: int = SEED) -> Routing:
     rng = np.random.default_rng(seed)
     cell = draw(np.broadcast_to(shares, (rounds, len(shares))), rng.random(rounds))
     prompt = np.floor(rng.uniform(prompts[cell, 0], prompts[cell, 1] + 1.0))
-    model = draw(routers["production"][cell], rng.random(rounds))
+    model = draw(production[cell], rng.random(rounds))
     completion = np.floor(rng.uniform(_COMPLETION_TOKENS[0], _COMPLETION_TOKENS[1] + 1.0, rounds))
     grade = rng.binomial(_GRADES, quality[cell, model]) / _GRADES
-    seconds = np.sort(np.floor(rng.random(rounds) * _SECONDS)).astype(np.int64)
     table = pa.table(
         {
             "request": [f"r{number:06d}" for number in range(rounds)],
-            "time": pa.array(np.datetime64("2024-06-03T00:00:00", "s") + seconds),
+            "time": arrivals(rng, "2024-06-03", 14, rounds),
             "task": [cells[each][0] for each in cell],
             "language": [cells[each][1] for each in cell],
             "prompt_tokens": prompt.astype(np.int64),
             "model": np.array(MODELS)[model],
-            "probabilities": list(routers["production"][cell]),
-            "propensity": routers["production"][cell, model],
+            "probabilities": list(production[cell]),
+            "propensity": production[cell, model],
             "quality": grade,
             "usd": _DOLLARS_PER_TOKEN[model] * (prompt + completion),
             "ms": 150.0 + _MILLISECONDS_PER_TOKEN[model] * (0.1 * prompt + completion),
@@ -150,20 +147,15 @@ def _expected(quality: FloatArray, prompt: FloatArray) -> dict[str, FloatArray]:
     }
 
 
-def _production(quality: FloatArray) -> FloatArray:
-    """It knows roughly which model is good at what, and likes the large one."""
-    scores = 5.0 * quality + np.array([0.0, 0.4, 0.8])
-    shares = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-    return np.asarray((1.0 - _EPSILON) * shares + _EPSILON / len(MODELS))
-
-
 def _tables(cells: list[tuple[str, str, str]]) -> dict[str, FloatArray]:
     """Deterministic tables over task and language: one saves where it is safe, one buys quality, one always saves."""
-    cheap = {"extract": "small", "summarize": "small", "chat": "medium", "code": "large"}
-    careful = {"extract": "medium", "summarize": "medium", "chat": "large", "code": "large"}
-    chosen = {
-        "cheap": ["large" if language == "ja" else cheap[task] for task, language, _ in cells],
-        "careful": ["large" if language == "ja" else careful[task] for task, language, _ in cells],
-        "reckless": ["small" for _ in cells],
+    tables = {
+        "cheap": {"extract": "small", "summarize": "small", "chat": "medium", "code": "large"},
+        "careful": {"extract": "medium", "summarize": "medium", "chat": "large", "code": "large"},
     }
+    chosen = {
+        name: ["large" if language == "ja" else models[task] for task, language, _ in cells]
+        for name, models in tables.items()
+    }
+    chosen["reckless"] = ["small"] * len(cells)
     return {name: np.array([[float(one == model) for model in MODELS] for one in models]) for name, models in chosen.items()}

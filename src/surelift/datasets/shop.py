@@ -18,7 +18,6 @@ CONTEXTS = ("visitor", "device", "daypart")
 ITEMS = ("boots", "coat", "dress", "gloves", "hat", "jeans", "scarf", "shirt", "socks", "sweater")
 CANDIDATES = ("better", "slight", "worse")
 SEED = 20240523
-_SECONDS = 28 * 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,23 +25,20 @@ class Shop:
     """Four weeks of visits, one item shown per visit, and the true value of each policy.
 
     ``table`` is a pyarrow table of the visits, ``true_values`` the expected clicks per visit of production and each
-    candidate.
+    candidate, over all contexts and items.
     """
 
     table: ArrowTable
     true_values: dict[str, float]
-    """Expected clicks per visit over all contexts and items, for ``logging`` and each candidate."""
 
     def __repr__(self) -> str:
         return f"Shop({self.table.num_rows:,} visits; columns {', '.join(self.table.column_names)})"
 
     def logs(self) -> Logs:
-        """The visits, with every column declared."""
         return Logs(self.table, **self.columns())
 
     @staticmethod
     def columns() -> dict[str, Any]:
-        """The arguments of ``Logs`` for this table."""
         return {
             "reward": "click", "propensity": "propensity", "action": "item", "actions": list(ITEMS),
             "contexts": list(CONTEXTS), "time": "time",
@@ -66,7 +62,9 @@ def shop(rounds: int = 20_000, *, seed: int = SEED) -> Shop:
     rounds = whole("rounds", rounds)
     contexts = list(product(VISITORS, DEVICES, DAYPARTS))
     shares = np.array([VISITORS[v] * DEVICES[d] * DAYPARTS[t] for v, d, t in contexts])
-    clicks = _click_rates(len(contexts))
+    # Click rates between about 2% and 25%: item popularity plus visitor taste.
+    taste = 1.6 * (np.random.default_rng(1).random((len(contexts), len(ITEMS))) - 0.5)
+    clicks = np.asarray(1.0 / (1.0 + np.exp(-(np.linspace(-3.4, -1.9, len(ITEMS)) + taste))))
     policies = _policies(clicks)
     truth = {name: float((shares[:, None] * matrix * clicks).sum()) for name, matrix in policies.items()}
 
@@ -74,10 +72,9 @@ def shop(rounds: int = 20_000, *, seed: int = SEED) -> Shop:
     context = draw(np.broadcast_to(shares, (rounds, len(shares))), rng.random(rounds))
     item = draw(policies["production"][context], rng.random(rounds))
     click = (rng.random(rounds) < clicks[context, item]).astype(np.int8)
-    seconds = np.sort(np.floor(rng.random(rounds) * _SECONDS)).astype(np.int64)
     table = pa.table(
         {
-            "time": pa.array(np.datetime64("2024-03-04T00:00:00", "s") + seconds),
+            "time": arrivals(rng, "2024-03-04", 28, rounds),
             **{name: np.array(part)[context] for name, part in zip(CONTEXTS, zip(*contexts, strict=True), strict=True)},
             "item": np.array(ITEMS)[item],
             "click": click,
@@ -86,14 +83,6 @@ def shop(rounds: int = 20_000, *, seed: int = SEED) -> Shop:
         }
     )
     return Shop(table, truth)
-
-
-def _click_rates(contexts: int) -> FloatArray:
-    """Between about 2% and 25%: item popularity plus visitor taste."""
-    rng = np.random.default_rng(1)
-    popularity = np.linspace(-3.4, -1.9, len(ITEMS))
-    taste = 1.6 * (rng.random((contexts, len(ITEMS))) - 0.5)
-    return np.asarray(1.0 / (1.0 + np.exp(-(popularity + taste))))
 
 
 def _policies(clicks: FloatArray) -> dict[str, FloatArray]:
@@ -109,10 +98,15 @@ def _policies(clicks: FloatArray) -> dict[str, FloatArray]:
 
 
 def _softmax(scores: FloatArray, epsilon: float) -> FloatArray:
-    """Softmax of the scores, with a uniformly random item with probability ``epsilon``."""
     exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
     shares = exponentials / exponentials.sum(axis=1, keepdims=True)
     return np.asarray((1.0 - epsilon) * shares + epsilon / scores.shape[1])
+
+
+def arrivals(rng: np.random.Generator, start: str, days: int, rounds: int) -> Any:
+    """Times in order, uniform over so many days, as an Arrow array."""
+    seconds = np.sort(np.floor(rng.random(rounds) * (days * 24 * 3600))).astype(np.int64)
+    return pa.array(np.datetime64(f"{start}T00:00:00", "s") + seconds)
 
 
 def draw(distributions: FloatArray, uniforms: FloatArray) -> IntArray:

@@ -28,13 +28,9 @@ class BanditFeedback:
     expected_rewards: FloatArray  # (rounds, actions)
 
     def logs(self) -> Logs:
-        columns: dict[str, Any] = {
-            "reward": self.reward,
-            "action": self.action,
-            "logging": self.logging,
-            "contexts": self.features,
-        }
-        return Logs(**columns, propensity=self.logging[np.arange(len(self.action)), self.action])
+        propensity = self.logging[np.arange(len(self.action)), self.action]
+        arrays: dict[str, Any] = {"reward": self.reward, "action": self.action, "contexts": self.features}
+        return Logs(**arrays, logging=self.logging, propensity=propensity)
 
     def true_value(self, policy: FloatArray) -> float:
         """The expected reward of a policy, (rounds, actions), over this data set's contexts."""
@@ -85,12 +81,14 @@ def supervised_to_bandit(
         rng: The generator that draws.
     """
     codes, actions = encode_labels(labels)
-    if not 0.0 <= noise <= 0.5:
-        raise UsageError(f"noise must lie in [0, 0.5], but is {noise}.")
-    if logging.shape != (len(codes), len(actions)):
-        raise UsageError(f"logging must have shape {(len(codes), len(actions))}, one column per label, not {logging.shape}.")
-    expected = np.full(logging.shape, noise)
-    rows = np.arange(len(codes))
+    rows, shape = np.arange(len(codes)), (len(codes), len(actions))
+    for wrong, message in (
+        (not 0.0 <= noise <= 0.5, f"noise must lie in [0, 0.5], but is {noise}."),
+        (logging.shape != shape, f"logging must have shape {shape}, one column per label, not {logging.shape}."),
+    ):
+        if wrong:
+            raise UsageError(message)
+    expected = np.full(shape, noise)
     expected[rows, codes] = 1.0 - noise
     action = draw(logging, rng.random(len(codes)))
     reward = (rng.random(len(codes)) < expected[rows, action]).astype(np.float64)

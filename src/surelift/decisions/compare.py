@@ -2,18 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
-from surelift import capabilities
-from surelift.bounds import BoundChoice
+from surelift.decisions.options import Options
 from surelift.engines import engine_features
-from surelift.errors import UsageError
 from surelift.logs.segments import By
 from surelift.policies.resolve import PRODUCTION
 from surelift.questions.improvement import ImprovementQuestion
-from surelift.questions.method import choose_method
 from surelift.questions.outcomes import OutcomesQuestion
-from surelift.questions.question import Progress
 from surelift.questions.stored import made
 from surelift.results.improvement import Improvement
 from surelift.results.outcomes import Outcome, Outcomes
@@ -22,56 +18,34 @@ from surelift.traits.logs import Logs
 
 BLOCKS_ADVICE = "For one look at independent rounds without drift, method='blocks' is narrower; name it before looking."
 
-Compared = Improvement | Outcomes | Segments[Improvement] | Segments[Outcomes]
+Judges = Mapping[str, Outcome] | Sequence[Outcome]
 
 
 @overload
 def compare(
-    logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float | str = ...,
-    method: str | BoundChoice = ..., control: Any = ..., by: None = ..., segments: None = ...,
-    progress: Progress | None = ..., outcomes: None = ..., **options: Any,
+    logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float | str = ..., by: None = ...,
+    segments: None = ..., outcomes: None = ..., **options: Unpack[Options],
 ) -> Improvement: ...  # fmt: skip
-
-
 @overload
 def compare(
-    logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float | str = ...,
-    method: str | BoundChoice = ..., control: Any = ..., by: By, segments: Sequence[Any] | None = ...,
-    progress: Progress | None = ..., outcomes: None = ..., **options: Any,
+    logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float | str = ..., by: By,
+    segments: Sequence[Any] | None = ..., outcomes: None = ..., **options: Unpack[Options],
 ) -> Segments[Improvement]: ...  # fmt: skip
-
-
 @overload
 def compare(
-    logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float = ...,
-    method: str | BoundChoice = ..., control: Any = ..., by: None = ..., segments: None = ...,
-    progress: Progress | None = ..., outcomes: Mapping[str, Outcome] | Sequence[Outcome], **options: Any,
+    logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float = ..., by: None = ...,
+    segments: None = ..., outcomes: Judges, **options: Unpack[Options],
 ) -> Outcomes: ...  # fmt: skip
-
-
 @overload
 def compare(
-    logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float = ...,
-    method: str | BoundChoice = ..., control: Any = ..., by: By, segments: Sequence[Any] | None = ...,
-    progress: Progress | None = ..., outcomes: Mapping[str, Outcome] | Sequence[Outcome], **options: Any,
+    logs: Logs, policy: Any, *, over: Any = ..., delta: float = ..., margin: float = ..., by: By,
+    segments: Sequence[Any] | None = ..., outcomes: Judges, **options: Unpack[Options],
 ) -> Segments[Outcomes]: ...  # fmt: skip
-
-
 def compare(
-    logs: Logs,
-    policy: Any,
-    *,
-    over: Any = PRODUCTION,
-    delta: float = 0.05,
-    margin: float | str = 0.0,
-    method: str | BoundChoice = "mixture",
-    control: Any = "auto",
-    by: By | None = None,
-    segments: Sequence[Any] | None = None,
-    progress: Progress | None = None,
-    outcomes: Mapping[str, Outcome] | Sequence[Outcome] | None = None,
-    **options: Any,
-) -> Compared:
+    logs: Logs, policy: Any, *, over: Any = PRODUCTION, delta: float = 0.05, margin: float | str = 0.0,
+    by: By | None = None, segments: Sequence[Any] | None = None, outcomes: Judges | None = None,
+    **options: Unpack[Options],
+) -> Improvement | Outcomes | Segments[Improvement] | Segments[Outcomes]:  # fmt: skip
     """Bound the improvement of one policy over production, or over another, on the same rounds.
 
     It is certified when its lower bound exceeds ``margin``.
@@ -93,31 +67,25 @@ def compare(
             score, where the logs have them; "none", "weights", "score" or "model" say which; or a reward model: an
             object with ``fit`` and ``predict``, or one of ``surelift.models``.
         by: A column of segments known before the action, ``bins`` of one, or a list of these for their combinations.
-            Each segment is compared at delta divided by their number.
+            Each segment is answered at delta divided by their number.
         segments: All segments that can occur, listed in advance; without them the answer is good for one
             look at independent rounds.
-        progress: Called with the number of rounds read so far.
         outcomes: Columns that judge instead of the reward, all in one pass: a dict from names to ``Outcome``. Each is
             bounded at delta divided by their number, and certified means that every claim holds.
+        progress: Called with the number of rounds read so far.
         options: Options of the method, such as ``grid="planned"`` or ``smoothing=0.1``.
 
     Returns:
         An ``Improvement``; with ``outcomes``, ``Outcomes``; with ``by``, ``Segments`` of them.
     """
-    options |= {"over": over, "delta": delta, "margin": margin, "method": method, "control": control}
-    kind, judged = (ImprovementQuestion, {}) if outcomes is None else (OutcomesQuestion, {"outcomes": outcomes})
-    question = made(kind, logs, policy, by=by, segments=segments, **judged, **options)
-    answer: Compared = question.ask(logs, progress=progress)
-    if isinstance(answer, Improvement) and not answer.doubts and _could_bet_in_blocks(question, logs):
+    asked: dict[str, Any] = {"over": over, "delta": delta, "margin": margin, "by": by, "segments": segments, **options}
+    progress = asked.pop("progress", None)
+    if outcomes is None:
+        question = made(ImprovementQuestion, logs, policy, **asked)
+    else:
+        question = made(OutcomesQuestion, logs, policy, outcomes=outcomes, **asked)
+    answer: Improvement | Outcomes | Segments[Any] = question.ask(logs, progress=progress)
+    plain = question.method.name == "mixture" and question.model is None
+    if plain and isinstance(answer, Improvement) and not answer.doubts and question.allows_blocks(engine_features(logs)):
         return replace(answer, advice=BLOCKS_ADVICE)
     return answer
-
-
-def _could_bet_in_blocks(question: ImprovementQuestion, logs: Logs) -> bool:
-    if question.method.name != "mixture" or question.model is not None:
-        return False
-    try:
-        in_blocks = replace(question, method=choose_method("blocks"))
-    except UsageError:
-        return False
-    return not any(capabilities.refusals(in_blocks.features | engine_features(logs)))

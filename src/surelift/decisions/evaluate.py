@@ -1,12 +1,10 @@
 """What is each policy worth? An estimate, a lower and an upper bound."""
 
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
-from surelift.bounds import BoundChoice
+from surelift.decisions.options import Options, ask
 from surelift.logs.segments import By
-from surelift.questions.question import Progress
-from surelift.questions.stored import made
 from surelift.questions.value import ValueQuestion
 from surelift.results.evaluation import Evaluation, Sides
 from surelift.results.segments import Segments
@@ -15,31 +13,18 @@ from surelift.traits.logs import Logs
 
 @overload
 def evaluate(
-    logs: Logs, policies: Any, *, delta: float = ..., method: str | BoundChoice = ..., control: Any = ...,
-    sides: Sides = ..., by: None = ..., segments: None = ..., progress: Progress | None = ..., **options: Any,
+    logs: Logs, policies: Any, *, delta: float = ..., sides: Sides = ..., by: None = ..., segments: None = ...,
+    **options: Unpack[Options],
 ) -> Evaluation: ...  # fmt: skip
-
-
 @overload
 def evaluate(
-    logs: Logs, policies: Any, *, delta: float = ..., method: str | BoundChoice = ..., control: Any = ...,
-    sides: Sides = ..., by: By, segments: Sequence[Any] | None = ..., progress: Progress | None = ..., **options: Any,
+    logs: Logs, policies: Any, *, delta: float = ..., sides: Sides = ..., by: By,
+    segments: Sequence[Any] | None = ..., **options: Unpack[Options],
 ) -> Segments[Evaluation]: ...  # fmt: skip
-
-
 def evaluate(
-    logs: Logs,
-    policies: Any,
-    *,
-    delta: float = 0.05,
-    method: str | BoundChoice = "mixture",
-    control: Any = "auto",
-    sides: Sides = "both",
-    by: By | None = None,
-    segments: Sequence[Any] | None = None,
-    progress: Progress | None = None,
-    **options: Any,
-) -> Evaluation | Segments[Evaluation]:
+    logs: Logs, policies: Any, *, delta: float = 0.05, sides: Sides = "both", by: By | None = None,
+    segments: Sequence[Any] | None = None, **options: Unpack[Options],
+) -> Evaluation | Segments[Evaluation]:  # fmt: skip
     """Bound the value of each policy; all bounds hold at once with probability 1 - delta.
 
     With m policies and two sides, each bound is made at delta/(2m).
@@ -51,24 +36,17 @@ def evaluate(
 
     Args:
         logs: The logged decisions.
-        policies: A column, a list of columns, or a dict from names to policies.
+        policies: The policies: a column, a list of columns, or a dict from names to policies.
         delta: The probability that you accept of any bound being wrong.
-        method: The name of a bound, or a bound with its options, such as ``bounds.moments(order=2)``.
-        control: What narrows the bound. "auto" uses the whole distributions of production and the candidate, or the
-            score, where the logs have them; "none", "weights", "score" or "model" say which; or a reward model: an
-            object with ``fit`` and ``predict``, or one of ``surelift.models``.
         sides: Which bounds to make; delta is spent on one side, or shared by both.
         by: A column of segments known before the action, ``bins`` of one, or a list of these for their combinations.
             Each segment is evaluated at delta divided by their number.
-        segments: All segments that can occur, listed in advance; without them the answer is good for one
-            look at independent rounds.
-        progress: Called with the number of rounds read so far.
-        options: Options of the method, such as ``grid="planned"`` or ``smoothing=0.1``.
+        method, control, segments, progress, options: As in ``compare``.
 
     Returns:
         An ``Evaluation``, a mapping from names to ``PolicyValue``; with ``by``, ``Segments`` of them.
     """
-    options |= {"delta": delta, "method": method, "control": control, "sides": sides}
-    question = made(ValueQuestion, logs, policies, by=by, segments=segments, **options)
-    answer: Evaluation | Segments[Evaluation] = question.ask(logs, progress=progress)
+    answer: Evaluation | Segments[Evaluation] = ask(
+        ValueQuestion, logs, policies, delta=delta, sides=sides, by=by, segments=segments, **options
+    )
     return answer

@@ -1,6 +1,6 @@
 """What a monitor remembers of the batches it counted, so that none is lost and none counts twice."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,13 +9,12 @@ from surelift.errors import LogsError, UsageError, whole
 from surelift.logs.seen import SeenRounds
 from surelift.statistics.memories import RoundMemory
 from surelift.statistics.plan import Plan, Request
+from surelift.statistics.recorded_values import Span, Time, TimeSpan, is_later
 from surelift.statistics.sums import Sums
-from surelift.statistics.time_span import Span, Time, TimeSpan, is_later
 from surelift.traits.logs import Logs
 
 MOST_FILES, MOST_DIGESTS = 256, 1024
 TWICE = "they would count twice. Give only rounds that are new; nothing was counted."
-ALIKE = "If they are new and only look the same, declare time= or id=, which tells them apart."
 MEMORY = RoundMemory()
 
 
@@ -26,22 +25,6 @@ class CountedFile:
     path: str
     size: int
     digest: str
-
-
-@dataclass(frozen=True, slots=True)
-class NewBatch:
-    """What a ledger asks of a batch."""
-
-    rows: int
-    seen: SeenRounds
-    times: Span | None
-    clusters: tuple[str, str] | None
-    """The first and the last of them."""
-    file: Path | None
-
-    @property
-    def digest(self) -> str:
-        return f"{self.seen.rounds}:{self.seen.digest:016x}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +39,6 @@ class Ledger:
     count: int = 0
     """How many files there were in all."""
     last_cluster: str | None = None
-    """Which cluster came last, where there are clusters."""
     last_time: Time | None = None
     """Of the latest decision, where times are declared."""
     digests: tuple[str, ...] = ()
@@ -83,44 +65,53 @@ class Ledger:
             raise UsageError(f"batch {sequence} came, but {self.sequence + 1} is next: a batch in between is missing.")
         return sequence == self.sequence + 1
 
-    def after(self, batch: NewBatch) -> "Ledger":
-        """The ledger with one more batch, which may hold nothing that was counted before."""
-        if batch.clusters is not None and batch.clusters[0] == self.last_cluster:
-            raise LogsError(
-                f"cluster {batch.clusters[0]!r} continues from the batch before; the rounds of a cluster must lie whole in "
-                "one batch."
-            )
-        self._refuse_earlier(batch)
-        self._refuse_known(batch)
-        files = self.files
-        if batch.file is not None:
-            files = (*files, CountedFile(str(batch.file), batch.file.stat().st_size, batch.digest))
+    def after(self, sums: Sums, logs: Logs, file: Path | None) -> "Ledger":
+        """The ledger with one more batch, which may hold nothing that was counted before; ``sums`` remember it."""
+        seen, clusters = sums.get(MEMORY) or SeenRounds(), _ends(logs) if sums.rows else ()
+        digest = f"{seen.rounds}:{seen.digest:016x}"
+        times: Span | None = next((sums.get(TimeSpan(time)) for time in logs.declaration.times), None)
+        for fault in self._faults(seen, digest, times, clusters, file):
+            raise LogsError(fault)
+        files = self.files if file is None else (*self.files, CountedFile(str(file), file.stat().st_size, digest))
+        digests = (*self.digests, digest) if seen.is_telling else self.digests
+        # Stretches of about one length are joined, so that they stay few.
+        stretches = self.stretches
+        while stretches and stretches[-1].rounds < 2 * seen.rounds:
+            *before, last = stretches
+            stretches, seen = tuple(before), last + seen
         return Ledger(
-            self.sequence + 1, self.rows + batch.rows, files[-MOST_FILES:], self.count + (batch.file is not None),
-            self.last_cluster if batch.clusters is None else batch.clusters[1],
-            self.last_time if batch.times is None else batch.times.latest,
-            (*self.digests, *([batch.digest] if batch.seen.is_telling else []))[-MOST_DIGESTS:],
-            longer(self.stretches, batch.seen),
+            self.sequence + 1, self.rows + sums.rows + sums.excluded, files[-MOST_FILES:], self.count + (file is not None),
+            clusters[-1] if clusters else self.last_cluster, self.last_time if times is None else times.latest,
+            digests[-MOST_DIGESTS:], (*stretches, seen) if seen.rounds else stretches,
         )  # fmt: skip
 
-    def _refuse_earlier(self, batch: NewBatch) -> None:
-        if batch.times is not None and self.last_time is not None and is_later(self.last_time, batch.times.earliest):
-            raise LogsError(
-                f"this batch begins at {batch.times.earliest}, but rounds up to {self.last_time} were counted before: some "
+    def _faults(
+        self, seen: SeenRounds, digest: str, times: Span | None, clusters: Sequence[str], file: Path | None
+    ) -> Iterator[str]:
+        """Why a batch cannot be counted, the first reason first."""
+        name = file or "this batch"
+        if clusters and clusters[0] == self.last_cluster:
+            yield (
+                f"cluster {clusters[0]!r} continues from the batch before; the rounds of a cluster must lie whole in one "
+                "batch."
+            )
+        if times is not None and self.last_time is not None and is_later(self.last_time, times.earliest):
+            yield (
+                f"this batch begins at {times.earliest}, but rounds up to {self.last_time} were counted before: some "
                 "would count twice, or came late. Give only rounds that are later; nothing was counted."
             )
-
-    def _refuse_known(self, batch: NewBatch) -> None:
-        if batch.file is not None:
-            self._refuse_changed([str(batch.file)])
-            named = {file.path for file in self.files}
-            if str(batch.file) in named:
-                raise LogsError(f"{batch.file} was counted before; nothing was counted twice.")
-        if batch.seen.is_telling and batch.digest in self.digests:
-            twin = next((file.path for file in self.files if file.digest == batch.digest), "a batch before")
-            raise LogsError(f"{batch.file or 'this batch'} holds the same rounds as {twin}, which was counted; {TWICE}")
-        if self.knows(batch.seen):
-            raise LogsError(f"some rounds of {batch.file or 'this batch'} were counted before; {TWICE} {ALIKE}")
+        if file is not None:
+            yield from self._changed([str(file)])
+            if any(counted.path == str(file) for counted in self.files):
+                yield f"{name} was counted before; nothing was counted twice."
+        if seen.is_telling and digest in self.digests:
+            twin = next((counted.path for counted in self.files if counted.digest == digest), "a batch before")
+            yield f"{name} holds the same rounds as {twin}, which was counted; {TWICE}"
+        if self.knows(seen):
+            yield (
+                f"some rounds of {name} were counted before; {TWICE} If they are new and only look the same, declare time= "
+                "or id=, which tells them apart."
+            )
 
     def knows(self, seen: SeenRounds) -> bool:
         """Whether some of these rounds were counted, as far as can be told."""
@@ -131,9 +122,9 @@ class Ledger:
         ordered = sorted({str(Path(path).resolve()) for path in paths})
         if not self.files:
             return ordered
-        known = {file.path for file in self.files}
-        first, last = self.files[0].path, self.files[-1].path
-        self._refuse_changed(ordered)
+        for fault in self._changed(ordered):
+            raise LogsError(fault)
+        known, first, last = {file.path for file in self.files}, self.files[0].path, self.files[-1].path
         late = [path for path in ordered if first <= path <= last and path not in known]
         older = [path for path in ordered if path < first]
         if late or len(older) > self.count - len(self.files):
@@ -143,22 +134,14 @@ class Ledger:
             )
         return [path for path in ordered if path > last]
 
-    def _refuse_changed(self, paths: Sequence[str]) -> None:
+    def _changed(self, paths: Sequence[str]) -> Iterator[str]:
         sizes = {file.path: file.size for file in self.files}
         for path in paths:
             if path in sizes and Path(path).stat().st_size != sizes[path]:
-                raise LogsError(
+                yield (
                     f"{path} has changed since it was counted: it had {sizes[path]:,} bytes. Put rounds that come later "
                     "into a file of their own; nothing was counted."
                 )
-
-
-def longer(stretches: tuple[SeenRounds, ...], seen: SeenRounds) -> tuple[SeenRounds, ...]:
-    """The stretches with the rounds of one more batch; those of about one length are joined, so that they stay few."""
-    while stretches and stretches[-1].rounds < 2 * seen.rounds:
-        *before, last = stretches
-        stretches, seen = tuple(before), last + seen
-    return (*stretches, seen) if seen.rounds else stretches
 
 
 def remembering(plan: Plan, logs: Logs) -> Plan:
@@ -167,19 +150,11 @@ def remembering(plan: Plan, logs: Logs) -> Plan:
     return replace(plan, requests=(*plan.requests, Request(MEMORY), *spans))
 
 
-def batch_of(sums: Sums, logs: Logs, file: Path | None) -> NewBatch:
-    """What a plan that remembers has found."""
-    declared = logs.declaration
-    times = next((sums.get(TimeSpan(time)) for time in declared.times), None)
-    clusters = next((unit_ends(logs, name) for name, _ in declared.unit.ids() if sums.rows), None)
-    return NewBatch(sums.rows + sums.excluded, sums.get(MEMORY) or SeenRounds(), times, clusters, file)
-
-
-def unit_ends(logs: Logs, name: str) -> tuple[str, str]:
-    """The ids of the first and the last unit of a batch."""
-    first = last = None
-    for batch in logs.batches():
-        column = batch.table[name]
-        first = str(column[0].as_py()) if first is None else first
-        last = str(column[len(column) - 1].as_py())
-    return first or "", last or ""
+def _ends(logs: Logs) -> Sequence[str]:
+    """The first and the last cluster of a batch, where there are clusters."""
+    ends: list[str] = []
+    if (cluster := logs.declaration.unit.column) is not None:
+        for batch in logs.batches():
+            column = batch.table[cluster]
+            ends = [*ends[:1], str(column[0].as_py()), str(column[-1].as_py())]
+    return ends

@@ -2,17 +2,16 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from surelift import capabilities
-from surelift.bounds import BoundChoice
-from surelift.decisions.ledger import Ledger, batch_of, remembering
-from surelift.decisions.state import read_state, write_state
+from surelift.decisions.ledger import Ledger, remembering
 from surelift.engines import collect
-from surelift.errors import LogsError, UsageError, printed
+from surelift.errors import LogsError, SureliftError, UsageError, printed
 from surelift.logs.fingerprint import Fingerprint
 from surelift.logs.segments import By
 from surelift.logs.sources.stores import refuse_remote
@@ -25,27 +24,24 @@ from surelift.questions.soundness import refuse_unfit
 from surelift.questions.stored import made, refuse_others
 from surelift.questions.value import ValueQuestion
 from surelift.results.evaluation import Evaluation, PolicyValue
-from surelift.results.history import History, Point
+from surelift.results.growth import History, Point
 from surelift.results.improvement import Improvement
 from surelift.results.outcomes import Outcome, Outcomes
 from surelift.results.result import delivered
 from surelift.results.segments import Segments
 from surelift.results.selection import Selection
+from surelift.saving import check_format, check_seal, has_format, read_json, refuse_overwriting, sealed, write_beside
 from surelift.statistics.sums import Sums
 from surelift.traits.declaration import FLAT, Declaration
 from surelift.traits.logs import Logs
+from surelift.version import __version__
 from surelift.views.html import render
 from surelift.views.text import some
 
+FORMAT, VERSION, STATE = "surelift monitor", 3, "the state of a monitor"
 MOST_POINTS = 256
 # So that the state stays small with many policies too.
 MOST_REMEMBERED = 100 * MOST_POINTS
-OF_A_BATCH = {
-    "rounds_before_sampling": "a growing log has no number of rounds before sampling yet; give each batch its own in "
-    "update.",
-    "as_of": "a monitor's rounds are settled as of when they are counted; give as_of with each batch, in update.",
-}
-"""Fields of a declaration that batches differ in, with what is said of them."""
 Answer = Improvement | Selection | Evaluation | Outcomes | Segments[Any]
 
 
@@ -62,45 +58,36 @@ class Monitor:
     Args:
         policies: The candidates: a column, a list of columns, or a dict from names to policies.
         question: "compare" (several policies are compared at once, as in ``select``) or "evaluate".
-        over, delta, margin, method, control, outcomes: As in ``compare``; the bound holds at any number of looks.
+        over, delta, margin, outcomes: As in ``compare``; the bound holds at any number of looks.
         by, segments: As in ``compare``; a monitor needs the list of segments.
         name: That of the shard, where several monitors watch parts of one log and are added up later.
-        declared: The arguments of ``Logs`` that say what the columns mean, and the options of the method.
+        declared: The arguments of ``Logs`` that say what the columns mean; and ``method``, ``control`` and the options of
+            the method, as in ``compare``.
     """
 
     def __init__(
-        self,
-        policies: Any,
-        *,
-        question: Literal["compare", "evaluate"] = "compare",
-        over: Any = None,
-        delta: float = 0.05,
-        margin: float | str | None = None,
-        method: str | BoundChoice = "mixture",
-        control: Any = "auto",
-        by: By | None = None,
-        segments: Sequence[Any] | None = None,
-        outcomes: Mapping[str, Outcome] | Sequence[Outcome] | None = None,
-        name: str = "",
-        **declared: Any,
-    ) -> None:
-        for field, said in OF_A_BATCH.items():
+        self, policies: Any, *, question: Literal["compare", "evaluate"] = "compare", over: Any = None,
+        delta: float = 0.05, margin: float | str | None = None, by: By | None = None,
+        segments: Sequence[Any] | None = None, outcomes: Mapping[str, Outcome] | Sequence[Outcome] | None = None,
+        name: str = "", **declared: Any,
+    ) -> None:  # fmt: skip
+        for field in ("rounds_before_sampling", "as_of"):
             if declared.get(field) is not None:
-                raise UsageError(said)
+                raise UsageError(
+                    f"a monitor takes no {field}=, which batches differ in; give each batch its own, in update."
+                )
         flat = {field: declared.pop(field) for field in FLAT.keys() & declared.keys()}
         asked = {"over": over, "margin": margin, "outcomes": outcomes, "by": by, "segments": segments}
         options = {option: value for option, value in asked.items() if value is not None}
-        options |= {"delta": delta, "method": method, "control": control, **declared}
-        kind: type[Question]
+        options |= {"delta": delta, **declared}
+        kind: type[Question] = ImprovementQuestion
+        if question not in ("compare", "evaluate"):
+            raise UsageError(f"a monitor answers 'compare' or 'evaluate', not {printed(question)}.")
         if question == "evaluate":
             kind = ValueQuestion
-        elif question != "compare":
-            raise UsageError(f"a monitor answers 'compare' or 'evaluate', not {printed(question)}.")
         elif outcomes is not None:
             kind = OutcomesQuestion
-        elif len(name_policies(policies)) == 1:
-            kind = ImprovementQuestion
-        else:
+        elif len(name_policies(policies)) > 1:
             # Between its looks the world may drift, and so may the set of better candidates, for which e-Holm has no proof.
             kind, options["many"] = SelectionQuestion, "simultaneous"
         self._begin(made(kind, Declaration.of(**flat), policies, **options), name)
@@ -131,18 +118,20 @@ class Monitor:
     def declaration(self) -> Declaration:
         return self._question.declaration
 
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """Of all rounds that were counted."""
+        return self._sums.fingerprint
+
     def asks_the_same(self, other: "Monitor") -> bool:
-        return self._identity() == other._identity()
+        asked = [replace(monitor._question, known=None).to_dict() for monitor in (self, other)]
+        first, second = (json.loads(json.dumps(content)) for content in asked)
+        return bool(first == second)
 
     def update(
-        self,
-        batch: Any,
-        *,
-        sequence: int | None = None,
-        rounds_before_sampling: int | None = None,
-        as_of: Any = None,
+        self, batch: Any, *, sequence: int | None = None, rounds_before_sampling: int | None = None, as_of: Any = None,
         progress: Progress | None = None,
-    ) -> bool:
+    ) -> bool:  # fmt: skip
         """Count a batch, anything that ``Logs`` reads; False if its ``sequence`` number was counted before.
 
         A batch with a fault in it, or with rounds that were counted before, is refused as a whole: rounds are recognised by
@@ -150,9 +139,10 @@ class Monitor:
         sampled, ``rounds_before_sampling`` says how many rounds the batch had before. With ``settled_after``, ``as_of`` is
         when its rewards were joined; a batch with a round that is not settled is refused.
         """
+        file = None
         if sequence is None and isinstance(batch, str | Path) and os.path.isfile(batch):
-            return self.update_from(batch, rounds_before_sampling=rounds_before_sampling, as_of=as_of, progress=progress)
-        return self._update(batch, sequence, rounds_before_sampling, as_of, progress, None)
+            file = Path(batch).resolve()
+        return self._count(batch, file, sequence, rounds_before_sampling, as_of, progress)
 
     def update_from(
         self, path: str | Path, *, rounds_before_sampling: int | None = None, as_of: Any = None,
@@ -160,17 +150,12 @@ class Monitor:
     ) -> bool:  # fmt: skip
         """Count a file, once, by its path: one that has another size than when it was counted is refused."""
         refuse_remote(str(path))
-        return self._update(path, None, rounds_before_sampling, as_of, progress, Path(path).resolve())
+        return self._count(path, Path(path).resolve(), None, rounds_before_sampling, as_of, progress)
 
-    def _update(
-        self,
-        batch: Any,
-        sequence: int | None,
-        before: int | None,
-        as_of: Any,
+    def _count(
+        self, batch: Any, file: Path | None, sequence: int | None, before: int | None, as_of: Any,
         progress: Progress | None,
-        file: Path | None,
-    ) -> bool:
+    ) -> bool:  # fmt: skip
         if len(self.ledgers) > 1:
             raise UsageError("this monitor adds up several shards; update those, and add them up again.")
         ledger = self.ledgers[self.name]
@@ -178,7 +163,7 @@ class Monitor:
             return False
         if self._sampled is not None and self._sampled != (before is not None):
             raise UsageError("give rounds_before_sampling with every batch, or with none.")
-        declared = self._question.declaration.declared(rounds_before_sampling=before, as_of=as_of)
+        declared = self.declaration.declared(rounds_before_sampling=before, as_of=as_of)
         asked = replace(self._question, declaration=declared)
         logs = Logs.of(batch, asked.declaration)
         question = asked.resolved(logs)
@@ -192,7 +177,7 @@ class Monitor:
             )
         if sums.rows:
             refuse_unfit(question, sums)
-        counted = ledger.after(batch_of(sums, logs, file))
+        counted = ledger.after(sums, logs, file)
         if sums.rows:
             total = self._sums + question.before_sampling(sums.only(plan.requests))
             refuse_unfit(self._question, total)  # a cluster may not come again
@@ -203,24 +188,21 @@ class Monitor:
         else:
             self._sums = self._sums + Sums(excluded=sums.excluded, asked=self._sums.asked)
         self.ledgers = {self.name: counted}
-        if self._sums.units:
-            self._remember()
+        self._remember()
         return True
 
     def fingerprint_of(self, batch: Any) -> Fingerprint:
         """Of a batch that is not counted, to be held against that of the rounds that were."""
-        settled = replace(self._question, declaration=self._question.declaration.declared(settled_after=None))
+        settled = replace(self._question, declaration=self.declaration.declared(settled_after=None))
         logs = Logs.of(batch, settled.declaration)  # what was counted is settled
         return collect(logs, settled.resolved(logs).plan()).fingerprint
-
-    @property
-    def fingerprint(self) -> Fingerprint:
-        """Of all rounds that were counted."""
-        return self._sums.fingerprint
 
     def new_files(self, paths: Sequence[str | Path]) -> list[str]:
         """The files that were not counted yet, in the order of their paths."""
         return self.ledgers[self.name].new_files(paths)
+
+    def _before_sampling(self, rounds: int) -> Question:
+        return replace(self._question, declaration=self.declaration.declared(rounds_before_sampling=rounds))
 
     def answer(self) -> Answer:
         """What all rounds so far say."""
@@ -228,25 +210,23 @@ class Monitor:
             raise LogsError("no round has been counted yet; update the monitor first.")
         question = self._question
         if self._sampled:
-            declared = question.declaration.declared(rounds_before_sampling=self._sums.units)
-            question = replace(question, declaration=declared)
+            question = self._before_sampling(self._sums.units)
         answer: Answer = question.answer(self._sums)
         return answer
 
     def history(self) -> History:
         """How the bounds moved from batch to batch, as far as they are remembered."""
-        answer = self.answer()
-        first = next(iter(answer.bounded().values()))
+        first = next(iter(self.answer().bounded().values()))
         points = tuple(
             Point(name, point["rounds"], estimate, lower, upper)
             for point in self.history_points
             for name, (lower, upper, estimate) in (point["bounds"] or {}).items()
         )
-        if isinstance(first, PolicyValue):
-            of_first: tuple[str, str | None, float] = (first.kind, None, 0.0)
-        else:
-            of_first = ("improvement", first.over, first.margin)
-        return History(points, *of_first, self._question.delta, self.counted, first.promise, first.doubts)
+        kind, over, margin = (
+            (first.kind, None, 0.0) if isinstance(first, PolicyValue) else ("improvement", first.over, first.margin)
+        )
+        delta = self._question.delta
+        return History(points, kind, over, margin, delta, self.counted, first.promise, first.doubts)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the history with matplotlib (extra ``report``); returns the axes."""
@@ -262,6 +242,8 @@ class Monitor:
 
     def _remember(self) -> None:
         """Keep how the bounds moved; when the list gets long, every second point of it."""
+        if not self._sums.units:
+            return
         try:
             results = self.answer().bounded()
         except LogsError:
@@ -269,47 +251,44 @@ class Monitor:
         else:
             bounds = {name: [result.lower, result.upper, result.estimate] for name, result in results.items()}
         self.history_points = [*self.history_points, {"rounds": self._sums.units, "bounds": bounds}]
-        most = max(2, min(MOST_POINTS, MOST_REMEMBERED // len(self._question.policies)))
-        if len(self.history_points) > most:
+        if len(self.history_points) > max(2, min(MOST_POINTS, MOST_REMEMBERED // len(self._question.policies))):
             self.history_points = self.history_points[1::2]
 
     def __add__(self, other: "Monitor") -> "Monitor":
-        """The monitor of two shards of one log together."""
+        """The monitor of two shards of one log together: it speaks for all shards, and is updated no more."""
         if not isinstance(other, Monitor):
             return NotImplemented
-        if not self.asks_the_same(other):
-            raise UsageError("these monitors do not ask the same question of the same policies, so they do not add up.")
-        twice = sorted(self.ledgers.keys() & other.ledgers.keys())
-        if twice:
-            raise UsageError(
-                f"shard {twice[0]!r} is in both, and would count twice; give each monitor a name of its own, name=."
-            )
-        known = {self._question.known, other._question.known} - {None}
-        if len(known) > 1:
-            raise UsageError("one shard knows the whole distributions and the other does not, so they do not add up.")
-        sampled = {self._sampled, other._sampled} - {None}
-        if len(sampled) > 1:
-            raise UsageError("one shard says how many rounds there were before sampling and the other does not.")
-        for shard, ledger in self.ledgers.items():
-            for name, theirs in other.ledgers.items():
-                if any(map(ledger.knows, theirs.stretches)):
-                    raise LogsError(f"shards {shard!r} and {name!r} hold some of the same rounds, which would count twice.")
-        # It speaks for all shards and is updated no more.
+        for conflict in self._conflicts(other):
+            raise conflict
         both = Monitor.__new__(Monitor)
-        both._begin(replace(self._question, known=known.pop() if known else None), self.name)
+        known = other._question.known if self._question.known is None else self._question.known
+        both._begin(replace(self._question, known=known), self.name)
         both.ledgers = {**self.ledgers, **other.ledgers}
-        both._sampled = sampled.pop() if sampled else None
+        both._sampled = other._sampled if self._sampled is None else self._sampled
         both._sums = self._sums + other._sums
         if both._sums.units:
             refuse_unfit(both._question, both._sums)
             if not both._sampled:
                 both._question.before_sampling(both._sums)
-            both._remember()
+        both._remember()
         return both
 
-    def save(self, path: str | Path) -> None:
-        """Write the state beside and rename it: it is never half written."""
-        write_state(path, self.state())
+    def _conflicts(self, other: "Monitor") -> Iterator[SureliftError]:
+        """Why two shards do not add up."""
+        if not self.asks_the_same(other):
+            yield UsageError("these monitors do not ask the same question of the same policies, so they do not add up.")
+        for name in sorted(self.ledgers.keys() & other.ledgers.keys()):
+            yield UsageError(
+                f"shard {name!r} is in both, and would count twice; give each monitor a name of its own, name=."
+            )
+        if len({self._question.known, other._question.known} - {None}) > 1:
+            yield UsageError("one shard knows the whole distributions and the other does not, so they do not add up.")
+        if len({self._sampled, other._sampled} - {None}) > 1:
+            yield UsageError("one shard says how many rounds there were before sampling and the other does not.")
+        for shard, ledger in self.ledgers.items():
+            for name, theirs in other.ledgers.items():
+                if any(map(ledger.knows, theirs.stretches)):
+                    yield LogsError(f"shards {shard!r} and {name!r} hold some of the same rounds, which would count twice.")
 
     def state(self) -> dict[str, Any]:
         return {
@@ -319,10 +298,21 @@ class Monitor:
             "history": self.history_points,
         }  # fmt: skip
 
+    def save(self, path: str | Path) -> None:
+        """Write the state beside and rename it: it is never half written.
+
+        An existing file is replaced only if it is the state of a monitor, or empty.
+        """
+        refuse_overwriting(path, what=STATE, recognised=partial(has_format, name=FORMAT))
+        whole = sealed({"format": FORMAT, "version": VERSION, "surelift": __version__, **self.state()})
+        write_beside(path, json.dumps(whole, allow_nan=False) + "\n", what="the state of the monitor")
+
     @classmethod
     def load(cls, path: str | Path, *, policies: Any = None, control: Any = None) -> "Monitor":
         """Go on from a saved state; what a file cannot hold (functions, models) is given again."""
-        state = read_state(path)
+        state = read_json(path, what=STATE)
+        check_format(state, place=str(path), what=STATE, name=FORMAT, version=VERSION)
+        check_seal(state, place=str(path))
         given = {} if policies is None else name_policies(policies)
         try:
             monitor = cls.__new__(cls)
@@ -332,13 +322,11 @@ class Monitor:
             monitor.ledgers = {name: Ledger.restored(content) for name, content in state["ledgers"].items()}
             monitor._sampled, monitor.history_points = state["sampled"], list(state["history"])
             if state["sums"] is not None:
-                monitor._sums = Sums.from_state(state["sums"], monitor._question.plan())
+                # What is added up follows from whether batches told how many rounds they had before sampling.
+                asked = monitor._before_sampling(1) if monitor._sampled else monitor._question
+                monitor._sums = Sums.from_state(state["sums"], asked.plan())
             return monitor
         except UsageError:
             raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise LogsError(f"{path} is damaged and cannot be read as the state of a monitor ({error}).") from error
-
-    def _identity(self) -> dict[str, Any]:
-        content = replace(self._question, known=None).to_dict()
-        return dict(json.loads(json.dumps(content)))
+            raise LogsError(f"{path} is damaged and cannot be read as {STATE} ({error}).") from error

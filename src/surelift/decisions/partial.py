@@ -5,7 +5,7 @@ from typing import Any
 
 from surelift import capabilities
 from surelift.engines import collect
-from surelift.errors import LogsError
+from surelift.errors import LogsError, UsageError
 from surelift.questions.question import Question
 from surelift.questions.soundness import refuse_unfit
 from surelift.statistics.sums import Sums
@@ -28,10 +28,14 @@ def partial_sums(batches: Iterable[Any], question: Question) -> Sums:
         batches: Anything that ``Logs`` reads: frames, tables, paths.
         question: What is asked; it can be sent to other machines as JSON.
     """
+    if not isinstance(question, Question):
+        raise UsageError(
+            f"a question is made by Question.of(kind, logs, policies), but this is a {type(question).__name__}."
+        )
     plan = question.plan()
-    total = Sums(asked=plan.asked)
     unordered = {} if plan.needs_order is None else {"what needs the order of the rows": plan.needs_order}
     capabilities.check(question.features | {"parts"} | unordered.keys(), named=unordered)
+    total = Sums(asked=plan.asked)
     for batch in batches:
         logs = Logs.of(batch, question.declaration)
         question.check(logs)
@@ -39,6 +43,6 @@ def partial_sums(batches: Iterable[Any], question: Question) -> Sums:
         if sums.rows:
             refuse_unfit(question, sums)
         total = total + sums
-    if total.rows == 0 and not (total.left_out or total.excluded):
+    if not (total.rows or total.left_out or total.excluded):
         raise LogsError("this part of the log is empty; leave it out.")
     return total

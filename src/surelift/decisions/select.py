@@ -1,35 +1,22 @@
 """Which of several policies should replace production, if any?"""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
-from surelift.bounds import BoundChoice
+from surelift.decisions.options import Options, ask
 from surelift.errors import UsageError, printed
 from surelift.logs.segments import By
 from surelift.policies.resolve import PRODUCTION
-from surelift.questions.question import Progress
 from surelift.questions.selection import SelectionQuestion, ValueSelectionQuestion
-from surelift.questions.stored import made
 from surelift.results.selection import Many
 from surelift.traits.logs import Logs
 
 
 def select(
-    logs: Logs,
-    policies: Any,
-    *,
-    choose: Literal["improvement", "value"] = "improvement",
-    over: Any = PRODUCTION,
-    delta: float = 0.05,
-    margin: float | str = 0.0,
-    many: Many | None = None,
-    method: str | BoundChoice = "mixture",
-    control: Any = "auto",
-    by: By | None = None,
-    segments: Sequence[Any] | None = None,
-    progress: Progress | None = None,
-    **options: Any,
-) -> Any:
+    logs: Logs, policies: Any, *, choose: Literal["improvement", "value"] = "improvement", over: Any = PRODUCTION,
+    delta: float = 0.05, margin: float | str = 0.0, many: Many | None = None, by: By | None = None,
+    segments: Sequence[Any] | None = None, **options: Unpack[Options],
+) -> Any:  # fmt: skip
     """Pick a policy that is certified to be better than production; if none is, keep production.
 
     >>> logs = Logs(reward=[0, 1] * 500, propensity=[0.5, 0.5] * 500)
@@ -42,7 +29,6 @@ def select(
         choose: "improvement" certifies. "value" is the selection of the paper: of the candidates and production, the
             policy whose value has the largest lower bound; it always chooses one, and does not certify that it is
             better.
-        over: The baseline: "production", or another policy.
         delta: The probability that you accept of any candidate being falsely certified; upper bounds, and with them
             "worse", are a separate statement at the same delta.
         margin: What an improvement must exceed, in the units of the reward column, or in per cent, such as "2%".
@@ -52,39 +38,25 @@ def select(
             their number, at any number of looks. "e-bh", for dozens of candidates, chooses none: ``discoveries`` lists
             those found to be better, of which on average a share of at most delta is not; candidates that are added
             later need a new log.
-        method: The name of a bound, or a bound with its options, such as ``bounds.mixture(grid="planned")``.
-        control: What narrows the bound. "auto" uses the whole distributions of production and the candidate, or the
-            score, where the logs have them; "none", "weights", "score" or "model" say which; or a reward model: an
-            object with ``fit`` and ``predict``, or one of ``surelift.models``.
         by: A column of segments known before the action, ``bins`` of one, or a list of these for their combinations.
             Each segment is answered at delta divided by their number.
         segments: All segments that can occur, listed in advance; without them, or by e-Holm, the answer is good for one
             look.
-        progress: Called with the number of rounds read so far.
-        options: Options of the method, such as ``grid="planned"`` or ``smoothing=0.1``.
+        over, method, control, progress, options: As in ``compare``.
 
     Returns:
         A ``Selection``; with ``choose="value"``, a ``ValueSelection``; with ``by``, ``Segments`` of them.
     """
-    options |= {"delta": delta, "method": method, "control": control, "by": by, "segments": segments}
-    if choose == "value":
-        refuse_comparing(over, margin, many)
-        return made(ValueSelectionQuestion, logs, policies, **options).ask(logs, progress=progress)
-    if choose != "improvement":
+    if choose not in ("improvement", "value"):
         raise UsageError(f"choose must be 'improvement' or 'value', but is {printed(choose)}.")
-    question = made(SelectionQuestion, logs, policies, over=over, margin=margin, many=many, **options)
-    return question.ask(logs, progress=progress)
-
-
-def refuse_comparing(over: Any, margin: float | str, many: Many | None) -> None:
-    """Of values nothing is compared: refuse the options of a comparison."""
-    given = {
-        "over": not (isinstance(over, str) and over == PRODUCTION),
-        "margin": margin != 0,
-        "many": many is not None,
-    }
-    if unused := [name for name, is_given in given.items() if is_given]:
-        raise UsageError(
-            f"choose='value' takes the largest lower bound of a value, and compares with nothing: it does not use "
-            f"{unused[0]}=. Remove it, or choose='improvement'."
-        )
+    asked: dict[str, Any] = {"delta": delta, "by": by, "segments": segments, **options}
+    if choose == "improvement":
+        return ask(SelectionQuestion, logs, policies, over=over, margin=margin, many=many, **asked)
+    compares = {"over": not (isinstance(over, str) and over == PRODUCTION), "margin": margin != 0, "many": many is not None}
+    for name, is_given in compares.items():
+        if is_given:
+            raise UsageError(
+                "choose='value' takes the largest lower bound of a value, and compares with nothing: it does not use "
+                f"{name}=. Remove it, or choose='improvement'."
+            )
+    return ask(ValueSelectionQuestion, logs, policies, **asked)

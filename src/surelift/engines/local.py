@@ -10,12 +10,12 @@ import numpy as np
 
 from surelift.batch import Batch
 from surelift.errors import LogsError
-from surelift.logs.batch import ROWS_PER_BATCH
-from surelift.statistics.accumulate import accumulate
+from surelift.logs.batch import ROWS_PER_BATCH, Needs, Source
 from surelift.statistics.plan import Plan
 from surelift.statistics.splits import Segment
-from surelift.statistics.sums import Sums
+from surelift.statistics.sums import Sums, accumulate
 from surelift.traits.logs import Logs
+from surelift.traits.settled import newest
 
 Progress = Callable[[int], None]
 MOST_SEGMENTS = 1000
@@ -23,22 +23,27 @@ WORTH_A_THREAD = 10_000
 # Of so many rows all that is worked out at once stays small; the fast path works in blocks and takes longer batches.
 MOST_ROWS = 2 * ROWS_PER_BATCH
 
+# The C library of Linux gives arrays back to the system as they are freed, and to get them again takes as long as the
+# sums; once a block of this size was freed, it keeps up to twice as much.
+np.empty(16 << 20, dtype=np.uint8)
+
 
 def collect(logs: Logs, plan: Plan, *, progress: Progress | None = None) -> Sums:
     """Batches are taken one after the other, worked on in several threads, and added up in the order of the log."""
-    _hold_on_to_memory()
     total, waiting, threads = Sums(asked=plan.asked), deque[Callable[[], Sums]](), os.cpu_count() or 1
 
     def settle() -> None:
         nonlocal total
         total = total + waiting.popleft()()
-        refuse_many_segments(total)
+        if plan.keys != ((),):
+            refuse_many_segments(total)
         if progress is not None:
             progress(total.rows)
 
     with ThreadPoolExecutor(threads) as pool:
-        for rows, work in _works(logs, plan):
-            waiting.append(pool.submit(work).result if rows >= WORTH_A_THREAD else work)
+        for batch in _batches(logs, plan):
+            work = partial(accumulate, batch, plan)
+            waiting.append(pool.submit(work).result if batch.size >= WORTH_A_THREAD else work)
             while len(waiting) > 2 * threads:
                 settle()
         while waiting:
@@ -46,11 +51,17 @@ def collect(logs: Logs, plan: Plan, *, progress: Progress | None = None) -> Sums
     return total
 
 
-def _hold_on_to_memory() -> None:
-    """The C library of Linux gives arrays back to the system as they are freed, and to get them again takes as long as the
-    sums; once a block of this size was freed, it keeps up to twice as much.
-    """
-    np.empty(16 << 20, dtype=np.uint8)
+def _batches(logs: Logs, plan: Plan) -> Iterator[Batch]:
+    """A reward model sees them in their order."""
+    predictor = None if plan.model is None else plan.model.start(logs)
+    for table in logs.batches(plan.needs(logs)):
+        # One pass over plain columns works in blocks, and takes longer batches.
+        for part in [table] if plan.one_pass or table.is_remainder else table.cut(MOST_ROWS):
+            batch = Batch(logs, part, plan.policies, plan.outcomes)
+            if predictor is not None and not part.is_remainder:
+                batch.predictor = predictor
+                batch.read()
+            yield batch
 
 
 def first_batch(logs: Logs, plan: Plan) -> Batch | None:
@@ -61,21 +72,15 @@ def first_batch(logs: Logs, plan: Plan) -> Batch | None:
     return None
 
 
-def _works(logs: Logs, plan: Plan) -> Iterator[tuple[int, Callable[[], Sums]]]:
-    """For every batch its rows, and what adds it up; a reward model sees the batches in their order."""
-    predictor = None if plan.model is None else plan.model.start(logs)
-    for table in logs.batches(plan.needs(logs)):
-        if table.is_remainder:
-            left = Sums(left_out=table.left_out, excluded=table.excluded, asked=plan.asked)
-            yield 0, partial(Sums.__add__, left, Sums())
-            continue
-        # One pass over plain columns works in blocks, and takes longer batches.
-        for part in [table] if plan.one_pass else table.cut(MOST_ROWS):
-            batch = Batch(logs, part, plan.policies, plan.outcomes)
-            if predictor is not None:
-                batch.predictor = predictor
-                batch.read()
-            yield batch.size, partial(accumulate, batch, plan)
+def known_distributions(logs: Logs, plan: Plan) -> frozenset[str]:
+    batch = first_batch(logs, plan)
+    if batch is None or not batch.fit:
+        return frozenset(plan.policies)  # the log will be refused, for a better reason
+    return frozenset(name for name, found in batch.policies.items() if found.vectors is not None)
+
+
+def newest_time(source: Source, time: str) -> int | None:
+    return newest(source.batches(Needs(read=(time,))), time)
 
 
 def refuse_many_segments(sums: Sums) -> None:

@@ -18,9 +18,8 @@ from surelift import capabilities
 from surelift.engines import local
 from surelift.errors import LogsError, SureliftError
 from surelift.logs.batch import ROWS_PER_BATCH, Needs, TableBatch, left_behind
-from surelift.logs.faults import Tally
 from surelift.logs.sources.pushdown import filtered
-from surelift.logs.sources.remote import SparkFrame
+from surelift.logs.sources.tables import SparkFrame
 from surelift.statistics.plan import Plan
 from surelift.statistics.sums import Sums
 from surelift.traits.declaration import Declaration
@@ -37,9 +36,9 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
         capabilities.check(frozenset({"Spark", unable}), named={unable: plan.needs_order})
     declaration = logs.declaration
     frame, before = _selected(logs, plan)
-    for name, *order in declaration.unit.order():
+    if order := declaration.unit.order():
         # The rounds of a unit go to one partition, and lie next to each other there.
-        frame = frame.repartition(name).sortWithinPartitions(name, *order)
+        frame = frame.repartition(order[0]).sortWithinPartitions(*order)
 
     def add_up(batches: Iterator[Any]) -> Iterator[Any]:
         yield _packed(lambda: _partition_sums(Partition(batches), declaration, plan))
@@ -53,24 +52,22 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
     if before is not None:
         read = total.rows + total.left_out + total.excluded
         total = total + Sums(excluded=left_behind(_run(before.count), read))
+    local.refuse_many_segments(total)
     if progress is not None:
         progress(total.rows)
     return total
 
 
 def known_distributions(logs: Logs, plan: Plan) -> frozenset[str]:
-    """Seen in a worker, from a few rows; no row comes to this process."""
-    declaration = logs.declaration
+    """Seen in a worker, from a few rows, which may tear units; no row comes to this process."""
+    declaration = logs.declaration.row_by_row()
 
     def look(batches: Iterator[Any]) -> Iterator[Any]:
-        def names() -> frozenset[str]:
-            source = Partition(batches)
-            batch = None if source.empty else local.first_batch(_logs_of(source, declaration), plan)
-            if batch is None or not batch.fit:
-                return frozenset(plan.policies)
-            return frozenset(name for name, found in batch.policies.items() if found.vectors is not None)
-
-        yield _packed(names)
+        source = Partition(batches)
+        yield _packed(
+            lambda: frozenset(plan.policies) if source.empty
+            else local.known_distributions(_logs_of(source, declaration), plan)
+        )  # fmt: skip
 
     rows = _run(lambda: _selected(logs, plan)[0].limit(100).mapInArrow(look, SCHEMA).collect())
     return frozenset.intersection(*[_unpacked(row["sums"]) for row in rows]) if rows else frozenset()
@@ -131,7 +128,7 @@ def _selected(logs: Logs, plan: Plan) -> tuple[Any, Any | None]:
     if context is not None and context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
         # Workers on this machine run the Python that runs here, also where the session was started without saying so.
         context.pythonExec = sys.executable
-    needs = logs.needs() + plan.needs(logs)
+    needs = Needs.all_of([logs.needs(), plan.needs(logs)])
     selected = frame.select(*needs.columns())
     chosen = None if needs.where is None else filtered(selected, needs.where)
     return (selected, None) if chosen is None else (chosen, frame)
@@ -160,24 +157,19 @@ def _added(values: Iterator[bytes]) -> Sums:
     return total
 
 
-def _partition_sums(source: Partition, declaration: Declaration, plan: Plan) -> Sums:
-    return Sums() if source.empty else _placed(local.collect(_logs_of(source, declaration), plan), source.part)
-
-
 def _logs_of(source: Partition, declaration: Declaration) -> Logs:
     """Contexts are only there where something looks at them."""
     there = set(declaration.contexts or ()) <= set(source.column_names())
     return Logs.of(source, declaration if there else replace(declaration, contexts=None))
 
 
-def _placed(sums: Sums, part: int) -> Sums:
+def _partition_sums(source: Partition, declaration: Declaration, plan: Plan) -> Sums:
     """Rows are numbered within a partition, so the partition is named beside them."""
-    if not sums.invalid:
-        return sums
-    invalid = {
-        fault: Tally(tally.count, tally.row, tally.value, f" (partition {part})") for fault, tally in sums.invalid.items()
-    }
-    return replace(sums, invalid=invalid)
+    if source.empty:
+        return Sums()
+    sums = local.collect(_logs_of(source, declaration), plan)
+    place = f" (partition {source.part})"
+    return replace(sums, invalid={fault: replace(tally, place=place) for fault, tally in sums.invalid.items()})
 
 
 def _run(job: Callable[[], Any]) -> Any:

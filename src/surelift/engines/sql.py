@@ -14,25 +14,24 @@ from typing import Any
 import numpy as np
 
 from surelift import capabilities
+from surelift.engines.local import refuse_many_segments
 from surelift.engines.sql_query import AggregateQuery, Part, rows_of
 from surelift.errors import LogsError, UsageError
-from surelift.kernels.loop import LoopSums
+from surelift.kernels.loop import LoopSums, LoopTerm
 from surelift.logs import faults
 from surelift.logs.batch import left_behind
 from surelift.logs.faults import Fault, Tally
 from surelift.logs.fingerprint import Fingerprint
-from surelift.logs.hash_sample import HashSample
-from surelift.logs.sources.remote import SqlTable
-from surelift.policies.policy import recipe_of
-from surelift.policies.wrappers import Production
+from surelift.logs.seen import HashSample
+from surelift.logs.sources.tables import SqlTable
+from surelift.policies.policy import Production
 from surelift.statistics.dealing import Dealt
-from surelift.statistics.log_sums import LogSums
-from surelift.statistics.looped import Looped, Wanted
+from surelift.statistics.looped import Looped
 from surelift.statistics.memories import IdMemory
-from surelift.statistics.moments import MomentSums
 from surelift.statistics.plan import MEAN, SQUARES, Plan, Request
 from surelift.statistics.splits import Day, Key, KeyValue, RandomBlocks, Segment
 from surelift.statistics.sums import Sums
+from surelift.statistics.terms import LogSums, MomentSums
 from surelift.traits.logs import Logs
 
 _EPSILON = 2.0**-52
@@ -69,32 +68,44 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
         progress(count)
     in_order = {request: states.get(request, {}) for request in asked}
     excluded = left_behind(logs.source.count(), count) if logs.declaration.pushed is not None else 0
-    return Sums(count, in_order, invalid, Fingerprint.unknown(count), excluded=excluded, asked=plan.asked)
+    sums = Sums(count, in_order, invalid, Fingerprint.unknown(count), excluded=excluded, asked=plan.asked)
+    refuse_many_segments(sums)
+    return sums
+
+
+def known_distributions(logs: Logs, plan: Plan) -> frozenset[str]:
+    return frozenset()
+
+
+def newest_time(source: SqlTable, time: str) -> int | None:
+    raise UsageError("a database does not tell the newest time of its rounds; give as_of=, or logs.here().")
 
 
 def _refuse_unable(logs: Logs, plan: Plan) -> None:
     """Refuse what a database does not add up."""
     features = set(logs.declaration.features).union({"database"}, *(policy.features for policy in plan.policies.values()))
-    if any(recipe_of(policy) is None and not isinstance(policy, Production) for policy in plan.policies.values()):
+    if any(policy.recipe() is None and not isinstance(policy, Production) for policy in plan.policies.values()):
         features.add("policy that is no column")
-    if plan.model is not None:
-        features.add("control by a reward model")
     if any(isinstance(split, Dealt) for key in plan.keys for split in key) and not logs.declaration.dealt_by:
         features.add("dealt by rows")
-    statistics = [request.statistic for request in plan.requests]
-    unable = [each.label for each in statistics if not isinstance(each, Looped | IdMemory) or _is_capped(each)]
-    unable += [each.label for each in statistics if isinstance(each, MomentSums) and each.moments != (MEAN, SQUARES)]
-    unable += [
-        split.label for key in plan.keys for split in key if not isinstance(split, Segment | Day | RandomBlocks | Dealt)
-    ]
+    unable = [request.statistic.label for request in plan.requests if not _adds_up(request.statistic)]
+    splits = [split for key in plan.keys for split in key]
+    unable += [split.label for split in splits if not isinstance(split, Segment | Day | RandomBlocks | Dealt)]
+    unable += [] if plan.model is None else ["a reward model"]
+    read = (logs.declaration.propensity, logs.declaration.reward)
+    unable += [f"the trait {type(trait).__name__}" for trait in read if trait.recipe() is None]
     if unable:
         features.add("what databases do not add up")
     capabilities.check(frozenset(features), named={"what databases do not add up": unable[0]} if unable else {})
 
 
-def _is_capped(statistic: Any) -> bool:
-    """Whether a control asks for every action of a round."""
-    return isinstance(statistic, LogSums) and any(hasattr(part.control, "cap") for part in statistic.components)
+def _adds_up(statistic: Any) -> bool:
+    """Not where a control asks for every action of a round, or a regularizer for its weight."""
+    if isinstance(statistic, LogSums):
+        return not any(hasattr(part.control, "cap") for part in statistic.components)
+    if isinstance(statistic, MomentSums):
+        return statistic.moments == (MEAN, SQUARES)
+    return isinstance(statistic, Looped | IdMemory)
 
 
 def _refuse_repeated(table: Any, memory: IdMemory) -> None:
@@ -139,20 +150,15 @@ class _Tallied:
 
     values: Sequence[KeyValue]
     rounds: Sequence[int]
+    count: int = 0
+    codes: Sequence[int] = ()
     keep: None = None
     scale: None = None
     is_read: bool = False
 
-    def __len__(self) -> int:
-        return len(self.values)
-
     @property
     def units(self) -> "_Tallied":
         return self
-
-    @property
-    def count(self) -> int:
-        return sum(self.rounds)
 
     def counts(self, size: int) -> Any:
         return np.array(self.rounds)
@@ -160,20 +166,16 @@ class _Tallied:
     def mass(self, batch: Any) -> Any:
         return np.array(self.rounds, dtype=np.float64)
 
-    def vectors_of(self, policy: str) -> None:
-        return None
-
 
 class _Answer:
     """The groups of one query, and what they add up to for each value of its key."""
 
     def __init__(self, query: AggregateQuery, rows: Sequence[Row]) -> None:
-        self._query, groups = query, dict[KeyValue, list[Row]]()
+        self._query, self._rows, groups = query, rows, dict[KeyValue, list[Row]]()
         for row in rows:
             value = query.value_of(row)
             if value is not None:
                 groups.setdefault(value, []).append(row)
-        self._rows = rows
         self._groups = dict(sorted(groups.items()))
         self.rows = sum(int(row["rows"]) for row in rows)
 
@@ -182,42 +184,30 @@ class _Answer:
         tallied: Any = _Tallied(list(self._groups), rounds)
         found = {}
         for part in self._query.parts:
-            states = part.program.states(part.statistics, tallied, tallied, self._sums(part))
-            for statistic, of_groups in zip(part.statistics, states, strict=True):
+            states = part.program.states(tallied, tallied, self._sums(part))
+            for statistic, of_groups in zip(part.program.statistics, states, strict=True):
                 found[Request(statistic, key, part.outcome)] = dict(zip(self._groups, of_groups, strict=True))
         return found
 
     def _sums(self, part: Part) -> LoopSums:
-        groups = list(self._groups.values())
-        moments = [
-            [
-                (_total(rows, f"m{name}"), _total(rows, f"mm{name}"), _largest(rows, f"largest{name}"))
-                for name, _ in part.lines
-            ]
-            for rows in groups
-        ]
-        totals, deepest = [], []
-        for name, line in part.lines:
-            totals.append(
-                np.array([self._log_sums(rows, name, line) for rows in groups]).reshape(len(groups), len(line.smoothings))
-            )
-            least = min((-_largest(rows, f"least{name}", -1.0) for rows in groups if line.smoothings), default=0.0)
-            deepest.append(-(least + line.offset) / (1.0 + line.offset))
-        smallest = [min((float(row["smallest"]) for row in rows), default=math.inf) for rows in groups]
-        return LoopSums(
-            totals,
-            np.array(moments).reshape(len(groups), len(totals), 3),
-            np.array(deepest),
-            np.array(smallest),
-            None,
-            None,
-            (),
-        )
+        groups, lines = list(self._groups.values()), part.lines
+        moments, totals = np.zeros((len(groups), len(lines), 3)), list[Any]()
+        deepest, smallest = np.zeros(len(lines)), np.full(len(groups), math.inf)
+        for place, (name, line) in enumerate(lines):
+            totals.append(np.zeros((len(groups), len(line.smoothings))))
+            least = math.inf if line.smoothings and groups else 0.0
+            for group, rows in enumerate(groups):
+                moments[group, place] = _total(rows, f"m{name}"), _total(rows, f"mm{name}"), _largest(rows, f"largest{name}")
+                if line.smoothings:
+                    totals[place][group] = self._log_sums(rows, name, line)
+                    least = min(least, -_largest(rows, f"least{name}", -1.0))
+            deepest[place] = -(least + line.offset) / (1.0 + line.offset)
+        for group, rows in enumerate(groups):
+            smallest[group] = min(float(row["smallest"]) for row in rows)
+        return LoopSums(totals, moments, deepest, smallest)
 
     @staticmethod
-    def _log_sums(rows: Sequence[Row], name: str, line: Wanted) -> list[float]:
-        if not line.smoothings:
-            return []
+    def _log_sums(rows: Sequence[Row], name: str, line: LoopTerm) -> list[float]:
         # Adding n numbers is off by n units in the last place at most, relative to their sum; a logarithm by a few.
         keep = 1.0 - (max(int(row["rows"]) for row in rows) + 16) * _EPSILON
         zeros = _total(rows, f"zero{name}")
@@ -234,18 +224,14 @@ class _Answer:
                 shown = next((row[f"shown{place}"] for row in self._rows if row[f"bad{place}"]), None)
                 text = "null" if shown is None else repr(shown if isinstance(shown, str) else float(shown))
                 invalid[bad.fault] = Tally(count, -1, text, "")
-        return invalid | self._undeclared()
-
-    def _undeclared(self) -> dict[Fault, Tally]:
-        """Segments that were not declared, by the text that they have in this process, as everywhere."""
-        invalid = {}
+        # Segments that were not declared, by the text that they have in this process, as everywhere.
         for place, split in enumerate(self._query.key):
             if isinstance(split, Segment) and split.declared is not None:
                 names = [(str(self._query.name_of(place, row)), int(row["rows"])) for row in self._rows]
                 others = [(name, rows) for name, rows in names if name not in split.declared]
                 if others:
-                    fault = Fault(split.subject, faults.SEGMENT_UNDECLARED)
-                    invalid[fault] = Tally(sum(rows for _, rows in others), -1, repr(min(others)[0]), "")
+                    tally = Tally(sum(rows for _, rows in others), -1, repr(min(others)[0]), "")
+                    invalid[Fault(split.subject, faults.SEGMENT_UNDECLARED)] = tally
         return invalid
 
 

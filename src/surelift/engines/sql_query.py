@@ -2,24 +2,24 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property, reduce
+from functools import cache, reduce
+from operator import add, or_
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from surelift.batch import LARGEST_WEIGHT, RewardColumn
 from surelift.errors import LogsError, UsageError
+from surelift.kernels.loop import LoopTerm
 from surelift.logs import faults
 from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32
 from surelift.logs.faults import Fault, Reason
 from surelift.logs.segments import MISSING, Bins, SegmentColumn, column_name, segment_name
 from surelift.logs.sources.pushdown import filtered
-from surelift.logs.sources.remote import SqlTable
-from surelift.policies.policy import recipe_of
-from surelift.policies.wrappers import Production
+from surelift.logs.sources.tables import SqlTable
+from surelift.policies.policy import Production
 from surelift.statistics.dealing import HEX_DIGITS, MODULUS, PLACES, SALT, STEPS, Dealt
-from surelift.statistics.looped import Looped, Program, Wanted, program_of
+from surelift.statistics.looped import Program, program_of
 from surelift.statistics.plan import Plan, Request
 from surelift.statistics.splits import Day, Key, KeyValue, RandomBlocks, Segment
 from surelift.traits.logs import Logs
@@ -55,22 +55,12 @@ def rows_of(logs: Logs) -> Any:
     return chosen
 
 
-@dataclass(frozen=True)
-class Part:
-    """The statistics about one outcome, and the lines in it that they are made of."""
+class Part(NamedTuple):
+    """The statistics about one outcome, and the lines in it that they are made of, each with its name in the query."""
 
     outcome: RewardColumn | None
-    statistics: tuple[Looped, ...]
-    place: int
-
-    @cached_property
-    def program(self) -> Program:
-        return program_of(self.statistics, True)
-
-    @property
-    def lines(self) -> Iterator[tuple[str, Wanted]]:
-        """Each with its name in the query."""
-        return ((f"{self.place}_{t}", line) for t, line in enumerate(self.program.lines))
+    program: Program
+    lines: Sequence[tuple[str, LoopTerm]]
 
 
 class AggregateQuery:
@@ -84,12 +74,16 @@ class AggregateQuery:
         by_outcome = dict[RewardColumn | None, list[Any]]()
         for request in requests:
             by_outcome.setdefault(request.outcome, []).append(request.statistic)
-        self.parts = [Part(one, tuple(found), place) for place, (one, found) in enumerate(by_outcome.items())]
-        names = sorted({name for part in self.parts for name in part.program.names})
+        self.parts = list[Part]()
+        for place, (outcome, found) in enumerate(by_outcome.items()):
+            program = program_of(tuple(found), True)
+            lines = [(f"{place}_{t}", line) for t, line in enumerate(program.plan.terms)]
+            self.parts.append(Part(outcome, program, lines))
+        names = sorted({name for part in self.parts for name in part.program.plan.policies})
         self._propensity = _found(logs.declaration.propensity.recipe())
         itself = self._propensity, 0.0  # production, blended with nothing
         self._policies = {
-            name: itself if isinstance(plan.policies[name], Production) else _found(recipe_of(plan.policies[name]))
+            name: itself if isinstance(plan.policies[name], Production) else _found(plan.policies[name].recipe())
             for name in names
         }
         self.bad = list(self._conditions())
@@ -109,7 +103,8 @@ class AggregateQuery:
         if isinstance(split, Segment):
             return segment_name([_text_of(part, row[f"key{place}_{j}"]) for j, part in enumerate(split.by)])
         value = row[f"key{place}"]
-        value = _block_of(split, value) if isinstance(split, Dealt) else value
+        if isinstance(split, Dealt) and value is not None:
+            value = int(split.blocks(np.array(value)))
         return None if value is None or value == "" else str(value)
 
     def expression(self) -> Any:
@@ -128,12 +123,12 @@ class AggregateQuery:
         """What the sums are of, in a query of its own: a database works out every column of it once."""
         import ibis
 
-        fit = ~reduce(lambda left, right: left | right, (bad.condition for bad in self.bad))
+        fit = ~reduce(or_, (bad.condition for bad in self.bad))
         propensity = fit.ifelse(self._number(self._propensity.column), 1.0)
-        columns: dict[str, Any] = {
-            "bucket": (ibis.random() * self._buckets).floor().cast("int64"), "propensity": propensity,
-        }  # fmt: skip
-        columns |= self._key_columns()
+        counts = [split.count for split in self.key if isinstance(split, RandomBlocks)]
+        counts += [PLACES for split in self.key if isinstance(split, Dealt)]
+        bucket = (ibis.random() * max(1, BUCKETS // math.prod(counts))).floor().cast("int64")
+        columns: dict[str, Any] = {"bucket": bucket, "propensity": propensity, **self._key_columns()}
         for place, bad in enumerate(self.bad):
             columns |= {f"bad{place}": bad.condition, f"value{place}": bad.value}
         pieces: dict[tuple[str, bool], Any] = {}
@@ -158,42 +153,28 @@ class AggregateQuery:
             own = Reward(**{"cost" if scale.is_cost else "reward": outcome.column}, reward_range=(scale.low, scale.high))
         return _found(own.recipe()), own.subject
 
-    @property
-    def _buckets(self) -> int:
-        counts = [split.count for split in self.key if isinstance(split, RandomBlocks)]
-        counts += [PLACES for split in self.key if isinstance(split, Dealt)]
-        return max(1, BUCKETS // math.prod(counts))
-
     def _key_columns(self) -> dict[str, Any]:
+        import ibis
+
         columns: dict[str, Any] = {}
         for place, split in enumerate(self.key):
             if isinstance(split, Segment):
                 columns |= {f"key{place}_{j}": self._segment(part) for j, part in enumerate(split.by)}
+            elif isinstance(split, RandomBlocks):
+                columns[f"key{place}"] = (ibis.random() * split.count).floor().cast("int64")
+            elif isinstance(split, Dealt):
+                columns[f"key{place}"] = self._place_of_id()
             else:
-                columns[f"key{place}"] = self._key_column(split)
+                assert isinstance(split, Day)
+                columns[f"key{place}"] = _day(self._table[split.time])
         return columns
 
     def _segment(self, part: SegmentColumn) -> Any:
         if isinstance(part, str):
             return self._table[part]
         number = self._number(part.column)
-        reached = reduce(lambda left, right: left + right, ((number >= edge).ifelse(1, 0) for edge in part.edges))
+        reached = reduce(add, ((number >= edge).ifelse(1, 0) for edge in part.edges))
         return (number.isnull() | number.isnan()).ifelse(None, reached)
-
-    def _key_column(self, split: Any) -> Any:
-        import ibis
-
-        if isinstance(split, RandomBlocks):
-            return (ibis.random() * split.count).floor().cast("int64")
-        if isinstance(split, Dealt):
-            return self._place_of_id()
-        assert isinstance(split, Day)
-        column = self._table[split.time]
-        if column.type().is_string():
-            return column.re_search(r"^\d{4}-\d{2}-\d{2}").ifelse(column.substr(0, 10), None)
-        if column.type().is_timestamp():
-            return column.date()
-        return column if column.type().is_date() else ibis.null(str)
 
     def _place_of_id(self) -> Any:
         """As in ``key_places``: the same ids lie in the same blocks wherever they are dealt."""
@@ -275,19 +256,25 @@ class AggregateQuery:
             yield _unfit(subject, faults.INFINITE, value.isinf(), value)
 
 
+def _day(column: Any) -> Any:
+    import ibis
+
+    if column.type().is_string():
+        return column.re_search(r"^\d{4}-\d{2}-\d{2}").ifelse(column.substr(0, 10), None)
+    if column.type().is_timestamp():
+        return column.date()
+    return column if column.type().is_date() else ibis.null(str)
+
+
 @cache
 def _md5() -> Any:
     """The function of that name, which databases have."""
     import ibis
 
     def md5(text: str) -> str:
-        raise NotImplementedError
+        return text  # what runs is the database's own
 
     return ibis.udf.scalar.builtin(md5)
-
-
-def _block_of(blocks: Dealt, place: int | None) -> int | None:
-    return None if place is None else int(blocks.blocks(np.array(place)))
 
 
 def _text_of(part: SegmentColumn, value: Any) -> str:
@@ -312,23 +299,20 @@ def _found(value: Any) -> Any:
     return value
 
 
-def _line(line: Wanted, pieces: Mapping[tuple[str, bool], Any], earned: Any) -> Any:
-    """A term: from its end where the reward is 0 to that where it is 1."""
-    ends: list[Any] = list(line.constants)
-    for name, excess, *often in line.pieces:
-        for end, times in enumerate(often):
-            if times != 0.0:
-                piece = pieces[name, excess] if times == 1.0 else times * pieces[name, excess]
-                ends[end] = piece if isinstance(ends[end], float) and ends[end] == 0.0 else ends[end] + piece
-    parts = [end * of for end, of in zip(ends, (1.0 - earned, earned), strict=True) if not _is_nothing(end)]
-    return reduce(lambda left, right: left + right, parts) if parts else 0.0 * earned
+def _line(line: LoopTerm, pieces: Mapping[tuple[str, bool], Any], earned: Any) -> Any:
+    """A term of each row: from its end at zero to that at one."""
+    parts = list[Any]()
+    for end, by in enumerate((1.0 - earned, earned)):
+        each = [line.constants[end]] if line.constants[end] != 0.0 else []
+        for name, excess, *often in line.pieces:
+            if often[end] != 0.0:
+                each.append(pieces[name, excess] if often[end] == 1.0 else often[end] * pieces[name, excess])
+        if each:
+            parts.append(reduce(add, each) * by)
+    return reduce(add, parts) if parts else 0.0 * earned
 
 
-def _is_nothing(end: Any) -> bool:
-    return isinstance(end, float) and end == 0.0
-
-
-def _sums_of(value: Any, name: str, line: Wanted) -> dict[str, Any]:
+def _sums_of(value: Any, name: str, line: LoopTerm) -> dict[str, Any]:
     """Rounds whose term is 0 all add the same to a log sum: they are counted, and spared the logarithms."""
     square = (value.abs() > _TINY).ifelse(value * value, 0.0)
     columns = {f"m{name}": value.sum(), f"mm{name}": square.sum(), f"largest{name}": value.max()}

@@ -1,10 +1,10 @@
 """Point estimates from sums: one line each in ``ESTIMATES``."""
 
 from surelift.estimates import doubly_robust
-from surelift.estimates.estimate import Estimate, self_normalised
+from surelift.estimates.estimate import Estimate, plug_ins, self_normalised
 from surelift.quantities import regularizers
 
-__all__ = ["ESTIMATES", "Estimate"]
+__all__ = ["ESTIMATES", "Estimate", "plug_ins"]
 
 ESTIMATES: dict[str, Estimate] = {
     "ips": Estimate(

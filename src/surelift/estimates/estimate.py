@@ -1,12 +1,13 @@
-"""A point estimate: the mean of a regularizer, or another function of its sums."""
+"""A point estimate, the mean of a regularizer or another function of its sums; and what the paper says of smoothed ones."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from surelift.errors import LogsError
-from surelift.quantities.regularizers import Plain, Regularizer
-from surelift.statistics.plan import Moment
+from surelift.quantities.regularizers import Discrepancy, LinearDiscrepancy, Plain, Regularizer
+from surelift.statistics.plan import SQUARES, Moment
 from surelift.statistics.sums import TermSums
 
 
@@ -33,3 +34,26 @@ class Estimate:
     @property
     def asks_model(self) -> bool:
         return bool(getattr(self.regularizer, "asks_model", False))
+
+
+def plug_ins(sums: TermSums, discrepancy: Moment, *, best: TermSums, candidates: int, delta: float) -> dict[str, float]:
+    """The paper's expectations for logarithmic smoothing, with sample means plugged in: not certificates.
+
+    With S the mean of the discrepancy, the bias is at most smoothing times S under full support, and the variance S over the
+    number of rounds n (Proposition 6). The estimate is sub-Gaussian at a smoothing of sqrt(log(2/delta)/(n E[(w r)^2]))
+    (Proposition 7). With probability 1 - delta the policy selected is no further from the best one, whose S counts, than
+    smoothing S + 2 log(2 candidates/delta)/(smoothing n) (Proposition 9).
+    """
+    regularizer, spread, second = discrepancy.regularizer, sums.mean(discrepancy), sums.mean(SQUARES)
+    if isinstance(regularizer, LinearDiscrepancy):
+        return {"linear_discrepancy": spread}
+    if not isinstance(regularizer, Discrepancy):
+        return {}
+    smoothing, rounds = regularizer.smoothing, sums.rounds
+    found = {"discrepancy": spread, "bias_at_most": smoothing * spread, "variance_at_most": spread / rounds}
+    if second > 0.0:
+        found["sub_gaussian_smoothing"] = math.sqrt(math.log(2.0 / delta) / (rounds * second))
+    if smoothing > 0.0:
+        price = 2.0 * math.log(2.0 * candidates / delta) / (smoothing * rounds)
+        found["selection_suboptimality"] = smoothing * best.mean(discrepancy) + price
+    return found

@@ -1,6 +1,5 @@
 """Evidence that can be read at any time: e-values."""
 
-from surelift.evidence.e_value import e_value, p_value
-from surelift.evidence.many import discoveries, e_holm_levels
+from surelift.evidence.e_values import discoveries, e_holm_levels, e_value, p_value
 
 __all__ = ["discoveries", "e_holm_levels", "e_value", "p_value"]

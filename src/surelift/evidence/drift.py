@@ -32,20 +32,18 @@ class Contrast:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """Of numbers in [0, 1]: how many, their sum and that of their squares, by day."""
+    """The count of numbers in [0, 1], their sum and that of their squares, by day."""
 
     days: Mapping[str, FloatArray]
 
     def contrast(self, *, level: float) -> Contrast | None:
-        """The most surprising contrast; None where rounds of one law show one as surprising with a chance above level.
-
-        Every day is held against all others, and the first days against the later ones.
-        """
+        """The most surprising contrast; None where rounds of one law show one as surprising with a chance above level."""
         contrasts = list(self.contrasts())
         worst = max(contrasts, key=lambda contrast: contrast.surprise, default=None)
         return None if worst is None or worst.surprise < math.log(2 * len(contrasts) / level) else worst
 
     def contrasts(self) -> Iterator[Contrast]:
+        """Every day against all others, and the first days against the later ones."""
         days = dict(sorted(self.days.items()))
         if len(days) < 2:
             return
@@ -60,24 +58,16 @@ class Drift:
 
 def _contrast(days: str, moments: FloatArray, others: str, whole: FloatArray) -> Contrast:
     rest = whole - moments
-    mean, other_mean = float(moments[1] / moments[0]), float(rest[1] / rest[0])
     # Either side is a draw; the bound for the smaller one is sharper.
-    drawn = moments if moments[0] <= rest[0] else rest
-    return Contrast(days, mean, others, other_mean, _surprise(drawn, whole))
-
-
-def _surprise(drawn: FloatArray, whole: FloatArray) -> float:
-    """Of numbers at most ``reach`` from their mean, on the side of the difference, none surprises less than two values."""
+    rounds, total, _ = (moments if moments[0] <= rest[0] else rest).tolist()
     mean = float(whole[1] / whole[0])
     variance = max(float(whole[2] / whole[0]) - mean * mean, LEAST_VARIANCE)
-    difference = float(drawn[1] / drawn[0]) - mean
+    difference = total / rounds - mean
+    # Of numbers at most ``reach`` from their mean, on the side of the difference, none surprises less than two values.
     reach = 1.0 - mean if difference > 0.0 else mean
     spread = variance + reach * reach
     expected, found = variance / spread, min((variance + reach * abs(difference)) / spread, 1.0)
-    return float(drawn[0]) * _divergence(found, expected)
-
-
-def _divergence(found: float, expected: float) -> float:
-    """Of one chance from another, by Kullback and Leibler."""
+    # The divergence of one chance from the other, by Kullback and Leibler.
     missed = (1.0 - found) * math.log((1.0 - found) / (1.0 - expected)) if found < 1.0 else 0.0
-    return found * math.log(found / expected) + missed
+    surprise = rounds * (found * math.log(found / expected) + missed)
+    return Contrast(days, float(moments[1] / moments[0]), others, float(rest[1] / rest[0]), surprise)

@@ -1,4 +1,4 @@
-"""How evidence will grow if rounds to come are like those of a log, and how far the log can tell."""
+"""The growth of evidence if rounds to come are like those of a log, and how far the log can tell."""
 
 import math
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ class PowerCurve(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BlockTotals:
-    """Of some blocks of a log: their rounds, (..., blocks), and for each component log sums and sums of the terms with
+    """The rounds of some blocks of a log, (..., blocks), and for each component the log sums and the sums of the terms with
     their offsets, (..., blocks, components).
     """
 
@@ -47,11 +47,11 @@ class BlockTotals:
 
     @property
     def means(self) -> FloatArray:
-        """Of the terms of each component, which a control moves."""
+        """The mean term of each component, which a control moves."""
         return np.asarray(self._per_round(self.sums) - self.offset)
 
     def log_means(self, assumed: FloatArray | float) -> FloatArray:
-        """Of the logarithms, as if each factor were larger, or smaller, by what the assumed mean makes of its mean."""
+        """The mean logarithms, as if each factor were larger, or smaller, by what the assumed mean makes of its mean."""
         own = np.log1p(self.smoothing * np.maximum(self.means + self.offset, 0.0))
         return np.asarray(self._per_round(self.logs) + self.log_factor(assumed) - own)
 
@@ -59,7 +59,7 @@ class BlockTotals:
         return np.asarray(np.log1p(self.smoothing * np.maximum(np.asarray(mean)[..., None] + self.offset, 0.0)))
 
     def residuals(self, totals: FloatArray) -> FloatArray:
-        """What the blocks differ by: the sum of their products is the covariance of a round."""
+        """The differences of the blocks: the sum of their products is the covariance of a round."""
         rounds = self.rounds[..., None]
         varied = (totals - rounds * self._per_round(totals)[..., None, :]) / np.sqrt(rounds)
         return np.asarray(varied / math.sqrt(max(self.rounds.shape[-1] - 1, 1)))
@@ -70,7 +70,7 @@ class BlockTotals:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How the evidence of each mixture component grows: the mean and deviation of its log per round, (..., components)."""
+    """The log evidence of each mixture component grows by a mean and a deviation per round, (..., components)."""
 
     log_start: FloatArray
     """The prior, and the log evidence that earlier rounds have brought."""
@@ -85,7 +85,7 @@ class Growth:
         return np.asarray(np.logaddexp.reduce(grown, axis=-1))
 
     def rounds_needed(self, power: float) -> FloatArray:
-        """For this power; infinite where no number would do."""
+        """Infinite where no number gives this power."""
         from scipy.special import ndtri
 
         quantile = -float(ndtri(power))
@@ -115,7 +115,7 @@ class BlockGrowth:
     """On the log at hand: its components, and what they aim at."""
     totals: BlockTotals
     shares: tuple[float, ...]
-    """Of the rounds, in each block that is bet on."""
+    """The share of the rounds in each block that is bet on."""
     assumed: float
     margin: float
     target: float
@@ -126,7 +126,7 @@ class BlockGrowth:
         return self._power(rounds, self._varied())
 
     def rounds_needed(self, power: float, start: float) -> float:
-        """For this power, found by steps from a number that is about right; between the last two it is interpolated."""
+        """Found by steps from a number that is about right, and interpolated between the last two."""
         varied = self._varied()
         low = high = start
         below = above = self._power(start, varied)
@@ -177,7 +177,7 @@ class BlockGrowth:
         return kept.ravel(), prior.ravel(), [range(first * count, (first + 1) * count) for first in range(controls)]
 
     def _varied(self) -> FloatArray:
-        """What the sums of each block of each log differ from their means by, a round, (blocks, logs, components)."""
+        """The deviations of the sums of each block of each log from their means, a round, (blocks, logs, components)."""
         residuals = self.totals.residuals(np.hstack([self.totals.logs, self.totals.sums]))
         lengths = np.sqrt((residuals**2).sum(axis=0))
         directions, *_ = np.linalg.svd(residuals / np.where(lengths > 0.0, lengths, 1.0))

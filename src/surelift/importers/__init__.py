@@ -13,17 +13,16 @@ if TYPE_CHECKING:
     from surelift.importers.open_bandit_pipeline import frequencies, obp, open_bandit
     from surelift.importers.recognise import format_of
     from surelift.importers.slate_rows import slates
-    from surelift.importers.slots import ccb
-    from surelift.importers.vw import cb, cb_adf, dsjson
-    from surelift.importers.vw_continuous import cats
-    from surelift.importers.vw_pages import vw_slates
+    from surelift.importers.vw_json import cats, dsjson
+    from surelift.importers.vw_pages import ccb, vw_slates
     from surelift.importers.vw_predictions import predictions
+    from surelift.importers.vw_text import cb, cb_adf
 else:
     __getattr__, __dir__ = lazy(__name__, {
         "episodes": "rllib", "events": "Imported", "exposures": "growthbook", "formats": "FORMATS read read_declared",
         "interactions": "coba", "open_bandit_pipeline": "frequencies obp open_bandit",
-        "recognise": "format_of", "slate_rows": "slates", "slots": "ccb",
-        "vw": "cb cb_adf dsjson", "vw_continuous": "cats", "vw_pages": "vw_slates", "vw_predictions": "predictions",
+        "recognise": "format_of", "slate_rows": "slates", "vw_json": "cats dsjson", "vw_pages": "ccb vw_slates",
+        "vw_predictions": "predictions", "vw_text": "cb cb_adf",
     })  # fmt: skip
 
 __all__ = [

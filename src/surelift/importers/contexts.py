@@ -6,14 +6,13 @@ country. A feature that an event lacks is null.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from surelift.errors import UsageError
-from surelift.importers.events import numbered
+from surelift.importers.events import Events, numbered
 
 MOST = 1_000
 """Columns of features, if they are not named."""
@@ -24,18 +23,14 @@ _SEVERAL = object()
 _LARGEST = 1 << 63
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
-WHOLE, NUMBER, TEXT, TRUTH, VECTOR = "a whole number", "a number", "text", "true or false", "a list of numbers"
-_TYPES = {WHOLE: pa.int64(), NUMBER: pa.float64(), TEXT: pa.string(), TRUTH: pa.bool_(), VECTOR: pa.list_(pa.float64())}
+WHOLE, NUMBER = "a whole number", "a number"
+_TYPES = {
+    WHOLE: pa.int64(), NUMBER: pa.float64(), "text": pa.string(), "true or false": pa.bool_(),
+    "a list of numbers": pa.list_(pa.float64()),
+}  # fmt: skip
+NONE = pa.schema([])
 
 Features = Iterable[tuple[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Contexts:
-    """The features that are columns, and why the others are not."""
-
-    schema: pa.Schema = field(default_factory=lambda: pa.schema([]))
-    unread: Mapping[str, str] = field(default_factory=dict)
 
 
 def of_json(context: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -69,13 +64,28 @@ def of_text(features: str) -> Iterator[tuple[str, Any]]:
             prefix = f"{words.pop(0).partition(':')[0]}."
         for word in words:
             name, colon, value = word.partition(":")
-            if colon:
-                yield f"{prefix}{name}", _from_text(value)
-            else:
+            if not colon:
                 yield _category(f"{prefix}{name}") if "=" in name else (f"{prefix}{name}", 1)
+            elif _NUMBER.fullmatch(value):
+                yield f"{prefix}{name}", int(value) if value.lstrip("+-").isdecimal() else float(value)
+            else:
+                yield f"{prefix}{name}", value
 
 
-def values_of(features: Features, taken: frozenset[str]) -> dict[str, Any]:
+def _category(name: str) -> tuple[str, str]:
+    feature, _, category = name.partition("=")
+    return feature, category
+
+
+def row_of(features: Features, schema: pa.Schema, wanted: pa.Schema) -> tuple[Any, ...]:
+    """Those of the features that are ``wanted``, beside the columns of ``schema``."""
+    if not len(wanted):
+        return ()
+    values = _by_name(features, frozenset(schema.names))
+    return tuple(_as(values.get(column.name), column.type) for column in wanted)
+
+
+def _by_name(features: Features, taken: frozenset[str]) -> dict[str, Any]:
     """The features by name; a name that is ``taken`` by another column begins with ``c.``."""
     values: dict[str, Any] = {}
     for name, value in features:
@@ -84,84 +94,61 @@ def values_of(features: Features, taken: frozenset[str]) -> dict[str, Any]:
     return values
 
 
-def row_of(values: Mapping[str, Any], wanted: pa.Schema) -> tuple[Any, ...]:
-    return tuple(_as(values.get(each.name), each.type) for each in wanted)
-
-
-def survey(
-    files: Sequence[str], features_of: Callable[[bytes], Features], *, taken: Sequence[str], named: Sequence[str] | None
-) -> Contexts:
-    """Which features there are, and of what type; of very many, those that are ``named`` become columns."""
+def events_with_contexts(
+    files: Sequence[str], what: str, schema: pa.Schema, parse: Callable[..., Any], features_of: Callable[[bytes], Features],
+    named: Sequence[str] | None, ends: Callable[[bytes], bool] | None = None,
+) -> Events:  # fmt: skip
+    """The events, with their shared features as columns; of very many, those that are ``named``."""
     if named is not None and (isinstance(named, str) or not all(isinstance(name, str) for name in named)):
         raise UsageError("contexts must be a list of features, named like columns: ['User.country', 'User.age'].")
     kinds: dict[str, Counter[str]] = {name: Counter() for name in named or ()}
     first: dict[tuple[str, str], str] = {}
-    reserved = frozenset(taken)
+    taken = frozenset(schema.names)
     for path in files:
         for number, line in numbered(path):
-            for name, value in values_of(features_of(line), reserved).items():
-                kind = _kind(value)
-                if kind is None or (name not in kinds and len(kinds) >= _MOST_NAMES):
+            for name, value in _by_name(features_of(line), taken).items():
+                if value is None or (name not in kinds and len(kinds) >= _MOST_NAMES):
                     continue
+                kind = _kind(value)
                 seen = kinds.setdefault(name, Counter())
                 if kind not in seen:
                     first[name, kind] = f"line {number:,} of {path}"
                 seen[kind] += 1
     few = len(kinds) <= MOST
-    columns: list[tuple[str, Any]] = []
+    columns: dict[str, Any] = {}
     unread: dict[str, str] = {}
     for name, seen in kinds.items():
-        kind = _column_kind(seen)
         if not seen:
             continue
-        if kind is None:
-            unread[name] = _mixed(name, seen, first)
-        elif few or name in (named or ()):
-            columns.append((name, _TYPES[kind]))
-        else:
+        # Whole numbers and others are numbers; other mixtures are no column.
+        found = NUMBER if seen.keys() == {WHOLE, NUMBER} else " and ".join(seen)
+        if found not in _TYPES:
+            counts = [f"{kind} in {count:,} (the first in {first[name, kind]})" for kind, count in seen.most_common()]
+            unread[name] = (
+                f"the feature {name!r} is no column: of the events that have it, it is {' and '.join(counts)}. Write it "
+                "once, as one type."
+            )
+        elif not few and name not in (named or ()):
             count = f"{len(kinds):,}" if len(kinds) < _MOST_NAMES else f"{_MOST_NAMES:,} or more"
             unread[name] = (
                 f"the feature {name!r} is not read: the events have {count} features, and more than {MOST:,} become columns "
                 f"only if you name those you need: contexts=[{name!r}, ...]."
             )
-    return Contexts(pa.schema(columns), unread)
+        else:
+            columns[name] = _TYPES[found]
+    return Events(files, what=what, schema=schema, parse=parse, ends=ends, contexts=pa.schema(columns), unread=unread)
 
 
-def _category(name: str) -> tuple[str, str]:
-    feature, _, category = name.partition("=")
-    return feature, category
-
-
-def _from_text(value: str) -> Any:
-    if _NUMBER.fullmatch(value):
-        return int(value) if value.lstrip("+-").isdecimal() else float(value)
-    return value
-
-
-def _kind(value: Any) -> str | None:
-    if value is None:
-        return None
+def _kind(value: Any) -> str:
     if isinstance(value, bool):
-        return TRUTH
+        return "true or false"
     if isinstance(value, str):
-        return TEXT
+        return "text"
     if isinstance(value, int | float):
         return WHOLE if isinstance(value, int) and abs(value) < _LARGEST else NUMBER
     if isinstance(value, list) and all(isinstance(part, int | float) and not isinstance(part, bool) for part in value):
-        return VECTOR
+        return "a list of numbers"
     return "given several times" if value is _SEVERAL else "a list of other things, or nested too deeply"
-
-
-def _column_kind(seen: Counter[str]) -> str | None:
-    if seen.keys() == {WHOLE, NUMBER}:
-        return NUMBER
-    kind = next(iter(seen), None)
-    return kind if len(seen) == 1 and kind in _TYPES else None
-
-
-def _mixed(name: str, seen: Counter[str], first: Mapping[tuple[str, str], str]) -> str:
-    told = " and ".join(f"{kind} in {count:,} (the first in {first[name, kind]})" for kind, count in seen.most_common())
-    return f"the feature {name!r} is no column: of the events that have it, it is {told}. Write it once, as one type."
 
 
 def _as(value: Any, kind: Any) -> Any:

@@ -10,7 +10,6 @@ of the action, are kept under their own names. Observations that were packed (co
 where ``dones``, ``terminateds`` or ``truncateds`` is true; it may go on in the next line, but not in another file.
 """
 
-import json
 import math
 from functools import partial
 from itertools import pairwise
@@ -20,21 +19,28 @@ from typing import Any
 import pyarrow as pa
 
 from surelift.arrays import ArrowTable
-from surelift.importers.events import Events, Found, Imported, Paths, files_of, numbered, to_table
-from surelift.importers.json_lines import is_number
+from surelift.importers.events import (
+    Events,
+    Found,
+    Imported,
+    Paths,
+    Range,
+    files_of,
+    is_number,
+    json_object,
+    numbered,
+    to_table,
+)
 from surelift.policies.resolve import uniform
 from surelift.traits.logs import Logs
 
-_COLUMNS = [
-    ("reward", pa.float64()), ("propensity", pa.float64()), ("action", pa.int64()), ("episode", pa.string()),
-    ("t", pa.int64()), ("obs", pa.list_(pa.float64())), ("ended", pa.bool_()),
-]  # fmt: skip
+_COLUMNS = {
+    "reward": pa.float64(), "propensity": pa.float64(), "action": pa.int64(), "episode": pa.string(), "t": pa.int64(),
+    "obs": pa.list_(pa.float64()), "ended": pa.bool_(),
+}  # fmt: skip
 _EPISODE, _ENDED = 3, 6
 _ENDS = ("dones", "terminateds", "truncateds")
-_OWN = {
-    "eps_id", "t", "actions", "rewards", "action_prob", "action_logp", "obs", "reward", "propensity", "action", "episode",
-    "ended", *_ENDS,
-}  # fmt: skip
+_OWN = {*_COLUMNS, *_ENDS, "eps_id", "actions", "rewards", "action_prob", "action_logp"}
 UNFINISHED = (
     "batches break off an episode that had not ended; write complete episodes (batch_mode='complete_episodes'), each in one "
     "file: what it would still have earned is not known"
@@ -42,9 +48,7 @@ UNFINISHED = (
 COMPLETE = "every episode is in the log from its first step to its last"
 
 
-def rllib(
-    paths: Paths, *, cluster_max: int, reward_range: tuple[float, float] = (0, 1), action_count: int | None = None
-) -> Imported:
+def rllib(paths: Paths, *, cluster_max: int, reward_range: Range = (0, 1), action_count: int | None = None) -> Imported:
     """Episodes as RLlib writes them (``output``, a folder of JSON lines), one row per step.
 
     A candidate is a column of its probability of the action taken, or a function of the observations ``obs``.
@@ -58,8 +62,8 @@ def rllib(
     listed = [paths] if isinstance(paths, str | Path) else paths
     files = files_of([Path(path) / "*.json" if Path(path).is_dir() else path for path in listed])
     others, observed = _first_columns(files)
-    schema = pa.schema([*_COLUMNS, *((name, pa.float64()) for name in others)])
-    read = partial(parse, schema=schema, others=others)
+    schema = pa.schema(_COLUMNS | dict.fromkeys(others, pa.float64()))
+    read = partial(_parse, schema=schema, others=others)
     source = Events(files, what="RLlib episodes", schema=schema, parse=read, ends=_ends_an_episode)
     logs = Logs(
         source, reward="reward", propensity="propensity", action="action", cluster="episode", cluster_max=cluster_max,
@@ -74,63 +78,58 @@ def _first_columns(files: list[str]) -> tuple[tuple[str, ...], bool]:
     for path in files:
         for _, line in numbered(path):
             batch = _batch(line)
-            if isinstance(batch, dict):
-                steps = batch.get("rewards")
-                size = len(steps) if isinstance(steps, list) else -1
-                others = [
-                    name
-                    for name, values in batch.items()
-                    if name not in _OWN and isinstance(values, list) and len(values) == size and all(map(is_number, values))
-                ]
-                return tuple(others), _flat(batch.get("obs"), size)
+            if isinstance(batch, str):
+                continue
+            steps = batch.get("rewards")
+            size = len(steps) if isinstance(steps, list) else -1
+            others = tuple(name for name, values in batch.items() if name not in _OWN and _numbers(values, size))
+            return others, _vectors(batch.get("obs"), size)
     return (), False
 
 
-def parse(
+def _parse(
     lines: list[tuple[int, bytes]], path: str, report: Found, *, schema: pa.Schema, others: tuple[str, ...]
 ) -> ArrowTable:
     rows: list[tuple[Any, ...]] = []
     for number, line in lines:
         if not line.strip():
             continue
-        batch, text = _batch(line), line.strip().decode(errors="replace")
+        batch = _batch(line)
         read = batch if isinstance(batch, str) else _steps(batch, others)
         if isinstance(read, str):
-            report.breaks(read, path, number, text)
+            report.breaks(read, path, number, line)
             continue
         for step, later in pairwise([*rows[-1:], *read]):
             if step[_ENDED] is False and step[_EPISODE] != later[_EPISODE]:
-                report.breaks(UNFINISHED, path, number, text)
+                report.breaks(UNFINISHED, path, number, line)
         rows += read
     if rows and rows[-1][_ENDED] is False and not report.broken:
-        report.breaks(UNFINISHED, path, lines[-1][0], lines[-1][1].strip().decode(errors="replace"))
+        report.breaks(UNFINISHED, path, *lines[-1])
     return to_table(rows, schema)
 
 
 def _ends_an_episode(line: bytes) -> bool:
-    """Whether a piece of the file may end after this line."""
+    """A piece of the file may end after this line."""
     batch = _batch(line)
     return isinstance(batch, str) or _ended(batch, -1) is not False
 
 
 def _ended(batch: dict[str, Any], step: int) -> bool | None:
-    """Whether an episode ended with this step; None if the batch does not say."""
+    """True if an episode ended with this step; None if the batch does not say."""
     said = [values[step] for name in _ENDS if isinstance(values := batch.get(name), list) and len(values) > max(step, 0)]
     return any(said) if said else None
 
 
 def _batch(line: bytes) -> dict[str, Any] | str:
     """The columns of a line, or what is wrong with it."""
-    try:
-        content = json.loads(line)
-    except (ValueError, RecursionError):
-        return "lines are not JSON"
-    if isinstance(content, dict) and content.get("type") == "MultiAgentBatch":
-        agents = content.get("policy_batches")
-        if not isinstance(agents, dict) or len(agents) != 1:
-            return "batches have several policies; write the decisions of one"
-        (content,) = agents.values()
-    return content if isinstance(content, dict) else "lines are not JSON objects"
+    content = json_object(line)
+    if isinstance(content, str) or content.get("type") != "MultiAgentBatch":
+        return content
+    agents = content.get("policy_batches")
+    if not isinstance(agents, dict) or len(agents) != 1:
+        return "batches have several policies; write the decisions of one"
+    batch = next(iter(agents.values()))
+    return batch if isinstance(batch, dict) else "lines are not JSON objects"
 
 
 def _steps(batch: dict[str, Any], others: tuple[str, ...]) -> list[tuple[Any, ...]] | str:
@@ -138,32 +137,36 @@ def _steps(batch: dict[str, Any], others: tuple[str, ...]) -> list[tuple[Any, ..
     rewards = batch.get("rewards")
     if not isinstance(rewards, list):
         return "batches have no list of rewards"
-    size = len(rewards)
-    lists = {name: batch.get(name) for name in ("eps_id", "t", "actions", "rewards", *others)}
-    for name, values in lists.items():
+    size, lists = len(rewards), dict[str, list[Any]]()
+    for name in ("eps_id", "t", "actions", "rewards", *others):
+        values = batch.get(name)
         if not isinstance(values, list) or len(values) != size:
             return f"batches have no list of {name} as long as that of rewards"
-        if not all(map(is_number, values)) and name != "eps_id":
+        if name != "eps_id" and not _numbers(values, size):
             return f"batches have an entry in {name} that is not a number"
-    if not all(isinstance(name, int | str) for name in lists["eps_id"] or ()):
+        lists[name] = values
+    if not all(isinstance(name, int | str) for name in lists["eps_id"]):
         return "batches have an entry in eps_id that is neither a number nor text"
-    if not all(isinstance(number, int) for name in ("t", "actions") for number in lists[name] or ()):
+    if not all(isinstance(number, int) for number in lists["t"] + lists["actions"]):
         return "batches have an action, or a step t, that is not a whole number; continuous actions are not supported"
-    chances = batch.get("action_prob")
-    if chances is None and isinstance(logs := batch.get("action_logp"), list) and all(map(is_number, logs)):
-        chances = [math.exp(min(log, 1.0)) for log in logs]  # one above 0 is refused as a probability above 1
-    if not isinstance(chances, list) or len(chances) != size or not all(map(is_number, chances)):
+    chances, logarithms = batch.get("action_prob"), batch.get("action_logp")
+    if chances is None and _numbers(logarithms, size):
+        chances = [math.exp(min(log, 1.0)) for log in logarithms or ()]  # one above 0 is refused as a probability above 1
+    if not _numbers(chances, size):
         return "batches have no number in action_prob, or in action_logp, for every step; it has no default"
-    seen = batch["obs"] if _flat(batch.get("obs"), size) else [None] * size
-    episodes = [str(name) for name in lists["eps_id"] or ()]
+    seen = batch["obs"] if _vectors(batch.get("obs"), size) else [None] * size
     ended = [_ended(batch, step) for step in range(size)]
-    columns = (rewards, chances, lists["actions"], episodes, lists["t"], seen, ended, *(lists[name] for name in others))
-    return list(zip(*(values or () for values in columns), strict=True))
+    columns: tuple[Any, ...] = (chances, lists["actions"], map(str, lists["eps_id"]), lists["t"], seen, ended)
+    return list(zip(rewards, *columns, *(lists[name] for name in others), strict=True))
 
 
-def _flat(values: Any, size: int) -> bool:
-    """Whether it is a list of numbers for each step."""
+def _numbers(values: Any, size: int) -> bool:
+    return isinstance(values, list) and len(values) == size and all(map(is_number, values))
+
+
+def _vectors(values: Any, size: int) -> bool:
     return (
-        isinstance(values, list) and len(values) == size
-        and all(isinstance(row, list) and all(map(is_number, row)) for row in values)
-    )  # fmt: skip
+        isinstance(values, list)
+        and len(values) == size
+        and all(isinstance(row, list) and _numbers(row, len(row)) for row in values)
+    )

@@ -2,7 +2,9 @@
 
 import gzip
 import io
+import json
 import os
+import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,15 +12,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import pyarrow as pa
 
 from surelift.arrays import ArrowTable
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import ROWS_PER_BATCH, Needs, TableBatch
-from surelift.logs.sources.copies import each_once, refuse_copies
-from surelift.logs.sources.places import expand, name_of_files, raw, require_unchanged, state_of
+from surelift.logs.sources.places import each_once, expand, name_of_files, raw, refuse_copies, require_unchanged, state_of
 from surelift.logs.sources.streams import read_line
 from surelift.policies.policy import Policy
 from surelift.saving import write_beside
@@ -26,30 +27,31 @@ from surelift.traits.logs import Logs
 
 BYTES_PER_PIECE = 1 << 24
 Paths = str | Path | Sequence[str | Path]
+Names = Sequence[str]
+Range = tuple[float, float]
 
 
 @dataclass(slots=True)
 class Found:
-    """What was not read: invalid lines by reason, with the first of each, and lines that are not decisions."""
+    """Lines that were not read: invalid ones by reason, with the first of each, and those that are not decisions."""
 
     broken: Counter[str] = field(default_factory=Counter)
     first: dict[str, str] = field(default_factory=dict)
-    """The first invalid line, by reason."""
     left_out: Counter[str] = field(default_factory=Counter)
 
-    def breaks(self, reason: str, path: str, line: int, text: str) -> None:
+    def breaks(self, reason: str, path: str, line: int, content: bytes | str) -> None:
         self.broken[reason] += 1
+        text = content if isinstance(content, str) else content.strip().decode(errors="replace")
         shown = text if len(text) <= 80 else f"{text[:77]}..."
         self.first.setdefault(reason, f"the first is line {line:,} of {path}: {shown!r}")
 
     def refuse(self, what: str) -> None:
-        if not self.broken:
-            return
-        lines = "\n".join(f"- {count:,} {reason}; {self.first[reason]}" for reason, count in self.broken.most_common())
-        raise LogsError(
-            f"{self.broken.total():,} events cannot be read as {what}:\n{lines}\nFix them, or drop such events by a rule "
-            "that does not depend on their rewards; nothing was computed."
-        )
+        if self.broken:
+            lines = [f"- {count:,} {reason}; {self.first[reason]}\n" for reason, count in self.broken.most_common()]
+            raise LogsError(
+                f"{self.broken.total():,} events cannot be read as {what}:\n{''.join(lines)}Fix them, or drop such events "
+                "by a rule that does not depend on their rewards; nothing was computed."
+            )
 
 
 Parse = Callable[..., ArrowTable]
@@ -77,10 +79,8 @@ class Events:
         contexts: pa.Schema | None = None,
         unread: Mapping[str, str] | None = None,
     ) -> None:
-        self.paths = files_of(paths)
+        self.paths, self.what, self.unread = files_of(paths), what, unread or {}
         self._states = {path: state_of(path) for path in self.paths}
-        self.what = what
-        self.unread = unread or {}
         self.left_out: Counter[str] = Counter()
         """Lines that are not decisions, by reason, from the last complete pass."""
         self._schema, self._parse, self._ends = schema, parse, ends
@@ -120,8 +120,7 @@ class Events:
         self.left_out = report.left_out
 
     def _pieces(self, path: str) -> Iterator[list[tuple[int, bytes]]]:
-        lines: list[tuple[int, bytes]] = []
-        size = 0
+        lines, size = list[tuple[int, bytes]](), 0
         for number, line in numbered(path):
             lines.append((number, line))
             size += len(line)
@@ -130,6 +129,19 @@ class Events:
                 lines, size = [], 0
         if lines:
             yield lines
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
+def json_object(line: bytes) -> dict[str, Any] | str:
+    """A JSON object, or what is wrong with it."""
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError):
+        return "lines are not JSON"
+    return content if isinstance(content, dict) else "lines are not JSON objects"
 
 
 def to_table(rows: list[tuple[Any, ...]], schema: pa.Schema) -> ArrowTable:

@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from surelift.arrays import ArrowColumn, ArrowTable, BoolArray, pc
 from surelift.errors import LogsError, UsageError, is_number
-from surelift.importers.events import Imported
+from surelift.importers.events import Imported, Range
 from surelift.logs.batch import Needs
 from surelift.logs.sources.recognise import open_source
-from surelift.logs.sources.remote import REMOTE
+from surelift.logs.sources.tables import REMOTE
 from surelift.policies.policy import Policy
 from surelift.policies.resolve import chosen
 from surelift.traits.logs import Logs
@@ -32,7 +32,7 @@ def growthbook(
     experiment: str | None = None,
     user: str = "user_id",
     contexts: Sequence[str] | None = None,
-    reward_range: tuple[float, float] = (0, 1),
+    reward_range: Range = (0, 1),
 ) -> Imported:
     """The exposures of one experiment, as its assignment query gives them, with what each user earned.
 
@@ -49,18 +49,24 @@ def growthbook(
         reward_range: What a reward can be.
     """
     shares = _shares(weights)
-    table = _in_time(_read(exposures, experiment, [user, reward, *(contexts or ())]))
+    table = _read(exposures, experiment, [user, reward, *(contexts or ())])
+    if pa.types.is_string(table[_TIME].type) or pa.types.is_large_string(table[_TIME].type):
+        table = _with(table, _TIME, _moments(table[_TIME]))
+    table = table.take(pc.sort_indices(table, sort_keys=[(_TIME, "ascending")]))
     variation = pc.cast(table[_VARIATION], pa.string())
-    table = table.set_column(table.column_names.index(_VARIATION), _VARIATION, variation)
+    table = _with(table, _VARIATION, variation)
     known = np.asarray(pc.is_in(variation, value_set=pa.array(shares, pa.string())))
     _refuse(~known, table, user, f"a variation that weights= does not name; it names {', '.join(shares)}")
     _, first, codes = np.unique(
         np.asarray(table[user].combine_chunks().dictionary_encode().indices), return_index=True, return_inverse=True
     )
-    differs = _differs(variation, first[codes])
-    _refuse(differs, table, user, "another variation than that user's first: weights or seed changed, so keep one phase")
-    differs = _differs(table[reward], first[codes])
-    _refuse(differs, table, user, f"another {reward!r} than that user's first; give what the user earned in all")
+    for column, what in (
+        (variation, "another variation than that user's first: weights or seed changed, so keep one phase"),
+        (table[reward], f"another {reward!r} than that user's first; give what the user earned in all"),
+    ):
+        own, other = column.combine_chunks(), column.take(pa.array(first[codes])).combine_chunks()
+        same = pc.or_(pc.fill_null(pc.equal(own, other), False), pc.and_(pc.is_null(own), pc.is_null(other)))
+        _refuse(~np.asarray(same), table, user, what)
     kept = table.take(pa.array(np.sort(first)))
     constant = {f"weight_{name}": pa.array(np.full(len(first), share)) for name, share in shares.items()}
     constant |= {f"all_{name}": pa.array([name] * len(first)) for name in shares}
@@ -92,9 +98,8 @@ def _read(exposures: Any, experiment: str | None, asked: Sequence[str]) -> Arrow
     if isinstance(source, REMOTE):
         raise UsageError("exposures are put in order in this process; fetch them first, as with to_pandas().")
     names = tuple(source.column_names())
-    for name in (_EXPERIMENT, _VARIATION, _TIME, *asked):
-        if name not in names:
-            raise UsageError(f"the exposures have no column {name!r}; they have {', '.join(names)}.")
+    if absent := [name for name in (_EXPERIMENT, _VARIATION, _TIME, *asked) if name not in names]:
+        raise UsageError(f"the exposures have no column {absent[0]!r}; they have {', '.join(names)}.")
     # A user's id stays text: as numbers, 01 and 1 would be one user.
     others = tuple(name for name in names if name != asked[0])
     tables = [batch.table for batch in source.batches(Needs(read=(asked[0],), handed_on=others))]
@@ -105,19 +110,14 @@ def _read(exposures: Any, experiment: str | None, asked: Sequence[str]) -> Arrow
         _refuse(np.asarray(pc.is_null(table[name])), table, asked[0], f"no {name!r}; a round needs it")
     of = pc.cast(table[_EXPERIMENT], pa.string())
     found = sorted(pc.unique(of).to_pylist())
-    if experiment is None and len(found) > 1:
-        raise UsageError(f"these are exposures of several experiments; name one, experiment=: {', '.join(found)}.")
-    if experiment is not None and experiment not in found:
-        raise UsageError(f"there are no exposures of {experiment!r}, but of {', '.join(found)}.")
+    if (experiment is None and len(found) > 1) or (experiment is not None and experiment not in found):
+        missing = "" if experiment is None else f"there are no exposures of {experiment!r}; "
+        raise UsageError(f"{missing}name one, experiment=: {', '.join(found)}.")
     return table if experiment is None else table.filter(pc.equal(of, experiment))
 
 
-def _in_time(table: ArrowTable) -> ArrowTable:
-    times = table[_TIME]
-    if pa.types.is_string(times.type) or pa.types.is_large_string(times.type):
-        times = _moments(times)
-        table = table.set_column(table.column_names.index(_TIME), _TIME, times)
-    return table.take(pc.sort_indices(table, sort_keys=[(_TIME, "ascending")]))
+def _with(table: ArrowTable, name: str, column: ArrowColumn) -> ArrowTable:
+    return table.set_column(table.column_names.index(name), name, column)
 
 
 def _moments(texts: ArrowColumn) -> ArrowColumn:
@@ -127,13 +127,6 @@ def _moments(texts: ArrowColumn) -> ArrowColumn:
         except pa.ArrowInvalid as error:
             refusal = error
     raise UsageError(f"{_TIME!r} must hold moments, all with a zone or all without: {refusal}")
-
-
-def _differs(column: ArrowColumn, first: Any) -> BoolArray:
-    """Where a value is not that of the user's first exposure."""
-    own, other = column.combine_chunks(), column.take(pa.array(first)).combine_chunks()
-    same = pc.or_(pc.fill_null(pc.equal(own, other), False), pc.and_(pc.is_null(own), pc.is_null(other)))
-    return ~np.asarray(same)
 
 
 def _refuse(wrong: BoolArray, table: ArrowTable, user: str, what: str) -> None:

@@ -10,9 +10,9 @@ from surelift.errors import UsageError
 from surelift.importers.episodes import rllib
 from surelift.importers.events import Imported
 from surelift.importers.open_bandit_pipeline import open_bandit
-from surelift.importers.slots import ccb
-from surelift.importers.vw import cb, cb_adf, dsjson
-from surelift.importers.vw_continuous import cats
+from surelift.importers.vw_json import cats, dsjson
+from surelift.importers.vw_pages import ccb
+from surelift.importers.vw_text import cb, cb_adf
 from surelift.traits.logs import Logs
 
 FORMATS: dict[str, Callable[..., Imported]] = {
@@ -27,28 +27,31 @@ FORMATS: dict[str, Callable[..., Imported]] = {
 
 
 def read(kind: str, paths: Sequence[str | Path], *, where: str | None = None, **options: Any) -> Imported:
+    known = {name: option for name, option in _options(kind).items() if name != "paths"}
+    other = [option for option in options if option not in known]
+    missing = [name for name, option in known.items() if option.default is option.empty and name not in options]
+    wrong = ""
     if kind not in FORMATS:
-        raise UsageError(f"unknown format {kind!r}; choose from {', '.join(FORMATS)}.")
-    known = inspect.signature(FORMATS[kind]).parameters
-    for option in options:
-        if option not in known:
-            raise UsageError(
-                f"the format {kind} defines its own columns and takes no {option}=; it takes "
-                f"{', '.join(name for name in known if name != 'paths')}."
-            )
-    for name, parameter in known.items():
-        if parameter.default is parameter.empty and name not in ("paths", *options):
-            raise UsageError(f"the format {kind} needs {name}=.")
+        wrong = f"unknown format {kind!r}; choose from {', '.join(FORMATS)}."
+    elif other:
+        wrong = f"the format {kind} defines its own columns and takes no {other[0]}=; it takes {', '.join(known)}."
+    elif missing:
+        wrong = f"the format {kind} needs {missing[0]}=."
+    if wrong:
+        raise UsageError(wrong)
     brought = FORMATS[kind](paths, **options)
     if where is None:
         return brought
     return replace(brought, logs=brought.logs.declared_as(brought.logs.declaration.declared(where=where)))
 
 
+def _options(kind: str) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(FORMATS[kind]).parameters if kind in FORMATS else {}
+
+
 def read_declared(kind: str, paths: Sequence[str | Path], declared: Mapping[str, Any]) -> Logs:
     """The logs a certificate refers to, with the importer's options taken from its declaration."""
     names = {"items": "action_count"}
-    known = inspect.signature(FORMATS[kind]).parameters if kind in FORMATS else {}
-    options = {name: declared[names.get(name, name)] for name in known if names.get(name, name) in declared}
-    given = {name: value for name, value in options.items() if not isinstance(value, str)}
+    stored = {name: declared.get(names.get(name, name)) for name in _options(kind) if names.get(name, name) in declared}
+    given = {name: value for name, value in stored.items() if not isinstance(value, str)}
     return read(kind, paths, where=declared.get("where"), **given).logs

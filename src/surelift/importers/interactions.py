@@ -6,8 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from surelift.errors import UsageError
-from surelift.importers.events import Found, Imported
-from surelift.importers.json_lines import is_number
+from surelift.importers.events import Found, Imported, Range, is_number
 from surelift.policies.policy import Policy
 from surelift.policies.resolve import as_policy, uniform
 from surelift.traits.logs import Logs
@@ -15,9 +14,7 @@ from surelift.traits.logs import Logs
 _SOURCE = "the interactions"
 
 
-def coba(
-    interactions: Any, learners: Mapping[str, Any] | None = None, *, reward_range: tuple[float, float] = (0, 1)
-) -> Imported:
+def coba(interactions: Any, learners: Mapping[str, Any] | None = None, *, reward_range: Range = (0, 1)) -> Imported:
     """Interactions with ``action``, ``reward``, ``probability`` and ``actions``: a coba environment, or a list of them.
 
     Features of the context become columns: ``x0``, ``x1`` ... of a list, or by their names. A uniform choice is a
@@ -45,7 +42,10 @@ def coba(
     if taken := sorted((columns.keys() | scores.keys()) & set(names)):
         raise UsageError(f"a feature of the context is named {taken[0]!r}, as a column of the log is; rename the feature.")
     for name in names:
-        columns[name] = _feature(name, [row["features"].get(name) for row in rows])
+        try:
+            columns[name] = pa.array([row["features"].get(name) for row in rows])
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise UsageError(f"the feature {name!r} of the contexts is not of one type: {error}") from error
     logs = Logs(
         pa.table(columns | scores), reward="reward", propensity="propensity", action="action",
         action_count="action_count", contexts=names or None, reward_range=reward_range,
@@ -58,39 +58,37 @@ def _read(interactions: Any) -> Iterable[Any]:
     if hasattr(interactions, "read"):
         found: Iterable[Any] = interactions.read()
         return found
-    if hasattr(interactions, "logged"):
-        raise UsageError(f"coba's Environments hold {len(interactions)}; give one of them, environments[0].")
-    if isinstance(interactions, str | Mapping) or not isinstance(interactions, Iterable):
-        raise UsageError(f"coba's interactions are a list of dicts or an environment, not a {type(interactions).__name__}.")
+    if not isinstance(interactions, Iterable) or isinstance(interactions, str | Mapping) or hasattr(interactions, "logged"):
+        raise UsageError(
+            f"coba's interactions are a list of dicts or an environment, not a {type(interactions).__name__}; of coba's "
+            "Environments give one of them, environments[0]."
+        )
     return interactions
 
 
 def _row(interaction: Any, number: int, report: Found) -> dict[str, Any]:
-    """What is used of an interaction; a fault is reported."""
-    fault, place = _fault(interaction)
+    """The values used of an interaction; a fault is reported."""
+    fault = _fault(interaction)
     if fault:
         report.breaks(fault, _SOURCE, number, str(interaction))
         return {}
-    kept = {name: interaction[name] for name in ("reward", "probability", "actions", "action")}
-    context = interaction.get("context")
-    return {**kept, "place": place, "context": context, "features": _features(context)}
+    kept = {name: interaction.get(name) for name in ("reward", "probability", "actions", "action", "context")}
+    return {**kept, "place": list(kept["actions"]).index(kept["action"]), "features": _features(kept["context"])}
 
 
-def _fault(interaction: Any) -> tuple[str, int]:
-    """What is wrong with an interaction, if anything, and the place of its action among the actions."""
+def _fault(interaction: Any) -> str:
     if not isinstance(interaction, Mapping):
-        return "interactions are not dicts", 0
-    for name in ("reward", "probability"):
-        if not is_number(interaction.get(name)):
-            hint = "; it has no default" if name == "probability" else ", as they have once logged(learner) has run"
-            return f"interactions have no number in {name!r}{hint}", 0
+        return "interactions are not dicts"
+    if not is_number(interaction.get("reward")):
+        return "interactions have no number in 'reward', as they have once logged(learner) has run"
+    if not is_number(interaction.get("probability")):
+        return "interactions have no number in 'probability'; it has no default"
     actions = interaction.get("actions")
     if not isinstance(actions, Sequence) or isinstance(actions, str) or not len(actions):
-        return "interactions do not list their actions; continuous actions are not supported", 0
-    matches = [k for k, action in enumerate(actions) if action == interaction.get("action")]
-    if len(matches) != 1:
-        return "interactions list the logged action twice, or not at all, among their actions", 0
-    return "", matches[0]
+        return "interactions do not list their actions; continuous actions are not supported"
+    if sum(action == interaction.get("action") for action in actions) != 1:
+        return "interactions list the logged action twice, or not at all, among their actions"
+    return ""
 
 
 def _features(context: Any) -> dict[str, Any]:
@@ -101,13 +99,6 @@ def _features(context: Any) -> dict[str, Any]:
     if isinstance(context, Sequence) and not isinstance(context, str):
         return {f"x{k}": value for k, value in enumerate(context)}
     return {"x0": context}
-
-
-def _feature(name: str, values: list[Any]) -> Any:
-    try:
-        return pa.array(values)
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        raise UsageError(f"the feature {name!r} of the contexts is not of one type: {error}") from error
 
 
 def _scores(name: str, learner: Any, rows: list[dict[str, Any]]) -> list[float]:

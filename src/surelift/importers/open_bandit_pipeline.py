@@ -8,7 +8,7 @@ import numpy as np
 
 from surelift.arrays import ArrowTable, FloatArray, as_numpy
 from surelift.errors import LogsError, UsageError, whole
-from surelift.importers.events import Imported
+from surelift.importers.events import Imported, Range
 from surelift.logs.alignment import aligned
 from surelift.logs.batch import Needs
 from surelift.policies.policy import Policy
@@ -24,7 +24,7 @@ def obp(
     action_dist: Any = None,
     *,
     time: Any = None,
-    reward_range: tuple[float, float] = (0, 1),
+    reward_range: Range = (0, 1),
     name: str = "new",
 ) -> Imported:
     """A log from an obp dataset, and the policy given by its action distribution.
@@ -64,32 +64,27 @@ def obp(
 
 def _select_position(shares: Any, position: Any, rounds: int, what: str) -> Any:
     """Select (rounds, actions) from (rounds, actions, positions)."""
-    array = as_numpy(shares, what)
-    if array.dtype.kind not in "fiub":
-        raise UsageError(f"{what} is not an array of probabilities: its type is {array.dtype}.")
+    array, wrong = as_numpy(shares, what), ""
     if array.ndim == 2:
         array = array[:, :, None]
-    if array.ndim != 3 or len(array) != rounds:
-        raise UsageError(
-            f"{what} has shape {np.shape(shares)}; it must be (rounds, actions, positions) with {rounds:,} rounds."
-        )
-    if position is None:
+    positions = None if position is None else as_numpy(position, "position")
+    if array.dtype.kind not in "fiub":
+        wrong = f"{what} is not an array of probabilities: its type is {array.dtype}."
+    elif array.ndim != 3 or len(array) != rounds:
+        wrong = f"{what} has shape {np.shape(shares)}; it must be (rounds, actions, positions) with {rounds:,} rounds."
+    elif positions is None:
         if array.shape[2] != 1:
-            raise UsageError(
+            wrong = (
                 f"{what} has {array.shape[2]} positions, but bandit_feedback gives no position for its rounds; put each "
                 f"round's own, counted from 0, in bandit_feedback['position'], or give one of them, {what}[:, :, 0]."
             )
-        return array[:, :, 0]
-    positions = as_numpy(position, "position")
-    if positions.shape != (rounds,) or positions.dtype.kind not in "iu":
-        raise UsageError(
-            f"position needs {rounds:,} whole numbers, one per round, not {positions.dtype} of shape {positions.shape}."
-        )
-    if positions.min(initial=0) < 0 or positions.max(initial=0) >= array.shape[2]:
-        if array.shape[2] == 1:
-            return array[:, :, 0]
-        raise UsageError(f"position goes up to {positions.max()}, but {what} has {array.shape[2]} positions, from 0.")
-    return array[np.arange(rounds), :, positions]
+    elif positions.shape != (rounds,) or positions.dtype.kind not in "iu":
+        wrong = f"position needs {rounds:,} whole numbers, one per round, not {positions.dtype} of shape {positions.shape}."
+    elif array.shape[2] > 1 and not 0 <= positions.min(initial=0) <= positions.max(initial=0) < array.shape[2]:
+        wrong = f"position goes up to {positions.max()}, but {what} has {array.shape[2]} positions, from 0."
+    if wrong:
+        raise UsageError(wrong)
+    return array[:, :, 0] if positions is None or array.shape[2] == 1 else array[np.arange(rounds), :, positions]
 
 
 def open_bandit(paths: str | Path | Sequence[str | Path], *, items: int | None = None) -> Imported:
@@ -122,7 +117,8 @@ def frequencies(paths: str | Path | Sequence[str | Path], *, items: int) -> Poli
     for batch in open_bandit(paths, items=whole("items", items)).logs.source.batches(Needs(handed_on=COLUMNS[:2])):
         item, position = (as_numpy(batch.table[name], name) for name in COLUMNS[:2])
         for name, numbers, most in (("item_id", item, items - 1), ("position", position, np.inf)):
-            wrong = ~((numbers >= 0) & (numbers <= most) & (numbers == np.floor(numbers))) if _numeric(numbers) else [True]
+            numeric = numbers.dtype.kind in "fiu"
+            wrong = ~((numbers >= 0) & (numbers <= most) & (numbers == np.floor(numbers))) if numeric else [True]
             if np.any(wrong):
                 raise LogsError(
                     f"{np.count_nonzero(wrong):,} values of {name!r} are no whole numbers from 0 to {most}; the first is "
@@ -140,7 +136,3 @@ def frequencies(paths: str | Path | Sequence[str | Path], *, items: int) -> Poli
         return np.array([shares[place] for place in places]).reshape(len(places), items)
 
     return as_policy(shown_at)
-
-
-def _numeric(numbers: Any) -> bool:
-    return numbers.dtype.kind in "fiu"

@@ -4,6 +4,9 @@ from pathlib import Path
 
 _ENDINGS = {f".{kind}{zipped}": kind for kind in ("dsjson", "cb", "cb_adf") for zipped in ("", ".gz")}
 _JSON = tuple(f"{ending}{zipped}" for ending in (".json", ".jsonl", ".ndjson") for zipped in ("", ".gz"))
+_KEYS = {
+    "cats": {"_label_ca"}, "ccb": {"_outcomes"}, "dsjson": {"_label_cost", "_label_probability", "a", "p"},
+}  # fmt: skip
 _LONGEST = 1 << 24
 
 
@@ -19,7 +22,6 @@ def format_of(path: str | Path) -> str | None:
 
 
 def _of_events(path: Path) -> str | None:
-    """What VW's own keys in the first line tell."""
     # Here, since every command asks for the format, most of Parquet files, and starts faster without.
     import gzip
     import json
@@ -30,10 +32,5 @@ def _of_events(path: Path) -> str | None:
             event = json.loads(file.readline(_LONGEST))
     except (OSError, EOFError, zlib.error, ValueError, RecursionError):
         return None
-    if not isinstance(event, dict):
-        return None
-    if "_label_ca" in event:
-        return "cats"
-    if "_outcomes" in event:
-        return "ccb"
-    return "dsjson" if {"_label_cost", "_label_probability", "a", "p"} <= event.keys() else None
+    keys = event.keys() if isinstance(event, dict) else set()
+    return next((kind for kind, needed in _KEYS.items() if needed <= keys), None)

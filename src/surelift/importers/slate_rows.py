@@ -9,23 +9,21 @@ where the product explodes.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import numpy as np
 
-from surelift.arrays import FloatArray, IntArray
+from surelift.arrays import FloatArray
 from surelift.batch import Batch
 from surelift.errors import LogsError, UsageError
-from surelift.importers.events import Imported
+from surelift.importers.events import Imported, Range
 from surelift.logs.batch import Needs
-from surelift.logs.decisions import Probabilities
 from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
 from surelift.logs.wins import Wins
-from surelift.policies.additive import AdditiveSlate
 from surelift.policies.policy import Policy
 from surelift.policies.resolve import as_policy, name_policies
+from surelift.policies.unbiased import AdditiveSlate
 from surelift.traits.logs import Logs
 
 PRODUCT = (
@@ -37,26 +35,28 @@ MARGINAL = (
     "the probabilities, production's and the candidates', are those of an action at its position given the context alone, "
     "whatever the other positions show"
 )
-CONDITIONAL_BY_POSITION = (
-    "weight='independent' needs the probability of an action at its position whatever the other positions show; given the "
-    "positions before, as in a ranking without replacement, such weights are wrong and so would be the bound. Log marginal "
-    "probabilities (probabilities='marginal'), or use weight='product'."
-)
-MARGINAL_PRODUCT = (
-    "weight='product' needs the probability of each action given the positions before it, whose product is that of the "
-    "slate; that of marginal probabilities is not. Log conditional probabilities (probabilities='conditional'), or use "
-    "weight='independent' if the reward of a position depends on its own action alone."
-)
-NOT_INDEPENDENT = (
-    "weight='additive' needs positions that production drew independently of each other, given the context. Drawn without "
-    "replacement, or one after another, the probability of a page is not a product over positions, and the weights would "
-    "be wrong: use weight='product' with probabilities='conditional'."
-)
-COUNTED_BY_POSITION = (
-    "weight={weight!r} combines the probabilities of a page's positions, but wins are draws of single ones; use "
-    "weight='independent', or give probabilities."
-)
 DRAWN_INDEPENDENTLY = "production drew the positions of a page independently of each other, given the context"
+_KINDS = ("conditional", "marginal", "independent")
+_TAKES = {
+    "product": (
+        ("conditional", "independent"),
+        "the probability of each action given the positions before it, whose product is that of the slate; that of marginal "
+        "probabilities is not. Log conditional probabilities (probabilities='conditional'), or use weight='independent' if "
+        "the reward of a position depends on its own action alone.",
+    ),
+    "independent": (
+        ("marginal", "independent"),
+        "the probability of an action at its position whatever the other positions show: given the positions before, as in "
+        "a ranking without replacement, weights and bound would be wrong. Log marginal probabilities "
+        "(probabilities='marginal'), or use weight='product'.",
+    ),
+    "additive": (
+        ("independent",),
+        "positions that production drew independently of each other: otherwise, as without replacement, the probability of "
+        "a page is not a product over positions. Use weight='product' with probabilities='conditional'.",
+    ),
+}
+"""The kinds of probabilities that each weight takes, and what it needs."""
 _MANY = 1 << 20
 # What a page's columns are called after those of its rows.
 MULTIPLIED, LOGARITHM, EXCESS, SMALLEST_OF_PAGE = (
@@ -76,7 +76,7 @@ def slates(
     probabilities: Literal["conditional", "marginal", "independent"],
     size: int | str | None = None,
     most: int | None = None,
-    reward_range: tuple[float, float] = (0, 1),
+    reward_range: Range = (0, 1),
 ) -> Imported:
     """A log with one row per position of a slate; the rows of a slate must be contiguous.
 
@@ -99,88 +99,88 @@ def slates(
         most: An upper limit on it, instead.
         reward_range: What a reward can be.
     """
-    if weight not in ("product", "independent", "additive"):
-        raise UsageError(f"weight must be 'product', 'independent' or 'additive', but is {weight!r}.")
-    if probabilities not in ("conditional", "marginal", "independent"):
-        raise UsageError(f"probabilities must be 'conditional', 'marginal' or 'independent', but is {probabilities!r}.")
-    if weight != "additive" and probabilities == ("marginal" if weight == "product" else "conditional"):
-        raise UsageError(MARGINAL_PRODUCT if weight == "product" else CONDITIONAL_BY_POSITION)
-    if weight == "additive" and probabilities != "independent":
-        raise UsageError(NOT_INDEPENDENT)
+    for option, value, known in (("weight", weight, tuple(_TAKES)), ("probabilities", probabilities, _KINDS)):
+        if value not in known:
+            raise UsageError(f"{option} must be {', '.join(map(repr, known[:2]))} or {known[2]!r}, but is {value!r}.")
+    taken, needed = _TAKES[weight]
     named = name_policies(policies)
-    if weight != "independent" and (
-        isinstance(propensity, Wins) or any("drawn candidate" in policy.features for policy in named.values())
-    ):
-        raise UsageError(COUNTED_BY_POSITION.format(weight=weight))
+    drawn = isinstance(propensity, Wins) or any("drawn candidate" in policy.features for policy in named.values())
+    wrong = ""
+    if probabilities not in taken:
+        wrong = f"needs {needed}"
+    elif weight != "independent" and drawn:
+        wrong = "combines probabilities of positions, but wins are draws of single ones; use weight='independent'."
+    elif weight == "additive" and isinstance(size, str):
+        wrong = "takes size= as a number, or most=, the most positions a page can have."
+    elif weight == "product" and (size is not None or most is not None):
+        wrong = "takes neither size= nor most=: a slate is one round."
+    if wrong:
+        raise UsageError(f"weight={weight!r} {wrong}")
     declared: dict[str, Any] = {
-        "reward": reward,
-        "propensity": propensity,
-        "reward_range": reward_range,
-        "cluster": slate,
-    }
+        "reward": reward, "propensity": propensity, "reward_range": reward_range, "cluster": slate, "cluster_size": size,
+        "cluster_max": _MANY if weight == "product" else most,
+    }  # fmt: skip
     if weight == "independent":
-        logs = Logs(source, **declared, cluster_size=size, cluster_max=most, assumes=[INDEPENDENT, MARGINAL])
-        return Imported(logs, named)
-    if weight == "additive":
-        if isinstance(size, str):
-            raise UsageError("weight='additive' takes size= as a number, or most=, the most positions a page can have.")
-        rows = Logs(source, **declared, cluster_size=size, cluster_max=most)
-        return _additive(rows, named, int(most or size or 0))
-    if size is not None or most is not None:
-        raise UsageError("the product of weights takes neither size= nor most=: a slate is one round.")
-    return _one_round_per_slate(Logs(source, **declared, cluster_max=_MANY), named)
+        return Imported(Logs(source, **declared, assumes=[INDEPENDENT, MARGINAL]), named)
+    return _pages(Logs(source, **declared), named, positions=int(most or size or 0) if weight == "additive" else None)
 
 
-Reduced = Callable[[Batch, IntArray], FloatArray]
-"""From the positions of a batch, with where each slate starts, to a number for each slate."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Pages:
-    """A number for each slate."""
-
-    rewards: FloatArray
-    chances: FloatArray
-    candidates: Mapping[str, FloatArray]
-
-
-def _one_round_per_slate(rows: Logs, policies: Mapping[str, Policy]) -> Imported:
-    """Multiply the probabilities of each slate's positions."""
-
-    def log_chance(batch: Batch, starts: IntArray) -> FloatArray:
-        return np.asarray(np.add.reduceat(np.log(batch.propensity), starts))
-
-    def chance(found: Probabilities, batch: Batch, starts: IntArray) -> FloatArray:
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.exp(np.add.reduceat(np.log(found.logged), starts)))
-
-    pages = _pages(rows, policies, log_chance, chance)
-    if tiny := int((pages.chances < SMALLEST).sum()):
-        raise LogsError(
-            f"{tiny:,} of {len(pages.chances):,} slates have a probability below 1e-290, the product over their positions, "
-            "which is too small to compute with; use weight='independent' if its assumption holds."
+def _pages(rows: Logs, policies: Mapping[str, Policy], *, positions: int | None) -> Imported:
+    """One row for each page: weights multiplied over its positions or, given how many it can have, added up."""
+    additive = positions is not None
+    role, ending, own = ("propensity", SMALLEST_OF_PAGE, EXCESS) if additive else ("log_propensity", LOGARITHM, MULTIPLIED)
+    columns = {name: _column_of(name, policy) + own for name, policy in policies.items()}
+    rewards, chances = list[FloatArray](), list[FloatArray]()
+    candidates = {name: list[FloatArray]() for name in policies}
+    invalid, count = dict[Fault, Tally](), 0
+    for read in rows.batches(Needs.all_of(policy.needs(rows) for policy in policies.values())):
+        batch = Batch(rows, read, policies).read()
+        invalid, count = merge_tallies(invalid, batch.rows.tallies), count + batch.size
+        if invalid:
+            continue
+        assert batch.units.starts is not None
+        starts, lengths = batch.units.starts[:-1], np.diff(batch.units.starts)
+        if additive:
+            _refuse_several_rewards(batch, np.repeat(batch.reward[starts], lengths))
+        means = np.add.reduceat(batch.reward, starts) / lengths
+        rewards.append(np.array([rows.scale.value(mean) for mean in means.tolist()]))
+        chances.append(
+            np.minimum.reduceat(batch.propensity, starts) if additive else np.add.reduceat(np.log(batch.propensity), starts)
         )
-    columns = {name: _column_of(name, policy) + MULTIPLIED for name, policy in policies.items()}
-    logs = _page_log(rows, pages, columns, log_propensity=_chances_of(rows) + LOGARITHM, assumes=[PRODUCT])
-    return Imported(logs, {name: as_policy(column) for name, column in columns.items()})
+        for name, found in batch.policies.items():
+            with np.errstate(divide="ignore"):
+                terms = found.excess(batch.propensity) if additive else np.log(found.logged)
+            summed = np.add.reduceat(terms, starts)
+            candidates[name].append(summed if additive else np.exp(summed))
+    refuse_faults(invalid, rows=count)
+    if not rewards:
+        raise LogsError("these logs are empty: they contain no slate.")
+    of_page = np.concatenate(chances)
+    if not additive and (tiny := int((of_page < SMALLEST).sum())):
+        raise LogsError(
+            f"{tiny:,} of {len(of_page):,} slates have a probability below 1e-290, the product over their positions, which "
+            "is too small to compute with; use weight='independent' if its assumption holds."
+        )
+    reward, chance = rows.declaration.reward.name, f"{rows.declaration.flat['propensity']}{ending}"
+    table = {columns[name]: np.concatenate(parts) for name, parts in candidates.items()}
+    declared: dict[str, Any] = {"reward": reward, role: chance, "reward_range": (rows.scale.low, rows.scale.high)}
+    assumed = DRAWN_INDEPENDENTLY if additive else PRODUCT
+    logs = Logs({**table, reward: np.concatenate(rewards), chance: of_page}, **declared, assumes=[assumed])
+    if positions is None:
+        return Imported(logs, {name: as_policy(column) for name, column in columns.items()})
+    return Imported(
+        logs, {name: AdditiveSlate(columns[name], positions, policy.limits.drop) for name, policy in policies.items()}
+    )
 
 
-def _additive(rows: Logs, policies: Mapping[str, Policy], positions: int) -> Imported:
-    """Add up the weights of each slate's positions, each minus 1."""
-
-    def smallest(batch: Batch, starts: IntArray) -> FloatArray:
-        _refuse_several_rewards(batch, starts)
-        return np.asarray(np.minimum.reduceat(batch.propensity, starts))
-
-    def excess(found: Probabilities, batch: Batch, starts: IntArray) -> FloatArray:
-        return np.asarray(np.add.reduceat(found.excess(batch.propensity), starts))
-
-    pages = _pages(rows, policies, smallest, excess)
-    columns = {name: _column_of(name, policy) + EXCESS for name, policy in policies.items()}
-    smallest_of_page = _chances_of(rows) + SMALLEST_OF_PAGE
-    logs = _page_log(rows, pages, columns, propensity=smallest_of_page, assumes=[DRAWN_INDEPENDENTLY])
-    limits = {name: policy.limits.drop for name, policy in policies.items()}
-    return Imported(logs, {name: AdditiveSlate(columns[name], positions, limits[name]) for name in policies})
+def _refuse_several_rewards(batch: Batch, of_first_rows: FloatArray) -> None:
+    differ = batch.reward != of_first_rows
+    if differ.any():
+        raise LogsError(
+            f"weight='additive' is for one reward a page, but {int(differ.sum()):,} rows have another reward than the first "
+            f"row of their page, the first in row {int(batch.rows.numbered[differ][0]):,}; repeat the page's reward in each "
+            "of its rows."
+        )
 
 
 def _column_of(name: str, policy: Policy) -> str:
@@ -189,21 +189,8 @@ def _column_of(name: str, policy: Policy) -> str:
     return str(described["column"]) if described.get("kind") == "column" else f"{name} (policy)"
 
 
-def _chances_of(rows: Logs) -> str:
-    return str(rows.declaration.flat()["propensity"])
-
-
-def _page_log(rows: Logs, pages: "_Pages", columns: Mapping[str, str], **declared: Any) -> Logs:
-    """One row for each page."""
-    [chances] = (declared[role] for role in ("propensity", "log_propensity") if role in declared)
-    table = {columns[name]: values for name, values in pages.candidates.items()}
-    reward = rows.declaration.reward.name
-    table |= {reward: pages.rewards, chances: pages.chances}
-    return Logs(table, reward=reward, reward_range=(rows.scale.low, rows.scale.high), **declared)
-
-
 def of_pages(declared: Mapping[str, Any]) -> bool:
-    """Whether a declaration is that of pages, made from the rows of their positions."""
+    """Recognise the declaration of pages that were made from the rows of their positions."""
     chances = declared.get("log_propensity", declared.get("propensity"))
     return isinstance(chances, str) and chances.endswith((LOGARITHM, SMALLEST_OF_PAGE))
 
@@ -211,11 +198,9 @@ def of_pages(declared: Mapping[str, Any]) -> bool:
 def slates_again(source: Any, slate: str, question: Mapping[str, Any]) -> Logs:
     """The pages that a certificate is about, from the rows of their positions; its question says how they were made."""
     declared = question["declaration"]
-    chances, ending, own, weight = (
-        (declared.get("log_propensity"), LOGARITHM, MULTIPLIED, "product")
-        if "log_propensity" in declared
-        else (declared.get("propensity"), SMALLEST_OF_PAGE, EXCESS, "additive")
-    )
+    weight: Any = "product" if "log_propensity" in declared else "additive"
+    chances = declared.get("log_propensity", declared.get("propensity"))
+    ending, own = (LOGARITHM, MULTIPLIED) if weight == "product" else (SMALLEST_OF_PAGE, EXCESS)
     described = list(_values_in({role: question.get(role) for role in ("policies", "over")}))
     read = [value for value in described if isinstance(value, str) and value.endswith(own)]
     if not (isinstance(chances, str) and chances.endswith(ending)) or not read:
@@ -223,7 +208,7 @@ def slates_again(source: Any, slate: str, question: Mapping[str, Any]) -> Logs:
     positions = [value for value in described if isinstance(value, int)]
     return slates(
         source, [column.removesuffix(own) for column in dict.fromkeys(read)], slate=slate, reward=declared["reward"],
-        propensity=chances.removesuffix(ending), weight=weight,  # type: ignore[arg-type]
+        propensity=chances.removesuffix(ending), weight=weight,
         probabilities="conditional" if weight == "product" else "independent",
         most=max(positions) if weight == "additive" else None, reward_range=tuple(declared["reward_range"]),
     ).logs  # fmt: skip
@@ -235,42 +220,3 @@ def _values_in(content: Any) -> Iterator[Any]:
             yield from _values_in(value)
     else:
         yield content
-
-
-def _refuse_several_rewards(batch: Batch, starts: IntArray) -> None:
-    differ = batch.reward != batch.spread(batch.reward[starts])
-    if differ.any():
-        raise LogsError(
-            f"weight='additive' is for one reward a page, but {int(differ.sum()):,} rows have another reward than "
-            f"the first row of their page, the first in row {int(batch.rows.numbered[differ][0]):,}; repeat the page's "
-            f"reward "
-            "in each of its rows."
-        )
-
-
-def _pages(
-    rows: Logs, policies: Mapping[str, Policy], of_production: Reduced,
-    of_candidate: Callable[[Probabilities, Batch, IntArray], FloatArray],
-) -> _Pages:  # fmt: skip
-    """From a row for each position to a number for each slate; its reward is the mean over its positions."""
-    needs = sum((policy.needs(rows) for policy in policies.values()), start=Needs())
-    rewards, chances = list[FloatArray](), list[FloatArray]()
-    candidates = {name: list[FloatArray]() for name in policies}
-    invalid, count = dict[Fault, Tally](), 0
-    for table in rows.batches(needs):
-        batch = Batch(rows, table, policies).read()
-        invalid, count = merge_tallies(invalid, batch.rows.faults.tallies), count + batch.size
-        if invalid:
-            continue
-        assert batch.units.starts is not None
-        starts = batch.units.starts[:-1]
-        units = np.add.reduceat(batch.reward, starts) / np.diff(batch.units.starts)
-        rewards.append(np.array([rows.scale.value(unit) for unit in units.tolist()]))
-        chances.append(of_production(batch, starts))
-        for name, found in batch.policies.items():
-            candidates[name].append(of_candidate(found, batch, starts))
-    refuse_faults(invalid, rows=count)
-    if not rewards:
-        raise LogsError("these logs are empty: they contain no slate.")
-    joined = {name: np.concatenate(parts) for name, parts in candidates.items()}
-    return _Pages(np.concatenate(rewards), np.concatenate(chances), joined)

@@ -16,15 +16,16 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
+from surelift.arrays import FloatArray
 from surelift.errors import LogsError, UsageError
 from surelift.importers.events import numbered
 from surelift.logs.batch import Needs, Slice
 from surelift.logs.decisions import Decisions
 from surelift.logs.vectors import Vectors
 from surelift.policies.continuous import CONTINUOUS
-from surelift.policies.deterministic import OVER_ALL, peaked
-from surelift.policies.readers import Array, Reader, Singles
-from surelift.policies.wrappers import Given
+from surelift.policies.over_actions import OVER_ALL, peaked
+from surelift.policies.policy import Reader, Singles
+from surelift.policies.readers import Array
 from surelift.saving import exists
 from surelift.traits.logs import Logs
 
@@ -32,21 +33,10 @@ _ROUNDING = 5e-7
 """Half of the last of six decimals."""
 _SEGMENT = re.compile(r"(-?[\d.]+(?:e[+-]?\d+)?)-(-?[\d.]+(?:e[+-]?\d+)?):([\d.]+(?:e[+-]?\d+)?)")
 _MASS = 1e-3
-_SCORES = (
-    "These are scores, as VW writes them with --rank_all; probabilities come from --cb_explore or --cb_explore_adf, and "
-    "without --rank_all --cb_adf writes the one action it takes."
-)
-_OWN_DRAWS = (
-    "With --ccb_explore_adf, VW lists the actions that its own draws left, not those that were left in the log, so these "
-    "are not the candidate's probabilities of the logged slots."
-)
-_UNNUMBERED = (
-    "holds one action per line, and none is 0, so that they may be numbered from 0 (--cb_adf, and --cb of VW 9) or from 1 "
-    "(--cb with --cb_force_legacy, and older versions). Say which in first_action=, 0 or 1."
-)
+Kind = Literal["one action", "probabilities", "a density"]
 
 
-def predictions(path: str | Path, *, first_action: Literal[0, 1] | None = None) -> Given:
+def predictions(path: str | Path, *, first_action: Literal[0, 1] | None = None) -> Reader:
     """A policy from a file that ``-p`` wrote, in the order of the events.
 
     A line has the probabilities of all actions, ``0:0.8,1:0.2`` or ``0.8,0.2``, or the one action that is taken, or
@@ -58,30 +48,41 @@ def predictions(path: str | Path, *, first_action: Literal[0, 1] | None = None) 
     """
     if not (exists(path) and Path(path).is_file()):
         raise UsageError(f"the predictions {path} cannot be read: the file does not exist.")
-    if first_action not in (None, 0, 1):
-        raise UsageError(f"first_action must be 0 or 1, but is {first_action!r}.")
     kind: Kind | None = None
     began, rows = 0, list[list[float]]()
     for number, line in numbered(str(path)):
-        words = line.decode(errors="replace").split()
-        if not words:
-            continue
         # A tag may follow the numbers.
-        found, location = _kind(words[0]), f"line {number:,} of {path}"
-        if kind is None:
-            kind, began = found, number
-        if found != kind:
-            raise LogsError(f"{location} holds {found}, but line {began:,} {kind}. Nothing was computed.")
-        rows.append(_READ[kind](words[0], location))
+        word = next(iter(line.decode(errors="replace").split()), "")
+        if not word:
+            continue
+        found = _kind(word)
+        kind, began = kind or found, began or number
+        row = _READ[kind](word) if found == kind else f"holds {found}, but line {began:,} {kind}"
+        if isinstance(row, str):
+            raise LogsError(f"line {number:,} of {path}, {word[:80]!r}, {row}. Nothing was computed.")
+        rows.append(row)
     if kind == "one action":
-        return Given(PredictedActions(str(path), Array(_positions(rows, path, first_action)[:, 0])))
+        return PredictedActions(str(path), Array(_positions(np.array(rows)[:, 0], path, first_action)))
     if first_action is not None:
         raise UsageError(f"first_action= is for files with one action per line, but {path} holds {kind or 'no line'}.")
     made = PredictedDensities if kind == "a density" else PredictedProbabilities
-    return Given(made(str(path), Array(pa.array(rows, pa.list_(pa.float64())))))
+    return made(str(path), Array(pa.array(rows, pa.list_(pa.float64()))))
 
 
-Kind = Literal["one action", "probabilities", "a density"]
+def _positions(numbers: FloatArray, path: str | Path, first_action: int | None) -> FloatArray:
+    wrong = ""
+    if first_action is None and numbers.min() > 0:
+        wrong = (
+            f"{path} holds one action per line, and none is 0, so that they may be numbered from 0 (--cb_adf, and --cb of "
+            "VW 9) or from 1 (--cb with --cb_force_legacy, and older versions). Say which in first_action=, 0 or 1."
+        )
+    elif first_action not in (None, 0, 1):
+        wrong = f"first_action must be 0 or 1, but is {first_action!r}."
+    elif first_action == 1 and numbers.min() < 1:
+        wrong = f"{path} holds action 0, so its actions are numbered from 0, not from first_action=1."
+    if wrong:
+        raise UsageError(wrong)
+    return numbers - (first_action or 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,19 +91,21 @@ class Predicted(Reader):
     rows: Array
 
     def needs(self, logs: Logs) -> Needs:
-        if logs.declaration.has("density") and not isinstance(self, PredictedDensities):
-            raise UsageError(
-                f"{self.path} holds no densities, which a log of continuous actions needs: write them with --cats_pdf; "
-                "--cats writes only the action that it drew."
-            )
-        source = logs.source
+        source, wrong = logs.source, ""
         while isinstance(source, Slice):
             source = source.source
-        if source.ordered and len(self.rows.array) != source.count():
-            raise UsageError(
-                f"{self.path} has predictions for {len(self.rows.array):,} events, but the log has {source.count():,} "
-                "rounds; it must be written on the same events, in the same order."
+        if logs.declaration.has("density") and not isinstance(self, PredictedDensities):
+            wrong = (
+                "holds no densities, which a log of continuous actions needs: write them with --cats_pdf; --cats writes "
+                "only the action that it drew."
             )
+        elif source.ordered and len(self.rows.array) != source.count():
+            wrong = (
+                f"has predictions for {len(self.rows.array):,} events, but the log has {source.count():,} rounds; it must "
+                "be written on the same events, in the same order."
+            )
+        if wrong:
+            raise UsageError(f"{self.path} {wrong}")
         return self.rows.needs(logs)
 
     def read(self, decisions: Decisions, subject: str) -> Singles | Vectors:
@@ -158,31 +161,34 @@ def _kind(word: str) -> Kind:
     return "a density" if _SEGMENT.fullmatch(word.split(",")[0]) else "probabilities"
 
 
-def _action(word: str, location: str) -> list[float]:
-    if len(word) > 9:
-        raise LogsError(f"{location} has an action number that is too large: {word[:80]!r}. Nothing was computed.")
-    return [int(word)]
+def _action(word: str) -> list[float] | str:
+    return "has an action number that is too large" if len(word) > 9 else [int(word)]
 
 
-def _shares(word: str, location: str) -> list[float]:
+def _shares(word: str) -> list[float] | str:
     pairs = ":" in word
     try:
         listed = [part.split(":") if pairs else (str(place), part) for place, part in enumerate(word.split(","))]
         by_action = {int(action): float(share) for action, share in listed}
-    except ValueError as error:
-        raise LogsError(f"{location} has no action probabilities: {word[:80]!r}. Nothing was computed.") from error
+    except ValueError:
+        return "has no action probabilities"
     if sorted(by_action) != list(range(len(listed))):
-        told = f"{location} must list each action from 0 once: {word[:80]!r}."
-        raise LogsError(f"{told} {_OWN_DRAWS} Nothing was computed.")
+        return (
+            "must list each action from 0 once; with --ccb_explore_adf, VW lists the actions that its own draws left, not "
+            "those that were left in the log, so these are not the candidate's probabilities of the logged slots"
+        )
     shares = [by_action[action] for action in range(len(listed))]
     total = sum(shares)
     if not (abs(total - 1.0) <= 1e-9 + len(shares) * _ROUNDING and min(shares) >= 0.0):
-        told = f"{location} has numbers that are no probabilities, with a sum of {total:g}: {word[:80]!r}."
-        raise LogsError(f"{told} {_SCORES} Nothing was computed.")
+        return (
+            f"has numbers that are no probabilities, with a sum of {total:g}. These are scores, as VW writes them with "
+            "--rank_all; probabilities come from --cb_explore or --cb_explore_adf, and without --rank_all --cb_adf writes "
+            "the one action it takes"
+        )
     return shares if abs(total - 1.0) <= 1e-9 else [share / total for share in shares]
 
 
-def _segments(word: str, location: str) -> list[float]:
+def _segments(word: str) -> list[float] | str:
     matches = [_SEGMENT.fullmatch(part) for part in word.split(",")]
     try:
         found = [[float(text) for text in match.groups()] for match in matches if match]
@@ -191,22 +197,13 @@ def _segments(word: str, location: str) -> list[float]:
     end, mass = -np.inf, 0.0
     for low, high, density in found:
         if low < end or high < low:
-            raise LogsError(f"{location} has segments that overlap: {word[:80]!r}. Nothing was computed.")
+            return "has segments that overlap"
         end, mass = high, mass + (high - low) * density
     if len(found) < len(matches) or not abs(mass - 1.0) <= _MASS:
-        raise LogsError(f"{location} has no density with a mass of 1: {word[:80]!r}. Nothing was computed.")
+        return "has no density with a mass of 1"
     return [value for low, high, density in found for value in (low, high, density / mass)]
 
 
-_READ: dict[Kind, Callable[[str, str], list[float]]] = {
+_READ: dict[Kind, Callable[[str], list[float] | str]] = {
     "one action": _action, "probabilities": _shares, "a density": _segments,
 }  # fmt: skip
-
-
-def _positions(rows: list[list[float]], path: str | Path, first_action: int | None) -> Any:
-    numbers = np.array(rows)
-    if first_action is None and numbers.min() > 0:
-        raise UsageError(f"{path} {_UNNUMBERED}")
-    if first_action == 1 and numbers.min() < 1:
-        raise UsageError(f"{path} holds action 0, so its actions are numbered from 0, not from first_action=1.")
-    return numbers - (first_action or 0)

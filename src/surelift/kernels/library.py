@@ -2,12 +2,14 @@
 
 import ctypes
 import os
+import struct
 import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from surelift.errors import UsageError
 
@@ -35,25 +37,41 @@ class Library:
         self._functions: dict[str, Any] = {}
 
     def call(self, name: str, *arguments: Any) -> int:
-        """Arrays and structures as pointers (None as a null one), whole numbers in 64 bits, others in double precision."""
+        """Arrays as pointers (None as a null one), whole numbers in 64 bits, others in double precision."""
         function = self._functions.get(name)
         if function is None:
-            function = self._library[f"{name}_{self.instruction_set}"]
+            function = self._functions[name] = self._library[f"{name}_{self.instruction_set}"]
             function.restype = ctypes.c_int64
-            self._functions[name] = function
-        result: int = function(*map(_converted, arguments))
+        passed = list[Any]()
+        for argument in arguments:
+            if isinstance(argument, np.ndarray):
+                assert argument.flags.c_contiguous
+                passed.append(ctypes.c_void_p(argument.ctypes.data))
+            elif argument is None:
+                passed.append(ctypes.c_void_p(None))
+            else:
+                passed.append(ctypes.c_double(argument) if isinstance(argument, float) else ctypes.c_int64(argument))
+        result: int = function(*passed)
         return result
 
 
-def _converted(argument: Any) -> Any:
-    if isinstance(argument, np.ndarray):
-        assert argument.flags.c_contiguous
-        return ctypes.c_void_p(argument.ctypes.data)
-    if isinstance(argument, float):
-        return ctypes.c_double(argument)
-    if isinstance(argument, int):
-        return ctypes.c_int64(argument)
-    return ctypes.c_void_p(None) if argument is None else ctypes.byref(argument)
+def packed(*fields: Any) -> npt.NDArray[np.uint8]:
+    """A structure, or a list of pointers, as C has it: arrays as where they lie, which must outlive it; None as a null
+    pointer, whole numbers in 64 bits, others in double precision.
+    """
+    kinds, values = list[str](), list[Any]()
+    for field in fields:
+        if isinstance(field, np.ndarray):
+            assert field.flags.c_contiguous
+            kinds.append("P")
+            values.append(field.ctypes.data)
+        elif field is None:
+            kinds.append("P")
+            values.append(0)
+        else:
+            kinds.append("d" if isinstance(field, float) else "q")
+            values.append(field)
+    return np.frombuffer(struct.pack("".join(kinds), *values), dtype=np.uint8)
 
 
 @cache

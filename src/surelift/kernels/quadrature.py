@@ -4,7 +4,6 @@ For standardised scores d, the probability of action a is the sum of m(z_a) exp(
 nodes t, with z = t - d and m = phi/Phi. Between the entries of the table, a Taylor step of fourth order is taken.
 """
 
-import ctypes
 import math
 from collections.abc import Iterator
 from functools import cache
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surelift.arrays import FloatArray, IntArray
-from surelift.kernels.library import compiled
+from surelift.kernels.library import compiled, packed
 
 _AT_ONCE = 1 << 15
 
@@ -37,13 +36,6 @@ class Quadrature(NamedTuple):
     @property
     def step(self) -> float:
         return (self.last - self.first) / (self.nodes - 1)
-
-
-class _Rule(ctypes.Structure):
-    _fields_ = (
-        *((name, ctypes.c_double) for name in ("first", "step", "farthest", "least")),
-        *((name, ctypes.c_int64) for name in ("nodes", "phases", "entries")),
-    )
 
 
 @cache
@@ -102,7 +94,7 @@ def _by_library(name: str, scores: FloatArray, others: tuple[Any, ...], rule: Qu
     library, table = compiled(), _table(rule)
     if library is None:
         return False
-    settings = _Rule(rule.first, rule.step, rule.farthest, rule.least, rule.nodes, rule.phases, table.shape[2])
+    settings = packed(rule.first, rule.step, rule.farthest, rule.least, rule.nodes, rule.phases, table.shape[2])
     library.call(
         f"{name}_{32 if rule.single else 64}", np.ascontiguousarray(scores, dtype=np.float64),
         *others, *scores.shape, settings, table, *outs,

@@ -13,14 +13,7 @@ def group_sums(values: FloatArray, groups: Sorted) -> FloatArray:
     >>> group_sums(np.array([1.0, 2.0, 3.0]), Sorted.by(np.array([0, 1, 0]), 2)).tolist()
     [[4.0, 10.0], [2.0, 4.0]]
     """
-    library, sums = compiled(), np.zeros((len(groups), 2))
-    if library is not None:
-        library.call("group_sums", np.ascontiguousarray(values), groups.order, groups.edges, len(groups), sums)
-        return sums
-    for group, part in enumerate(groups.split(values)):
-        with np.errstate(over="ignore"):
-            sums[group] = part.sum(), (part * part).sum()
-    return sums
+    return _pairs("group_sums", values, groups, (0.0, 0.0))
 
 
 def group_extremes(values: FloatArray, groups: Sorted) -> FloatArray:
@@ -29,13 +22,19 @@ def group_extremes(values: FloatArray, groups: Sorted) -> FloatArray:
     >>> group_extremes(np.array([1.0, 2.0, 3.0]), Sorted.by(np.array([0, 1, 0]), 3)).tolist()
     [[1.0, 3.0], [2.0, 2.0], [inf, 0.0]]
     """
-    library, extremes = compiled(), np.tile([np.inf, 0.0], (len(groups), 1))
+    return _pairs("group_extremes", values, groups, (np.inf, 0.0))
+
+
+def _pairs(name: str, values: FloatArray, groups: Sorted, of_none: tuple[float, float]) -> FloatArray:
+    library, pairs = compiled(), np.tile(of_none, (len(groups), 1))
     if library is not None:
-        library.call("group_extremes", np.ascontiguousarray(values), groups.order, groups.edges, len(groups), extremes)
-        return extremes
+        library.call(name, np.ascontiguousarray(values), groups.order, groups.edges, len(groups), pairs)
+        return pairs
     for group, part in enumerate(groups.split(values)):
-        extremes[group] = part.min(initial=np.inf), part.max(initial=0.0)
-    return extremes
+        with np.errstate(over="ignore"):
+            sums = name == "group_sums"
+            pairs[group] = (part.sum(), (part * part).sum()) if sums else (part.min(initial=np.inf), part.max(initial=0.0))
+    return pairs
 
 
 def cluster_means(values: FloatArray, starts: IntArray, divisor: FloatArray, padding: float) -> FloatArray:

@@ -82,15 +82,13 @@ def _edges(count: int, *, bits: int, octaves: int) -> npt.NDArray[np.float64]:
     return np.concatenate([[0.0], above])
 
 
-def corners() -> tuple[FloatArray, FloatArray]:
-    """The weights and the rewards at the edges of the bins, in their order; the first and the last weight bear nothing.
-
-    >>> weights, rewards = corners()
-    >>> weights[[0, 1, WEIGHT_ONE, -2]].tolist(), rewards[[0, _HALF, -1]].tolist()
-    ([0.0, 0.0, 1.0, 65537.0], [0.0, 0.5, 1.0])
-    """
+def _corners() -> tuple[FloatArray, FloatArray]:
     above = _edges(WEIGHT_BINS + 1 - WEIGHT_ONE, bits=2, octaves=12)
     below = _edges(WEIGHT_ONE, bits=2, octaves=12)
     small = _edges(_HALF + 1, bits=1, octaves=14)
     weights = np.concatenate([[0.0], 1.0 - below[:0:-1], 1.0 + above])
     return weights, np.concatenate([small, 1.0 - small[-2::-1]])
+
+
+CORNERS = _corners()
+"""The weights and the rewards at the edges of the bins, in their order; the first and the last weight bear nothing."""

@@ -7,32 +7,30 @@ from operator import add
 from typing import Any
 
 from surelift.errors import FitManyError, UsageError
-from surelift.learning.data.readings import Readings
 from surelift.learning.data.survey import LogSurvey
-from surelift.learning.fit import Fit
+from surelift.learning.fit import Fit, Readings
 from surelift.learning.gaussian import fit_gaussian
 from surelift.learning.held_out import (
+    asked_of,
     certified,
-    datasets_of,
+    collect_together,
     judging_method,
-    known_distribution,
-    learn,
+    learn_part,
     parts_of,
+    plan_together,
     survey_parts,
-)
+)  # fmt: skip
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.many import Progress, check_learners, reporter, train_together
 from surelift.learning.policies.modules import Parameters
-from surelift.learning.shared_answers import sums_together
 from surelift.learning.training.problem import LearningProblem
-from surelift.policies.resolve import as_policy
 from surelift.questions.selection import SelectionQuestion
 from surelift.questions.stored import require_logs
-from surelift.results.policy_search import PolicySearch, TriedLearner
+from surelift.results.learned import PolicySearch, TriedLearner
 from surelift.traits.logs import Logs
 
-_ALIKE, _OF_ALL = ("delta", "holdout", "method", "intercept"), ("delta", "intercept")
+_OF_ALL, _OF_JUDGED = ("delta", "intercept"), ("holdout", "method")
 
 
 def search(
@@ -52,32 +50,33 @@ def search(
     """
     require_logs(logs)
     named = dict(learners) if isinstance(learners, Mapping) else _named(learners)
+    names = list(named)
     check_learners(list(named.values()))
     params = _shared(named)
     readings, report = Readings(), reporter(progress)
-    fits = {name: learner.prepared(logs, report(k), readings) for k, (name, learner) in enumerate(named.items())}
-    surveyed = survey_parts(next(iter(fits.values())), parts_of(logs, params["holdout"]))
-    learned, failures = train_together([_candidate(fit, surveyed) for fit in fits.values()])
+    fits = [learner.prepared(logs, report(number), readings) for number, learner in enumerate(named.values())]
+    logs = fits[0].logs
+    surveyed = survey_parts(fits[0], parts_of(logs, params["holdout"]))
+    learned, failures = train_together([_candidate(fit, surveyed) for fit in fits])
     if not learned:
         raise FitManyError(failures, len(fits))
-    names = list(named)
     policies = {names[number]: learned[number] for number in sorted(learned)}
     tried = _tried(logs, policies, surveyed, params)
     best = max(tried, key=lambda learner: learner.expected_lower)
     learner = named[best.name]
-    learner.policy_, learner.answer_ = certified(logs, policies[best.name], surveyed, params)
-    assert learner.policy_.certificate is not None
-    learner.certificate_, learner.classes_ = learner.policy_.certificate, learner.policy_.classes_
+    policy, answer = certified(logs, policies[best.name], surveyed, params)
+    learner._keep(policy, answer)
     failed = {names[number]: str(error) for number, error in sorted(failures.items())}
-    return PolicySearch(best.name, tuple(tried), failed, learner.answer_, learner)
+    return PolicySearch(best.name, tuple(tried), failed, answer, learner)
 
 
 def _candidate(fit: Fit, surveyed: LogSurvey) -> Generator[LearningProblem, Parameters, LearnedPolicy]:
     if not fit.options.certifies:
-        own = survey_parts(fit, surveyed.cuts)
-        return (yield from learn(fit, own, *datasets_of(fit, own), judging=fit.logs.count() - own.cuts[1]))
+        learned, _ = yield from learn_part(fit, surveyed.cuts)
+        return learned
     # A gaussian policy has no pass to choose, and its own guarantee is not asked for.
-    policy, _ = yield from fit_gaussian(replace(fit, logs=fit.readings.part(fit.logs, 0, surveyed.cuts[0])))
+    part = fit.readings.once(fit.logs, ("part", surveyed.cuts[0]), lambda: fit.logs.part(0, surveyed.cuts[0]))
+    policy, _ = yield from fit_gaussian(replace(fit, logs=part))
     return replace(policy, certificate=None)
 
 
@@ -85,18 +84,15 @@ def _tried(
     logs: Logs, policies: Mapping[str, LearnedPolicy], surveyed: LogSurvey, params: Mapping[str, Any]
 ) -> list[TriedLearner]:
     """Every policy on the rounds that choose, in one pass, at delta over the number of policies."""
-    method = judging_method(params)
-    known = [known_distribution(name, policy, logs.declaration, method) for name, policy in policies.items()]
-    question = SelectionQuestion(
-        declaration=logs.declaration, policies={name: as_policy(policy) for name, policy in policies.items()},
-        delta=params["delta"], method=method, many="simultaneous", known=frozenset().union(*known),
-    )  # fmt: skip
-    resolved, sums = sums_together(question, logs.part(*surveyed.cuts))
+    question = SelectionQuestion(**asked_of(policies, logs, params), many="simultaneous")
+    choosers = logs.part(*surveyed.cuts)
+    resolved, plan = plan_together(question, choosers)
+    sums = collect_together(plan, choosers)
     choosing, judging = sums.units, logs.count() - surveyed.cuts[1]
     # The certificate to expect, if the rounds that will judge are like these: their sums, as often as they go into them.
     expected = reduce(add, [sums] * max(1, round(judging / choosing)))
     claims = resolved.claims(lambda: choosing)
-    level, scale, tried = params["delta"] / len(policies), logs.scale, list[TriedLearner]()
+    method, level, scale, tried = question.method, params["delta"] / len(policies), logs.scale, list[TriedLearner]()
     for name in policies:
         gain = claims[name].low
         estimate = method.estimate(sums, gain, lower=method.lower_bound(sums, gain, delta=level))
@@ -115,21 +111,22 @@ def _named(learners: Sequence[PolicyLearner]) -> dict[str, PolicyLearner]:
 
 
 def _shared(learners: Mapping[str, PolicyLearner]) -> Mapping[str, Any]:
-    if not learners:
-        raise UsageError("search needs at least one learner.")
-    each = [learner.get_params() for learner in learners.values()]
+    each = {name: learner.get_params() for name, learner in learners.items()}
     # A gaussian policy is judged as the others are, whose options it does not have.
-    judged = [params for params in each if not (isinstance(params["policy"], str) and params["policy"] == "gaussian")]
-    judged = judged or each
-    for name in _ALIKE:
-        values = {repr(params[name]) for params in (each if name in _OF_ALL else judged)}
-        if len(values) > 1:
-            raise UsageError(
-                f"the learners differ in {name}= ({', '.join(sorted(values)[:3])}); one certificate is made, for the one "
-                "that is chosen, so it must be the same for all."
-            )
-    for name, params in zip(learners, each, strict=True):
+    judged = [params for params in each.values() if str(params["policy"]) != "gaussian"] or list(each.values())
+    problem = "" if learners else "search needs at least one learner."
+    for shared, among in ((_OF_ALL, list(each.values())), (_OF_JUDGED, judged)):
+        for name in shared:
+            values = sorted({repr(params[name]) for params in among})
+            if len(values) > 1:
+                problem = (
+                    f"the learners differ in {name}= ({', '.join(values[:3])}); one certificate is made, for the one that "
+                    "is chosen, so it must be the same for all."
+                )
+    for name, params in each.items():
         if params["progressive"] is not None:
-            raise UsageError(f"learner {name!r} has progressive=, which certifies on every part; remove it for a search.")
+            problem = f"learner {name!r} has progressive=, which certifies on every part; remove it for a search."
+    if problem:
+        raise UsageError(problem)
     judging_method(judged[0])
     return judged[0]

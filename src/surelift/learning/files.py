@@ -23,7 +23,6 @@ def write(path: str | Path, tensors: Mapping[str, Any], content: Mapping[str, An
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arrays, and the JSON that describes them."""
     content = description(path)
     return dict(library().load(sealed_bytes(path))), content
 
@@ -73,17 +72,14 @@ def metadata_of(path: str | Path) -> dict[str, str]:
     try:
         with open(path, "rb") as file:
             length, whole = int.from_bytes(file.read(8), "little"), Path(path).stat().st_size
-            if not 2 <= length <= whole - 8:
-                raise ValueError("its header is longer than the file")
-            header = parse_json(file.read(length))
+            header = parse_json(file.read(length)) if 2 <= length <= whole - 8 else {}
             ends = [part["data_offsets"][1] for name, part in header.items() if name != "__metadata__"]
             if whole != 8 + length + max(ends, default=0):
                 raise ValueError("its size does not match its header")
             return dict(header.get("__metadata__") or {})
-    except FileNotFoundError as error:
-        raise UsageError(f"{path} does not exist.") from error
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {reason(error)}.") from error
+        problem = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read: {reason(error)}"
+        raise UsageError(f"{path} {problem}.") from error
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
         raise LogsError(f"{path} cannot be read as safetensors: {error}. It may be truncated, or not a policy.") from error
 

@@ -1,6 +1,5 @@
 """Learning a random linear rule, certified on the rounds it was learned from."""
 
-from collections.abc import Generator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,16 +10,15 @@ from surelift.controls.model import SAME_ROUNDS
 from surelift.errors import UsageError, share
 from surelift.grids import Grid
 from surelift.learning.data.dataset import Dataset
-from surelift.learning.data.features import FeatureLayout
-from surelift.learning.fit import Fit
-from surelift.learning.guarantee import PRIOR_FROM, ZERO, guarantee_of
+from surelift.learning.data.layout import FeatureLayout
+from surelift.learning.fit import Fit, Steps
 from surelift.learning.learned import LearnedPolicy
-from surelift.learning.policies.modules import LinearGaussian, Parameters
+from surelift.learning.policies.modules import LinearGaussian
 from surelift.learning.policies.rules import GaussianRule, Single, as_single
+from surelift.learning.questions import PRIOR_FROM, ZERO, guarantee_of
 from surelift.learning.training.problem import LearningProblem
 from surelift.policies.policy import origins_of
 from surelift.questions.certificate import Certificate
-from surelift.results.guarantee import Guarantee
 
 
 class Prior(NamedTuple):
@@ -29,7 +27,7 @@ class Prior(NamedTuple):
     layout: FeatureLayout
 
 
-def fit_gaussian(fit: Fit) -> Generator[LearningProblem, Parameters, tuple[LearnedPolicy, Guarantee]]:
+def fit_gaussian(fit: Fit) -> Steps:
     """Certified on the rounds it was learned from, except those that fitted the prior."""
     params, logs, options, rounds = fit.params, fit.logs, fit.options, fit.logs.count()
     fitted = isinstance(params["prior"], str) and params["prior"] == "fitted"
@@ -37,28 +35,26 @@ def fit_gaussian(fit: Fit) -> Generator[LearningProblem, Parameters, tuple[Learn
     if rounds and aside >= rounds:
         raise UsageError("prior_share must leave rounds to certify the policy on.")
     prior_from, model_from = (origins_of(learned) for learned in (params["prior"], options.model))
-    surveyed = fit.readings.survey(
-        logs, intercept=params["intercept"], cuts=(aside,) if aside else (), standardise=bool(aside),
-        others=prior_from + model_from,
-    )  # fmt: skip
+    surveyed = fit.survey(others=prior_from + model_from, cuts=(aside,) if aside else (), standardise=bool(aside))
     layout, actions, identity = surveyed.layout, surveyed.actions, surveyed.identity
-    if surveyed.all_origins.overlaps(model_from):
-        raise UsageError(SAME_ROUNDS)
     if aside:
         prior_from, (aside,) = surveyed.origins[0], surveyed.cuts
-    if surveyed.origins[-1].overlaps(prior_from):
-        raise UsageError(PRIOR_FROM)
+    for message, judges, origins in (
+        (SAME_ROUNDS, surveyed.all_origins, model_from), (PRIOR_FROM, surveyed.origins[-1], prior_from)
+    ):  # fmt: skip
+        if judges.overlaps(origins):
+            raise UsageError(message)
     if aside:
-        before, dataset = fit.readings.datasets(logs, (aside, rounds), layout, actions, options.model)
+        before, dataset = fit.datasets(surveyed, (aside, rounds))
         # The prior is the same kind of policy, learned on the rounds set aside from a zero prior.
-        prior = user_prior(ZERO, layout, actions)
+        prior = _user_prior(ZERO, layout, actions)
         parameters = yield replace(_problem(fit, before, prior, identity), checkpoint=None, report=None)
         before.release()
         description = f"fitted on the first {aside:,} rounds, which certify nothing"
         prior = Prior(parameters["means"].numpy(), description, layout)
     else:
-        prior = user_prior(params["prior"], layout, actions)
-        (dataset,) = fit.readings.datasets(logs, (rounds,), prior.layout, actions, options.model)
+        prior = _user_prior(params["prior"], layout, actions)
+        (dataset,) = fit.datasets(surveyed._replace(layout=prior.layout), (rounds,))
     parameters = yield _problem(fit, dataset, prior, identity)
     rule = GaussianRule(parameters["means"].numpy(), parameters["deviation"].numpy(), prior.means)
     policy = LearnedPolicy(
@@ -80,22 +76,23 @@ def _problem(fit: Fit, dataset: Dataset, prior: Prior, rounds: str) -> LearningP
     return fit.problem(policy, fit.options.build(dataset), dataset, rounds)
 
 
-def user_prior(form: Any, layout: FeatureLayout, actions: int) -> Prior:
-    """The ``prior`` argument of a learner."""
-    if isinstance(form, str):
-        if form in ("zero", "fitted"):
-            return Prior(np.zeros((actions, layout.size), dtype=np.float32), ZERO, layout)
-        raise UsageError(f"unknown prior {form!r}; use 'fitted', 'zero', an array of means, or a learned policy.")
-    description = "means given by the user, assumed to be fixed before these rounds"
-    if isinstance(form, LearnedPolicy):
+def _user_prior(form: Any, layout: FeatureLayout, actions: int) -> Prior:
+    problem, description = "", "means given by the user, assumed to be fixed before these rounds"
+    if isinstance(form, str) and form in ("zero", "fitted"):
+        form, description = np.zeros((actions, layout.size), dtype=np.float32), ZERO
+    elif isinstance(form, str):
+        problem = f"unknown prior {form!r}; use 'fitted', 'zero', an array of means, or a learned policy."
+    elif isinstance(form, LearnedPolicy):
         if not isinstance(form.rule, GaussianRule) or form.layout.names != layout.names:
-            raise UsageError("the prior must be a gaussian policy with the same contexts, in the same order.")
-        description = "a policy learned from other rounds"
-        layout, form = form.layout, form.rule.means
-    means = as_single("the prior", form)
-    if means.shape != (actions, layout.size) or not np.isfinite(means).all():
-        raise UsageError(
+            problem = "the prior must be a gaussian policy with the same contexts, in the same order."
+        else:
+            description, layout, form = "a policy learned from other rounds", form.layout, form.rule.means
+    means = np.zeros(0, dtype=np.float32) if problem else as_single("the prior", form)
+    if not problem and (means.shape != (actions, layout.size) or not np.isfinite(means).all()):
+        problem = (
             f"the prior must have a finite mean for each of {actions} actions and {layout.size} features (one more per text "
             f"context for unseen texts; the intercept comes last), but has shape {means.shape}."
         )
+    if problem:
+        raise UsageError(problem)
     return Prior(means, description, layout)

@@ -6,32 +6,39 @@ A process that only serves decisions loads NumPy and safetensors and little else
 import os
 import warnings
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.errors import LogsError, UsageError
+from surelift.errors import LogsError, SureliftError, UsageError
 from surelift.learning import files
-from surelift.learning.data.layout import FeatureLayout
-from surelift.learning.data.row import RowEncoder
+from surelift.learning.data.layout import FeatureLayout, RowEncoder
 from surelift.learning.policies.rules import ItemRule, Rule, arrays_of, in_double, kind_of, rule_from
-from surelift.learning.summary import certificate_line, summary
-from surelift.logs.origins import Origins
+from surelift.logs.seen import Origins
 from surelift.questions.certificate import Certificate
+from surelift.views.formats import rounded
 
 if TYPE_CHECKING:
     from surelift.logs.batch import Needs
     from surelift.logs.decisions import Decisions
     from surelift.logs.vectors import Vectors
-    from surelift.policies.readers import Singles
+    from surelift.policies.policy import Singles
     from surelift.traits.logs import Logs
 
-_ENTRIES_AT_ONCE = 1 << 24
+_ENTRIES_AT_ONCE, _SHOWN = 1 << 24, 8
+KINDS = {
+    "gaussian": "a linear rule with random weights (Gaussian), drawn anew at every decision",
+    "softmax": "a softmax of linear scores", "network": "a softmax of a network with one hidden layer",
+    "stages": "a draw, at every decision, of one of several policies learned one after the other",
+    "module": "a softmax of the scores of a torch module",
+    "items": "a softmax over items, scored by their embeddings",
+}  # fmt: skip
 
 
 class Decision(NamedTuple):
@@ -59,10 +66,9 @@ class LearnedPolicy:
     _serving: tuple[RowEncoder, Rule] | None = field(default=None, init=False)  # made at the first decision
 
     def __repr__(self) -> str:
-        """A few lines, and no arrays."""
         first, *more = summary(kind_of(self.rule), self.layout, self.actions, self.action_count)
         stated = None if self.certificate is None else self.certificate.content
-        return "\n".join([f"LearnedPolicy: {first}", *more, certificate_line(stated)])
+        return "\n".join([f"LearnedPolicy: {first}", *more, _certificate_line(stated)])
 
     @property
     def classes_(self) -> Sequence[Any]:
@@ -141,7 +147,7 @@ class LearnedPolicy:
         return frozenset({"policy over all actions", *counted})
 
     def as_reader(self) -> "LearnedPolicy":
-        from surelift.learning import guarantee, stages  # noqa: F401  (how its certificate is read back)
+        from surelift.learning import questions  # noqa: F401  (how its certificate is read back)
 
         return self
 
@@ -198,10 +204,39 @@ class LearnedPolicy:
                 Origins.decode(content["trained_on"]), Origins.decode(content["prior_from"]),
                 None if certificate is None else Certificate.from_content(certificate, place=str(path)),
             )  # fmt: skip
+        except SureliftError:
+            raise
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, zlib.error) as error:
-            if isinstance(error, LogsError | UsageError):
-                raise
             raise LogsError(f"{path} is damaged and cannot be read as a policy ({error}).") from error
+
+
+def summary(kind: str, layout: FeatureLayout, labels: Sequence[Any] | None, action_count: int) -> list[str]:
+    def some(names: Iterable[str], count: int) -> str:
+        return ", ".join(islice(names, _SHOWN)) + (f", ... ({count:,} in all)" if count > _SHOWN else "")
+
+    kinds = {name: f"list of {width} numbers" for name, width in layout.widths.items()} | dict.fromkeys(layout.texts, "text")
+    contexts = some((f"{name} ({kinds.get(name, 'number')})" for name in layout.names), len(layout.names))
+    return [
+        f"{KINDS.get(kind, kind)}, over {action_count:,} actions",
+        f"  actions      {f'0 to {action_count - 1:,}' if labels is None else some(map(str, labels), len(labels))}",
+        f"  contexts     {contexts or 'none'}",
+    ]
+
+
+def _certificate_line(content: Mapping[str, Any] | None) -> str:
+    if content is None:
+        return "  certificate  none"
+    answer, delta = content["answer"], content["question"]["delta"]
+    improves = answer.get("about", "improvement") == "improvement"
+    verdict = ("certified: " if answer["certified"] else "not certified: ") if improves and "certified" in answer else ""
+    bounds = [
+        f"{side} {rounded(answer[name], 4, towards=towards, sign=improves)}"
+        for name, side, towards in (("lower", "at least", "down"), ("upper", "at most", "up"))
+        if answer.get(name) is not None and not (improves and name == "upper")
+    ]
+    what = "improvement over production" if improves else "value per round"
+    says = f"{what} of {', '.join(bounds)}" if bounds else f"see 'surelift explain' ({content['question']['kind']})"
+    return f"  certificate  {verdict}{says} (delta {delta:g}, {content['rounds']:,} rounds)"
 
 
 @cache

@@ -1,31 +1,30 @@
 """``PolicyLearner``: from a log to a new policy with a certificate, with a scikit-learn interface."""
 
 import inspect
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import fields
 from typing import Any, Literal
 
 import torch
 from torch import nn
 
+from surelift.arrays import as_numpy
 from surelift.errors import UsageError
-from surelift.learning.data.features import as_logs
-from surelift.learning.data.readings import Readings
-from surelift.learning.fit import Answer, Fit, Progress
+from surelift.learning.data.chosen_rounds import counted
+from surelift.learning.data.features import as_table
+from surelift.learning.fit import Answer, Fit, Progress, Readings
 from surelift.learning.gaussian import fit_gaussian
-from surelift.learning.held_out import fit_held_out
+from surelift.learning.held_out import fit_held_out, fit_progressive
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.objectives.options import ObjectiveOptions
 from surelift.learning.policies.items import ItemSoftmax
 from surelift.learning.policies.modules import Parameters
-from surelift.learning.progressive import fit_progressive
-from surelift.learning.training.loop import train
+from surelift.learning.training.loop import train_each
 from surelift.learning.training.problem import LearningProblem, TrainingOptions
 from surelift.learning.training.processes import local_device
-from surelift.logs.origins import Origins
-from surelift.questions.certificate import Certificate
-from surelift.questions.method import choose_method
-from surelift.questions.options import check_delta
+from surelift.logs.alignment import aligned
+from surelift.logs.seen import Origins
+from surelift.questions.method import check_delta, choose_method
 from surelift.traits.logs import Logs
 
 _HELD_OUT, _GAUSSIAN = ("holdout", "progressive", "method"), ("prior", "prior_share", "covariance")
@@ -120,14 +119,19 @@ class PolicyLearner:
             "action": action, "reward": reward, "cost": cost, "propensity": propensity, "logging": logging,
             "actions": actions, "action_count": action_count,
         }  # fmt: skip
-        columns = {name: column for name, column in columns.items() if column is not None}
-        steps = self.steps(as_logs(contexts, columns, reward_range), progress)
+        logs = _as_logs(contexts, {name: column for name, column in columns.items() if column is not None}, reward_range)
+        steps = self.steps(logs, progress)
         problem = next(steps, None)
         while problem is not None:
             # Training sets its own seeds; the user's random state stays untouched.
             with torch.random.fork_rng():
-                (parameters,) = train([problem])
-            problem = next_problem(steps, parameters)
+                (parameters,) = train_each([problem], problem.checkpoint)
+            if isinstance(parameters, UsageError):
+                raise parameters
+            try:
+                problem = steps.send(parameters)
+            except StopIteration:
+                break
         return self
 
     def steps(
@@ -136,20 +140,22 @@ class PolicyLearner:
         """``fit`` as a generator: it yields the problems to train, and expects the parameters of each to be sent back."""
         fit = self.prepared(logs, progress, readings or Readings())
         held_out = fit_held_out if fit.params["progressive"] is None else fit_progressive
-        learn: Any = fit_gaussian if fit.options.certifies else held_out
-        self.policy_: LearnedPolicy
-        self.answer_: Answer
-        self.policy_, self.answer_ = yield from learn(fit)
-        assert self.policy_.certificate is not None
-        self.certificate_: Certificate = self.policy_.certificate
-        self.classes_ = self.policy_.classes_
+        self._keep(*(yield from (fit_gaussian if fit.options.certifies else held_out)(fit)))
+
+    def _keep(self, policy: LearnedPolicy, answer: Answer) -> None:
+        assert policy.certificate is not None
+        self.policy_, self.answer_, self.certificate_, self.classes_ = policy, answer, policy.certificate, policy.classes_
 
     def prepared(self, logs: Logs, progress: Progress | None, readings: Readings) -> Fit:
-        """This learner's options, checked, for one log."""
-        params, options, training = self.get_params(), self._objective_options(), self._training_options()
+        params, options = self.get_params(), self._objective_options()
         if isinstance(params["prior"], PolicyLearner):
             params["prior"] = params["prior"]._fitted()
-        return Fit(logs, params, options, training, readings, progress)
+        chosen = {field.name: params[field.name] for field in fields(TrainingOptions)}
+        if chosen["learning_rate"] is None:
+            layered = params["policy"] == "network" or isinstance(params["policy"], nn.Module)
+            chosen["learning_rate"] = 1e-3 if layered else 1e-2
+        training = TrainingOptions(**{**chosen, "device": local_device(params["device"])})
+        return Fit(readings.once(logs, ("counted",), lambda: counted(logs)), params, options, training, readings, progress)
 
     def predict_proba(self, contexts: Any) -> Any:
         """The probability of every action, (rows, actions), for contexts in a frame or a matrix."""
@@ -181,48 +187,53 @@ class PolicyLearner:
 
     def _objective_options(self) -> ObjectiveOptions:
         params = self.get_params()
-        policy, covariance = params["policy"], params["covariance"]
-        gaussian = isinstance(policy, str) and policy == "gaussian"
+        policy, covariance, gaussian = params["policy"], params["covariance"], str(params["policy"]) == "gaussian"
         chosen = {field.name: params[field.name] for field in fields(ObjectiveOptions)}
         if chosen["objective"] is None:
             chosen["objective"] = "improvement" if gaussian else "logarithmic-smoothing"
         options = ObjectiveOptions(**chosen)
         check_delta(params["delta"])
+        unused = [name for name in (_HELD_OUT if gaussian else _GAUSSIAN) if repr(params[name]) != repr(_DEFAULTS[name])]
+        where = "policies judged on held-out rounds" if gaussian else "the gaussian policy"
+        problem = ""
         if covariance not in ("shared", "diagonal"):
-            raise UsageError(f"unknown covariance {covariance!r}; use 'shared' or 'diagonal'.")
-        if not isinstance(policy, nn.Module | ItemSoftmax) and not (isinstance(policy, str) and policy in NAMED):
-            raise UsageError(
-                f"policy must be 'linear', 'network', 'gaussian', a torch module or ItemSoftmax, but is {policy!r}."
-            )
-        if gaussian != options.certifies:
-            raise UsageError(
+            problem = f"unknown covariance {covariance!r}; use 'shared' or 'diagonal'."
+        elif not isinstance(policy, nn.Module | ItemSoftmax) and not (isinstance(policy, str) and policy in NAMED):
+            problem = f"policy must be 'linear', 'network', 'gaussian', a torch module or ItemSoftmax, but is {policy!r}."
+        elif gaussian != options.certifies:
+            problem = (
                 f"objective {options.objective!r} does not support this policy: certified bounds need policy 'gaussian', "
                 "plain estimates need 'linear', 'network', a torch module or ItemSoftmax."
             )
-        unused = [name for name in (_HELD_OUT if gaussian else _GAUSSIAN) if repr(params[name]) != repr(_DEFAULTS[name])]
-        if unused:
-            where = "policies judged on held-out rounds" if gaussian else "the gaussian policy"
-            raise UsageError(f"{unused[0]}= is for {where}; this one does not use it, so remove it.")
-        if params["progressive"] is not None and params["holdout"] != _DEFAULTS["holdout"]:
-            raise UsageError("progressive= judges all rounds but the first stretch; remove holdout=.")
+        elif unused:
+            problem = f"{unused[0]}= is for {where}; this one does not use it, so remove it."
+        elif params["progressive"] is not None and params["holdout"] != _DEFAULTS["holdout"]:
+            problem = "progressive= judges all rounds but the first stretch; remove holdout=."
+        if problem:
+            raise UsageError(problem)
         choose_method(params["method"])
         return options
 
-    def _training_options(self) -> TrainingOptions:
-        params = self.get_params()
-        chosen = {field.name: params[field.name] for field in fields(TrainingOptions)}
-        if chosen["learning_rate"] is None:
-            layered = params["policy"] == "network" or isinstance(params["policy"], nn.Module)
-            chosen["learning_rate"] = 1e-3 if layered else 1e-2
-        return TrainingOptions(**{**chosen, "device": local_device(params["device"])})
 
-
-def next_problem(steps: Generator[LearningProblem, Parameters, None], parameters: Parameters) -> LearningProblem | None:
-    """Continue with the parameters of the last problem; None when the fit is done."""
-    try:
-        return steps.send(parameters)
-    except StopIteration:
-        return None
+def _as_logs(contexts: Any, columns: Mapping[str, Any], reward_range: tuple[float, float]) -> Logs:
+    """The logs to learn from: ``contexts`` if they are Logs, else contexts with these columns beside them."""
+    if isinstance(contexts, Logs):
+        if columns or tuple(reward_range) != (0, 1):
+            raise UsageError(f"{next(iter(columns), 'reward_range')}= is already declared by the logs; remove it.")
+        return contexts
+    if contexts is None or isinstance(contexts, str):
+        raise UsageError("contexts must be Logs, a frame or a matrix. To learn from a file, pass Logs(path, ...).")
+    labels = {name: columns[name] for name in ("actions", "action_count") if name in columns}
+    arrays = aligned({"contexts": contexts, **{name: columns[name] for name in columns if name not in labels}})
+    table = as_table(arrays.pop("contexts"))
+    clash = next((name for name in arrays if name in table.column_names), None)
+    if clash is not None:
+        raise UsageError(f"the contexts have a column {clash!r}, which is also an argument of fit; rename it.")
+    if "logging" in arrays:
+        arrays["logging"] = as_numpy(arrays["logging"], "logging")
+    features = {name: table[name] for name in table.column_names}
+    named: dict[str, Any] = {name: name for name in arrays}
+    return Logs({**features, **arrays}, contexts=list(features), reward_range=reward_range, **named, **labels)
 
 
 _DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(PolicyLearner).parameters.items()}

@@ -12,14 +12,13 @@ from typing import Any
 import torch
 
 from surelift.errors import FitManyError, SureliftError, UsageError
-from surelift.learning.data.readings import Readings
+from surelift.learning.fit import Readings
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.policies.modules import Parameters
-from surelift.learning.threads import in_threads
 from surelift.learning.training.checkpoint import Checkpoint, CheckpointError
 from surelift.learning.training.loop import train_each
 from surelift.learning.training.problem import LearningProblem
-from surelift.learning.training.processes import process_group
+from surelift.learning.training.processes import in_threads, process_group
 from surelift.saving import reason
 from surelift.traits.logs import Logs
 
@@ -54,10 +53,7 @@ def fit_many(
     """
     learners = [learners] if isinstance(learners, PolicyLearner) else list(learners)
     each = [logs] * len(learners) if isinstance(logs, Logs) else list(logs)
-    check_learners(learners)
-    for argument in each:
-        if not isinstance(argument, Logs):
-            raise UsageError(f"fit_many takes PolicyLearners and Logs, not {type(argument).__name__}.")
+    check_learners(learners, each)
     if len(each) != len(learners):
         raise UsageError(
             f"there are {len(learners)} learners but {len(each)} logs; pass logs for each learner, or one for all."
@@ -71,14 +67,19 @@ def fit_many(
     return list(learners)
 
 
-def check_learners(learners: Sequence[PolicyLearner]) -> None:
-    for learner in learners:
-        if not isinstance(learner, PolicyLearner):
-            raise UsageError(f"fit_many takes PolicyLearners and Logs, not {type(learner).__name__}.")
-    if any(learner.get_params()["checkpoint"] is not None for learner in learners):
-        raise UsageError("name a folder in checkpoint= of fit_many, for all problems, not a file in that of a learner.")
-    if len({id(learner) for learner in learners}) < len(learners):
-        raise UsageError("the same learner appears twice; create one for each problem.")
+def check_learners(learners: Sequence[PolicyLearner], logs: Sequence[Logs] = ()) -> None:
+    wrong = [each for each in learners if not isinstance(each, PolicyLearner)] + [
+        each for each in logs if not isinstance(each, Logs)
+    ]
+    problem = ""
+    if wrong:
+        problem = f"fit_many takes PolicyLearners and Logs, not {type(wrong[0]).__name__}."
+    elif any(learner.get_params()["checkpoint"] is not None for learner in learners):
+        problem = "name a folder in checkpoint= of fit_many, for all problems, not a file in that of a learner."
+    elif len({id(learner) for learner in learners}) < len(learners):
+        problem = "the same learner appears twice; create one for each problem."
+    if problem:
+        raise UsageError(problem)
 
 
 def reporter(progress: Progress | None) -> Callable[[int], Any]:
@@ -107,7 +108,13 @@ def train_together(
     threads = min(_READERS, os.cpu_count() or 1) if process_group().count == 1 else 1
     problems = dict(enumerate(in_threads(advance, range(len(running)), threads=threads)))
     while waiting := {number: problem for number, problem in problems.items() if problem is not None}:
-        learned = _train_all(waiting, failed, checkpoints)
+        schedules: dict[Any, dict[int, LearningProblem]] = {}
+        for number, problem in waiting.items():
+            schedules.setdefault(problem.schedule, {})[number] = problem
+        learned: dict[int, Parameters] = {}
+        with torch.random.fork_rng():
+            for group in schedules.values():
+                learned |= _train_group(group, failed, checkpoints)
         steps = in_threads(lambda one: advance(*one), learned.items(), threads=threads)
         problems = dict(zip(learned, steps, strict=True))
     return returned, failed
@@ -122,24 +129,9 @@ def _numbered(folder: str | Path) -> Iterator[Path]:
     return (Path(folder) / f"{number:04d}.safetensors" for number in count())
 
 
-def _train_all(
-    problems: dict[int, LearningProblem], failed: dict[int, Exception], checkpoints: Iterator[Path] | None
-) -> dict[int, Parameters]:
-    """The parameters of each problem, unless it fails."""
-    schedules: dict[Any, dict[int, LearningProblem]] = {}
-    for number, problem in problems.items():
-        schedules.setdefault(problem.schedule, {})[number] = problem
-    learned: dict[int, Parameters] = {}
-    with torch.random.fork_rng():
-        for group in schedules.values():
-            learned |= _train_group(group, failed, checkpoints)
-    return learned
-
-
 def _train_group(
     group: dict[int, LearningProblem], failed: dict[int, Exception], checkpoints: Iterator[Path] | None
 ) -> dict[int, Parameters]:
-    learned: dict[int, Parameters] = {}
     checkpoint = None
     if checkpoints is not None:
         path = next(checkpoints)
@@ -148,20 +140,15 @@ def _train_group(
     # Copies, since the rounds of one problem may turn out to be unreadable: the others then begin again.
     problems = [replace(each, policy=deepcopy(each.policy)) if len(group) > 1 else each for each in group.values()]
     try:
-        outcomes = train_each(problems, checkpoint)
+        outcomes = dict(zip(group, train_each(problems, checkpoint), strict=True))
     except CheckpointError:
         raise
     except SureliftError as error:
         if len(group) == 1:
             failed |= dict.fromkeys(group, error)
-            return learned
+            return {}
         numbers, half = list(group), len(group) // 2
-        for part in (numbers[:half], numbers[half:]):
-            learned |= _train_group({number: group[number] for number in part}, failed, checkpoints)
-        return learned
-    for number, outcome in zip(group, outcomes, strict=True):
-        if isinstance(outcome, UsageError):
-            failed[number] = outcome
-        else:
-            learned[number] = outcome
-    return learned
+        parts = ({number: group[number] for number in part} for part in (numbers[:half], numbers[half:]))
+        return {number: found for part in parts for number, found in _train_group(part, failed, checkpoints).items()}
+    failed |= {number: outcome for number, outcome in outcomes.items() if isinstance(outcome, UsageError)}
+    return {number: outcome for number, outcome in outcomes.items() if not isinstance(outcome, UsageError)}

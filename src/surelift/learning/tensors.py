@@ -26,7 +26,7 @@ def like(values: Any, numbers: float | Sequence[float]) -> Any:
 
 @cache
 def _constant(numbers: float | tuple[float, ...], dtype: Any, device: Any) -> Any:
-    """Cached on the device: copying it there again would stall every step."""
+    # Cached on the device: copying it there again would stall every step.
     import torch
 
     return torch.tensor(numbers, dtype=dtype, device=device)

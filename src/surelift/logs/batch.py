@@ -1,7 +1,8 @@
 """A batch of rounds as a table with its origin, the protocol of every source of batches, and a slice of one."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -9,12 +10,12 @@ from typing import Protocol
 import pyarrow as pa
 
 from surelift.arrays import ArrowTable, BoolArray, IntArray
-from surelift.errors import LogsError
+from surelift.errors import LogsError, SureliftError
+from surelift.logs.columns import numbers_in
 from surelift.logs.where import Condition
 
 ROWS_PER_BATCH = 1 << 16
-# Of plain columns: 64 MB as float64.
-NUMBERS_PER_BATCH = 1 << 23
+NUMBERS_PER_BATCH = 1 << 23  # of plain columns: 64 MB as float64
 # Of the widest column of vectors: 16 MB, few enough that their memory is used again instead of asked for anew.
 VECTOR_NUMBERS_PER_BATCH = 1 << 21
 # With fewer rows, what a batch costs each candidate would outweigh its rows: 8 kB a column, from 8,192 columns on.
@@ -22,7 +23,6 @@ LEAST_ROWS = 1 << 10
 
 
 def rows_per_batch(columns: int, widest: int = 1, most: int = ROWS_PER_BATCH) -> int:
-    """How many rows make a batch, where there are so many columns, and the widest has vectors of so many numbers."""
     of_columns = max(LEAST_ROWS, NUMBERS_PER_BATCH // max(columns, 1))
     return max(1, min(most, of_columns, VECTOR_NUMBERS_PER_BATCH // max(widest, 1)))
 
@@ -30,30 +30,20 @@ def rows_per_batch(columns: int, widest: int = 1, most: int = ROWS_PER_BATCH) ->
 @dataclass(frozen=True, slots=True)
 class TableBatch:
     table: ArrowTable
-    start: int
-    """Row number, in the whole source, of the first row."""
-    place: str = ""
-    """The file, if there are several."""
-    place_start: int = 0
-    """Row number, in the whole source, of that file's first row."""
-    as_text: frozenset[str] = frozenset()
-    """Columns whose numbers arrive as text, as in CSV."""
-    cluster_starts: IntArray | None = None
-    """For clustered logs, the first row of each cluster, and behind the last."""
-    again: BoolArray | None = None
-    """Marks rows whose cluster had already ended, where there are any."""
-    part: int = 0
-    """The number of the part it belongs to, where parts are read apart and each numbers its own rows."""
-    rows: IntArray | None = None
-    """The numbers of its rows in the whole source, where some in between were left out."""
-    left_out: int = 0
-    """How many rows were left out since the batch before, as their rewards are not final."""
-    excluded: int = 0
-    """How many were, as they do not meet the condition of ``where=``."""
+    start: int  # row number, in the whole source, of the first row
+    place: str = ""  # the file, if there are several
+    place_start: int = 0  # row number, in the whole source, of that file's first row
+    as_text: frozenset[str] = frozenset()  # columns whose numbers arrive as text, as in CSV
+    cluster_starts: IntArray | None = None  # for clustered logs, the first row of each cluster, and behind the last
+    again: BoolArray | None = None  # marks rows whose cluster had already ended, where there are any
+    part: int = 0  # the part it belongs to, where parts are read apart and each numbers its own rows
+    rows: IntArray | None = None  # the numbers of its rows in the whole source, where some in between were left out
+    left_out: int = 0  # how many rows were left out since the batch before, as their rewards are not final
+    excluded: int = 0  # how many were, as they do not meet the condition of ``where=``
 
     @property
     def is_remainder(self) -> bool:
-        """Whether all its rows were left out."""
+        """All its rows were left out."""
         return not self.table.num_rows and bool(self.left_out or self.excluded)
 
     def cut(self, rows: int) -> "Iterator[TableBatch]":
@@ -77,17 +67,16 @@ class Needs:
     where: Condition | None = None
     """Rows that do not meet it are not wanted: a source may leave them out, and then counts them."""
 
-    def __add__(self, other: "Needs") -> "Needs":
-        return Needs.all_of([self, other])
-
     @classmethod
     def all_of(cls, needs: "Iterable[Needs]") -> "Needs":
-        """Those of many policies, without a copy for each."""
-        listed = list(needs)
-        read = tuple(name for each in listed for name in each.read)
-        handed_on = tuple(name for each in listed for name in each.handed_on)
-        where = next((each.where for each in listed if each.where is not None), None)
-        return cls(read, handed_on, tuple(name for each in listed for name in each.coded), where)
+        """The needs of many policies, without a copy for each."""
+        read, handed_on, coded, where = list[str](), list[str](), list[str](), None
+        for each in needs:
+            read += each.read
+            handed_on += each.handed_on
+            coded += each.coded
+            where = each.where if where is None else where
+        return cls(tuple(read), tuple(handed_on), tuple(coded), where)
 
     def columns(self) -> list[str]:
         return list(dict.fromkeys(self.read + self.handed_on))
@@ -96,8 +85,7 @@ class Needs:
 class Source(Protocol):
     """A source of rounds: knows its columns and can be read in batches more than once."""
 
-    ordered: bool
-    """Whether rows have a fixed order, so that arrays can be aligned with them."""
+    ordered: bool  # rows have a fixed order, so that arrays can be aligned with them
 
     def column_names(self) -> list[str]: ...
 
@@ -108,8 +96,6 @@ class Source(Protocol):
 
 @dataclass(slots=True)
 class Slice:
-    """The rows from ``first`` to ``last`` (exclusive)."""
-
     source: Source
     first: int
     last: int
@@ -119,7 +105,6 @@ class Slice:
         return self.source.column_names()
 
     def overlaps(self, other: Source) -> bool:
-        """Whether the two share rows of the same source."""
         other_slice = other if isinstance(other, Slice) else Slice(other, 0, sys.maxsize)
         return other_slice.source is self.source and self.first < other_slice.last and other_slice.first < self.last
 
@@ -128,14 +113,16 @@ class Slice:
 
     def batches(self, needs: Needs) -> Iterator[TableBatch]:
         needs = replace(needs, where=None)  # what a source leaves out may lie outside the slice
-        between = getattr(self.source, "batches_between", None)  # of a source that can leave rows out
-        for batch in self.source.batches(needs) if between is None else between(needs, self.first, self.last):
+        # Arrays, frames and files leave out the rows outside by themselves.
+        ends = (self.first, self.last) if getattr(self.source, "skips_rows", False) else ()
+        for batch in self.source.batches(needs, *ends):
             begin = max(self.first - batch.start, 0)
             end = min(self.last - batch.start, batch.table.num_rows)
             if batch.start >= self.last:
                 break
             if begin < end:
-                yield replace(batch, table=batch.table.slice(begin, end - begin), start=batch.start + begin)
+                part = replace(batch, table=batch.table.slice(begin, end - begin), start=batch.start + begin)
+                yield part if batch.rows is None else replace(part, rows=batch.rows[begin:end])
 
 
 def number_rows(tables: Iterable[ArrowTable]) -> Iterator[TableBatch]:
@@ -145,6 +132,11 @@ def number_rows(tables: Iterable[ArrowTable]) -> Iterator[TableBatch]:
         if table.num_rows:
             yield TableBatch(table, start)
             start += table.num_rows
+
+
+def repeated_in(names: Iterable[str]) -> frozenset[str]:
+    """Names of several columns: they are left out of a source, and refused only where one is asked for."""
+    return frozenset(name for name, count in Counter(names).items() if count > 1)
 
 
 def left_behind(total: int, kept: int) -> int:
@@ -157,26 +149,9 @@ def left_behind(total: int, kept: int) -> int:
     return total - kept
 
 
-def of_one_kind(batches: Iterable[TableBatch], names: set[str]) -> Iterator[TableBatch]:
-    """The same batches; raise where a column holds text in one and numbers in another, which are never equal."""
-    kinds, before = dict[str, str](), None
-    for batch in batches:
-        schema = batch.table.schema
-        for field in () if before is not None and schema.equals(before) else schema:
-            kind = _kind(field.type) if field.name in names else None
-            was = None if kind is None else kinds.setdefault(field.name, kind)
-            if was != kind:
-                where = f"{batch.start:,} on{batch.place and f' ({batch.place})'}"
-                raise LogsError(
-                    f"column {field.name!r} holds {was} up to row {batch.start - 1:,}, and {kind} from row {where}.\n"
-                    "Give the column one type everywhere; nothing was computed."
-                )
-        before = schema
-        yield batch
-
-
-def _kind(of: pa.DataType) -> str | None:
-    """Of entries that may be equal to each other; None of those that have no such."""
+def kind_as_stored(batch: TableBatch, name: str) -> str | None:
+    """The kind of entries that may be equal to each other; None of a column that has no such."""
+    of = batch.table.schema.field(name).type
     while pa.types.is_dictionary(of):
         of = of.value_type
     if pa.types.is_primitive(of) or pa.types.is_decimal(of):
@@ -186,12 +161,37 @@ def _kind(of: pa.DataType) -> str | None:
     return "text" if text else None
 
 
+def kind_as_read(batch: TableBatch, name: str) -> str | None:
+    """As what a column of a format without types is handed to functions; None where all of it is missing."""
+    values = numbers_in(batch.table[name]) if name in batch.as_text else None
+    if name not in batch.as_text or (values is not None and values.null_count == len(values)):
+        return None
+    return "text" if values is None else "numbers"
+
+
+def of_one_kind(
+    batches: Iterable[TableBatch], names: Collection[str], kind_of: Callable[[TableBatch, str], str | None] = kind_as_stored
+) -> Iterator[TableBatch]:
+    """The same batches; raise where a column holds text in one and numbers in another, which are never equal."""
+    kinds = dict[str, str]()
+    for batch in batches:
+        for name in names:
+            kind = kind_of(batch, name)
+            if kind is not None and kinds.setdefault(name, kind) != kind:
+                raise LogsError(
+                    f"column {name!r} holds {kinds[name]} up to row {batch.start - 1:,}, and {kind} from row "
+                    f"{batch.start:,} on{batch.place and f' ({batch.place})'}.\nGive the column one type everywhere, or "
+                    "save the log as Parquet; nothing was computed."
+                )
+        yield batch
+
+
 @contextmanager
 def engine_errors(problem: str) -> Iterator[None]:
     """Report whatever an engine raises, each its own exceptions, as rounds that could not be read."""
     try:
         yield
-    except LogsError:
+    except SureliftError:
         raise
     except Exception as error:
         raise LogsError(f"{problem}: {error}\nNothing was computed.") from error

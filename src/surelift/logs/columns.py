@@ -12,15 +12,13 @@ import pyarrow as pa
 from surelift.arrays import ArrowColumn, BoolArray, FloatArray, IntArray, pc
 from surelift.logs.vectors import Vectors
 
-# How far a probability vector's sum may be from 1, and a probability above 1, before it is rejected.
-TOLERANCE = 1e-6
+TOLERANCE = 1e-6  # how far a probability vector's sum may be from 1, and a probability above 1, before it is rejected
 TOLERANCE_FLOAT32 = 1e-5
 
 NOWHERE = -1
 
 # What tools write into a CSV for a missing value.
 _MISSING = ("", "na", "n/a", "#n/a", "null", "none")
-_NUMERIC = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_null)
 # Sign and digits of a whole number.
 _WHOLE = r"^(-?)0*(\d+)(?:\.0*)?$"
 _PLAIN_WHOLE = r"^(?:0|-?[1-9]\d*)$"
@@ -40,8 +38,7 @@ class Numbers:
     values: FloatArray
     null: BoolArray
     not_numeric: BoolArray
-    shown: ArrowColumn
-    """The original column, to show an entry that is not a number."""
+    shown: ArrowColumn  # the original column, to show an entry that is not a number
     tolerance: float
 
 
@@ -114,30 +111,38 @@ def to_numbers(column: ArrowColumn, *, text: bool = True, words: bool = False) -
     column = decode(column)
     null = is_null(column)
     kind = column.type
-    if any(is_kind(kind) for is_kind in _NUMERIC):
+    plain = pa.types.is_primitive(kind) and not pa.types.is_temporal(kind)
+    if plain or pa.types.is_decimal(kind) or pa.types.is_null(kind):
         values = _as_float(column.cast(pa.uint8()) if pa.types.is_boolean(kind) else column)
         not_numeric = np.zeros(len(column), dtype=np.bool_)
     elif is_text(column) and text:
-        values, null, not_numeric = _parse(column, words=words)
+        lower = pc.utf8_lower(pc.utf8_trim_whitespace(column))
+        null = _is_one_of(lower, _MISSING) | is_null(lower)
+        lower = _as_digits(lower, "true", "false")
+        number = _matches(lower, _NUMBER)
+        if words and not number.any() and not null.all():
+            for pair in _WORDS:
+                if (_is_one_of(lower, pair) | null).all():
+                    lower = _as_digits(lower, *pair)
+                    number = ~null
+                    break
+        values = _as_float(pc.if_else(pa.array(number), lower, pa.scalar(None, lower.type)))
+        not_numeric = ~number & ~null
     else:
         values, not_numeric = np.full(len(column), np.nan), ~null
-    narrow = pa.types.is_float32(kind) or pa.types.is_float16(kind)
+    narrow = kind in (pa.float16(), pa.float32())
     return Numbers(values, null, not_numeric, column, TOLERANCE_FLOAT32 if narrow else TOLERANCE)
 
 
-def plain_numbers(column: ArrowColumn) -> npt.NDArray[Any] | None:
-    """A complete column of numbers as they lie in memory; None if any entry is missing, or not a plain number."""
+def plain_numbers(column: ArrowColumn) -> tuple[npt.NDArray[Any], float] | None:
+    """A complete column of numbers as they lie in memory, with the tolerance of their type; None of any other column."""
     column = decode(column)
     kind = column.type
-    if column.null_count or not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+    if column.null_count or not pa.types.is_primitive(kind) or pa.types.is_temporal(kind):
         return None
     if pa.types.is_boolean(kind) or pa.types.is_float16(kind):
         column = column.cast(pa.uint8() if pa.types.is_boolean(kind) else pa.float32())
-    return as_array(column)
-
-
-def tolerance_of(column: npt.NDArray[Any]) -> float:
-    return TOLERANCE_FLOAT32 if column.dtype == np.float32 else TOLERANCE
+    return np.from_dlpack(column), TOLERANCE_FLOAT32 if column.type == pa.float32() else TOLERANCE
 
 
 def _as_float(column: ArrowColumn) -> FloatArray:
@@ -151,37 +156,27 @@ def _as_float(column: ArrowColumn) -> FloatArray:
     return np.ascontiguousarray(values, dtype=np.float64)
 
 
-def _parse(column: ArrowColumn, *, words: bool) -> tuple[FloatArray, BoolArray, BoolArray]:
-    text = pc.utf8_lower(pc.utf8_trim_whitespace(column))
-    null = _is_missing_word(text)
-    text = _truth_as_digits(text)
-    number = pc.fill_null(pc.match_substring_regex(text, _NUMBER), False)
-    if words and not np.asarray(number).any() and not null.all():
-        text = _words_as_digits(text, null)
-        number = pc.fill_null(pc.match_substring_regex(text, _NUMBER), False)
-    values = _as_float(pc.if_else(number, text, pa.scalar(None, text.type)))
-    return values, null, ~np.asarray(number) & ~null
+def _is_one_of(text: ArrowColumn, values: Sequence[str]) -> BoolArray:
+    return as_array(pc.is_in(text, value_set=pa.array(values, text.type)))
 
 
-def _is_missing_word(text: ArrowColumn) -> BoolArray:
-    return np.asarray(pc.or_kleene(text.is_null(), pc.is_in(text, value_set=pa.array(_MISSING, text.type))))
+def _as_digits(text: ArrowColumn, yes: str, no: str) -> ArrowColumn:
+    return pc.if_else(pc.equal(text, yes), "1", pc.if_else(pc.equal(text, no), "0", text))
 
 
-def _truth_as_digits(text: ArrowColumn) -> ArrowColumn:
-    return pc.if_else(pc.equal(text, "true"), "1", pc.if_else(pc.equal(text, "false"), "0", text))
-
-
-def _words_as_digits(text: ArrowColumn, null: BoolArray) -> ArrowColumn:
-    for yes, no in _WORDS:
-        if (as_array(pc.fill_null(pc.is_in(text, value_set=pa.array([yes, no], text.type)), False)) | null).all():
-            return pc.if_else(pc.equal(text, yes), "1", pc.if_else(pc.equal(text, no), "0", text))
-    return text
+def _matches(text: ArrowColumn, pattern: str) -> BoolArray:
+    return as_array(pc.fill_null(pc.match_substring_regex(text, pattern), False))
 
 
 def has_decimal_comma(column: ArrowColumn) -> BoolArray:
-    if not is_text(column):
-        return np.zeros(len(column), dtype=np.bool_)
-    return as_array(pc.fill_null(pc.match_substring_regex(column, _DECIMAL_COMMA), False))
+    return _matches(column, _DECIMAL_COMMA) if is_text(column) else np.zeros(len(column), dtype=np.bool_)
+
+
+def numbers_in(column: ArrowColumn) -> ArrowColumn | None:
+    """A column of text as numbers, if every entry is one or missing."""
+    numbers = to_numbers(column)
+    values = pa.array(numbers.values, mask=numbers.null)
+    return None if numbers.not_numeric.any() or inexact(values).any() else values
 
 
 def is_vector(column: ArrowColumn) -> bool:
@@ -195,13 +190,13 @@ def is_vector(column: ArrowColumn) -> bool:
 def text_to_vectors(column: ArrowColumn) -> tuple[Vectors, BoolArray, BoolArray]:
     """The vectors that JSON texts hold, which rounds have none, and which have another text."""
     column = decode(column)
-    absent = _is_missing_word(pc.utf8_lower(pc.utf8_trim_whitespace(column)))
-    fits = as_array(pc.fill_null(pc.match_substring_regex(column, _VECTOR), False))
-    inner = pc.utf8_slice_codeunits(pc.utf8_trim_whitespace(column), 1, -1)
+    text, fits = pc.utf8_trim_whitespace(column), _matches(column, _VECTOR)
+    inner = pc.utf8_slice_codeunits(text, 1, -1)
     filled = fits & ~as_array(pc.fill_null(pc.equal(pc.utf8_trim_whitespace(inner), ""), True))
-    lists = pc.if_else(pa.array(filled), pc.split_pattern(inner, ","), pa.scalar(None, pa.list_(column.type)))
+    lists = pc.if_else(pa.array(filled), pc.split_pattern(inner, ","), pa.scalar(None, pa.list_(text.type)))
     vectors, missing = list_to_vectors(lists)
-    return vectors, missing & ~(~fits & ~absent), ~fits & ~absent
+    other = ~fits & ~is_null(text) & ~_is_one_of(pc.utf8_lower(text), _MISSING)
+    return vectors, missing & ~other, other
 
 
 def list_to_vectors(column: ArrowColumn) -> tuple[Vectors, BoolArray]:
@@ -240,14 +235,27 @@ def find_positions(
     if labels is None:
         return _whole_positions(column), null, column
     if all(not isinstance(label, str) for label in labels):
-        return _match_numbers(column, labels), null, column
+        whole = [int(label) if label == math.floor(label) else None for label in labels]
+        fractions = [None if number is not None else float(label) for number, label in zip(whole, labels, strict=True)]
+        integers = _integers(column)
+        if pa.types.is_integer(integers.type):
+            kind = np.iinfo(integers.type.to_pandas_dtype())
+            positions = _match(integers, [n if n is not None and kind.min <= n <= kind.max else None for n in whole])
+        else:
+            positions = _match(_digits(column), [None if number is None else str(number) for number in whole])
+        if any(fraction is not None for fraction in fractions):
+            parsed = _match(pa.array(to_numbers(column).values), fractions)
+            positions = np.where(positions == NOWHERE, parsed, positions)
+        return positions, null, column
     texts = [str(label) for label in labels]
     positions = _match(column if is_text(column) else _digits(column), texts)
     if as_text:
         null = null & (positions == NOWHERE)
-    if (as_text or not is_text(column)) and not _any_number(texts):
-        whole = _whole_positions(column)
-        positions = np.where((positions == NOWHERE) & (whole < len(labels)), whole, positions)
+    if as_text or not is_text(column):
+        numbers = to_numbers(pa.array(texts))
+        if (numbers.not_numeric | numbers.null).all():
+            places = _whole_positions(column)
+            positions = np.where((positions == NOWHERE) & (places < len(labels)), places, positions)
     return positions, null, column
 
 
@@ -260,7 +268,7 @@ def inexact(column: ArrowColumn) -> BoolArray:
 
 
 def _integers(column: ArrowColumn) -> ArrowColumn:
-    """Truth values, and floats that are whole numbers, as integers; other floats are null, other columns unchanged."""
+    """Truth values and whole floats as integers; other floats are null, other columns unchanged."""
     if pa.types.is_boolean(column.type):
         return column.cast(pa.uint8())
     if not pa.types.is_floating(column.type):
@@ -273,17 +281,15 @@ def _integers(column: ArrowColumn) -> ArrowColumn:
 def _digits(column: ArrowColumn) -> ArrowColumn:
     """Whole numbers as text, without leading zeros and without a fraction; null for other entries."""
     column = _integers(column)
-    if pa.types.is_integer(column.type):
-        return column.cast(pa.string())
-    if not is_text(column) and not pa.types.is_decimal(column.type):
-        return pa.nulls(len(column), pa.string())
     if pa.types.is_decimal(column.type):
         # Not by Arrow, which writes a zero as 0E-9.
         column = pa.array([None if number is None else f"{number:f}" for number in column.to_pylist()], pa.string())
+    elif not is_text(column) and not pa.types.is_integer(column.type):
+        return pa.nulls(len(column), pa.string())
     column = column.cast(pa.string())
     if pc.all(pc.match_substring_regex(column, _PLAIN_WHOLE)).as_py():
         return column
-    text = _truth_as_digits(pc.utf8_lower(pc.utf8_trim_whitespace(column)))
+    text = _as_digits(pc.utf8_lower(pc.utf8_trim_whitespace(column)), "true", "false")
     whole = pc.match_substring_regex(text, _WHOLE)
     digits = pc.replace_substring_regex(text, _WHOLE, r"\1\2")
     return pc.if_else(whole, pc.if_else(pc.equal(digits, "-0"), "0", digits), pa.scalar(None, pa.string()))
@@ -301,26 +307,6 @@ def _whole_positions(column: ArrowColumn) -> IntArray:
     return np.where(valid, values.astype(np.int64), NOWHERE)
 
 
-def _match_numbers(column: ArrowColumn, labels: Sequence[Any]) -> IntArray:
-    whole = [int(label) if label == math.floor(label) else None for label in labels]
-    integers = _integers(column)
-    if pa.types.is_integer(integers.type):
-        kind = np.iinfo(integers.type.to_pandas_dtype())
-        positions = _match(integers, [n if n is not None and kind.min <= n <= kind.max else None for n in whole])
-    else:
-        positions = _match(_digits(column), [None if number is None else str(number) for number in whole])
-    fractions = [None if number is not None else float(label) for number, label in zip(whole, labels, strict=True)]
-    if any(fraction is not None for fraction in fractions):
-        parsed = _match(pa.array(to_numbers(column).values), fractions)
-        positions = np.where(positions == NOWHERE, parsed, positions)
-    return positions
-
-
 def _match(column: ArrowColumn, labels: Sequence[Any]) -> IntArray:
     positions = pc.index_in(column, value_set=pa.array(labels, column.type), skip_nulls=True)
     return as_array(pc.fill_null(positions, NOWHERE)).astype(np.int64)
-
-
-def _any_number(labels: Sequence[str]) -> bool:
-    numbers = to_numbers(pa.array(labels))
-    return not (numbers.not_numeric | numbers.null).all()

@@ -20,17 +20,6 @@ from surelift.logs.faults import Reason
 from surelift.logs.rows import Rows
 from surelift.logs.vectors import Vectors
 
-NO_ACTION = (
-    "{} covers every action, so the logs must say which action was taken: name it in action=, as a position counted "
-    "from 0 or "
-    "as a label declared in actions=[...]. A column of the probability of the logged action alone is given by its name, not "
-    "in a list."
-)
-NO_COUNT = (
-    "{} needs to know how many actions were available: declare actions=[...], logging= or action_count= (a number, or a "
-    "column if it varies)."
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -49,10 +38,8 @@ class Probabilities:
 
     logged: FloatArray
     vectors: Vectors | None = None
-    known_excess: FloatArray | None = None
-    """The importance weights minus 1, if known more accurately than by division."""
-    short_of_one: float = 0.0
-    """The most by which its vectors fall short of a sum of 1."""
+    known_excess: FloatArray | None = None  # the importance weights minus 1, if known more accurately than by division
+    short_of_one: float = 0.0  # the most by which its vectors fall short of a sum of 1
 
     def excess(self, propensity: FloatArray) -> FloatArray:
         if self.known_excess is not None:
@@ -63,35 +50,23 @@ class Probabilities:
 
 @dataclass(slots=True)
 class Decisions:
-    """The decisions of one batch."""
-
     rows: Rows
     propensity: FloatArray
     action: IntArray | None = None
-    continuous: FloatArray | None = None
-    """The logged action, if actions are continuous."""
+    continuous: FloatArray | None = None  # the logged action, if actions are continuous
     subject: str = "the logged action"
-    labels: tuple[Any, ...] | None = None
-    """Those of the actions, where they were declared."""
-    counts: FloatArray | None = None
-    """How many actions there were to choose from, where that was declared."""
-    logging: Vectors | None = None
-    """Production's whole distributions, as they were logged."""
-    shares: Vectors | None = None
-    """The same, scaled to sum to 1."""
-    largest: float = 1.0
-    """What a probability can be: 1, or anything for a density."""
-    density: Density | None = None
-    """That of production, where its parameters are known."""
+    labels: tuple[Any, ...] | None = None  # those of the actions, where they were declared
+    counts: FloatArray | None = None  # how many actions there were to choose from, where that was declared
+    logging: Vectors | None = None  # production's whole distributions, as they were logged
+    shares: Vectors | None = None  # the same, scaled to sum to 1
+    largest: float = 1.0  # what a probability can be: 1, or anything for a density
+    density: Density | None = None  # that of production, where its parameters are known
     embed: Callable[[Vectors], Vectors] | None = None
     """From probabilities of actions to those of their embeddings, where these take the place of actions."""
-    by_action: "Decisions | None" = None
-    """The same decisions by single actions, where embeddings take their place."""
-    aside: Any = None
-    """What a trait keeps for a test of its own."""
+    by_action: "Decisions | None" = None  # the same decisions by single actions, where embeddings take their place
+    aside: Any = None  # what a trait keeps for a test of its own
 
     def single(self, values: FloatArray, tolerance: float, subject: str) -> Probabilities:
-        """A probability, or density, of the logged action."""
         if self.embed is not None:
             raise UsageError(
                 f"{subject} must be given as a vector over actions: an embedding adds up the probabilities of all of them."
@@ -103,9 +78,15 @@ class Decisions:
         return Probabilities(values if not count_outside(values, 0.0, 1.0) else np.minimum(values, 1.0))
 
     def vector(self, vectors: Vectors, subject: str) -> Probabilities:
-        """A whole distribution over actions."""
         source = self.by_action or self
-        source.require_action(subject)
+        if math.isinf(source.largest):
+            capabilities.check(frozenset({"policy over all actions", "density"}), {"policy over all actions": subject})
+        if source.action is None:
+            raise UsageError(
+                f"{subject} covers every action, so the logs must say which action was taken: name it in action=, as a "
+                "position counted from 0 or as a label of actions=[...]. A column of the probability of the logged action "
+                "alone is given by its name, not in a list."
+            )
         # A vector that sums to slightly more than 1 overstates its entries by that much.
         shares = source.check_distribution(vectors, subject).normalised(only_down=True)
         short = float(np.maximum(1.0 - shares.sums(), 0.0).max(initial=0.0))
@@ -118,22 +99,17 @@ class Decisions:
         assert self.action is not None
         return self.action
 
-    def require_action(self, subject: str) -> None:
-        if math.isinf(self.largest):
-            capabilities.check(frozenset({"policy over all actions", "density"}), {"policy over all actions": subject})
-        if self.action is None:
-            raise UsageError(NO_ACTION.format(subject))
-
     def available(self, subject: str) -> FloatArray:
-        """The number of actions in each round."""
         if self.logging is not None:
             return self.logging.lengths.astype(np.float64)
         if self.counts is None:
-            raise UsageError(NO_COUNT.format(subject))
+            raise UsageError(
+                f"{subject} needs to know how many actions were available: declare actions=[...], logging= or action_count= "
+                "(a number, or a column if it varies)."
+            )
         return self.counts
 
     def check_distribution(self, vectors: Vectors, subject: str) -> Vectors:
-        """Check that each vector is a probability distribution over production's actions."""
         rows, usable = self.rows, self.rows.usable.copy()
         if (vectors.values < 0).any():
             smallest = vectors.fold(np.minimum, vectors.values, empty=0.0)
@@ -153,7 +129,6 @@ class Decisions:
             self.check_positions(self.action, self.subject, vectors.lengths)
 
     def positions(self, name: str, subject: str) -> IntArray:
-        """A column of actions, as positions."""
         positions = self.rows.positions(name, subject, self.labels)
         if self.logging is not None or self.counts is not None:
             self.check_positions(positions, subject, self.available(subject))

@@ -11,7 +11,6 @@ from surelift.arrays import FloatArray
 from surelift.errors import UsageError, is_number, positive
 
 Columns = Callable[[str], FloatArray]
-"""Reads a column of the current batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +21,12 @@ class Gaussian:
     high: float = math.inf
 
     def __post_init__(self) -> None:
-        for name in ("mean", "deviation"):
-            value = getattr(self, name)
+        for name, value in (("mean", self.mean), ("deviation", self.deviation)):
             if not isinstance(value, str) and not (is_number(value) and math.isfinite(value)):
                 raise UsageError(f"the {name} of a density must be a column or a number, but is {value!r}.")
         if not isinstance(self.deviation, str):
             positive("the deviation of a density", self.deviation)
-        if not (is_number(self.low) and is_number(self.high) and self.low < self.high):
-            raise UsageError(f"a density needs low < high, but they are {self.low!r} and {self.high!r}.")
+        _require_ends(self.low, self.high)
 
     def columns(self) -> tuple[str, ...]:
         return tuple(name for name in (self.mean, self.deviation) if isinstance(name, str))
@@ -58,8 +55,13 @@ class Gaussian:
         return _normal_mass(self.low, self.high, mean, deviation)
 
     def describe(self) -> dict[str, Any]:
-        bounds = {name: end for name, end in (("low", self.low), ("high", self.high)) if math.isfinite(end)}
-        return {"kind": "gaussian", "mean": self.mean, "deviation": self.deviation, **bounds}
+        ends = {name: end for name, end in (("low", self.low), ("high", self.high)) if math.isfinite(end)}
+        return {"kind": "gaussian", "mean": self.mean, "deviation": self.deviation, **ends}
+
+
+def _require_ends(low: float, high: float, *, finite: bool = False) -> None:
+    if not (is_number(low) and is_number(high) and low < high) or (finite and math.inf in (-low, high)):
+        raise UsageError(f"a density needs {'finite ' * finite}low < high, but they are {low!r} and {high!r}.")
 
 
 def _normal_mass(low: Any, high: Any, mean: Any, deviation: Any) -> Any:
@@ -76,8 +78,7 @@ class UniformDensity:
     high: float
 
     def __post_init__(self) -> None:
-        if not (is_number(self.low) and is_number(self.high) and -math.inf < self.low < self.high < math.inf):
-            raise UsageError(f"a uniform density needs finite low < high, but they are {self.low!r} and {self.high!r}.")
+        _require_ends(self.low, self.high, finite=True)
 
     def columns(self) -> tuple[str, ...]:
         return ()
@@ -98,8 +99,13 @@ class DensityBlend:
 
     def __post_init__(self) -> None:
         shares = [share for share, _ in self.parts]
-        if not shares or not all(is_number(share) and share >= 0.0 for share in shares) or abs(sum(shares) - 1) > 1e-9:
-            raise UsageError(f"the shares of a blend must be non-negative numbers that sum to 1, but are {shares}.")
+        if not all(isinstance(part, DENSITIES) for _, part in self.parts):
+            problem = "a blend can contain only densities: gaussian, uniform or another blend."
+        elif not shares or not all(is_number(share) and share >= 0.0 for share in shares) or abs(sum(shares) - 1) > 1e-9:
+            problem = f"the shares of a blend must be non-negative numbers that sum to 1, but are {shares}."
+        else:
+            return
+        raise UsageError(problem)
 
     def columns(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for _, part in self.parts for name in part.columns()))
@@ -156,13 +162,10 @@ def blend(parts: Sequence[tuple[float, Density]]) -> DensityBlend:
         pairs = tuple((_plain(share), part) for share, part in parts)
     except (TypeError, ValueError) as error:
         raise UsageError("a blend must be a list of (share, density) pairs.") from error
-    if not all(isinstance(part, DENSITIES) for _, part in pairs):
-        raise UsageError("a blend can contain only densities: gaussian, uniform or another blend.")
     return DensityBlend(pairs)
 
 
 def density_from(description: Mapping[str, Any]) -> Density:
-    """Rebuild a density from what ``describe`` wrote into a certificate."""
     fields = dict(description)
     kind = fields.pop("kind")
     if kind == "density-blend":

@@ -33,7 +33,6 @@ class ActionKinds:
         return len(self.codes)
 
     def of(self, vectors: Vectors, chances: FloatArray | None = None) -> Vectors:
-        """Turn probabilities of actions into probabilities of kinds."""
         matrix = _matrix(vectors, self.actions)
         order = np.argsort(self.codes, kind="stable")
         starts = np.searchsorted(self.codes[order], np.arange(self.codes.max() + 1))
@@ -66,10 +65,9 @@ class Known:
         """Shape (actions, embeddings), or (rounds, actions, embeddings) if it depends on the context."""
         if not callable(self.matrix):
             return self.matrix
-        return _probabilities(self.matrix(batch), (3,), "the embedding function must return p(e|x, a) as")
+        return _probabilities(self.matrix(batch), 3, "the embedding function must return p(e|x, a) as")
 
     def of(self, vectors: Vectors, chances: FloatArray | None = None) -> Vectors:
-        """Turn probabilities of actions into probabilities of embeddings."""
         assert chances is not None
         matrix = _matrix(vectors, chances.shape[-2])
         if chances.ndim == 3 and len(chances) != len(matrix):
@@ -78,9 +76,9 @@ class Known:
         return Vectors.from_matrix(summed, tolerance=vectors.tolerance)
 
     def describe(self) -> dict[str, Any]:
-        if callable(self.matrix):
-            return {"kind": "known", "column": self.column, "mark": getattr(self.matrix, "__name__", "a function")}
-        return {"kind": "known", "column": self.column, **_numbers_or_hash("matrix", self.matrix)}
+        mark = {"mark": getattr(self.matrix, "__name__", "a function")}
+        stored = mark if callable(self.matrix) else _numbers_or_hash("matrix", self.matrix)
+        return {"kind": "known", "column": self.column, **stored}
 
 
 Embedding = ActionKinds | Known
@@ -93,10 +91,9 @@ def kinds(codes: Sequence[int] | IntArray) -> ActionKinds:
         codes: The kind of each action, numbered from 0 without gaps.
     """
     numbers = as_numpy(codes, "kinds")
-    if numbers.ndim != 1 or not len(numbers) or numbers.dtype.kind not in "iu":
-        raise UsageError("kinds must be a list of whole numbers, one per action.")
-    if not np.array_equal(np.unique(numbers), np.arange(numbers.max() + 1)):
-        raise UsageError("kinds must be numbered from 0 without gaps.")
+    whole = numbers.ndim == 1 and len(numbers) > 0 and numbers.dtype.kind in "iu"
+    if not whole or not np.array_equal(np.unique(numbers), np.arange(numbers.max() + 1)):
+        raise UsageError("kinds must be a list of whole numbers, one per action, numbered from 0 without gaps.")
     return ActionKinds(numbers.astype(np.int64))
 
 
@@ -110,24 +107,26 @@ def known(matrix: Any, *, column: str) -> Known:
     """
     if not isinstance(column, str):
         raise UsageError("column= must name the column with the position of the embedding that was drawn.")
-    return Known(matrix if callable(matrix) else _probabilities(matrix, (2,), "p(e|a) must be"), column)
+    return Known(matrix if callable(matrix) else _probabilities(matrix, 2, "p(e|a) must be"), column)
 
 
-def _probabilities(values: Any, dimensions: tuple[int, ...], subject: str) -> FloatArray:
-    rule = f"{subject} a {dimensions[0]}-dimensional array of probabilities that sum to 1 over embeddings"
+def _probabilities(values: Any, dimensions: int, subject: str) -> FloatArray:
+    rule = f"{subject} a {dimensions}-dimensional array of probabilities that sum to 1 over embeddings"
     array = as_numpy(values, "p(e|a)")
-    if array.dtype.kind not in "fiub":
-        raise UsageError(f"{rule}, but its type is {array.dtype}.")
-    array = array.astype(np.float64)
-    if array.ndim not in dimensions or not array.size:
-        raise UsageError(f"{rule}, but its shape is {array.shape}.")
-    if (array < 0.0).any() or not np.allclose(array.sum(axis=-1), 1.0, rtol=0.0, atol=1e-9):
-        raise UsageError(f"{rule}; some entries are negative or some sums are not 1.")
-    return array
+    kind = array.dtype
+    array = array.astype(np.float64) if kind.kind in "fiub" else array
+    if kind.kind not in "fiub":
+        problem = f", but its type is {kind}"
+    elif array.ndim != dimensions or not array.size:
+        problem = f", but its shape is {array.shape}"
+    elif (array < 0.0).any() or not np.allclose(array.sum(axis=-1), 1.0, rtol=0.0, atol=1e-9):
+        problem = "; some entries are negative or some sums are not 1"
+    else:
+        return array
+    raise UsageError(f"{rule}{problem}.")
 
 
 def embedding_from(description: Mapping[str, Any]) -> Embedding:
-    """Rebuild an embedding from what ``describe`` wrote into a certificate."""
     if "mark" in description:
         raise UsageError("a certificate cannot store this embedding; pass the logs with their embedding, in Python.")
     if description["kind"] == "kinds":

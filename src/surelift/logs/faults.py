@@ -1,12 +1,9 @@
-"""Reasons to reject a round: counted by reason, reported with the first offending row and a remedy."""
+"""Reasons to reject a round, counted and reported with the first offending row and a remedy; and what else may be wrong."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
-import numpy as np
-import pyarrow as pa
-
-from surelift.arrays import BoolArray, IntArray
 from surelift.errors import LogsError
 
 
@@ -18,66 +15,60 @@ class Reason:
     remedy: str
 
 
+_OUTSIDE, _UNIT_INTERVAL = "lie outside the declared reward range", "lie outside (0, 1]"
+
 NULL = Reason(
     "are missing (null)",
-    "Every round counts, whatever its reward: join rewards and probabilities to all rounds, and do not impute. Only where "
-    "no reward means that nothing was earned, and that is final, write 0.",
+    "Every round counts, whatever its reward: join rewards and probabilities to all rounds, and do not impute. Write 0 only "
+    "where no reward means that nothing was earned, and that is final.",
 )
 NOT_A_NUMBER = Reason("are NaN", "Find where the NaN comes from; a guarantee needs a number in every round.")
 INFINITE = Reason("are infinite", "Find where the infinity comes from: often a division by zero or an overflow.")
 NOT_NUMERIC = Reason(
     "are not numbers",
-    "Store plain numbers (0.2, not '20%'), or name the column that holds them. Words for 1 and 0 are read where the column "
-    "holds one pair of them and nothing else: true and false, t and f, yes and no, y and n.",
+    "Store plain numbers (0.2, not '20%'), or name the column that holds them. Words for 1 and 0 are read where a column "
+    "holds one pair and nothing else: true and false, t and f, yes and no, y and n.",
 )
-DECIMAL_COMMA = Reason(
-    "are numbers with a comma",
-    "Write them with a decimal point, 0.5; a comma is not guessed at, since 1,234 may be a thousand and more.",
-)
+DECIMAL_COMMA = Reason("are numbers with a comma", "Write a decimal point, 0.5: 1,234 may be a thousand and more.")
 PROPENSITY = Reason(
-    "lie outside (0, 1]",
-    "Log the probability of the action actually taken: a zero means that production could not have taken it, and a "
-    "number above 1 may be a percentage. For densities, set density=True.",
+    _UNIT_INTERVAL,
+    "Log the probability of the action actually taken: production could not have taken one with 0, and a number above 1 may "
+    "be a percentage. For densities, set density=True.",
 )
 LOG_PROPENSITY = Reason(
     "are not logarithms of a probability in (0, 1]",
-    "A log propensity is at most 0, and its exponential must not underflow to 0. If the column holds probabilities, name "
-    "it in propensity= instead.",
+    "A log propensity is at most 0, and its exponential is above 0. Probabilities themselves are named in propensity=.",
 )
-WINS_WHOLE = Reason(
-    "are not whole numbers", "Give counts of draws: k of them took the logged action, of m in all; not their ratio."
-)
+WINS_WHOLE = Reason("are not whole numbers", "Give counts of draws, k that took the logged action of m; not their ratio.")
 WINS_DRAWS = Reason("are fewer than one draw", "Every round needs at least one draw: m is the number of them all.")
 WINS_RANGE = Reason(
     "are counts k below 0 or above their m",
-    "k counts the draws that took the logged action, among all m draws of the round: give the two in this order, k and m.",
+    "k counts the draws that took the logged action, of all m: give k first, then m.",
 )
 WINS_PLAYED = Reason(
     "are 0, although the logged action is said to be one of the m draws",
-    "It would have counted itself. For fresh draws leave includes_played out: the propensity is then (k + 1)/(m + 1). No "
-    "floor helps: max(k, 1)/m makes weights too large on average.",
+    "For fresh draws leave includes_played out: the propensity is then (k + 1)/(m + 1). No floor helps: max(k, 1)/m makes "
+    "weights too large on average.",
 )
 DENSITY = Reason("are not positive", "The density of the logged action must be positive and finite.")
-PROBABILITY = Reason(
-    "lie outside [0, 1]", "Give the candidate's probability of the logged action, not a score or a percentage."
-)
+PROBABILITY = Reason("lie outside [0, 1]", "Give the candidate's probability of the logged action, no score or percentage.")
 NEGATIVE = Reason("are negative", "A density cannot be negative.")
 REWARD = Reason(
-    "lie outside the declared reward range",
+    _OUTSIDE,
     "If such rewards are possible, declare reward_range=(low, high) from what a reward can be, not from the observed "
     "extremes: a guarantee needs a range known in advance.",
 )
 OUTCOME = Reason(
     "lie outside the declared range of the outcome",
-    "If such values are possible, declare Outcome(column, range=(low, high)) from what a value can be, not from the "
-    "observed extremes.",
+    "Declare Outcome(column, range=(low, high)) from what a value can be, not from the observed extremes.",
 )
-NOT_VECTORS = Reason(
-    "are not vectors", "Give a list column with one probability per action, or a list of columns, one per action."
+SCORE = Reason(
+    _OUTSIDE,
+    "Rescale the score to the units of the reward, or cut it off at the ends of the range, before it is logged. Any "
+    "function of the score is a score.",
 )
-VECTOR_ENTRIES = Reason(
-    "are vectors with an entry that is missing or not finite", "Give a finite number for every action of every round."
-)
+NOT_VECTORS = Reason("are not vectors", "Give a list column with one probability per action, or a list of columns.")
+VECTOR_ENTRIES = Reason("are vectors with an entry that is missing or not finite", "Give a finite number for every action.")
 LIST_MISSING = Reason("are missing or empty vectors", "Log one probability per action in every round.")
 VECTOR_SUM = Reason("do not sum to 1", "A probability vector must cover every action available in that round.")
 VECTOR_LENGTH = Reason(
@@ -86,7 +77,7 @@ VECTOR_LENGTH = Reason(
 )
 VECTOR_DECLARED = Reason(
     "differ in length from the declared actions",
-    "A vector needs one entry per label in actions=[...], or action_count= entries.",
+    "A vector needs one entry per label in actions=[...], or action_count= of them.",
 )
 VECTOR_PROPENSITY = Reason(
     "do not hold the logged propensity at the logged action",
@@ -94,22 +85,19 @@ VECTOR_PROPENSITY = Reason(
 )
 ACTION_POSITION = Reason(
     "are not a position among that round's actions",
-    "Positions are whole numbers counted from 0. If these are labels, the logs are fine: declare actions=[...], in the "
-    "order of the vectors.",
+    "Positions are whole numbers counted from 0. For labels, declare actions=[...], in the order of the vectors.",
 )
 ACTION_LABEL = Reason("are not among the declared actions", "Declare every label in actions=[...], in vector order.")
 INEXACT = Reason(
     "are floats too large to tell whole numbers apart",
-    "Two different ids may have become one: store ids as integers or as text. A column of integers with gaps becomes one of "
-    "floats in pandas; use its type 'Int64'.",
+    "Two ids may have become one: store them as integers (with gaps, pandas' type 'Int64') or as text.",
 )
 ACTION_COUNT = Reason("are not whole numbers of at least 1", "Log the number of actions production could choose from.")
 EMBEDDING = Reason(
-    "are impossible given the logged action",
-    "p(e|a) is zero there: check the column, and the order of the rows of p(e|a).",
+    "are impossible given the logged action", "p(e|a) is zero there: check the column, and the order of the rows of p(e|a)."
 )
 WEIGHT_OVERFLOW = Reason(
-    "give a weight above 1e150", "No action is ever sampled with so small a propensity: this is a logging fault."
+    "give a weight above 1e150", "No action is sampled with so small a propensity: the log is at fault."
 )
 MAX_WEIGHT = Reason(
     "give a weight above the declared max_weight",
@@ -140,21 +128,16 @@ CLUSTER_MAX = Reason(
 )
 POSITION = Reason(
     "are not the next position of their cluster",
-    "Positions are whole numbers that count up by 1 from the first round of a cluster, 0 or 1 throughout the log: sort the "
-    "log by cluster and position, and log every position once.",
+    "Positions count up by 1 from the first round of a cluster, 0 or 1 throughout the log: sort the log by cluster and "
+    "position, and log every position once.",
 )
 CLUSTER_VARIES = Reason(
     "differ within their cluster",
-    "This value must be the same in all rounds of a cluster: clusters are kept or dropped whole.",
+    "Clusters are kept or dropped whole, so this value is the same in all rounds of a cluster.",
 )
-KEEP_PROBABILITY = Reason("lie outside (0, 1]", "Give the probability of keeping each round, 1 if it is always kept.")
-SCORE = Reason(
-    "lie outside the declared reward range",
-    "The score is in the units of the reward: rescale it, or cut it off at the ends of the range, before it is logged. Any "
-    "function of the score is a score.",
-)
+KEEP_PROBABILITY = Reason(_UNIT_INTERVAL, "Give the probability of keeping each round, 1 if it is always kept.")
 LABEL_PROBABILITY = Reason(
-    "lie outside (0, 1]",
+    _UNIT_INTERVAL,
     "Give the probability with which each round was drawn to be labelled, 1 if it always is. Rounds that cannot be drawn "
     "may be left out only by what was known before the action.",
 )
@@ -162,19 +145,14 @@ LABEL_MISSING = Reason(
     "are missing (null) where label_probability is 1",
     "Every round that was drawn needs its reward: a label that is lost, or left out for what it says, voids the guarantee.",
 )
-SEGMENT = Reason(
-    "are the text '(missing)', which names the rounds without a segment (null)",
-    "Give that segment another name.",
-)
+SEGMENT = Reason("are the text '(missing)', which names the rounds without a segment (null)", "Rename that segment.")
 SEGMENT_UNDECLARED = Reason(
     "belong to a segment that was not declared",
-    "List every segment in segments=[...] before looking, or leave it out for an answer that is good for one look at "
-    "independent rounds.",
+    "List every segment in segments=[...] before looking, or leave it out for one look at independent rounds.",
 )
 TIME_ORDER = Reason(
     "are earlier than the previous round",
-    "What is learned from some rounds is used on later ones, so they must be in decision order: sort the log by time. Times "
-    "stored as text are compared as text.",
+    "What is learned from some rounds is used on later ones: sort the log by time (as text, where times are text).",
 )
 
 
@@ -188,54 +166,13 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many rows have a fault, and the first such row."""
-
     count: int
     row: int
     value: str
     place: str
 
     def __add__(self, other: "Tally") -> "Tally":
-        first = min(self, other, key=lambda tally: tally.row)
-        return replace(first, count=self.count + other.count)
-
-    def example(self) -> str:
-        if self.row < 0:
-            return f"one of them is {self.value}."
-        return f"the first is {self.value} in row {self.row:,}{self.place}, counting from 0."
-
-
-class FaultCounter:
-    """The faults of one batch, and which rows have none."""
-
-    def __init__(self, rows: int, *, start: int, place: str, place_start: int, numbers: IntArray | None = None) -> None:
-        self.usable: BoolArray = np.ones(rows, dtype=np.bool_)
-        self.tallies: dict[Fault, Tally] = {}
-        self._start, self._place, self._place_start, self._numbers = start, place, place_start, numbers
-
-    def count(self, subject: str, reason: Reason, bad: BoolArray, shown: object) -> None:
-        """Count the rows marked in ``bad``; ``shown`` holds the values to show, or is the first of them."""
-        rows = np.flatnonzero(bad)
-        if rows.size == 0:
-            return
-        first = int(rows[0])
-        value = shown[first] if isinstance(shown, np.ndarray | pa.Array | pa.ChunkedArray) else shown
-        row = self._start + first if self._numbers is None else int(self._numbers[first])
-        place = f" ({self._place}, row {row - self._place_start})" if self._place else ""
-        tally = Tally(int(rows.size), row, _show(value), place)
-        self.tallies = merge_tallies(self.tallies, {Fault(subject, reason): tally})
-        self.usable &= ~bad
-
-
-def _show(value: object) -> str:
-    if isinstance(value, pa.Scalar):
-        value = value.as_py()
-    if isinstance(value, float | np.floating):
-        return repr(float(value))
-    if isinstance(value, int | np.integer):
-        return str(int(value))
-    shown = "null" if value is None else repr(value)
-    return shown if len(shown) <= 80 else f"{shown[:77]}..."
+        return replace(self if self.row <= other.row else other, count=self.count + other.count)
 
 
 def merge_tallies(left: Mapping[Fault, Tally], right: Mapping[Fault, Tally]) -> dict[Fault, Tally]:
@@ -245,20 +182,36 @@ def merge_tallies(left: Mapping[Fault, Tally], right: Mapping[Fault, Tally]) -> 
     return merged
 
 
-def describe_faults(tallies: Mapping[Fault, Tally], *, rows: int) -> list[str]:
-    """One sentence per fault, most frequent first."""
-    ordered = sorted(tallies.items(), key=lambda item: -item[1].count)
-    return [
-        f"{fault.subject}: {tally.count:,} of {rows:,} values {fault.reason.says}; {tally.example()}"
-        for fault, tally in ordered
-    ]
+def describe_faults(tallies: Mapping[Fault, Tally], *, rows: int) -> list[tuple[Fault, str]]:
+    """The faults, each with a sentence, most frequent first."""
+    described = list[tuple[Fault, str]]()
+    for fault, tally in sorted(tallies.items(), key=lambda item: -item[1].count):
+        place = f"the first is {tally.value} in row {tally.row:,}{tally.place}, counting from 0."
+        example = place if tally.row >= 0 else f"one of them is {tally.value}."
+        described.append((fault, f"{fault.subject}: {tally.count:,} of {rows:,} values {fault.reason.says}; {example}"))
+    return described
 
 
 def refuse_faults(tallies: Mapping[Fault, Tally], *, rows: int) -> None:
     """Raise if any row has a fault: a guarantee for the remaining rows would be about something else."""
-    if not tallies:
-        return
-    ordered = sorted(tallies, key=lambda fault: -tallies[fault].count)
-    lines = zip(describe_faults(tallies, rows=rows), ordered, strict=True)
-    body = "\n".join(f"- {line}\n  {fault.reason.remedy}" for line, fault in lines)
-    raise LogsError(f"these logs cannot support a guarantee, so nothing was computed:\n{body}")
+    if tallies:
+        body = "\n".join(f"- {line}\n  {fault.reason.remedy}" for fault, line in describe_faults(tallies, rows=rows))
+        raise LogsError(f"these logs cannot support a guarantee, so nothing was computed:\n{body}")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something wrong with the logs, or that could be, with a remedy."""
+
+    severity: Literal["refuse", "warn"]
+    subject: str
+    says: str
+    remedy: str
+    segment: str | None = None
+    """Where it was found, such as "day 2024-03-11"; None for the whole log."""
+    e_value: float | None = None
+    """The evidence, where it was tested: correct logs show so much with probability at most its inverse."""
+
+    @property
+    def statement(self) -> str:
+        return self.says if self.says.startswith(self.subject) else f"{self.subject}: {self.says}"

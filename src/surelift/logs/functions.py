@@ -9,8 +9,7 @@ import pyarrow as pa
 from surelift.errors import SureliftError, UsageError
 from surelift.logs.rows import Rows
 
-# Of every batch, so many rounds are asked about again, in two parts.
-ASKED_AGAIN = 4096
+ASKED_AGAIN = 4096  # of every batch, so many rounds are asked about again, in two parts
 # Softmax probabilities in single precision differ by nearly as much from one size of batch to the next, whatever the type
 # they are returned in.
 RELATIVE, ABSOLUTE = 1e-4, 1e-6
@@ -30,13 +29,14 @@ def ask(function: Callable[[Any], Any], rows: Rows, columns: Sequence[str], subj
         # Another number of rows is refused where they are read.
         if first < last and getattr(values, "ndim", 1) and len(values) == table.num_rows:
             part = _call(function, table.slice(first, last - first), rows, subject)
-            row = _first_difference(values[first:last], part)
-            if row is not None:
+            close = _close_rows(values[first:last], part)
+            if not np.all(close):
+                row = int(rows.numbered[first + int(np.argmin(close))])
                 raise UsageError(
-                    f"{subject} does not agree with itself: for row {rows.start + first + row:,} it returns other numbers "
-                    f"in a batch of {table.num_rows:,} rounds than in one of {last - first:,}.\nIt depends on the other "
-                    "rounds of its batch, on chance or on earlier calls, so no bound holds. Compute each round from its "
-                    "own columns alone; for numbers that are ready, pass an array or a column."
+                    f"{subject} does not agree with itself: for row {row:,} it returns other numbers in a batch of "
+                    f"{table.num_rows:,} rounds than in one of {last - first:,}.\nIt depends on the other rounds of its "
+                    "batch, on chance or on earlier calls, so no bound holds. Compute each round from its own columns; "
+                    "for numbers that are ready, pass an array or a column."
                 )
     return values
 
@@ -44,12 +44,11 @@ def ask(function: Callable[[Any], Any], rows: Rows, columns: Sequence[str], subj
 def _call(function: Callable[[Any], Any], table: Any, rows: Rows, subject: str) -> Any:
     try:
         return function(table)
-    except SureliftError:
-        raise
     except Exception as error:
-        roles, said = rows.logs.declaration.hidden, str(error)
+        roles = rows.logs.declaration.hidden
         for name in set(rows.logs.column_names()) - set(table.column_names):
-            if f"'{name}'" in said or f'"{name}"' in said:
+            named = f"'{name}'" in str(error) or f'"{name}"' in str(error)
+            if named and not isinstance(error, SureliftError):
                 why = f"is the {roles[name]}" if name in roles else "is not among contexts="
                 raise UsageError(
                     f"{subject} asks for column {name!r}, which {why}. Functions are shown the columns in contexts=, or "
@@ -58,18 +57,14 @@ def _call(function: Callable[[Any], Any], table: Any, rows: Rows, subject: str) 
         raise
 
 
-def _first_difference(values: Any, again: Any) -> int | None:
+def _close_rows(values: Any, again: Any) -> Any:
     if isinstance(values, pa.Array) or isinstance(again, pa.Array):
         # Vectors of different lengths; those of a part may well be equally long.
-        rows = [[np.array(row) for row in part.tolist()] for part in (values, again)]
-        if len(rows[0]) != len(rows[1]):
-            return 0
-        close = [a.shape == b.shape and bool(_close(a, b).all()) for a, b in zip(*rows, strict=True)]
-    elif np.shape(values) != np.shape(again):
-        return 0
-    else:
-        close = _close(values, again).reshape(len(values), -1).all(axis=1)
-    return None if np.all(close) else int(np.argmin(close))
+        first, second = ([np.array(row) for row in part.tolist()] for part in (values, again))
+        if len(first) != len(second):
+            return [False]
+        return [a.shape == b.shape and bool(_close(a, b).all()) for a, b in zip(first, second, strict=True)]
+    return _close(values, again).reshape(len(values), -1).all(axis=1) if np.shape(values) == np.shape(again) else [False]
 
 
 def _close(values: Any, again: Any) -> Any:

@@ -1,55 +1,52 @@
-"""Ids of rounds and clusters as words, and a memory of those that were seen: exact, and small where ids come in order."""
+"""Ids of rounds and clusters as words, a memory of those that were seen, and batches that split no cluster."""
+
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from surelift.arrays import ArrowColumn, BoolArray, IntArray, pc
-from surelift.errors import UsageError
-from surelift.kernels.columns import scramble
-from surelift.kernels.texts import hash_texts
+from surelift.errors import LogsError, UsageError
+from surelift.kernels.columns import hash_texts, scramble
+from surelift.logs.batch import TableBatch
 from surelift.logs.columns import as_array, decode, is_text
 
-# Whole numbers below it are the same as integers.
-_WHOLE = 2.0**63
-# Of a whole number that fits 64 bits.
-MOST_DIGITS = 18
+_WHOLE = 2.0**63  # whole numbers below it are the same as integers
+MOST_DIGITS = 18  # digits of a whole number that fits 64 bits
 
 
 def id_words(column: ArrowColumn) -> IntArray:
     """A word of 64 bits for each entry, the same for the same id; whole numbers are their own."""
-    if pa.types.is_nested(column.type):
-        raise UsageError(f"an id must be text or a number, but its column holds {column.type}.")
-    column = decode(column)
-    if pa.types.is_null(column.type):
+    column, types = decode(column), pa.types
+    kind = column.type
+    if types.is_null(kind):
         return np.zeros(len(column), dtype=np.int64)
-    if pa.types.is_date(column.type):
+    if types.is_date(kind):
         column = column.cast(pa.timestamp("us"))
-    if pa.types.is_timestamp(column.type):
-        return _time_words(column)
-    if pa.types.is_integer(column.type) or pa.types.is_boolean(column.type):
+    if types.is_timestamp(column.type):
+        ticks = as_array(column.cast(pa.timestamp("us"), safe=False).cast(pa.int64()).fill_null(0))
+        if column.type.unit == "ns":
+            # Microseconds, whatever the unit; hashes of what is finer.
+            finer = as_array(column.cast(pa.int64()).fill_null(0))
+            ticks = np.where(finer % 1000, scramble(finer.view(np.uint64)).view(np.int64), finer // 1000)
+        return ticks
+    if types.is_integer(kind) or types.is_boolean(kind):
         return as_array(column.cast(pa.int64(), safe=False).fill_null(0))
-    if pa.types.is_floating(column.type):
+    if types.is_floating(kind):
         values = as_array(column.cast(pa.float64()).fill_null(0.0))
         whole = (values == np.floor(values)) & (np.abs(values) < _WHOLE)
         bits = scramble(np.ascontiguousarray(values).view(np.uint64)).view(np.int64)
         return np.where(whole, np.where(whole, values, 0.0).astype(np.int64), bits)
-    if pa.types.is_fixed_size_binary(column.type) or pa.types.is_binary_view(column.type):
+    if types.is_fixed_size_binary(kind) or types.is_binary_view(kind):
         column = column.cast(pa.binary())
-    elif not (is_text(column) or pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)):
+    elif not (is_text(column) or types.is_binary(kind) or types.is_large_binary(kind)):
         try:
             column = column.cast(pa.string())
         except pa.ArrowException as error:
-            raise UsageError(f"an id must be text or a number, but its column holds {column.type}.") from error
-    return _text_words(column.fill_null(b"" if pa.types.is_binary(column.type) else ""))
-
-
-def _time_words(column: ArrowColumn) -> IntArray:
-    """Microseconds, whatever the unit; hashes of what is finer."""
-    ticks = as_array(column.cast(pa.int64()).fill_null(0))
-    if column.type.unit != "ns":
-        return as_array(column.cast(pa.timestamp("us"), safe=False).cast(pa.int64()).fill_null(0))
-    return np.where(ticks % 1000, scramble(ticks.view(np.uint64)).view(np.int64), ticks // 1000)
+            raise UsageError(f"an id must be text or a number, but its column holds {kind}.") from error
+    return _text_words(column.fill_null(b"" if types.is_binary(column.type) else ""))
 
 
 def _text_words(column: ArrowColumn) -> IntArray:
@@ -84,25 +81,21 @@ class SeenIds:
         again[places] = False
         if len(first) == 0:
             return again
-        run = _Run.of(first)
+        run = _Run(first)
         for other in self._runs:
             if other.overlaps(run):
                 again[places[other.contains(first)]] = True
         while self._runs and self._runs[-1].overlaps(run) and len(self._runs[-1]) <= 2 * len(run):
-            run = _Run.of(np.union1d(self._runs.pop().ids(), run.ids()))
+            run = _Run(np.union1d(self._runs.pop().ids(), run.ids()))
         self._runs.append(run)
         return again
 
 
 class _Run:
-    def __init__(self, least: int, differences: npt.NDArray[np.unsignedinteger]) -> None:
-        self._least, self._differences = least, differences
-        self._most = least + int(differences[-1])
-
-    @classmethod
-    def of(cls, ids: IntArray) -> "_Run":
+    def __init__(self, ids: IntArray) -> None:
         differences = ids.view(np.uint64) - ids.view(np.uint64)[0]
-        return cls(int(ids[0]), differences.astype(np.min_scalar_type(int(differences[-1]))))
+        self._least, self._most = int(ids[0]), int(ids[-1])
+        self._differences: npt.NDArray[np.unsignedinteger] = differences.astype(np.min_scalar_type(int(differences[-1])))
 
     def __len__(self) -> int:
         return len(self._differences)
@@ -119,3 +112,48 @@ class _Run:
         wanted = wanted.astype(self._differences.dtype)
         places = np.searchsorted(self._differences, wanted)
         return np.asarray(inside & (self._differences[places] == wanted))
+
+
+def whole_clusters(batches: Iterator[TableBatch], column: str) -> Iterator[TableBatch]:
+    """The same rounds, re-batched so that no cluster is split; rounds of a cluster that had already ended are marked."""
+    seen, pending = SeenIds(), None
+
+    def marked(batch: TableBatch, words: IntArray, starts: IntArray) -> TableBatch:
+        again = seen.add(words[starts[:-1]])
+        return replace(batch, cluster_starts=starts, again=np.repeat(again, np.diff(starts)) if again.any() else None)
+
+    for batch in batches:
+        joined = batch if pending is None else _join(pending, batch)
+        words, table = id_words(joined.table[column]), joined.table
+        starts = _run_starts(words)
+        last = int(starts[-2]) if len(starts) > 1 else 0
+        pending = replace(joined, table=table.slice(last), start=joined.start + last)
+        if last:
+            yield marked(replace(joined, table=table.slice(0, last)), words, starts[:-1])
+    if pending is not None and pending.table.num_rows:
+        words = id_words(pending.table[column])
+        yield marked(pending, words, _run_starts(words))
+
+
+def _run_starts(words: IntArray) -> IntArray:
+    if len(words) == 0:
+        return np.zeros(1, dtype=np.int64)
+    changes = np.flatnonzero(words[1:] != words[:-1]) + 1
+    return np.concatenate([[0], changes, [len(words)]]).astype(np.int64)
+
+
+def _join(first: TableBatch, second: TableBatch) -> TableBatch:
+    if first.table.num_rows == 0:
+        return second
+    if first.place != second.place:
+        # The batch spans two files, so report only row numbers in the whole log.
+        second = replace(second, place="", place_start=0)
+    try:
+        # Column types may differ as files do: integers and floats, dictionary codes and text.
+        tables = [
+            pa.table({name: decode(table[name]) for name in table.column_names}) for table in (first.table, second.table)
+        ]
+        joined = pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise LogsError(f"two files share a cluster but differ in the type of a column: {error}") from error
+    return replace(second, table=joined, start=first.start)

@@ -31,8 +31,7 @@ from surelift.logs.rows import Rows
 
 CHANCE = 5e-7
 STAKES = np.array([1 / 2, 1 / 8, 1 / 32])
-LEAST = 1 / 16
-"""Of the steps of a random order."""
+LEAST = 1 / 16  # of the steps of a random order
 _REMEDY = (
     "Rounds that judge must come after those that were learned from: sort the log by time, and name the times in time=, "
     "which are then checked instead."
@@ -61,8 +60,6 @@ class TimeOrder:
 
 
 class RowOrder:
-    """The two tests, over all batches."""
-
     def __init__(self) -> None:
         self.rows, self.same = 0, 0
         self._last: tuple[float, int, float] | None = None
@@ -121,14 +118,17 @@ class RowOrder:
     def refuse_sorted(self, *, action: str, reward: str, tests_action: bool) -> None:
         by_action, by_reward = (found >= -math.log(CHANCE) for found in self.evidence())
         if by_action and tests_action:
-            raise LogsError(
+            problem = (
                 f"action {action!r}: the rows are sorted or grouped by it, by its propensity or by a weight. Neighbouring "
                 f"rows have the same action ({self.same:,} of {self.rows:,}), or small propensities together, more often "
-                f"than the propensities allow.\n{_REMEDY} Or suspect the propensities: ask check."
+                "than the propensities allow; sort the log, or suspect the propensities: ask check"
             )
-        if by_reward:
-            raise LogsError(
+        elif by_reward:
+            problem = (
                 f"reward {reward!r}: the rows are sorted or grouped by it. From row to row, the squared steps of "
                 f"{self.rows:,} rewards, on [0, 1], add up to {self._steps:.4g}; in random order, to "
-                f"{self._random_steps():.4g}.\n{_REMEDY}"
+                f"{self._random_steps():.4g}"
             )
+        else:
+            return
+        raise LogsError(f"{problem}.\n{_REMEDY}")

@@ -12,31 +12,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from surelift.arrays import BoolArray, FloatArray, IntArray
-from surelift.errors import UsageError
-from surelift.kernels.columns import Words, count_outside, read_numbers
-from surelift.logs import faults
+from surelift.errors import UsageError, printed
+from surelift.kernels.columns import Words, count_outside, read_numbers, scramble
+from surelift.logs import columns, faults
 from surelift.logs.batch import TableBatch
-from surelift.logs.columns import (
-    NOWHERE,
-    Numbers,
-    as_array,
-    decode,
-    find_positions,
-    has_decimal_comma,
-    inexact,
-    is_list,
-    is_missing,
-    is_text,
-    is_vector,
-    list_to_vectors,
-    plain_numbers,
-    text_to_vectors,
-    to_numbers,
-    tolerance_of,
-)
-from surelift.logs.faults import FaultCounter, Reason
-from surelift.logs.fingerprint import RoundHashes, Stage, words_of_lists
-from surelift.logs.kinds import numbers_in
+from surelift.logs.faults import Fault, Reason, Tally, merge_tallies
+from surelift.logs.fingerprint import RoundHashes, Stage, vector_words
+from surelift.logs.ids import id_words
 from surelift.logs.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -52,27 +34,34 @@ class Rows:
     def __init__(self, logs: "Logs", batch: TableBatch) -> None:
         self.logs, self.batch, self.table, self.as_text = logs, batch, batch.table, batch.as_text
         self.start, self.size = batch.start, int(batch.table.num_rows)
-        self.faults = FaultCounter(
-            self.size, start=batch.start, place=batch.place, place_start=batch.place_start, numbers=batch.rows
-        )
-        self.hashes = RoundHashes(self.size)
+        self.hashes, self.tallies = RoundHashes(self.size), dict[Fault, Tally]()
+        self.usable: BoolArray = np.ones(self.size, dtype=np.bool_)
         self._list_words: dict[str, tuple[Words, Words]] = {}
 
     @cached_property
     def numbered(self) -> IntArray:
-        """Their numbers in the whole source."""
         return self.start + np.arange(self.size, dtype=np.int64) if self.batch.rows is None else self.batch.rows
 
     @property
-    def usable(self) -> BoolArray:
-        return self.faults.usable
-
-    @property
     def fit(self) -> bool:
-        return not self.faults.tallies
+        return not self.tallies
 
     def refuse(self, subject: str, reason: Reason, bad: BoolArray, shown: Any) -> None:
-        self.faults.count(subject, reason, bad, shown)
+        """Count the rows marked in ``bad``; ``shown`` holds the values to show, or is the first of them."""
+        rows = np.flatnonzero(bad)
+        if rows.size == 0:
+            return
+        value = shown[int(rows[0])] if isinstance(shown, np.ndarray | pa.Array | pa.ChunkedArray) else shown
+        value = value.as_py() if isinstance(value, pa.Scalar) else value
+        if isinstance(value, float | np.floating):
+            value = float(value)
+        elif isinstance(value, int | np.integer):
+            value = int(value)
+        row = int(self.numbered[rows[0]])
+        place = f" ({self.batch.place}, row {row - self.batch.place_start})" if self.batch.place else ""
+        tally = Tally(int(rows.size), row, "null" if value is None else printed(value), place)
+        self.tallies = merge_tallies(self.tallies, {Fault(subject, reason): tally})
+        self.usable &= ~bad
 
     def refuse_outside(self, subject: str, reason: Reason, values: FloatArray, least: float, most: float) -> None:
         """Refuse numbers that are not from ``least`` to ``most``; what is no number was refused before."""
@@ -80,7 +69,7 @@ class Rows:
             self.refuse(subject, reason, (values < least) | (values > most), values)
 
     def refuse_missing(self, name: str, subject: str) -> None:
-        self.refuse(subject, faults.NULL, is_missing(decode(self.table[name])), None)
+        self.refuse(subject, faults.NULL, columns.is_missing(columns.decode(self.table[name])), None)
 
     def numbers(self, name: str, subject: str, stage: Stage | None = None) -> tuple[FloatArray, float]:
         """A column of finite numbers, and the tolerance of its type."""
@@ -89,93 +78,92 @@ class Rows:
         return values, tolerance
 
     def _checked_numbers(self, name: str, subject: str) -> tuple[FloatArray, float]:
-        plain = None if name in self.as_text else plain_numbers(self.table[name])
+        plain = None if name in self.as_text else columns.plain_numbers(self.table[name])
         if plain is not None:
-            values, infinite = read_numbers(plain)
+            values, infinite = read_numbers(plain[0])
             if not infinite:
-                return values, tolerance_of(plain)
-        numbers = self.told_numbers(name, subject)
+                return values, plain[1]
+        numbers = self.numbers_or_missing(name, subject)
         self.refuse(subject, faults.NULL, numbers.null, None)
         self.check_finite(numbers.values, subject, besides=numbers.null | numbers.not_numeric)
         return numbers.values, numbers.tolerance
 
-    def told_numbers(self, name: str, subject: str) -> Numbers:
+    def numbers_or_missing(self, name: str, subject: str) -> columns.Numbers:
         """A column as numbers; what is none is refused, what is missing is not."""
-        numbers = to_numbers(self.table[name], words=True)
+        numbers = columns.to_numbers(self.table[name], words=True)
         if numbers.not_numeric.any():
-            comma = numbers.not_numeric & has_decimal_comma(numbers.shown)
+            comma = numbers.not_numeric & columns.has_decimal_comma(numbers.shown)
             self.refuse(subject, faults.DECIMAL_COMMA, comma, numbers.shown)
             self.refuse(subject, faults.NOT_NUMERIC, numbers.not_numeric & ~comma, numbers.shown)
         return numbers
 
-    def plain_numbers(self, name: str) -> Numbers:
+    def plain_numbers(self, name: str) -> columns.Numbers:
         """A column as numbers, which was looked through and hashed before."""
-        return to_numbers(self.table[name], words=True)
+        return columns.to_numbers(self.table[name], words=True)
 
-    def context_numbers(self, name: str) -> Numbers:
+    def context_numbers(self, name: str) -> columns.Numbers:
         """A column as numbers, neither looked through nor hashed: for reward models, which a bound does not have to trust.
 
         Text stays text in a format that has types: a postal code is no number.
         """
-        return to_numbers(self.table[name], text=name in self.as_text)
+        return columns.to_numbers(self.table[name], text=name in self.as_text)
 
     def check_finite(self, values: FloatArray, subject: str, besides: BoolArray | None = None) -> None:
         missing = np.isnan(values)
         self.refuse(subject, faults.NOT_A_NUMBER, missing if besides is None else missing & ~besides, values)
         self.refuse(subject, faults.INFINITE, np.isinf(values), values)
 
-    def vectors(self, columns: str | Sequence[str], subject: str) -> Vectors:
+    def vectors(self, names: str | Sequence[str], subject: str) -> Vectors:
         """One vector of finite numbers per row, from a list column or one column per action."""
-        if not isinstance(columns, str):
-            parts = [self._checked_numbers(name, f"{subject}, column {name!r}") for name in columns]
+        if not isinstance(names, str):
+            parts = [self._checked_numbers(name, f"{subject}, column {name!r}") for name in names]
             matrix = np.column_stack([values for values, _ in parts])
             stacked = Vectors.from_matrix(matrix, tolerance=max(tolerance for _, tolerance in parts))
-            self.hashes.mix_vectors(stacked)
+            self.hashes.mix(stacked)
             return stacked
-        if not is_vector(self.table[columns]):
-            self.refuse(subject, faults.NOT_VECTORS, np.ones(self.size, dtype=np.bool_), self.table[columns])
+        column = self.table[names]
+        if not columns.is_vector(column):
+            self.refuse(subject, faults.NOT_VECTORS, np.ones(self.size, dtype=np.bool_), column)
             return Vectors(np.zeros(0), np.zeros(self.size + 1, dtype=np.int64), 0.0)
-        if is_list(self.table[columns]):
-            vectors, missing = list_to_vectors(self.table[columns])
+        if columns.is_list(column):
+            vectors, missing = columns.list_to_vectors(column)
         else:
-            vectors, missing, other = text_to_vectors(self.table[columns])
-            self.refuse(subject, faults.NOT_VECTORS, other, self.table[columns])
-        self.refuse(subject, faults.LIST_MISSING, missing, self.table[columns])
+            vectors, missing, other = columns.text_to_vectors(column)
+            self.refuse(subject, faults.NOT_VECTORS, other, column)
+        self.refuse(subject, faults.LIST_MISSING, missing, column)
         self.keep_vectors(vectors, subject)
         return vectors
 
     def keep_vectors(self, vectors: Vectors, subject: str) -> None:
-        """Check that vectors are finite, and hash them."""
         entries = ~np.isfinite(vectors.values)
         if entries.any():
             bad = vectors.fold(np.add, entries.astype(np.float64), empty=0.0) > 0
             first = int(np.argmax(bad))
             shown = vectors.values[vectors.starts[first] : vectors.starts[first + 1]].tolist()
             self.refuse(subject, faults.VECTOR_ENTRIES, bad, shown)
-        self.hashes.mix_vectors(vectors)
+        self.hashes.mix(vectors)
 
     def positions(self, name: str, subject: str, labels: tuple[Any, ...] | None) -> IntArray:
         """A column of actions, as positions counted from 0; those that are none are refused."""
-        positions, null, column = find_positions(self.table[name], labels, as_text=name in self.as_text)
+        positions, null, column = columns.find_positions(self.table[name], labels, as_text=name in self.as_text)
         self.refuse(subject, faults.NULL, null, None)
-        large = inexact(column)
+        large = columns.inexact(column)
         self.refuse(subject, faults.INEXACT, large, column)
-        nowhere = (positions == NOWHERE) & ~null & ~large
+        nowhere = (positions == columns.NOWHERE) & ~null & ~large
         self.refuse(subject, faults.ACTION_POSITION if labels is None else faults.ACTION_LABEL, nowhere, column)
         # Beyond 2^53 the bits themselves, as floats too small to be those of a position.
         self.hashes.mix(np.where(positions < 2**53, positions.astype(np.float64), positions.view(np.float64)))
         return positions
 
     def times(self, name: str) -> npt.NDArray[Any]:
-        """The times of a column, in a sortable form."""
-        column = decode(self.table[name])
-        if not (is_text(column) or any(is_kind(column.type) for is_kind in _TIMES)):
-            raise UsageError(f"time {name!r} holds {column.type}; it must hold timestamps, dates or numbers.")
-        if is_text(column):
+        column = columns.decode(self.table[name])
+        if columns.is_text(column):
             numbers = self.context_numbers(name)
             return numbers.values if not numbers.not_numeric.any() else np.asarray(column.to_pylist(), dtype=np.str_)
+        if not any(is_kind(column.type) for is_kind in _TIMES):
+            raise UsageError(f"time {name!r} holds {column.type}; it must hold timestamps, dates or numbers.")
         if pa.types.is_timestamp(column.type) and not column.null_count:
-            return as_array(column.cast(pa.int64())).view(f"datetime64[{column.type.unit}]")
+            return columns.as_array(column.cast(pa.int64())).view(f"datetime64[{column.type.unit}]")
         return np.asarray(column.to_numpy(zero_copy_only=False))
 
     def ordered_times(self, name: str) -> npt.NDArray[Any]:
@@ -184,22 +172,44 @@ class Rows:
         bad = np.zeros(0) if times.dtype.kind != "U" else np.flatnonzero(~np.char.isdigit(times.astype("<U4")))
         if len(bad):
             raise UsageError(
-                f"time {name!r} holds text such as {str(times[bad[0]])!r}, first in row {self.start + bad[0]:,}, whose "
-                f"order "
-                "is not that of time; write it as 2024-03-09 17:00:00, or as a number."
+                f"time {name!r} holds text such as {str(times[bad[0]])!r}, first in row {self.numbered[bad[0]]:,}, whose "
+                "order is not that of time; write it as 2024-03-09 17:00:00, or as a number."
             )
         return times
 
-    def handed_on(self, columns: Sequence[str], texts: Collection[str] = ()) -> pa.Table:
+    def handed_on(self, names: Sequence[str], texts: Collection[str] = ()) -> pa.Table:
         """Columns for the user's own code; text becomes numbers if every entry is one, but not that of ``texts``."""
-        table = self.table.select(list(columns))
-        for index, name in enumerate(columns):
-            if name in self.as_text and name not in texts and (values := numbers_in(table[name])) is not None:
+        table = self.table.select(list(names))
+        for index, name in enumerate(names):
+            if name in self.as_text and name not in texts and (values := columns.numbers_in(table[name])) is not None:
                 table = table.set_column(index, name, values)
         return table
 
     def list_words(self, name: str) -> tuple[Words, Words]:
         """The vectors of a list column as words, hashed once however often they are asked for."""
         if name not in self._list_words:
-            self._list_words[name] = words_of_lists(self.table[name])
+            column = self.table[name]
+            matrix = columns.equal_lists(column)
+            vectors = (
+                Vectors.from_matrix(matrix, tolerance=0.0) if matrix is not None else columns.list_to_vectors(column)[0]
+            )
+            self._list_words[name] = vector_words(vectors)
         return self._list_words[name]
+
+    def context_words(self, action: IntArray, contexts: Sequence[str]) -> Words:
+        """The action and the contexts of each round as one word, whatever is declared of rewards and propensities."""
+        hashes, table = RoundHashes(self.size), self.handed_on(contexts)
+        hashes.mix(action.astype(np.float64))
+        for name in contexts:
+            column = columns.decode(table[name])
+            if columns.is_list(column):
+                hashes.mix(self.list_words(name))
+                continue
+            if pa.types.is_floating(column.type):
+                # In single precision, since other formats may hold more or fewer digits; whole numbers as they are.
+                values = columns.as_array(column.cast(pa.float64()).fill_null(0.0))
+                with np.errstate(over="ignore"):
+                    column = pa.array(np.where(values == np.floor(values), values, values.astype(np.float32)))
+            words = scramble(id_words(column).view(np.uint64))
+            hashes.mix((words, words))
+        return hashes.words()

@@ -1,5 +1,6 @@
 """Segments: the columns that say which slice of the log a round belongs to, and what the slices are called."""
 
+import math
 import re
 import sys
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from surelift.arrays import ArrowColumn, IntArray
+from surelift.arrays import IntArray
 from surelift.errors import UsageError, exact, is_number, printed
 from surelift.kernels.sorting import distinct
 from surelift.logs import faults
@@ -38,27 +39,30 @@ class Bins:
             raise UsageError(f"bins takes a column and its edges, {_EDGES}; the column is {printed(self.column)}.")
         if isinstance(edges, str) or not isinstance(edges, Sequence | np.ndarray) or len(edges) == 0:
             raise UsageError(f"bins of {self.column!r} needs its edges, {_EDGES}, but they are {printed(edges)}.")
+        before = -math.inf
         for edge in edges:
+            problem = ""
             if not (is_number(edge) and abs(exact(edge)) <= sys.float_info.max):
-                raise UsageError(f"an edge of {self.column!r} must be a finite number, but one is {printed(edge)}.")
-        object.__setattr__(self, "edges", tuple(float(edge) for edge in edges))
-        for low, high in pairwise(self.edges):
-            if not low < high:
-                raise UsageError(
-                    f"the edges of {self.column!r} must increase, but {_number(low)} is followed by {_number(high)}: sort "
-                    "them, and name each once."
+                problem = f"an edge of {self.column!r} must be a finite number, but one is {printed(edge)}."
+            elif not before < float(edge):
+                problem = (
+                    f"the edges of {self.column!r} must increase, but {_number(before)} is followed by "
+                    f"{_number(float(edge))}: sort them, and name each once."
                 )
+            if problem:
+                raise UsageError(problem)
+            before = float(edge)
+        object.__setattr__(self, "edges", tuple(map(float, edges)))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the bins are called, in order."""
         texts = [_number(edge) for edge in self.edges]
         between = [f"{low} <= {self.column} < {high}" for low, high in pairwise(texts)]
         return f"{self.column} < {texts[0]}", *between, f"{self.column} >= {texts[-1]}"
 
     @property
     def ranges(self) -> tuple[tuple[float | None, float | None], ...]:
-        """Of each bin where it begins, and the number below which it ends; None at the two outer ends."""
+        """The edges of each bin, of which the upper does not belong to it; None at the two outer ends."""
         return tuple(zip((None, *self.edges), (*self.edges, None), strict=True))
 
 
@@ -124,9 +128,17 @@ def codes_and_texts(rows: "Rows", parts: Sequence[SegmentColumn]) -> tuple[IntAr
 
 
 def _codes(rows: "Rows", part: SegmentColumn) -> tuple[IntArray, list[str]]:
-    subject, column = f"by {column_name(part)!r}", _flat_column(rows, column_name(part))
+    name = column_name(part)
+    subject, column = f"by {name!r}", rows.table[name]
+    if pa.types.is_nested(column.type):
+        raise UsageError(f"by {name!r} holds {column.type}; a segment is named by text, a number or a date.")
     if isinstance(part, Bins):
-        return _bin_codes(rows, part, subject), [*part.names, MISSING]
+        numbers = rows.plain_numbers(name)
+        rows.refuse(subject, faults.NOT_NUMERIC, numbers.not_numeric, numbers.shown)
+        rows.refuse(subject, faults.INFINITE, np.isinf(numbers.values), numbers.values)
+        codes = np.searchsorted(np.array(part.edges), numbers.values, side="right").astype(np.int64)
+        missing = numbers.null | np.isnan(numbers.values)
+        return np.where(missing, len(part.edges) + 1, codes), [*part.names, MISSING]
     if pa.types.is_floating(column.type):
         rows.refuse(subject, faults.INEXACT, inexact(decode(column)), column)
     texts, codes = texts_and_codes(column)
@@ -140,21 +152,6 @@ def _codes(rows: "Rows", part: SegmentColumn) -> tuple[IntArray, list[str]]:
         return np.where(codes == _NOWHERE, places[MISSING], codes), names
     absent = codes == _NOWHERE
     return (np.where(absent, len(names), codes), [*names, MISSING]) if absent.any() else (codes, names)
-
-
-def _bin_codes(rows: "Rows", part: Bins, subject: str) -> IntArray:
-    numbers = rows.plain_numbers(part.column)
-    rows.refuse(subject, faults.NOT_NUMERIC, numbers.not_numeric, numbers.shown)
-    rows.refuse(subject, faults.INFINITE, np.isinf(numbers.values), numbers.values)
-    codes = np.searchsorted(np.array(part.edges), numbers.values, side="right").astype(np.int64)
-    return np.where(numbers.null | np.isnan(numbers.values), len(part.edges) + 1, codes)
-
-
-def _flat_column(rows: "Rows", name: str) -> ArrowColumn:
-    column = rows.table[name]
-    if pa.types.is_nested(column.type):
-        raise UsageError(f"by {name!r} holds {column.type}; a segment is named by text, a number or a date.")
-    return column
 
 
 def _quoted(text: str) -> str:

@@ -1,9 +1,8 @@
 """What a bound counts: rows, or runs of rows that belong together, each a factor of its own."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -16,8 +15,7 @@ class Weights:
     """A policy's importance weights."""
 
     weight: FloatArray
-    excess: FloatArray
-    """The weight minus 1, computed without the rounding of that subtraction."""
+    excess: FloatArray  # the weight minus 1, computed without the rounding of that subtraction
 
 
 NO_DIFFERENCE = Weights(1.0, 0.0)  # type: ignore[arg-type]
@@ -48,15 +46,9 @@ class Units:
     """Every row is one."""
 
     count: int
-
-    @property
-    def starts(self) -> IntArray | None:
-        """The first row of each unit, and behind the last; None where every row is one."""
-        return None
-
-    @property
-    def divisor(self) -> FloatArray | None:
-        return None
+    starts: IntArray | None = None  # the first row of each unit, and behind the last; None where every row is one
+    divisor: FloatArray | None = None  # divides the sum over each: its rows, known in advance, or the most that it can have
+    multiplies: ClassVar[bool] = False  # the weight of a row is that of all decisions up to it
 
     def weights(self, steps: Weights) -> Weights:
         """From the weight of each decision to that of the row, given what came before it in its unit."""
@@ -65,11 +57,6 @@ class Units:
     def before(self, weight: FloatArray) -> FloatArray | None:
         """The weight of what came before each row in its unit; None where that is 1."""
         return None
-
-    @property
-    def multiplies(self) -> bool:
-        """Whether the weight of a row is that of all decisions up to it."""
-        return False
 
     def after(self, weights: Weights | None) -> Weights:
         """The weights of a row that a unit lacks: there every policy acts like production."""
@@ -91,33 +78,20 @@ class Units:
 class Runs(Units):
     """Unit u is rows ``starts[u]`` to ``starts[u + 1]``, in log order, and counts as the mean of them."""
 
-    edges: IntArray
-    size: FloatArray
-    """Divides the sum over each: its rows, known in advance, or the most that it can have."""
-
-    @property
-    def starts(self) -> IntArray:
-        return self.edges
-
-    @property
-    def divisor(self) -> FloatArray:
-        return self.size
-
-    @cached_property
-    def lengths(self) -> IntArray:
-        return np.diff(self.edges)
+    starts: IntArray
+    divisor: FloatArray
 
     def mean(self, values: FloatArray, padding: FloatArray | float) -> FloatArray:
         if isinstance(padding, float):
-            return cluster_means(values, self.edges, self.size, padding)
-        lacking = padding * (self.size - self.lengths) / self.size
-        return cluster_means(values, self.edges, self.size, 0.0) + lacking
+            return cluster_means(values, self.starts, self.divisor, padding)
+        lacking = padding * (self.divisor - np.diff(self.starts)) / self.divisor
+        return cluster_means(values, self.starts, self.divisor, 0.0) + lacking
 
     def first(self, values: Any) -> Any:
-        return values[self.edges[:-1]]
+        return values[self.starts[:-1]]
 
     def combined(self, values: FloatArray) -> FloatArray:
-        return np.zeros(0) if self.count == 0 else np.maximum.reduceat(values, self.edges[:-1])
+        return np.zeros(0) if self.count == 0 else np.maximum.reduceat(values, self.starts[:-1])
 
 
 @dataclass(frozen=True)
@@ -129,6 +103,8 @@ class Sequences(Runs):
     of a session nothing is chosen any more, so the weight stays the last one.
     """
 
+    multiplies: ClassVar[bool] = True
+
     def weights(self, steps: Weights) -> Weights:
         """
         >>> units = Sequences(2, np.array([0, 2, 3]), np.array([2.0, 2.0]))
@@ -136,35 +112,27 @@ class Sequences(Runs):
         Weights(weight=array([2. , 3. , 0.5]), excess=array([ 1. ,  2. , -0.5]))
         """
         weight, excess = steps.weight.copy(), steps.excess.copy()
+        lengths = np.diff(self.starts)
+        order = np.argsort(-lengths, kind="stable")
+        firsts, sizes = self.starts[:-1][order], lengths[order]
         with np.errstate(over="ignore", invalid="ignore"):
-            for here in self._later():
+            for place in range(1, int(sizes.max(initial=0))):
+                # The rows that stand second in their run, then those that stand third, and so on.
+                here = firsts[: np.searchsorted(-sizes, -place)] + place
                 weight[here] *= weight[here - 1]
                 excess[here] += excess[here - 1] * (1.0 + excess[here])
         return Weights(weight, excess)
 
-    def _later(self) -> Iterator[IntArray]:
-        """The rows that stand second in their run, then those that stand third, and so on."""
-        order = np.argsort(-self.lengths, kind="stable")
-        firsts, sizes = self.edges[:-1][order], self.lengths[order]
-        for place in range(1, int(sizes.max(initial=0))):
-            yield firsts[: np.searchsorted(-sizes, -place)] + place
-
-    @property
-    def multiplies(self) -> bool:
-        return True
-
     def before(self, weight: FloatArray) -> FloatArray:
         before = np.ones(len(weight))
         before[1:] = weight[:-1]
-        before[self.edges[:-1]] = 1.0
+        before[self.starts[:-1]] = 1.0
         return before
 
     def after(self, weights: Weights | None) -> Weights:
         assert weights is not None
-        last = self.edges[1:] - 1
+        last = self.starts[1:] - 1
         return Weights(weights.weight[last], weights.excess[last])
 
     def combined(self, values: FloatArray) -> FloatArray:
-        if self.count == 0:
-            return np.zeros(0)
-        return np.expm1(np.add.reduceat(np.log1p(values), self.edges[:-1]))
+        return np.zeros(0) if self.count == 0 else np.expm1(np.add.reduceat(np.log1p(values), self.starts[:-1]))

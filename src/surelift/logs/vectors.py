@@ -58,7 +58,6 @@ class Vectors:
             return self.fold(np.add, self.values, empty=0.0)
 
     def spread(self, per_round: FloatArray) -> FloatArray:
-        """Repeat each round's number along its vector."""
         return np.repeat(per_round, self.lengths)
 
     def normalised(self, *, only_down: bool) -> "Vectors":

@@ -6,7 +6,7 @@ parentheses. As in SQL a comparison with null is unknown, and rounds whose condi
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import lru_cache
@@ -15,7 +15,6 @@ from typing import NoReturn
 from surelift.errors import UsageError
 
 Literal = int | float | str | bool | date
-"""A day is a ``date``, a moment a ``datetime``."""
 _TOKEN = re.compile(
     r"""\s*(?:(?P<text>'(?:[^']|'')*')|(?P<quoted>"(?:[^"]|"")*")
     |(?P<moment>\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)?)?(?![\w.:-]))
@@ -27,8 +26,7 @@ _SAME = {"==": "=", "<>": "!="}
 OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _WORDS = frozenset({"and", "or", "not", "in", "is", "null", "between", "true", "false"})
 _DEEPEST = 100
-# Neither rounded in an integer column of 64 bits, nor too large for one.
-_LARGEST = 2**63 - 1
+_LARGEST = 2**63 - 1  # neither rounded in an integer column of 64 bits, nor too large for one
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,11 @@ def parsed(text: str) -> Condition:
     Joined(parts=(Comparison(column='country', sign='!=', value='FR'), \
 Comparison(column='day', sign='>=', value=datetime.date(2026, 1, 1))), all_of=False)
     """
-    return _Parser(text).whole()
+    parser = _Parser(text)
+    found = parser.joined(negated=False)
+    if parser.kind != "end":
+        parser.refuse("expected and, or, or the end")
+    return found
 
 
 def columns_of(condition: Condition) -> Iterator[str]:
@@ -77,60 +79,47 @@ def columns_of(condition: Condition) -> Iterator[str]:
 
 class _Parser:
     def __init__(self, text: str) -> None:
-        self._text, self._depth = text, 0
-        self._tokens = [(str(match.lastgroup), match) for match in _TOKEN.finditer(text)]
-        self._place = 0
+        self._text, self._depth, self._tokens = text, 0, _TOKEN.finditer(text)
+        self._next()
 
-    def whole(self) -> Condition:
-        found = self._either(negated=False)
-        if self._kind != "end":
-            self._refuse("expected and, or, or the end")
-        return found
-
-    @property
-    def _kind(self) -> str:
-        return self._tokens[self._place][0]
-
-    @property
-    def _token(self) -> str:
-        return self._tokens[self._place][1][self._kind]
+    def _next(self) -> None:
+        self._match = next(self._tokens)
+        self.kind = str(self._match.lastgroup)
+        self._token = self._match[self.kind]
 
     def _take(self, *wanted: str) -> str | None:
         """The next token where it is one of these words or signs, in lower case."""
         token = self._token.lower()
-        if self._kind not in ("word", "sign") or token not in wanted:
+        if self.kind not in ("word", "sign") or token not in wanted:
             return None
-        self._place += 1
+        self._next()
         return token
 
     def _expect(self, *wanted: str) -> str:
-        return self._take(*wanted) or self._refuse(f"expected {' or '.join(wanted)}")
+        return self._take(*wanted) or self.refuse(f"expected {' or '.join(wanted)}")
 
-    def _refuse(self, problem: str) -> NoReturn:
-        place = self._tokens[self._place][1].start(self._kind)
+    def refuse(self, problem: str) -> NoReturn:
         where = f"at {self._token!r}" if self._token else "at its end"
-        raise UsageError(f"where= cannot be read {where}: {problem}.\n  {self._text}\n  {' ' * place}^")
+        mark = " " * self._match.start(self.kind)
+        raise UsageError(f"where= cannot be read {where}: {problem}.\n  {self._text}\n  {mark}^")
 
-    def _either(self, *, negated: bool) -> Condition:
-        return self._joined("or", self._both, negated)
+    def joined(self, word: str = "or", *, negated: bool) -> Condition:
+        def part() -> Condition:
+            return self.joined("and", negated=negated) if word == "or" else self._single(negated)
 
-    def _both(self, *, negated: bool) -> Condition:
-        return self._joined("and", self._single, negated)
-
-    def _joined(self, word: str, part: Callable[..., Condition], negated: bool) -> Condition:
-        parts = [part(negated=negated)]
+        parts = [part()]
         while self._take(word):
-            parts.append(part(negated=negated))
+            parts.append(part())
         return parts[0] if len(parts) == 1 else Joined(tuple(parts), all_of=(word == "and") != negated)
 
-    def _single(self, *, negated: bool) -> Condition:
+    def _single(self, negated: bool) -> Condition:
         self._depth += 1
         if self._depth > _DEEPEST:
-            self._refuse(f"more than {_DEEPEST} conditions lie inside each other")
+            self.refuse(f"more than {_DEEPEST} conditions lie inside each other")
         if self._take("not"):
-            found = self._single(negated=not negated)
+            found = self._single(not negated)
         elif self._take("("):
-            found = self._either(negated=negated)
+            found = self.joined(negated=negated)
             self._expect(")")
         else:
             found = self._leaf(negated)
@@ -155,14 +144,13 @@ class _Parser:
         if self._take("between"):
             low = self._literal()
             self._expect("and")
-            ends = (Comparison(column, ">=", low), Comparison(column, "<=", self._literal()))
-            outside = tuple(Comparison(column, OPPOSITE[end.sign], end.value) for end in ends)
-            return Joined(outside if negated else ends, all_of=not negated)
+            ends = {"<": low, ">": self._literal()} if negated else {">=": low, "<=": self._literal()}
+            return Joined(tuple(Comparison(column, sign, end) for sign, end in ends.items()), all_of=not negated)
         if opposite:
-            self._refuse("expected in or between")
+            self.refuse("expected in or between")
         sign = self._take(*OPPOSITE, *_SAME)
         if sign is None:
-            self._refuse(
+            self.refuse(
                 "expected =, !=, <, <=, >, >=, in, not in, between or is; a name with other signs than letters, digits and "
                 '_ stands in double quotes, as "user.country"'
             )
@@ -170,14 +158,14 @@ class _Parser:
         return Comparison(column, OPPOSITE[sign] if negated else sign, self._literal())
 
     def _column(self) -> str:
-        kind, token = self._kind, self._token
+        kind, token = self.kind, self._token
         if kind == "quoted" or (kind == "word" and token.lower() not in _WORDS):
-            self._place += 1
+            self._next()
             return token if kind == "word" else token[1:-1].replace('""', '"')
-        return self._refuse('expected a column, such as country, or "a name" in double quotes')
+        return self.refuse('expected a column, such as country, or "a name" in double quotes')
 
     def _literal(self) -> Literal:
-        kind, token = self._kind, self._token
+        kind, token = self.kind, self._token
         value: Literal | None = None
         if kind == "text":
             value = token[1:-1].replace("''", "'")
@@ -188,16 +176,15 @@ class _Parser:
         elif kind == "word" and token.lower() in ("true", "false"):
             value = token.lower() == "true"
         if value is not None:
-            self._place += 1
+            self._next()
             return value
+        problem = "expected a number, 'text', a date such as 2026-01-31, true or false; nulls are found by is null"
         if kind in ("number", "moment"):
-            self._refuse(f"there is no such {'date' if kind == 'moment' else 'number of 64 bits'}")
-        if kind in ("word", "quoted") and token.lower() != "null":
+            problem = f"there is no such {'date' if kind == 'moment' else 'number of 64 bits'}"
+        elif kind in ("word", "quoted") and token.lower() != "null":
             inner = token if kind == "word" else token[1:-1]
-            self._refuse(f"text goes in single quotes, '{inner}'; columns are compared with literals only")
-        return self._refuse(
-            "expected a number, 'text', a date such as 2026-01-31, true or false; nulls are found by is null"
-        )
+            problem = f"text goes in single quotes, '{inner}'; columns are compared with literals only"
+        return self.refuse(problem)
 
 
 def _number(token: str) -> int | float | None:

@@ -9,7 +9,6 @@ import numpy as np
 from surelift.arrays import FloatArray
 from surelift.errors import UsageError, whole
 from surelift.logs import faults
-from surelift.logs.densities import Density, density_from
 
 if TYPE_CHECKING:
     from surelift.logs.rows import Rows
@@ -31,23 +30,23 @@ class Wins:
     includes_played: bool = False
 
     def __post_init__(self) -> None:
+        problem = ""
         if not isinstance(self.k, str):
-            raise UsageError(
-                f"wins takes a column of counts, k, and m, a column or a number; k is a {type(self.k).__name__}."
-            )
+            problem = f"wins takes a column of counts, k, and m, a column or a number; k is a {type(self.k).__name__}."
+        elif self.k == self.m:
+            problem = f"wins takes two columns, of k and of m, but both are {self.k!r}."
+        elif not isinstance(self.includes_played, bool):
+            problem = f"includes_played must be True or False, but is {self.includes_played!r}."
+        if problem:
+            raise UsageError(problem)
         if not isinstance(self.m, str):
             object.__setattr__(self, "m", whole("m, the number of draws,", self.m, besides=", or a column"))
-        if self.k == self.m:
-            raise UsageError(f"wins takes two columns, of k and of m, but both are {self.k!r}.")
-        if not isinstance(self.includes_played, bool):
-            raise UsageError(f"includes_played must be True or False, but is {self.includes_played!r}.")
 
     def columns(self) -> tuple[str, ...]:
         return (self.k,) if isinstance(self.m, int) else (self.k, self.m)
 
     @property
     def assumes(self) -> str:
-        """Of production's draws."""
         return PLAYED_AMONG if self.includes_played else FRESH.format(whose="production as it was at the decision")
 
     def propensity(self, rows: "Rows", subject: str) -> FloatArray:
@@ -64,11 +63,10 @@ class Wins:
         return np.asarray(k / m)
 
     def _counts(self, rows: "Rows", subject: str) -> tuple[FloatArray, FloatArray]:
-        k, _ = rows.numbers(self.k, f"{subject}, column {self.k!r}")
-        if isinstance(self.m, str):
-            m, _ = rows.numbers(self.m, f"{subject}, column {self.m!r}")
-        else:
-            m = np.full(rows.size, float(self.m))
+        k, m = (
+            rows.numbers(of, f"{subject}, column {of!r}")[0] if isinstance(of, str) else np.full(rows.size, float(of))
+            for of in (self.k, self.m)
+        )
         for counts, column in ((k, self.k), (m, self.m)):
             rows.refuse(f"{subject}, column {column!r}", faults.WINS_WHOLE, counts != np.floor(counts), counts)
         rows.refuse(f"{subject}, column {self.m!r}", faults.WINS_DRAWS, m < 1.0, m)
@@ -98,9 +96,4 @@ def wins(k: str, m: str | int, *, includes_played: bool = False) -> Wins:
 
 
 def wins_from(description: Mapping[str, Any]) -> Wins:
-    """Rebuild wins from what ``describe`` wrote into a certificate."""
     return Wins(**{name: value for name, value in description.items() if name != "kind"})
-
-
-def propensity_from(description: Mapping[str, Any]) -> Density | Wins:
-    return wins_from(description) if description.get("kind") == "wins" else density_from(description)

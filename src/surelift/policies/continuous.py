@@ -1,6 +1,7 @@
 """Candidates over continuous actions: a density, a declared discretisation of one, or a kernel around one action."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -13,15 +14,14 @@ from surelift.logs import faults
 from surelift.logs.batch import Needs
 from surelift.logs.decisions import Decisions, Probabilities
 from surelift.logs.densities import DENSITIES, Density, density_from
-from surelift.policies.policy import Policy, StoredPolicy
-from surelift.policies.readers import Singles
+from surelift.policies.policy import Policy, Reader, Singles
 from surelift.traits.logs import Logs
 
 CONTINUOUS = frozenset({"policy over continuous actions"})
 
 
 @dataclass(frozen=True, slots=True)
-class DensityReader:
+class DensityReader(Reader):
     """A candidate's density at the logged actions; its importance weights are exact."""
 
     density: Density
@@ -67,22 +67,22 @@ class Binned(Policy):
         ends = np.array([-math.inf, *self.edges, math.inf])
         bin_index = np.searchsorted(self.edges, action, side="right")
         low, high = ends[bin_index], ends[bin_index + 1]
+
+        def mass_of(density: Density) -> FloatArray:
+            below = decisions.chance_below(density, low)
+            return np.maximum(decisions.chance_below(density, high) - below, 0.0)
+
         if isinstance(self.of, str):
             column, _ = rows.numbers(self.of, f"{subject}, column {self.of!r}")
             chosen: FloatArray = ((column >= low) & (column < high)).astype(np.float64)
         else:
             rows.hashes.mix(decisions.density_at(self.of, subject))
-            chosen = self._mass(decisions, self.of, low, high)
-        mass = self._mass(decisions, production, low, high)
+            chosen = mass_of(self.of)
+        mass = mass_of(production)
         rows.refuse(subject, faults.DENSITY, rows.usable & ~(mass > 0.0), mass)
         with np.errstate(invalid="ignore", divide="ignore"):
             logged = np.where(mass > 0.0, chosen / mass, 0.0) * decisions.propensity
         return decisions.single(logged, 0.0, subject)
-
-    @staticmethod
-    def _mass(decisions: Decisions, density: Density, low: FloatArray, high: FloatArray) -> FloatArray:
-        below = [decisions.chance_below(density, edge) for edge in (low, high)]
-        return np.maximum(below[1] - below[0], 0.0)
 
     def describe(self) -> dict[str, Any]:
         of = self.of if isinstance(self.of, str) else self.of.describe()
@@ -90,7 +90,7 @@ class Binned(Policy):
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel(StoredPolicy):
+class Kernel(Policy):
     """A deterministic candidate, smoothed over nearby actions: an estimate of its value, with a bias."""
 
     column: str
@@ -125,14 +125,15 @@ def binned(of: Any, edges: Any) -> Binned:
         of: A density, or the column of a deterministic candidate's action.
         edges: Where one bin ends and the next begins, fixed in advance.
     """
-    if not isinstance(of, (str, *DENSITIES)):
-        raise UsageError(f"binned takes a density or a column, not a {type(of).__name__}.")
+    wrong = "" if isinstance(of, (str, *DENSITIES)) else f"takes a density or a column, not a {type(of).__name__}"
     try:
-        ends = tuple(float(edge) for edge in edges)
+        ends = tuple(map(float, edges))
     except (TypeError, ValueError):
         ends = ()
-    if not ends or not all(map(math.isfinite, ends)) or any(not low < high for low, high in pairwise(ends)):
-        raise UsageError("the edges of bins must be one or more ascending numbers.")
+    if not ends or not all(map(math.isfinite, ends)) or any(low >= high for low, high in pairwise(ends)):
+        wrong = wrong or "takes edges that are one or more ascending numbers"
+    if wrong:
+        raise UsageError(f"binned {wrong}.")
     return Binned(of, ends)
 
 
@@ -148,8 +149,8 @@ def kernel(column: str, bandwidth: float) -> Kernel:
     return Kernel(column, positive("bandwidth", bandwidth))
 
 
-def binned_from(description: dict[str, Any]) -> Binned:
+def binned_from(description: Mapping[str, Any]) -> Binned:
     of = description["binned"]
-    if not all(is_number(edge) for edge in description["edges"]):
+    if not all(map(is_number, description["edges"])):
         raise ValueError("edges must be numbers")
     return binned(of if isinstance(of, str) else density_from(of), description["edges"])

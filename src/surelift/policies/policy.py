@@ -1,63 +1,147 @@
-"""The policy protocol: the probability of each round's logged action and, if known, of every action."""
+"""A policy: the probability of each round's logged action and, if known, of every action. Production, and plain columns."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar
 
+import numpy as np
+
+from surelift.arrays import FloatArray
 from surelift.logs.batch import Needs
+from surelift.logs.columns import is_vector
 from surelift.logs.decisions import Decisions, Limits, Probabilities
-from surelift.logs.origins import Origins
+from surelift.logs.seen import Origins
+from surelift.logs.vectors import Vectors
 from surelift.traits.logs import Logs
 from surelift.traits.trait import Recipe
 
 _INSIDE = ("policy", "reader", "scores", "greedy", "function", "func", "__self__")
-"""Where a wrapper, a function or a method keeps what it is made of."""
+"""The attributes in which a wrapper, a function or a method keeps what it is made of."""
 _DEEPEST = 50
 
 
-class Policy(Protocol):
+@dataclass(frozen=True, slots=True)
+class Policy(ABC):
+    """The base of all policies: a frozen dataclass of the columns, numbers and policies that it is built from.
+
+    ``assumes`` says what must be true of one, and ``doubts`` why it cannot be certified, where there is something to say.
+    """
+
+    kind: ClassVar[str]
+    """Its name in certificates."""
+
     @property
     def limits(self) -> Limits:
-        """The limits that follow from how the policy is built."""
+        """The limits of its weights that follow from how it is built."""
         return Limits()
 
     @property
     def features(self) -> frozenset[str]:
-        """What the table of capabilities knows it by."""
+        """Its names in the table of capabilities."""
         return frozenset()
+
+    def recipe(self) -> tuple[Recipe, float] | None:
+        """The column of its probabilities and its share in a blend, where a loop or a database needs no more than these."""
+        return None
 
     def needs(self, logs: Logs) -> Needs:
         """The columns to read; raises if these logs do not have them."""
+        return Needs()
 
+    @abstractmethod
     def probabilities(self, decisions: Decisions, subject: str) -> Probabilities: ...
 
     def describe(self) -> dict[str, Any]:
         """The policy as it is stored in a certificate."""
+        own: dict[str, Any] = {"kind": self.kind}
+        inner = {}
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if hasattr(value, "describe"):
+                inner = {"of": value.describe()}
+            else:
+                own[item.name] = value
+        return {**own, **inner}
 
 
 @dataclass(frozen=True, slots=True)
-class StoredPolicy(Policy):
-    """A policy described by its kind, its own fields, and the policy or reader it is built from."""
+class Production(Policy):
+    """The logging policy; every importance weight is 1."""
 
-    kind: ClassVar[str]
+    kind = "production"
+    limits = Limits(0.0, 0.0)
+    features = frozenset[str]()
+
+    def probabilities(self, decisions: Decisions, subject: str) -> Probabilities:
+        return Probabilities(decisions.propensity, decisions.shares, np.zeros(decisions.rows.size))
+
+
+@dataclass(frozen=True, slots=True)
+class Singles:
+    """One number per round."""
+
+    values: FloatArray
+    tolerance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reader(Policy):
+    """Numbers about actions, one or one vector per round; they are its probabilities, or the scores of another policy."""
+
+    @abstractmethod
+    def read(self, decisions: Decisions, subject: str) -> Singles | Vectors: ...
+
+    def probabilities(self, decisions: Decisions, subject: str) -> Probabilities:
+        numbers = self.read(decisions, subject)
+        if isinstance(numbers, Vectors):
+            return decisions.vector(numbers, subject)
+        return decisions.single(numbers.values, numbers.tolerance, subject)
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Reader):
+    """A column of numbers or of lists, or one column per action."""
+
+    column: str | tuple[str, ...]
+    limits, features = Limits(), frozenset[str]()
+
+    def recipe(self) -> tuple[Recipe, float] | None:
+        return (Recipe(self.column), 1.0) if isinstance(self.column, str) else None
+
+    def needs(self, logs: Logs) -> Needs:
+        logs.require_columns(self.column, role="a policy")
+        return Needs(read=(self.column,) if isinstance(self.column, str) else self.column)
+
+    def read(self, decisions: Decisions, subject: str) -> Singles | Vectors:
+        rows = decisions.rows
+        if isinstance(self.column, str) and not is_vector(rows.table[self.column]):
+            return Singles(*rows.numbers(self.column, subject))
+        return rows.vectors(self.column, subject)
 
     def describe(self) -> dict[str, Any]:
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        own = {name: value for name, value in values.items() if not hasattr(value, "describe")}
-        inner = [value.describe() for value in values.values() if hasattr(value, "describe")]
-        return {"kind": self.kind, **own, **({"of": inner[0]} if inner else {})}
+        if isinstance(self.column, str):
+            return {"kind": "column", "column": self.column}
+        return {"kind": "columns", "columns": list(self.column)}
 
 
-def recipe_of(policy: Policy) -> tuple[Recipe, float] | None:
-    """The column that holds a policy's probabilities, and its share in a blend; None where there is more to it."""
-    found: tuple[Recipe, float] | None = getattr(policy, "recipe", lambda: None)()
-    return found
+@dataclass(frozen=True, slots=True)
+class Given(Reader):
+    """The numbers that an object of another folder reads, such as a learned policy."""
 
+    reader: Any
 
-def notes_of(policy: Policy, kind: Literal["assumes", "doubts"]) -> tuple[str, ...]:
-    """Notes of a policy, or of the one it wraps: what it assumes, or why it cannot be certified."""
-    while hasattr(policy, "policy"):
-        policy = policy.policy
-    return tuple(getattr(policy, kind, ()))
+    @property
+    def features(self) -> frozenset[str]:
+        return frozenset(getattr(self.reader, "features", ()))
+
+    def needs(self, logs: Logs) -> Needs:
+        return self.reader.needs(logs)  # type: ignore[no-any-return]
+
+    def read(self, decisions: Decisions, subject: str) -> Singles | Vectors:
+        return self.reader.read(decisions, subject)  # type: ignore[no-any-return]
+
+    def describe(self) -> dict[str, Any]:
+        return self.reader.describe()  # type: ignore[no-any-return]
 
 
 def origins_of(policy: Any) -> Origins:
@@ -69,5 +153,10 @@ def origins_of(policy: Any) -> Origins:
         found = getattr(policy, "learned_from", None)
         if isinstance(found, Origins):
             return found
-        policy = next((getattr(policy, name) for name in _INSIDE if hasattr(policy, name)), None)
+        for name in _INSIDE:
+            if hasattr(policy, name):
+                policy = getattr(policy, name)
+                break
+        else:
+            return Origins()
     return Origins()

@@ -1,137 +1,85 @@
-"""Read numbers about actions from a column, several columns, an array, a function or a model.
-
-A reader yields one number or one vector per round; the policy decides whether they are probabilities or scores.
-"""
+"""Numbers about actions from outside the log's columns: from an array, a function of the batch, or a model."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from surelift.arrays import FloatArray, as_numpy, unmasked
+from surelift.arrays import as_numpy, unmasked
 from surelift.errors import UsageError
 from surelift.logs import faults
 from surelift.logs.alignment import index_of, places, require_row_order, require_same_labels
-from surelift.logs.batch import Needs, Slice
-from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32, is_list, is_vector, list_to_vectors
+from surelift.logs.batch import Needs
+from surelift.logs.columns import TOLERANCE, TOLERANCE_FLOAT32, is_list, list_to_vectors
 from surelift.logs.decisions import Decisions
 from surelift.logs.functions import ask
 from surelift.logs.rows import Rows
 from surelift.logs.vectors import Vectors
+from surelift.policies.policy import Reader, Singles
 from surelift.traits.logs import Logs
 
 
-@dataclass(frozen=True, slots=True)
-class Singles:
-    """One number per round."""
-
-    values: FloatArray
-    tolerance: float
-
-
-class Reader(Protocol):
-    def needs(self, logs: Logs) -> Needs: ...
-
-    def read(self, decisions: Decisions, subject: str) -> Singles | Vectors: ...
-
-    def describe(self) -> dict[str, Any]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of numbers, or a list column."""
-
-    name: str
-
-    def needs(self, logs: Logs) -> Needs:
-        logs.require_columns(self.name, role="a policy")
-        return Needs(read=(self.name,))
-
-    def read(self, decisions: Decisions, subject: str) -> Singles | Vectors:
-        rows = decisions.rows
-        if is_vector(rows.table[self.name]):
-            return rows.vectors(self.name, subject)
-        return Singles(*rows.numbers(self.name, subject))
-
-    def describe(self) -> dict[str, Any]:
-        return {"kind": "column", "column": self.name}
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """One column per action, read as a vector."""
-
-    names: tuple[str, ...]
-
-    def needs(self, logs: Logs) -> Needs:
-        logs.require_columns(self.names, role="a policy")
-        return Needs(read=self.names)
-
-    def read(self, decisions: Decisions, subject: str) -> Singles | Vectors:
-        return decisions.rows.vectors(self.names, subject)
-
-    def describe(self) -> dict[str, Any]:
-        return {"kind": "columns", "columns": list(self.names)}
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class Array:
+class Array(Reader):
     """Numbers in the order of the source: (rounds,), (rounds, actions), or vectors of different lengths."""
 
     array: Any
     index: Any = None
-    """Of a pandas object: its rows are matched with those of the logs by their labels."""
+    """The labels of a pandas object, by which its rows are matched with those of the logs."""
     columns: list[Any] = field(default_factory=list)
-    """Of a frame, the names of its columns."""
+    """The names of a frame's columns."""
     features = frozenset({"array"})
 
     def needs(self, logs: Logs) -> Needs:
+        source, wrong = _whole(logs), ""
         if not logs.source.ordered:
-            raise UsageError(
-                "an array cannot be aligned with a query, whose rows have no order; put the probabilities in a column."
+            wrong = "an array cannot be aligned with a query, whose rows have no order; put the probabilities in a column."
+        elif isinstance(self.array, np.ndarray) and self.array.ndim not in (1, 2):
+            wrong = (
+                "an array, given as a policy or a model, must have shape (rounds,) or (rounds, actions), not "
+                f"{self.array.shape}. Of several positions, take the one of each round, array[np.arange(rounds), :, "
+                "position]; importers.obp(bandit_feedback, action_dist) does that."
             )
-        if isinstance(self.array, np.ndarray) and self.array.ndim not in (1, 2):
-            raise UsageError(_shape_message(self.array.shape))
-        # For a slice of a log, the array covers the whole log.
-        rounds = _whole(logs).count()
-        if len(self.array) != rounds:
-            raise UsageError(f"a policy's array has {len(self.array):,} rows, but the logs have {rounds:,} rounds.")
-        wanted = getattr(_whole(logs), "index", None)
-        if self.index is not None and wanted is None:
-            require_row_order(self.index, "a policy")
-        elif self.index is not None:
-            require_same_labels(self.index, wanted, "a policy", "the logs")
-        require_action_order(self.columns, logs)
+        elif len(self.array) != source.count():
+            wrong = f"a policy's array has {len(self.array):,} rows, but the logs have {source.count():,} rounds."
+        if wrong:
+            raise UsageError(wrong)
+        if self.index is not None:
+            wanted = getattr(source, "index", None)
+            if wanted is None:
+                require_row_order(self.index, "a policy")
+            else:
+                require_same_labels(self.index, wanted, "a policy", "the logs")
+        _require_action_order(self.columns, logs)
         return Needs()
 
     def read(self, decisions: Decisions, subject: str) -> Singles | Vectors:
-        batch = decisions.rows
-        wanted, numbers = getattr(_whole(batch.logs), "index", None), batch.batch.rows
-        if numbers is not None and len(numbers):  # some rows in between were left out
-            first = int(numbers[0])
-            rows = self.array[places(self.index, wanted, first, int(numbers[-1]) + 1)]
-            of_arrow = isinstance(rows, pa.Array | pa.ChunkedArray)
-            return kept(batch, rows.take(pa.array(numbers - first)) if of_arrow else rows[numbers - first], subject)
-        return kept(batch, self.array[places(self.index, wanted, batch.start, batch.start + batch.size)], subject)
+        rows = decisions.rows
+        wanted, numbers = getattr(_whole(rows.logs), "index", None), rows.batch.rows
+        if numbers is None or not len(numbers):
+            return kept(rows, self.array[places(self.index, wanted, rows.start, rows.start + rows.size)], subject)
+        # Some rows in between were left out.
+        first = int(numbers[0])
+        values = self.array[places(self.index, wanted, first, int(numbers[-1]) + 1)]
+        of_arrow = isinstance(values, pa.Array | pa.ChunkedArray)
+        return kept(rows, values.take(pa.array(numbers - first)) if of_arrow else values[numbers - first], subject)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "array"}
 
 
-def _shape_message(shape: tuple[int, ...]) -> str:
-    message = f"an array, given as a policy or a model, must have shape (rounds,) or (rounds, actions), not {shape}"
-    if len(shape) != 3:
-        return f"{message}."
-    return (
-        f"{message}, with {shape[2]} positions. Take the one of each round, array[np.arange(rounds), :, position]; "
-        "importers.obp(bandit_feedback, action_dist) does that for Open Bandit Pipeline's policies."
-    )
+def _whole(logs: Logs) -> Any:
+    """The whole log: an array covers it also where a slice of it is read."""
+    source = logs.source
+    while hasattr(source, "source"):
+        source = source.source
+    return source
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class Function(Reader):
     """A function of the batch: a pyarrow Table of the contexts, or of all columns but reward, propensity and
     keep_probability. It is also called on parts of a batch, and must return the same for them.
     """
@@ -148,7 +96,7 @@ class Function:
             values = self.function(table)
             if index_of(values) is not None:
                 require_row_order(index_of(values), f"what {subject} returned")
-            require_action_order(names_of(values), rows.logs)
+            _require_action_order(names_of(values), rows.logs)
             return as_numbers(values, subject)
 
         return kept(rows, ask(numbers, rows, rows.logs.handed_on(), subject), subject)
@@ -158,7 +106,7 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class Model(Reader):
     """A fitted classifier: ``predict_proba`` over ``classes_``, reordered to the declared actions."""
 
     model: Any
@@ -180,11 +128,9 @@ class Model:
                 inputs = features.to_pandas()
             else:
                 inputs = np.column_stack([column.to_numpy() for column in features.columns])
-            predicted, size = as_numpy(self.model.predict_proba(inputs), subject), features.num_rows
-            if predicted.shape != (size, len(order)):
-                raise UsageError(
-                    f"{subject} gave an array of shape {predicted.shape} for {size:,} rounds and {len(order)} classes."
-                )
+            predicted, expected = as_numpy(self.model.predict_proba(inputs), subject), (features.num_rows, len(order))
+            if predicted.shape != expected:
+                raise UsageError(f"{subject} gave an array of shape {predicted.shape}, not {expected}: rounds and classes.")
             return predicted
 
         predicted = ask(predict, rows, self._features(rows.logs), subject)
@@ -196,14 +142,13 @@ class Model:
         return {"kind": "model", "name": type(self.model).__name__}
 
     def _features(self, logs: Logs) -> tuple[str, ...]:
-        if hasattr(self.model, "feature_names_in_"):
-            return tuple(str(name) for name in self.model.feature_names_in_)
-        contexts = logs.declaration.contexts
-        if not contexts:
+        named = getattr(self.model, "feature_names_in_", None)
+        features = logs.declaration.contexts if named is None else tuple(map(str, named))
+        if not features:
             raise UsageError(
                 "a model needs its features: name their columns in contexts=, in the order the model was fitted on."
             )
-        return contexts
+        return features
 
     def _order(self, logs: Logs) -> tuple[list[int], int]:
         """The position of each class of the model among the actions, and the number of actions."""
@@ -213,37 +158,33 @@ class Model:
                 "actions; fit it first, or pass a function that returns one probability per action, in order."
             )
         classes = [label.item() if isinstance(label, np.generic) else label for label in self.model.classes_]
-        labels = logs.declaration.propensity.actions
-        if not labels:
-            if classes != list(range(len(classes))):
-                raise UsageError(
-                    f"the model's classes are {classes[:5]}...; declare the order of the actions in actions=[...]."
-                )
-            return list(range(len(classes))), len(classes)
+        # Where no labels were declared, only positions are known.
+        declared = logs.declaration.propensity.actions
+        labels = list(declared or range(len(classes)))
         unknown = [label for label in classes if label not in labels]
-        if unknown:
-            raise UsageError(f"the model's class {unknown[0]!r} is not among the declared actions {list(labels)[:10]}.")
+        if unknown or (not declared and classes != labels):
+            raise UsageError(
+                f"the model's classes are {classes[:10]}, but the actions are {labels[:10]}; list the actions in order, in "
+                "actions=[...]."
+            )
         return [labels.index(label) for label in classes], len(labels)
 
 
-def _whole(logs: Logs) -> Any:
-    return logs.source.source if isinstance(logs.source, Slice) else logs.source
-
-
 def names_of(frame: Any) -> list[Any]:
-    """Of the columns of a frame; none of an array."""
+    """The names of a frame's columns; an array has none."""
     columns = getattr(frame, "columns", None)
     return list(getattr(frame, "column_names", () if columns is None else columns))
 
 
-def require_action_order(named: list[Any], logs: Logs) -> None:
+def _require_action_order(named: list[Any], logs: Logs) -> None:
     """Raise if the columns of a frame are named by the actions, also as text, in another order than the declared one."""
     actions = list(logs.declaration.propensity.actions or ())
-    forms = ((named, actions), ([*map(str, named)], [*map(str, actions)]))
-    if any(of != to and len(of) == len(to) and set(of) == set(to) for of, to in forms):
-        raise UsageError(
-            f"the columns of a policy's frame are {named[:10]}, but actions= lists {actions[:10]}; give them in that order."
-        )
+    for of, to in ((named, actions), (list(map(str, named)), list(map(str, actions)))):
+        if of != to and len(of) == len(to) and set(of) == set(to):
+            raise UsageError(
+                f"the columns of a policy's frame are {named[:10]}, but actions= lists {actions[:10]}; give them in that "
+                "order."
+            )
 
 
 def as_numbers(values: Any, subject: str = "a policy's array") -> Any:
@@ -261,19 +202,17 @@ def as_numbers(values: Any, subject: str = "a policy's array") -> Any:
 
 def kept(rows: Rows, values: Any, subject: str) -> Singles | Vectors:
     """Numbers from outside the table, checked and hashed like its columns."""
-    if isinstance(values, pa.Array) and is_list(values) and len(values) == rows.size:
-        ragged, missing = list_to_vectors(values)
+    of_arrow = isinstance(values, pa.Array)
+    if of_arrow and is_list(values) and len(values) == rows.size:
+        vectors, missing = list_to_vectors(values)
         rows.refuse(subject, faults.LIST_MISSING, missing, [])
-        rows.keep_vectors(ragged, subject)
-        return ragged
-    numeric = not isinstance(values, pa.Array) and values.dtype.kind in "fiub" and values.ndim in (1, 2)
-    if not numeric or len(values) != rows.size:
-        if isinstance(values, pa.Array):
-            shown = f"{len(values):,} values of type {values.type}"
-        else:
-            shown = f"an array of shape {values.shape} and type {values.dtype}"
+        rows.keep_vectors(vectors, subject)
+        return vectors
+    if of_arrow or values.dtype.kind not in "fiub" or values.ndim not in (1, 2) or len(values) != rows.size:
+        shown = f"{len(values):,} values" if of_arrow else f"an array of shape {values.shape}"
         raise UsageError(
-            f"{subject} gave {shown} for {rows.size:,} rounds; it must give numbers of shape (rounds,) or (rounds, actions)."
+            f"{subject} gave {shown}, of type {values.type if of_arrow else values.dtype}, for {rows.size:,} rounds; it "
+            "must give numbers of shape (rounds,) or (rounds, actions)."
         )
     tolerance = TOLERANCE_FLOAT32 if values.dtype in (np.float32, np.float16) else TOLERANCE
     numbers = np.ascontiguousarray(values, dtype=np.float64)

@@ -9,20 +9,16 @@ from surelift.errors import UsageError, positive, share
 from surelift.logs.alignment import index_of
 from surelift.logs.densities import DENSITIES, density_from
 from surelift.logs.wins import Wins, wins_from
-from surelift.policies.additive import AdditiveSlate
-from surelift.policies.continuous import Binned, DensityReader, Kernel, binned_from, kernel
-from surelift.policies.deterministic import Chosen, EpsilonGreedy, UniformPolicy
-from surelift.policies.policy import Policy
-from surelift.policies.readers import Array, Column, Columns, Function, Model, Reader, as_numbers, names_of
-from surelift.policies.simulated import Simulated
-from surelift.policies.wrappers import Blend, Bounded, Direct, Given, Production, Softmax
+from surelift.policies.continuous import DensityReader, binned_from, kernel
+from surelift.policies.over_actions import Chosen, EpsilonGreedy, Softmax, UniformPolicy
+from surelift.policies.policy import Column, Given, Policy, Production, Reader
+from surelift.policies.readers import Array, Function, Model, as_numbers, names_of
+from surelift.policies.unbiased import AdditiveSlate, Simulated
+from surelift.policies.wrappers import Blend, Bounded
 from surelift.traits.declaration import Declaration
 
 PRODUCTION = "production"
-_POLICIES = (
-    Given, Production, Chosen, EpsilonGreedy, UniformPolicy, Softmax, Blend, Bounded, Binned, Kernel, Direct, Simulated,
-    AdditiveSlate,
-)  # fmt: skip
+NO_POLICY = "no policy was given; give at least one, such as {'new': 'p_new'}."
 
 
 def chosen(column: str) -> Policy:
@@ -86,25 +82,30 @@ def bounded(policy: Any, max_weight: float) -> Policy:
 
 
 def as_policy(form: Any) -> Policy:
-    if isinstance(form, _POLICIES):
+    if isinstance(form, str):
+        return Production() if form == PRODUCTION else Column(form)
+    if isinstance(form, Policy):
         return form
-    if isinstance(form, str) and form == PRODUCTION:
-        return Production()
     if isinstance(form, Wins):
         return Simulated(form)
-    return Given(as_reader(form))
+    return as_reader(form)
 
 
 def as_reader(form: Any) -> Reader:
+    if isinstance(form, Reader):
+        return form
+    if isinstance(form, Policy):
+        raise UsageError(
+            f"scores cannot come from a {type(form).__name__}; give a column, an array or a function of the batch."
+        )
     if isinstance(form, str):
         return Column(form)
     if isinstance(form, DENSITIES):
         return DensityReader(form)
     if isinstance(form, Sequence) and form and all(isinstance(name, str) for name in form):
-        return Columns(tuple(form))
+        return Column(tuple(form))
     if hasattr(form, "as_reader"):
-        reader: Reader = form.as_reader()
-        return reader
+        return Given(form.as_reader())
     if hasattr(form, "predict_proba"):
         return Model(form)
     if isinstance(form, np.ndarray | list | tuple) or hasattr(form, "__array__") or hasattr(form, "toarray"):
@@ -122,48 +123,53 @@ def as_reader(form: Any) -> Reader:
 
 def name_policies(policies: Any) -> dict[str, Policy]:
     """Name policies: a dict keeps its names; a column or a list of columns is named after itself."""
+    wrong, pairs = "", list[tuple[str, Any]]()
     if isinstance(policies, str):
-        policies = [policies]
-    if isinstance(policies, Mapping):
+        pairs = [(policies, policies)]
+    elif isinstance(policies, Mapping):
         pairs = [(str(name), form) for name, form in policies.items()]
-    elif isinstance(policies, list | tuple) and any(isinstance(form, (str, Wins, *_POLICIES)) for form in policies):
-        if not all(isinstance(column, str) for column in policies):
-            raise UsageError("policies that are not all columns need names: give a dict, {'new': policy, ...}.")
-        pairs = [(column, column) for column in policies]
+    elif isinstance(policies, list | tuple) and any(isinstance(form, str | Wins | Policy) for form in policies):
+        pairs = [(form, form) for form in policies if isinstance(form, str)]
+        if len(pairs) < len(policies):
+            wrong = "policies that are not all columns need names: give a dict, {'new': policy, ...}."
     else:
         pairs = [(name_of(policies), policies)]
-    if not pairs:
-        raise UsageError("no policy was given; give at least one, such as {'new': 'p_new'}.")
-    if len({name for name, _ in pairs}) != len(pairs):
-        raise UsageError("two policies have the same name; give them different names, in a dict.")
-    return {name: check_name(name, as_policy(form)) for name, form in pairs}
-
-
-def check_policies(policies: Any) -> None:
-    """Refuse what is no mapping from names to policies, with one at least."""
-    if not isinstance(policies, Mapping) or not all(hasattr(policy, "probabilities") for policy in policies.values()):
-        raise UsageError("policies must be a mapping from names to policies, as name_policies makes it.")
+    if not pairs and not wrong:
+        wrong = NO_POLICY
+    if wrong or len(dict(pairs)) < len(pairs):
+        raise UsageError(wrong or "two policies have the same name; give them different names, in a dict.")
+    named = {name: as_policy(form) for name, form in pairs}
+    check_policies(named)
+    return named
 
 
 def one_policy(policy: Any, declared: Declaration | None = None) -> tuple[str, Policy]:
-    if isinstance(policy, Mapping):
-        if len(policy) != 1:
-            raise UsageError(f"compare takes one policy, but was given {len(policy)}; use select for several.")
-        ((name, form),) = policy.items()
-        return str(name), check_name(str(name), as_policy(form))
-    several = isinstance(policy, list | tuple) and len(policy) > 1 and all(isinstance(name, str) for name in policy)
-    if several and declared is not None and not declared.has("actions"):
-        # Such a list stands for one policy only where the logs say which of its columns was taken.
-        raise UsageError(f"one policy is needed, but {len(policy)} were given; use select for several.")
-    return name_of(policy), check_name(name_of(policy), as_policy(policy))
+    if isinstance(policy, str):
+        return policy, as_policy(policy)  # a question checks the names of its policies
+    # A list of columns stands for one policy only where the logs say which of them was taken.
+    listed = isinstance(policy, list | tuple) and len(policy) > 1 and all(isinstance(name, str) for name in policy)
+    several = isinstance(policy, Mapping) or (listed and declared is not None and not declared.has("actions"))
+    named = name_policies(policy if several else {name_of(policy): policy})
+    if len(named) != 1:
+        raise UsageError(f"one policy is needed, but {len(named)} were given; use select for several.")
+    return next(iter(named.items()))
 
 
-def check_name(name: str, policy: Policy) -> Policy:
-    if name == PRODUCTION and not isinstance(policy, Production):
-        raise UsageError(f"{PRODUCTION!r} is the name of production; give this policy another name, in a dict.")
-    if not name or (not name.isascii() and name.encode(errors="replace").decode() != name):
-        raise UsageError(f"a policy cannot be named {name!r}; give it a non-empty, valid Unicode name, in a dict.")
-    return policy
+def check_name(name: str, policy: Policy) -> None:
+    reserved = name == PRODUCTION and not isinstance(policy, Production)
+    if reserved or not name or (not name.isascii() and name.encode(errors="replace").decode() != name):
+        why = f"{name!r} is the name of production" if reserved else f"a policy cannot be named {name!r}"
+        raise UsageError(f"{why}; give this policy another name, of valid Unicode, in a dict.")
+
+
+def check_policies(policies: Any, *, some: bool = False) -> None:
+    """Refuse what is no mapping from names to policies; or, where ``some`` are needed, an empty one."""
+    for name, policy in policies.items() if isinstance(policies, Mapping) else (("", policies),):
+        if policy is policies or not isinstance(policy, Policy):
+            raise UsageError("policies must be a mapping from names to policies, as name_policies makes it.")
+        check_name(name, policy)
+    if some and not policies:
+        raise UsageError(NO_POLICY)
 
 
 def name_of(form: Any) -> str:
@@ -191,26 +197,20 @@ def from_description(description: Mapping[str, Any]) -> Policy:
 
 _REBUILD: dict[str, Callable[[Mapping[str, Any]], Policy]] = {
     "production": lambda _: Production(),
-    "column": lambda saved: Given(Column(str(saved["column"]))),
-    "columns": lambda saved: Given(Columns(tuple(map(str, saved["columns"])))),
+    "column": lambda saved: Column(str(saved["column"])),
+    "columns": lambda saved: Column(tuple(map(str, saved["columns"]))),
     "chosen": lambda saved: Chosen(saved["column"]),
     "uniform": lambda _: UniformPolicy(),
-    "softmax": lambda saved: Softmax(reader_from(saved["of"]), positive("temperature", saved["temperature"])),
-    "epsilon_greedy": lambda saved: EpsilonGreedy(_greedy_from(saved["of"]), share("epsilon", saved["epsilon"])),
+    "softmax": lambda saved: softmax(from_description(saved["of"]), saved["temperature"]),
+    "epsilon_greedy": lambda saved: epsilon_greedy(from_description(saved["of"]), saved["epsilon"]),
     "blend": lambda saved: blend(from_description(saved["of"]), saved["alpha"]),
     "bounded": lambda saved: bounded(from_description(saved["of"]), saved["max_weight"]),
-    "binned": lambda saved: binned_from(dict(saved)),
+    "binned": binned_from,
     "wins": lambda saved: Simulated(wins_from(saved)),
     "additive": lambda saved: AdditiveSlate(str(saved["column"]), int(saved["positions"]), float(saved["drop"])),
     "kernel": lambda saved: kernel(str(saved["column"]), saved["bandwidth"]),
-    **dict.fromkeys(
-        ("gaussian", "uniform-density", "density-blend"), lambda saved: Given(DensityReader(density_from(saved)))
-    ),
+    **dict.fromkeys(("gaussian", "uniform-density", "density-blend"), lambda saved: DensityReader(density_from(saved))),
 }
-
-
-def _greedy_from(description: Mapping[str, Any]) -> Chosen | Reader:
-    return Chosen(description["column"]) if description["kind"] == "chosen" else reader_from(description)
 
 
 def rebuild(name: str, description: Mapping[str, Any], *, kept_in: str) -> Policy:
@@ -219,10 +219,3 @@ def rebuild(name: str, description: Mapping[str, Any], *, kept_in: str) -> Polic
         return from_description(description)
     except UsageError as error:
         raise UsageError(f"policy {name!r} cannot be read from {kept_in} ({error}); pass it in policies=.") from error
-
-
-def reader_from(description: Mapping[str, Any]) -> Reader:
-    policy = from_description(description)
-    if not isinstance(policy, Given):
-        raise ValueError(f"scores cannot come from a policy of kind {description['kind']!r}")
-    return policy.reader

@@ -1,91 +1,32 @@
-"""Policies built from readers and other policies, and production itself."""
+"""Policies built from other policies: in a share of the traffic, with a largest weight, or by actions."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from surelift.errors import UsageError
 from surelift.logs import faults
 from surelift.logs.batch import Needs
 from surelift.logs.decisions import Decisions, Limits, Probabilities
-from surelift.logs.vectors import Vectors
-from surelift.policies.policy import Policy, StoredPolicy, recipe_of
-from surelift.policies.readers import Column, Reader
+from surelift.policies.policy import Policy
 from surelift.traits.logs import Logs
 from surelift.traits.trait import Recipe
 
 
 @dataclass(frozen=True, slots=True)
-class Production(StoredPolicy):
-    """The logging policy; every importance weight is 1."""
-
-    limits = Limits(0.0, 0.0)
-    kind = "production"
-
-    def needs(self, logs: Logs) -> Needs:
-        return Needs()
-
-    def probabilities(self, decisions: Decisions, subject: str) -> Probabilities:
-        return Probabilities(decisions.propensity, decisions.shares, np.zeros(decisions.rows.size))
-
-
-@dataclass(frozen=True, slots=True)
-class Given(Policy):
-    reader: Reader
-
-    @property
-    def features(self) -> frozenset[str]:
-        return frozenset(getattr(self.reader, "features", ()))
-
-    def needs(self, logs: Logs) -> Needs:
-        return self.reader.needs(logs)
-
-    def probabilities(self, decisions: Decisions, subject: str) -> Probabilities:
-        probabilities = self.reader.read(decisions, subject)
-        if isinstance(probabilities, Vectors):
-            return decisions.vector(probabilities, subject)
-        return decisions.single(probabilities.values, probabilities.tolerance, subject)
-
-    def recipe(self) -> tuple[Recipe, float] | None:
-        """The column that a loop over plain columns, or a database, reads, and the share of decisions it acts in."""
-        return (Recipe(self.reader.name), 1.0) if isinstance(self.reader, Column) else None
-
-    def describe(self) -> dict[str, Any]:
-        return self.reader.describe()
-
-
-@dataclass(frozen=True, slots=True)
-class Softmax(StoredPolicy):
-    scores: Reader
-    temperature: float
-    kind = "softmax"
-    features = frozenset({"policy over all actions"})
-
-    def needs(self, logs: Logs) -> Needs:
-        return self.scores.needs(logs)
-
-    def probabilities(self, decisions: Decisions, subject: str) -> Probabilities:
-        scores = self.scores.read(decisions, subject)
-        if not isinstance(scores, Vectors):
-            raise UsageError(
-                f"{subject}: softmax needs one score per action: a list column, a list of columns, or a matrix."
-            )
-        with np.errstate(invalid="ignore"):
-            top = scores.spread(scores.fold(np.maximum, scores.values, empty=0.0))
-            exponentials = np.exp((scores.values - top) / self.temperature)
-        totals = scores.replace_values(exponentials).sums()
-        values = exponentials / scores.spread(np.where(totals > 0, totals, 1.0))
-        return decisions.vector(scores.replace_values(values), subject)
-
-
-@dataclass(frozen=True, slots=True)
-class Wrapper(StoredPolicy):
+class Wrapper(Policy):
     policy: Policy
 
     @property
     def features(self) -> frozenset[str]:
         return self.policy.features
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        return getattr(self.policy, "assumes", ())
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        return getattr(self.policy, "doubts", ())
 
     def needs(self, logs: Logs) -> Needs:
         return self.policy.needs(logs)
@@ -116,7 +57,7 @@ class Blend(Wrapper):
         return Limits(self.alpha * other.drop, self.alpha * other.rise if self.alpha else 0.0)
 
     def recipe(self) -> tuple[Recipe, float] | None:
-        inner = recipe_of(self.policy)
+        inner = self.policy.recipe()
         return None if inner is None else (inner[0], self.alpha * inner[1])
 
     def probabilities(self, decisions: Decisions, subject: str) -> Probabilities:

@@ -16,18 +16,16 @@ class Quantity(Protocol):
     """Frozen and hashable: a quantity is part of the key of its sums."""
 
     paired: ClassVar[bool] = False
-    """Whether two policies are compared round by round, which needs another grid."""
+    """Two policies are compared round by round, which needs another grid."""
     control_shares: ClassVar[tuple[float, ...]] = (0.5, 1.0)
     """The shares of the weight that control may subtract."""
     control_prior: ClassVar[tuple[float, ...]] = (0.12, 0.2)
     """The prior of each of these shares where control is automatic; the rest is for the plain components."""
     complement: ClassVar[bool] = False
-    """Whether it is about what was not earned."""
+    """It is about what was not earned."""
 
     def pieces(self, candidate: str) -> tuple[Piece, ...]:
-        """What the number of a round is made of if its reward is 0, and if it is 1; given the past, the mean of the number
-        between is at most the target of the bound.
-        """
+        """The number of a round, a line in its reward; its mean given the past is at most the target of the bound."""
 
     def earned(self, reward: FloatArray) -> FloatArray:
         """The part of the reward the quantity is about: the reward, or 1 minus the reward."""
@@ -36,17 +34,19 @@ class Quantity(Protocol):
     def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
         """How far below zero a term can be."""
 
-    def taken_off(self, candidate: str, share: float, predicted: Predicted) -> Mapping[str, float | FloatArray]:
+    def subtracted(self, candidate: str, share: float, predicted: Predicted) -> Mapping[str, float | FloatArray]:
         """The share of each policy's weight that control subtracts, possibly times the predicted reward."""
         return {candidate: share if predicted is None else share * self.earned(predicted)}
 
     def counted_from(self, limits: Limits) -> float:
         """The origin from which control measures a weight: 0, or the smallest possible weight."""
+        return 1.0 - limits.drop if self.paired else 0.0
 
     def control_caps(self, cap: float, offset: float) -> tuple[float, float]:
         """Turn a desired cap into the cap used and the offset a controlled term then needs."""
+        return cap, offset + cap
 
-    def offset_without(self, candidate: str, taken_off: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
+    def offset_without(self, candidate: str, subtracted: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
         """How far below zero a term can be after subtracting these shares of the excess weights."""
 
 
@@ -63,14 +63,8 @@ class Value(Quantity):
     def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
         return max(0.0, limits[candidate].drop - 1.0)
 
-    def counted_from(self, limits: Limits) -> float:
-        return 0.0
-
-    def control_caps(self, cap: float, offset: float) -> tuple[float, float]:
-        return cap, offset + cap
-
-    def offset_without(self, candidate: str, taken_off: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
-        return taken_off[candidate] * limits[candidate].rise
+    def offset_without(self, candidate: str, subtracted: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
+        return subtracted[candidate] * limits[candidate].rise
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +89,13 @@ class Gain(Quantity):
     def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
         return limits[candidate].drop
 
-    def counted_from(self, limits: Limits) -> float:
-        return 1.0 - limits.drop
-
     def control_caps(self, cap: float, offset: float) -> tuple[float, float]:
         # If t is at most w - w_min, (w - 1) r - t is at least -(1 - w_min) at r = 1, and at least -t at r = 0.
         return max(cap, offset), max(cap, offset)
 
-    def offset_without(self, candidate: str, taken_off: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
+    def offset_without(self, candidate: str, subtracted: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
         # (w - 1)(r - share): the worst case is the smallest weight at r = 1, and the largest at r = 0.
-        share, candidate_limits = taken_off[candidate], limits[candidate]
+        share, candidate_limits = subtracted[candidate], limits[candidate]
         return max((1.0 - share) * candidate_limits.drop, share * candidate_limits.rise)
 
 
@@ -134,19 +125,13 @@ class Difference(Quantity):
         # A weighted average of two excesses is never below the smaller one.
         return max(limits[candidate].drop, limits[self.over].drop)
 
-    def taken_off(self, candidate: str, share: float, predicted: Predicted) -> Mapping[str, float | FloatArray]:
+    def subtracted(self, candidate: str, share: float, predicted: Predicted) -> Mapping[str, float | FloatArray]:
         if predicted is None:
             return {candidate: share, self.over: 1.0 - share}
         return {candidate: share * predicted, self.over: share * (1.0 - predicted)}
 
-    def counted_from(self, limits: Limits) -> float:
-        return 1.0 - limits.drop
-
-    def control_caps(self, cap: float, offset: float) -> tuple[float, float]:
-        return cap, offset + cap
-
-    def offset_without(self, candidate: str, taken_off: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
+    def offset_without(self, candidate: str, subtracted: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
         # At r = 1 the worst case is the candidate's smallest weight with the other's largest, at r = 0 the reverse.
         new, over = limits[candidate], limits[self.over]
-        share, rest = taken_off[candidate], taken_off[self.over]
+        share, rest = subtracted[candidate], subtracted[self.over]
         return max((1.0 - share) * new.drop + rest * over.rise, share * new.rise + (1.0 - rest) * over.drop)

@@ -34,19 +34,17 @@ class Regularizer(Protocol):
     """Frozen and hashable: part of the key of its sums."""
 
     shrinks: ClassVar[bool] = True
-    """Whether it satisfies the paper's condition C1: between 0 and w r in every round."""
+    """It satisfies the paper's condition C1: between 0 and w r in every round."""
     for_densities: ClassVar[bool] = True
-    """Whether it is meaningful if a propensity can exceed 1."""
+    """It is meaningful if a propensity can exceed 1."""
     asks_model: ClassVar[bool] = False
-    """Whether it needs a reward model's predictions."""
+    """It needs a reward model's predictions."""
 
     def values(self, rounds: PolicyRounds) -> FloatArray: ...
 
 
 @dataclass(frozen=True, slots=True)
 class PositiveParameter(Regularizer):
-    """A regularizer whose parameter is positive."""
-
     def __post_init__(self) -> None:
         for field in fields(self):
             positive(field.name, getattr(self, field.name))
@@ -148,18 +146,17 @@ class Custom(Regularizer):
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
         result = self.function(rounds.weight, rounds.probability, rounds.propensity, rounds.earned)
-        values = np.asarray(result, dtype=np.float64)
-        if values.shape != rounds.terms.shape:
+        values, terms = np.asarray(result, dtype=np.float64), rounds.terms
+        if values.shape != terms.shape:
             raise UsageError(
-                f"a regularizer must return one number for each of {len(rounds.terms):,} rounds, not shape {values.shape}."
+                f"a regularizer must return one number for each of {len(terms):,} rounds, not shape {values.shape}."
             )
-        tolerance = 1e-9 * (1.0 + rounds.terms)
-        bad = ~((values >= -tolerance) & (values <= rounds.terms + tolerance))
-        if bad.any():
-            first = int(np.argmax(bad))
+        tolerance = 1e-9 * (1.0 + terms)
+        bad = np.flatnonzero(~((values >= -tolerance) & (values <= terms + tolerance)))
+        if len(bad):
             raise UsageError(
-                f"this regularizer violates condition C1 in {int(bad.sum()):,} rounds: it must lie between 0 and "
-                f"w r = {rounds.terms[first]:.6g}, but returned {values[first]:.6g}.\nNo bound holds for it; shrink it."
+                f"this regularizer violates condition C1 in {len(bad):,} rounds: it must lie between 0 and "
+                f"w r = {terms[bad[0]]:.6g}, but returned {values[bad[0]]:.6g}.\nNo bound holds for it; shrink it."
             )
         return np.clip(values, 0.0, rounds.terms)
 
@@ -232,13 +229,16 @@ def regularizer_named(text: str) -> Regularizer:
     Clipping(clip=10.0)
     """
     name, _, parameter = text.partition(":")
-    if name not in REGULARIZERS:
-        raise UsageError(f"unknown regularizer {name!r}; choose from {', '.join(REGULARIZERS)}.")
-    kind, meaning = REGULARIZERS[name]
-    try:
-        numbers = [float(parameter)] if meaning else []
-    except ValueError as error:
-        raise UsageError(f"regularizer {name!r} needs its {meaning}: use '{name}:NUMBER', not {text!r}.") from error
+    kind, meaning = REGULARIZERS.get(name, (Plain, ""))
+    wrong = "" if name in REGULARIZERS else f"unknown regularizer {name!r}; choose from {', '.join(REGULARIZERS)}."
+    numbers = list[float]()
+    if meaning:
+        try:
+            numbers.append(float(parameter))
+        except ValueError:
+            wrong = f"regularizer {name!r} needs its {meaning}: use '{name}:NUMBER', not {text!r}."
+    if wrong:
+        raise UsageError(wrong)
     regularizer: Regularizer = kind(*numbers)
     return regularizer
 

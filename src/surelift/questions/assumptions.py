@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 from surelift.bounds import Promise
 from surelift.logs.segments import Bins
 from surelift.policies import Policy
-from surelift.policies.policy import notes_of
 from surelift.statistics.splits import Segment
 from surelift.traits.declaration import Declaration
 
@@ -20,6 +19,7 @@ LOOKS = (
     "policies, delta, margin and the options of the method were fixed before looking at these rounds; each look is at a "
     "beginning of the log, in the order of decisions, or production did not adapt to what it saw"
 )
+ONE_LOOK = "policies, delta, margin, options and the number of {} were fixed in advance, and this is the only look"
 SEGMENTS_FIXED = "the segment of a round was known before its action, and the list of segments before looking"
 SEGMENTS_OCCUR = (
     "the segment of a round was known before its action; the segments were not listed, so rounds are independent: which of "
@@ -31,21 +31,16 @@ EDGES_FIXED = "the edges of the bins of {!r} were chosen before looking at these
 def assumptions_of(
     declared: Declaration, promise: Promise, besides: tuple[str, ...], by: Segment | None = None
 ) -> tuple[str, ...]:
-    any_looks = promise == "any number of looks"
-    one_look = (
-        f"policies, delta, margin, options and the number of {_counted(declared, by)} were fixed in advance, and this is "
-        "the only look"
-    )
-    edges = (EDGES_FIXED.format(part.column) for part in (() if by is None else by.by) if isinstance(part, Bins))
-    segments = () if by is None else (SEGMENTS_OCCUR if by.declared is None else SEGMENTS_FIXED, *edges)
-    looks = LOOKS if any_looks else one_look
-    return (*declared.assumptions(), NOT_FITTED, looks, *besides, *declared.assumes, *segments)
-
-
-def _counted(declared: Declaration, by: Segment | None) -> str:
-    """What was fixed in advance where a smoothing follows from it: the rounds that enter one bound."""
-    met = " that meet the condition" if declared.which.chosen_by else ""
-    return f"{declared.counted}{met}{'' if by is None else ' of each segment'}"
+    segments: list[str] = []
+    if by is not None:
+        segments = [SEGMENTS_OCCUR if by.declared is None else SEGMENTS_FIXED]
+        segments += [EDGES_FIXED.format(part.column) for part in by.by if isinstance(part, Bins)]
+    looks = LOOKS
+    if promise != "any number of looks":
+        # A smoothing follows from the number of rounds that enter one bound.
+        met = " that meet the condition" if declared.has("where") else ""
+        looks = ONE_LOOK.format(f"{declared.counted}{met}{'' if by is None else ' of each segment'}")
+    return (*declared.assumptions, NOT_FITTED, looks, *besides, *declared.assumes, *segments)
 
 
 def order_assumed(declared: Declaration) -> str:
@@ -61,25 +56,19 @@ def judged_last(answer: Any, declared: Declaration) -> Any:
     return replace(answer, promise=looks, assumptions=(*answer.assumptions, order_assumed(declared), CUT_OFF))
 
 
-def delta_note(delta: float) -> tuple[str, ...]:
-    """A delta that was probably meant as the confidence."""
-    if delta <= 0.5:
-        return ()
+def delta_note(delta: float) -> str:
+    """Said of a delta that was probably meant as the confidence."""
     return (
         f"Delta is the probability of error: at {delta:g}, bounds may be wrong more often than not. For 95% confidence "
-        "it is 0.05.",
+        "it is 0.05."
     )
 
 
-def doubts_of(declared: Declaration, policies: Mapping[str, Policy] | None = None) -> tuple[str, ...]:
+def doubts_of(declared: Declaration, policies: Mapping[str, Policy] = {}) -> tuple[str, ...]:
     """What keeps an answer from being certified."""
-    return (*declared.propensity.doubts(), *_notes(policies or {}, "doubts"))
+    return (*declared.propensity.doubts, *notes_of(policies, "doubts"))
 
 
-def assumed_of(policies: Mapping[str, Policy]) -> tuple[str, ...]:
-    """What must be true of the policies."""
-    return _notes(policies, "assumes")
-
-
-def _notes(policies: Mapping[str, Policy], kind: Literal["assumes", "doubts"]) -> tuple[str, ...]:
-    return tuple(f"policy {name!r}: {note}" for name, policy in policies.items() for note in notes_of(policy, kind))
+def notes_of(policies: Mapping[str, Policy], kind: str) -> tuple[str, ...]:
+    """What is assumed of policies, or why they cannot be certified."""
+    return tuple([f"policy {name!r}: {note}" for name, policy in policies.items() for note in getattr(policy, kind, ())])

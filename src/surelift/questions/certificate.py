@@ -55,7 +55,7 @@ class Certificate:
 
 
 @contextmanager
-def damage_told() -> Iterator[None]:
+def as_damage() -> Iterator[None]:
     """What goes wrong while reading a certificate that was tampered with is told as damage, never as a crash."""
     try:
         yield

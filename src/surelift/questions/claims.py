@@ -1,27 +1,22 @@
-"""Claims: what is bounded, and its two ends, held against each other.
+"""Claims: what a question bounds, and the ends that sums give it. All that is made of a bound is made here, once."""
 
-A question says which quantities it bounds. Here their ends are made, at shares of delta that its base has counted,
-with everything that follows from the same sums: estimates, evidence, per cent, how wrong the propensities may be.
-"""
-
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
 
 from surelift.batch import RewardColumn
+from surelift.errors import LogsError
 from surelift.policies import Policy
+from surelift.questions.drift import ratio_requests
 from surelift.questions.method import Method, control_of, least_of
-from surelift.questions.options import consistent
-from surelift.questions.relative import Relative, RelativeQuestion, has_ratio
+from surelift.questions.relative import NOT_KEPT, Ratio, Relative, tables_of
 from surelift.results.lift import Measured
 from surelift.results.provenance import Provenance
-from surelift.statistics.plan import MEAN, Term
-from surelift.statistics.sums import Sums
+from surelift.statistics.plan import MEAN, Request, Term
+from surelift.statistics.splits import Key
+from surelift.statistics.sums import Sums, requests_of
 from surelift.traits.declaration import Declaration
-
-if TYPE_CHECKING:
-    from surelift.logs.scale import Scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +28,6 @@ class Place:
     segment: str | None = None
     planned: int | None = None
     """The rounds its sums were planned for, where they are those of a longer log."""
-
-    @property
-    def words(self) -> str:
-        return "" if self.segment is None else f" in segment {self.segment!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +44,7 @@ class Claim:
     declaration: Declaration
     method: Method
     shown: tuple[bool, bool] = (True, True)
-    """Whether it is bounded from below, and from above."""
+    """Bounded from below, and from above."""
     outcome: RewardColumn | None = None
     """What it is judged by, where that is not the reward."""
     no_ratio: str = "a value has none"
@@ -68,38 +59,41 @@ class Claim:
 
     @property
     def is_tabulated(self) -> bool:
-        """Whether weights are counted by reward: bounds in per cent and tipping factors are read off that table."""
-        return not (self.no_ratio and self.no_factor) and has_ratio(self.low)
+        """Weights are counted by reward: bounds in per cent and tipping factors are read off that table."""
+        return not (self.no_ratio and self.no_factor) and 0.0 < self.low.needed.offset <= 1.0
 
-    @property
-    def scale(self) -> "Scale":
-        return self.declaration.scale
+    def requests(self, everyone: Mapping[str, Policy], key: Key, declared: Declaration) -> list[Request]:
+        """What is added up for it; ``declared`` is the log, whatever column judges."""
+        names = [name for name in self.policies if name in everyone]
+        found = list(requests_of(names, self.terms, key, self.outcome))
+        if self.is_tabulated:
+            tables = tables_of(self.low, self.high, plain=self.declaration.plain)
+            found += [Request(table, key, self.outcome) for table in tables]
+            if declared.times:
+                found += ratio_requests(declared, key, self.outcome)
+        return found
 
-    @property
-    def subject(self) -> str:
-        return f"{'value' if self.most else 'improvement'} of {self.policy!r}"
+    def in_units(self, low: float, high: float) -> tuple[float, float]:
+        """Two ends in the units of the column."""
+        scale = self.declaration.scale
+        if not self.most:
+            return scale.improvement(low), scale.improvement(high)
+        return (scale.value(high), scale.value(low)) if scale.is_cost else (scale.value(low), scale.value(high))
 
 
-class Levels(NamedTuple):
-    """What is spent on each end of a claim; and what both are held to where they contradict each other."""
-
-    low: float
-    high: float
-    half: float
-
-
+@dataclass(frozen=True)
 class BoundedClaim:
     """A claim and the sums that answer it. Numbers are on the scale of rewards in [0, 1], unless they say otherwise."""
 
-    def __init__(self, claim: Claim, sums: Sums, place: Place, levels: Levels) -> None:
-        self.claim, self.method, self.sums, self.place, self.levels = claim, claim.method, sums, place, levels
+    claim: Claim
+    sums: Sums
+    place: Place
+    levels: tuple[float, float]
+    """What is spent on each end."""
+    half: float
+    """What both ends are held to where they contradict each other."""
 
     @property
-    def delta(self) -> float:
-        """What one end was made at."""
-        return self.levels.low
-
-    @cached_property
     def mean_weight(self) -> float:
         return self.sums.weights(self.claim.policy).total / self.sums.units
 
@@ -111,41 +105,35 @@ class BoundedClaim:
     @cached_property
     def ends(self) -> tuple[float, float]:
         """The lower and the upper bound, which contradict neither each other nor the range."""
-        claim, scale, most = self.claim, self.claim.scale, self.most
-        pairs = (
-            (
-                self.method.lower_bound(self.sums, claim.low, delta=low),
-                self.method.upper_bound(self.sums, claim.low, claim.high, most=claim.most, delta=high),
-            )
-            for low, high in ((self.levels.low, self.levels.high), (self.levels.half, self.levels.half))
-        )
-        if not self.method.believes_contradictions:
-            return next(pairs)
+        claim, most = self.claim, self.most
         least = 0.0 if claim.most else -most
-
-        def in_units(low: float, high: float) -> tuple[float, float]:
-            if not claim.most:
-                return scale.improvement(low), scale.improvement(high)
-            ends = scale.value(low), scale.value(high)
-            return ends[::-1] if scale.is_cost else ends
-
+        lower, upper = self._ends_at(*self.levels)
+        if not self.claim.method.believes_contradictions or least <= lower <= upper <= most:
+            return lower, upper
+        where = "" if self.place.segment is None else f" in segment {self.place.segment!r}"
         return consistent(
-            pairs, possible=(least, most), subject=f"{claim.subject}{self.place.words}", mean_weight=self.mean_weight,
-            in_units=in_units,
+            [(lower, upper), self._ends_at(self.half, self.half)], possible=(least, most),
+            subject=f"{'value' if claim.most else 'improvement'} of {claim.policy!r}{where}", mean_weight=self.mean_weight,
+            in_units=claim.in_units,
         )  # fmt: skip
 
+    def _ends_at(self, low: float, high: float) -> tuple[float, float]:
+        claim, method = self.claim, self.claim.method
+        lower = method.lower_bound(self.sums, claim.low, delta=low)
+        return lower, method.upper_bound(self.sums, claim.low, claim.high, most=claim.most, delta=high)
+
     def lower_at(self, level: float) -> float:
-        return self.method.lower_bound(self.sums, self.claim.low, delta=level)
+        return self.claim.method.lower_bound(self.sums, self.claim.low, delta=level)
 
     @cached_property
     def terms_mean(self) -> float:
         """The mean of the terms that the bounds are made of; of a plain difference, that of w r - w' r."""
         claim, (lower, upper) = self.claim, self.ends
         if claim.most and not claim.shown[0] and control_of(claim.high) != "none":
-            return 1.0 - self.method.estimate(self.sums, claim.high, lower=1.0 - upper)
-        mean = self.method.estimate(self.sums, claim.low, lower=lower)
+            return 1.0 - self.claim.method.estimate(self.sums, claim.high, lower=1.0 - upper)
+        mean = self.claim.method.estimate(self.sums, claim.low, lower=lower)
         same = claim.low.candidate == claim.high.candidate
-        if same or not self.method.bound.certifies or control_of(claim.low) != "none":
+        if same or not self.claim.method.bound.certifies or control_of(claim.low) != "none":
             return mean
         own, other = (self.sums.weights(term.candidate).total / self.sums.units for term in (claim.low, claim.high))
         return (mean - self.sums.of(claim.high).mean(MEAN) + own - other) / 2.0
@@ -154,35 +142,83 @@ class BoundedClaim:
     def estimate(self) -> float:
         return min(max(self.terms_mean, self.ends[0]), self.ends[1])
 
-    @property
+    @cached_property
     def control(self) -> str:
         return control_of(self.claim.low, self.claim.high)
 
     def e_value(self, margin: float) -> float:
         """Evidence against "at most the margin"."""
-        return self.method.e_value(self.sums, self.claim.low, margin, delta=self.delta)
+        return self.claim.method.e_value(self.sums, self.claim.low, margin, delta=self.levels[0])
 
-    @cached_property
-    def _ratio(self) -> RelativeQuestion:
-        claim = self.claim
-        return RelativeQuestion(claim.low, claim.high, claim.declaration, self.delta, claim.no_ratio)
-
-    def relative(self, margin: float | None) -> Relative:
-        """The bounds in per cent, and the evidence against a margin in per cent."""
-        return self._ratio.answer(self.sums, margin)
+    def relative(self, margin: float | None) -> tuple[Relative, Ratio | None]:
+        """The bounds in per cent, and the evidence against a margin in per cent; and what they were read off."""
+        claim, declared = self.claim, self.claim.declaration
+        ratio = None
+        if claim.is_tabulated:
+            ratio = Ratio.of(claim.low, claim.high, self.sums, plain=declared.plain, is_cost=declared.scale.is_cost)
+        if not claim.no_ratio and claim.low.needed.offset == 0.0:
+            return Relative.of_equals(margin), None
+        if claim.no_ratio or ratio is None:
+            return Relative(note=claim.no_ratio or NOT_KEPT), ratio
+        return ratio.answer(margin, delta=self.levels[0]), ratio
 
     @property
-    def tipping_factor(self) -> float | None:
-        return self._ratio.tipping_factor(self.sums)
-
-    @property
-    def method_doubts(self) -> tuple[str, ...]:
-        claim = self.claim
-        asked, delta = (claim.low, self.levels.low) if claim.shown[0] else (claim.high, self.levels.high)
-        return self.method.doubts(self.sums, asked, delta=delta)
+    def doubts(self) -> tuple[str, ...]:
+        """Of the method."""
+        claim, (low, high) = self.claim, self.levels
+        asked, delta = (claim.low, low) if claim.shown[0] else (claim.high, high)
+        return self.claim.method.doubts(self.sums, asked, delta=delta)
 
     @property
     def measured(self) -> Measured:
         """What it is measured in, for words such as "48% more clicks"."""
         declared = self.claim.declaration
-        return Measured(declared.reward.name, "cost" if self.claim.scale.is_cost else "reward", declared.unit.sums_up)
+        return Measured(declared.reward.name, "cost" if declared.scale.is_cost else "reward", declared.unit.sums_up)
+
+
+def bound_together(
+    claims: Mapping[str, Claim], sums: Mapping[RewardColumn | None, Sums], place: Place, *, sides_together: bool
+) -> dict[str, BoundedClaim]:
+    """All claims hold at once: each at delta divided by their number, and by two where both its ends hold together."""
+    found, spent = {}, [0.0, 0.0]
+    for name, claim in claims.items():
+        share = place.delta / len(claims)
+        half, low, high = share / 2.0, share, share
+        if sides_together:
+            both = all(claim.shown)
+            low, high = (share if is_shown and not both else half for is_shown in claim.shown)
+        spent = [spent[0] + low, spent[1] + high]
+        found[name] = BoundedClaim(claim, sums[claim.outcome], place, (low, high), half)
+    assert max(spent) <= place.delta * (1.0 + 1e-12), "no more than delta is spent on one side"
+    return found
+
+
+def consistent(
+    pairs: Iterable[tuple[float, float]],
+    *,
+    possible: tuple[float, float],
+    subject: str,
+    mean_weight: float,
+    in_units: Callable[[float, float], tuple[float, float]] = lambda lower, upper: (lower, upper),
+) -> tuple[float, float]:
+    """The first lower and upper bound that contradict neither each other nor the range; logs without any are refused.
+
+    With right logs a contradiction takes a bound that fails: they are refused with at most the chances of the last pair,
+    added up. A later pair only moves the bounds apart: the first alone decides how often one fails. ``possible`` is on the
+    scale of the bounds, and ``in_units`` gives them in the units of the column.
+    """
+    least, most = possible
+    rounding, lower, upper = 1e-9 * (most - least), math.inf, -math.inf
+    for low, high in pairs:
+        lower, upper = min(lower, low), max(upper, high)
+        if lower <= most + rounding and upper >= least - rounding and lower <= upper + rounding:
+            return lower, upper
+    (low, high), (bottom, top) = in_units(lower, upper), in_units(least, most)
+    raise LogsError(
+        f"{subject}: the bounds contradict each other, at least {low:.6g} and at most {high:.6g}, where only [{bottom:.6g}, "
+        f"{top:.6g}] is possible.\nWith right logs one of the two would have to fail. The mean weight is {mean_weight:.4g}; "
+        "it is at most about 1 when everything is right. If other candidates have it near 1, this column does not hold "
+        "probabilities of the logged action (scores, or predicted rewards?); otherwise suspect the propensities: they must "
+        "be those of the action really taken, from the policy version that took it, after business rules."
+        + (" If only segments contradict, their column is not known before the action." if " in segment " in subject else "")
+    )

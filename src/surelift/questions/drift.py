@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from surelift import capabilities
 from surelift.batch import RewardColumn
 from surelift.evidence.drift import Contrast, Drift
-from surelift.logs.findings import Finding
+from surelift.logs.faults import Finding
 from surelift.questions.method import Method
 from surelift.statistics.plan import Request
-from surelift.statistics.production import RewardMoments, RoundMoments
 from surelift.statistics.splits import Day, Key
 from surelift.statistics.sums import Sums
+from surelift.statistics.totals import RewardMoments, RoundMoments
 from surelift.traits.declaration import Declaration
 
 REWARDS, PROPENSITIES = RoundMoments("reward"), RoundMoments("propensity")
@@ -22,8 +22,8 @@ STAYS_VALID = "The default bounds hold, for the average over these rounds; tomor
 CAUSES = {REWARDS: "", PROPENSITIES: "Production adapted or was changed, or it met other contexts. "}
 
 
-def drift_requests(declared: Declaration) -> Iterator[Request]:
-    return (Request(moments, day) for moments in _tested(declared) for day in days_of(declared))
+def drift_requests(declared: Declaration) -> list[Request]:
+    return [Request(moments, day) for moments in _tested(declared) for day in days_of(declared)]
 
 
 def days_of(declared: Declaration) -> list[Key]:
@@ -31,7 +31,7 @@ def days_of(declared: Declaration) -> list[Key]:
     return [(Day(time),) for time in declared.times]
 
 
-def about_drift(declared: Declaration, sums: Sums, method: Method, *, level: float) -> Iterator[Finding]:
+def drift_findings(declared: Declaration, sums: Sums, method: Method, *, level: float) -> Iterator[Finding]:
     """Rounds that do not drift are said to with a chance of at most ``level`` in all."""
     tested = _tested(declared)
     by_day = {
@@ -40,7 +40,7 @@ def about_drift(declared: Declaration, sums: Sums, method: Method, *, level: flo
         for key in days_of(declared)
     }
     if method.bound.in_blocks:
-        yield from _about_untested(declared, method, days=min(map(len, by_day.values()), default=0))
+        yield from _untested(declared, method, days=min(map(len, by_day.values()), default=0))
     for moments, days in by_day.items():
         contrast = Drift(days).contrast(level=level / len(tested))
         if contrast is None:
@@ -56,10 +56,10 @@ def about_drift(declared: Declaration, sums: Sums, method: Method, *, level: flo
             yield Finding("warn", SUBJECTS[moments], says, remedy)
 
 
-def ratio_requests(declared: Declaration, key: Key, outcome: RewardColumn | None) -> Iterator[Request]:
+def ratio_requests(declared: Declaration, key: Key, outcome: RewardColumn | None) -> list[Request]:
     """Rewards by day, which say whether a ratio of values may drift."""
-    if REWARDS in _tested(declared):
-        yield from (Request(BY_DAY, (*key, *day), outcome) for day in days_of(declared))
+    tested = declared.times and not capabilities.untested(declared.features, "test of drift in rewards")
+    return [Request(BY_DAY, (*key, *day), outcome) for day in days_of(declared)] if tested else []
 
 
 def ratio_doubt(declared: Declaration, sums: Sums, *, share: float) -> str:
@@ -83,7 +83,7 @@ def _tested(declared: Declaration) -> list[RoundMoments]:
     return [moments for moments, test in tests.items() if not capabilities.untested(declared.features, test)]
 
 
-def _about_untested(declared: Declaration, method: Method, *, days: int) -> Iterator[Finding]:
+def _untested(declared: Declaration, method: Method, *, days: int) -> Iterator[Finding]:
     """Silence about drift must not pass for praise either."""
     what = "drift, and whether production adapted, were not tested"
     why = capabilities.untested(declared.features, "test of drift in rewards")

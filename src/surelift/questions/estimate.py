@@ -1,26 +1,25 @@
 """What is each policy worth, by one of the usual point estimates: a number without a promise."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from surelift.controls import models
 from surelift.controls.model import RewardModel
 from surelift.errors import UsageError, is_number, positive, printed
-from surelift.estimates import ESTIMATES, Estimate
-from surelift.estimates.plug_ins import bias_bound, selection_suboptimality, sub_gaussian_smoothing, variance_bound
+from surelift.estimates import ESTIMATES, Estimate, plug_ins
 from surelift.quantities import Value
 from surelift.quantities.regularizers import Discrepancy, LinearDiscrepancy, Plain, Regularizer
 from surelift.questions.assumptions import doubts_of
 from surelift.questions.claims import BoundedClaim, Place
-from surelift.questions.counts import RoundCount
+from surelift.questions.method import RoundCount
 from surelift.questions.question import Question
 from surelift.questions.segments import split_by
-from surelift.results.estimation import Estimation, PolicyEstimate
-from surelift.statistics.plan import SQUARES, Moment, Needed, Request, Term
+from surelift.results.evaluation import Estimation, PolicyEstimate
+from surelift.statistics.plan import Moment, Needed, Request, Term
 from surelift.statistics.splits import Key
-from surelift.statistics.sums import Sums, TermSums, requests_of
+from surelift.statistics.sums import Sums, requests_of
 from surelift.traits.logs import Logs
 
 FROM_ROUNDS = {"smoothing": lambda rounds: 1.0 / math.sqrt(rounds), "clip": math.sqrt}
@@ -40,7 +39,8 @@ class EstimateQuestion(Question):
     def fields_from(cls, options: dict[str, Any]) -> dict[str, Any]:
         """The hyper-parameter goes by its own name."""
         estimator, model = options.pop("estimator", "ips"), options.pop("model", None)
-        by = split_by(options.pop("by", None), options.pop("segments", None))
+        by, segments = options.pop("by", None), options.pop("segments", None)
+        split = None if by is None and segments is None else split_by(by, segments)
         own: dict[str, Any] = {name: options.pop(name) for name in ("delta", "parameter") if name in options}
         if not isinstance(estimator, str) or estimator not in ESTIMATES:
             raise UsageError(f"no estimator {printed(estimator)}; the estimators are {', '.join(ESTIMATES)}.")
@@ -50,7 +50,7 @@ class EstimateQuestion(Question):
         for name in options:
             known = f"it takes {takes}=" if takes else "it takes none"
             raise UsageError(f"estimator {estimator!r} does not use {name}=; {known}.")
-        return {"estimator": estimator, "model": choose_model(estimator, model), "by": by, **own}
+        return {"estimator": estimator, "model": choose_model(estimator, model), "by": split, **own}
 
     def check_fields(self) -> None:
         if self.estimator not in ESTIMATES:
@@ -76,7 +76,8 @@ class EstimateQuestion(Question):
         return ESTIMATES[self.estimator]
 
     def resolved(self, logs: Logs) -> "Question":
-        return replace(self, known=frozenset())
+        self.check(logs)
+        return self if self.known is not None else replace(self, known=frozenset())
 
     @property
     def counts_rounds(self) -> bool:
@@ -98,8 +99,8 @@ class EstimateQuestion(Question):
     def _term(self, name: str, count: RoundCount) -> Term:
         return Term(name, Value(), Needed(moments=self._moments(count)[1]))
 
-    def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
-        return requests_of(self.policies, [self._term(name, count) for name in self.policies], key)
+    def requests(self, count: RoundCount, key: Key = ()) -> list[Request]:
+        return list(requests_of(self.policies, [self._term(name, count) for name in self.policies], key))
 
     def result(self, found: Mapping[str, BoundedClaim], sums: Sums, place: Place) -> Estimation:
         parameter, moments = self._moments(lambda: sums.units)
@@ -107,39 +108,17 @@ class EstimateQuestion(Question):
         values = {name: self.line.value(term_sums, moments[0]) for name, term_sums in added.items()}
         best = added[max(values, key=lambda name: values[name])]
         declared = self.declaration
-        smoothed = self.estimator in _DISCREPANCIES
         estimates = {
             name: PolicyEstimate(
                 policy=name, estimate=declared.scale.value(values[name]), estimator=self.estimator, parameter=parameter,
                 model=None if self.model is None else self.model.describe(), rounds=term_sums.rounds,
                 mean_weight=term_sums.weights.total / term_sums.rounds,
-                plug_ins=self._plug_ins(term_sums, moments[-1], best) if smoothed else {},
+                plug_ins=plug_ins(term_sums, moments[-1], best=best, candidates=len(values), delta=self.delta),
                 doubts=doubts_of(declared, {name: self.policies[name]}),
             )
             for name, term_sums in added.items()
         }  # fmt: skip
-        return Estimation(estimates, self.estimator, sums.units, place.provenance.aloud)
-
-    def _plug_ins(self, sums: TermSums, discrepancy: Moment, best: TermSums) -> dict[str, float]:
-        """The paper's statements about the estimate, with sample means in place of expectations."""
-        regularizer = discrepancy.regularizer
-        if isinstance(regularizer, LinearDiscrepancy):
-            return {"linear_discrepancy": sums.mean(discrepancy)}
-        assert isinstance(regularizer, Discrepancy)
-        smoothing, spread, second = regularizer.smoothing, sums.mean(discrepancy), sums.mean(SQUARES)
-        plug_ins = {
-            "discrepancy": spread,
-            "bias_at_most": bias_bound(spread, smoothing=smoothing),
-            "variance_at_most": variance_bound(spread, rounds=sums.rounds),
-        }
-        if second > 0.0:
-            plug_ins["sub_gaussian_smoothing"] = sub_gaussian_smoothing(second, rounds=sums.rounds, delta=self.delta)
-        if smoothing > 0.0:
-            plug_ins["selection_suboptimality"] = selection_suboptimality(
-                best.mean(discrepancy), smoothing=smoothing, candidates=len(self.policies), rounds=sums.rounds,
-                delta=self.delta,
-            )  # fmt: skip
-        return plug_ins
+        return Estimation(estimates, self.estimator, sums.units, place.provenance.notes)
 
 
 _DISCREPANCIES: Mapping[str, Callable[[float], Regularizer]] = {"ls": Discrepancy, "ls-lin": LinearDiscrepancy}

@@ -26,6 +26,8 @@ def encoded(name: str, value: Any) -> Any:
         return [part if isinstance(part, str) else _described(parts_of(part)) for part in value]
     if name == "known":
         return sorted(value)
+    if name == "model":
+        return value.describe()
     if name == "outcomes":
         return {outcome: claim.describe() for outcome, claim in value.items()}
     return [item.describe() for item in value] if name == "guardrails" else value
@@ -40,9 +42,13 @@ def decoded(name: str, value: Any, given: Mapping[str, Policy]) -> Any:
         ((policy, form),) = value.items()
         return policy, _rebuilt(policy, form, given)
     if name == "by":
-        return Segment(_parts_from(value), tuple(value["segments"]) if "segments" in value else None)
+        return Segment(_parts_from(value), tuple(_listed(value["segments"])) if "segments" in value else None)
     if name == "columns":
-        return tuple(part if isinstance(part, str) else _parts_from(part) for part in value)
+        return tuple(part if isinstance(part, str) else _parts_from(part) for part in _listed(value))
+    if name == "model":
+        from surelift.controls import models
+
+        return models.from_description(value)
     if name == "guardrails":
         return tuple(map(outcome_from, value))
     if name == "outcomes":
@@ -50,6 +56,12 @@ def decoded(name: str, value: Any, given: Mapping[str, Policy]) -> Any:
     if name == "known":
         return frozenset(value)
     return tuple(value) if isinstance(value, list) else value
+
+
+def _listed(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError(f"{value!r} is no list")
+    return value
 
 
 def _described(parts: Sequence[SegmentColumn]) -> dict[str, Any]:

@@ -4,18 +4,16 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from surelift.evidence.propensities import BY_ACTION, OVERALL, TESTED, Evidence, Family
-from surelift.logs.faults import describe_faults
-from surelift.logs.findings import Finding
-from surelift.logs.scale import Scale
+from surelift.logs.faults import Finding, describe_faults
+from surelift.logs.rewards import Scale
 from surelift.questions.assumptions import doubts_of
 from surelift.results.health import HeavyRound, WeightHealth, WeightSize
-from surelift.statistics.digits import RoundedDigits
-from surelift.statistics.duplicates import DuplicateSample
-from surelift.statistics.ends import EndCounts
+from surelift.statistics.memories import DuplicateSample
+from surelift.statistics.recorded_values import EndCounts, RoundedDigits
+from surelift.statistics.single_rounds import TailSums
 from surelift.statistics.splits import Segment
 from surelift.statistics.sums import COUNT, Sums
-from surelift.statistics.tails import TailSums
-from surelift.statistics.weights import PolicyWeights, WeightSums
+from surelift.statistics.totals import PolicyWeights, WeightSums
 from surelift.traits.declaration import Declaration
 
 # Below this effective sample size, or this share of the rounds, a bound is wide; above this share one round decides.
@@ -32,21 +30,20 @@ SHOWN = 5
 ENDS_COUNT, ENDS_SHARE = 20, 0.01
 
 
-def about_rounds(declared: Declaration, sums: Sums) -> Iterator[Finding]:
+def round_findings(declared: Declaration, sums: Sums) -> Iterator[Finding]:
     if sums.rows == 0:
         yield Finding("refuse", "rounds", "the logs are empty", "Check the path or the filter.")
     for said in declared.which.remarks(sums.excluded, sums.left_out + sums.rows):
         yield Finding("warn", "where", said.rstrip("."), "All that is said is about the others.")
     for said in declared.reward.remarks(sums.left_out, sums.rows):
         yield Finding("warn", "time", said.rstrip("."), "Ask again when their rewards are final.")
-    ordered = sorted(sums.invalid.items(), key=lambda item: -item[1].count)
-    for (fault, _), line in zip(ordered, describe_faults(sums.invalid, rows=sums.rows), strict=True):
+    for fault, line in describe_faults(sums.invalid, rows=sums.rows):
         yield Finding("refuse", fault.subject, line, fault.reason.remedy)
     for doubt in doubts_of(declared):
         yield Finding("warn", "propensity", doubt, "Log the propensity when the decision is made; see the README.")
 
 
-def about_propensities(wrong: Sequence[Evidence], evidence: Sequence[Evidence]) -> Iterator[Finding]:
+def propensity_findings(wrong: Sequence[Evidence], evidence: Sequence[Evidence]) -> Iterator[Finding]:
     """One finding for each family of segments, which names those that are wrong."""
     families: dict[Family, list[Evidence]] = {}
     for segment in (found for found in wrong if found.family.kind in TESTED):
@@ -107,7 +104,7 @@ def _usual_cause(family: Family, wrong: Sequence[Evidence], among: int) -> str:
     return f"{known}{cause} Leave such rounds out only if they are known by their time or version, never by what they show."
 
 
-def about_rounding(digits: RoundedDigits, smallest: float) -> Iterator[Finding]:
+def rounding_findings(digits: RoundedDigits, smallest: float) -> Iterator[Finding]:
     decimals = digits.decimals
     if decimals is None:
         return
@@ -120,7 +117,7 @@ def about_rounding(digits: RoundedDigits, smallest: float) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def about_duplicates(duplicates: DuplicateSample) -> Iterator[Finding]:
+def duplicate_findings(duplicates: DuplicateSample) -> Iterator[Finding]:
     if duplicates.share > COPIES:
         yield Finding(
             "refuse" if duplicates.none_alone else "warn", "rounds",
@@ -129,7 +126,7 @@ def about_duplicates(duplicates: DuplicateSample) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def about_ends(ends: EndCounts, action: str, rounds: int) -> Iterator[Finding]:
+def end_findings(ends: EndCounts, action: str, rounds: int) -> Iterator[Finding]:
     """Where actions are cut off at a limit, the limit has a probability of its own, which no density tells."""
     for where, value, count in (("smallest", ends.least, ends.at_least), ("largest", ends.most, ends.at_most)):
         if count >= max(ENDS_COUNT, ENDS_SHARE * rounds):
@@ -153,12 +150,12 @@ def weight_health(name: str, sums: WeightSums, rounds: int, tails: TailSums, sca
     )
 
 
-def about_weights(healths: Mapping[str, WeightHealth], sums: Sums, declared: Declaration) -> Iterator[Finding]:
+def policy_findings(healths: Mapping[str, WeightHealth], sums: Sums, declared: Declaration) -> Iterator[Finding]:
     for name, health in healths.items():
-        yield from _about_policy(health, sums.weights(name), sums.units, declared)
+        yield from _policy_findings(health, sums.weights(name), sums.units, declared)
 
 
-def about_overlap(split: Segment, sums: Sums, policies: Iterable[str], declared: Declaration) -> Iterator[Finding]:
+def overlap_findings(split: Segment, sums: Sums, policies: Iterable[str], declared: Declaration) -> Iterator[Finding]:
     """Segments in which the log says little about a policy."""
     counts = {value[0]: count for value, count in sums.by(COUNT, split).items()}
     for name in policies:
@@ -188,7 +185,7 @@ def about_overlap(split: Segment, sums: Sums, policies: Iterable[str], declared:
                 )  # fmt: skip
 
 
-def _about_policy(health: WeightHealth, sums: WeightSums, rounds: int, declared: Declaration) -> Iterator[Finding]:
+def _policy_findings(health: WeightHealth, sums: WeightSums, rounds: int, declared: Declaration) -> Iterator[Finding]:
     subject, counted = f"policy {health.policy!r}", declared.counted
     if health.missing_support:
         yield Finding(
@@ -196,7 +193,7 @@ def _about_policy(health: WeightHealth, sums: WeightSums, rounds: int, declared:
             f"{health.missing_support:.2%} of its decisions are actions that production could not take",
             "Their rewards count as nothing; every bound holds, and lower bounds are that much looser.",
         )  # fmt: skip
-    yield from _about_mean(health, sums, rounds, drawn=declared.has("wins"))
+    yield from _mean_findings(health, sums, rounds, drawn=declared.has("wins"))
     share = sums.largest / sums.total if sums.total > 0 and counted == "rounds" else 0.0
     few, carried = health.heaviest
     if share > LARGE_SHARE:
@@ -217,7 +214,7 @@ def _about_policy(health: WeightHealth, sums: WeightSums, rounds: int, declared:
         )  # fmt: skip
 
 
-def _about_mean(health: WeightHealth, sums: WeightSums, rounds: int, *, drawn: bool) -> Iterator[Finding]:
+def _mean_findings(health: WeightHealth, sums: WeightSums, rounds: int, *, drawn: bool) -> Iterator[Finding]:
     """Missing support lowers the mean weight by as much; the rest of a difference is chance, or wrong propensities."""
     expected = 1.0 - (health.missing_support or 0.0)
     variance = sums.squares / rounds - health.mean**2
@@ -241,10 +238,9 @@ def _about_mean(health: WeightHealth, sums: WeightSums, rounds: int, *, drawn: b
         )
     else:
         cause = (
-            "Either it prefers actions that production never takes, up to "
-            f"{1 - health.mean:.1%} of its decisions, or its column does not hold probabilities (scores, predicted "
-            "rewards?), or propensities were logged too large, or large weights are rare and none came yet. Production's "
-            "whole distribution, logging=, would tell these apart."
+            f"Either it prefers actions that production never takes, up to {1 - health.mean:.1%} of its decisions, or its "
+            "column does not hold probabilities (scores, predicted rewards?), or propensities were logged too large, or "
+            "large weights are rare and none came yet. Production's whole distribution, logging=, would tell these apart."
         )
     yield Finding(
         "warn",
@@ -254,7 +250,7 @@ def _about_mean(health: WeightHealth, sums: WeightSums, rounds: int, *, drawn: b
     )
 
 
-def about_tests(evidence: Sequence[Evidence], why: str) -> Iterator[Finding]:
+def test_findings(evidence: Sequence[Evidence], why: str) -> Iterator[Finding]:
     """Silence about the propensities must not pass for praise; ``why`` they cannot be tested, where a trait says so."""
     if not evidence:
         remedy = "Give production's whole distribution in logging=, a candidate, or action_count=."

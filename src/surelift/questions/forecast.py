@@ -1,7 +1,7 @@
 """How many more rounds like these would certify an improvement?"""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -10,13 +10,12 @@ import numpy as np
 from surelift.arrays import FloatArray, IntArray
 from surelift.bounds.betting import BlockBets, alike
 from surelift.bounds.mixture import central_weights
-from surelift.errors import LogsError, UsageError, is_number, printed
+from surelift.errors import LogsError, UsageError, exact, is_number, printed
 from surelift.evidence.growth import BlockGrowth, BlockTotals, Growth, PowerCurve
 from surelift.questions.claims import BoundedClaim, Place
-from surelift.questions.counts import RoundCount
 from surelift.questions.improvement import ImprovementQuestion
-from surelift.questions.method import slack_of
-from surelift.results.forecast import RANGE, Forecast, Range
+from surelift.questions.method import RoundCount, slack_of
+from surelift.results.growth import RANGE, Forecast, Range
 from surelift.results.improvement import Improvement
 from surelift.statistics.plan import Component, Request, Term
 from surelift.statistics.splits import Key, RandomBlocks
@@ -43,14 +42,13 @@ class ForecastQuestion(ImprovementQuestion):
             raise UsageError(
                 f"power, the chance to certify, must lie strictly between 0 and 1, but is {printed(self.power)}."
             )
-        if assumed is not None and not (is_number(assumed) and math.isfinite(assumed)):
+        if assumed is not None and not (is_number(assumed) and abs(exact(assumed)) < math.inf):
             raise UsageError(f"improvement must be a finite number, but is {printed(assumed)}.")
-        if assumed is not None and not abs(assumed) <= width:
-            raise UsageError(f"an improvement of {assumed:g} is impossible where rewards lie within {width:g}.")
+        if assumed is not None and not abs(exact(assumed)) <= width:
+            raise UsageError(f"an improvement of {printed(assumed)} is impossible where rewards lie within {width:g}.")
 
-    def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
-        yield from super().requests(count, key)
-        yield from block_requests([self.claim(self.policy, count).low], key)
+    def requests(self, count: RoundCount, key: Key = ()) -> list[Request]:
+        return [*super().requests(count, key), *block_requests([self.claim(self.policy, count).low], key)]
 
     def result(self, found: Mapping[str, BoundedClaim], sums: Sums, place: Place) -> Any:
         if sums.units < 2:
@@ -59,15 +57,15 @@ class ForecastQuestion(ImprovementQuestion):
         return forecast_of(bounded, self.improvement(bounded), assumed=self.improvement_to_find, power=float(self.power))
 
 
-def block_requests(terms: Sequence[Term], key: Key = ()) -> Iterator[Request]:
+def block_requests(terms: Sequence[Term], key: Key = ()) -> list[Request]:
     """What a forecast needs beside the whole: the terms block by block."""
-    return requests_of([term.candidate for term in terms], map(in_one_block, terms), (*key, BLOCKS))
+    return list(requests_of([term.candidate for term in terms], map(in_one_block, terms), (*key, BLOCKS)))
 
 
 def forecast_of(found: BoundedClaim, answer: Improvement, *, assumed: float | None = None, power: float = 0.8) -> Forecast:
     """``answer`` is what the whole log says."""
-    sums, term, width = found.sums, found.claim.low, found.claim.scale.width
-    planned = found.method.counts_rounds
+    sums, term, width = found.sums, found.claim.low, found.claim.declaration.scale.width
+    planned = found.claim.method.counts_rounds
     prospect = Prospect.of(sums, term, answer, width=width, assumed=assumed, planned=planned)
     hope = bool(term.needed.components) and not answer.doubts and (assumed is None or assumed > answer.margin)
     needed = prospect.rounds_needed(power) if hope else NO_NUMBER
@@ -83,7 +81,7 @@ def forecast_of(found: BoundedClaim, answer: Improvement, *, assumed: float | No
         rounds_needed_range=needed[1], more_rounds=more[0], more_rounds_range=more[1], counted=answer.counted,
         method=answer.method, control=answer.control, any_looks=term.needed.any_looks,
         assumptions=answer.assumptions, doubts=answer.doubts, growth=prospect.growing,
-        said=answer.aloud(),
+        notes=answer.notes,
     )  # fmt: skip
 
 

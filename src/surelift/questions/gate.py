@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from surelift.errors import UsageError
 from surelift.questions.claims import BoundedClaim, Claim, Place
-from surelift.questions.counts import RoundCount
 from surelift.questions.health import HealthQuestion
+from surelift.questions.method import RoundCount
 from surelift.questions.outcomes import JudgedQuestion
 from surelift.questions.question import Question
 from surelift.questions.soundness import refuse_disproved, refuse_unfit

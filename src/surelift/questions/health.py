@@ -1,6 +1,6 @@
 """Are these logs fit for a guarantee, are their propensities right, and how much can they say about each policy?"""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -10,33 +10,31 @@ from surelift.errors import UsageError, is_number, printed
 from surelift.evidence.propensities import BY_DAY, OVERALL, Evidence, Family, evidence_of, refuted
 from surelift.logs.segments import Bins, By
 from surelift.questions.claims import BoundedClaim, Place
-from surelift.questions.counts import RoundCount
-from surelift.questions.drift import REWARDS, about_drift, days_of, drift_requests
+from surelift.questions.drift import REWARDS, days_of, drift_findings, drift_requests
 from surelift.questions.findings import (
-    about_duplicates,
-    about_ends,
-    about_overlap,
-    about_propensities,
-    about_rounding,
-    about_rounds,
-    about_tests,
-    about_weights,
+    duplicate_findings,
+    end_findings,
+    overlap_findings,
+    policy_findings,
+    propensity_findings,
+    round_findings,
+    rounding_findings,
+    test_findings,
     weight_health,
 )
+from surelift.questions.method import RoundCount
 from surelift.questions.question import Question
 from surelift.questions.segments import check_roles, parts_of
-from surelift.questions.soundness import found_against_traits
-from surelift.questions.telling import TAKEN, about_condition, about_segments, condition_requests, told_by, without_told
-from surelift.questions.weights import about_mean_weights, weight_evidence, weight_tests
+from surelift.questions.soundness import found_against_traits, tests_condition, weight_evidence, weight_findings
+from surelift.questions.telling import TAKEN, condition_findings, evidence_of_segments, segment_findings, without_telling
 from surelift.results.health import Health
 from surelift.statistics.bets import Bets, Wealths
-from surelift.statistics.digits import Digits
-from surelift.statistics.duplicates import Duplicates
-from surelift.statistics.ends import Ends
+from surelift.statistics.memories import Duplicates
 from surelift.statistics.plan import Request
+from surelift.statistics.recorded_values import Digits, Ends
+from surelift.statistics.single_rounds import Tails
 from surelift.statistics.splits import Key, Segment
 from surelift.statistics.sums import Sums, requests_of
-from surelift.statistics.tails import Tails
 from surelift.traits.logs import Logs
 
 DIGITS, ENDS = Digits(), Ends()
@@ -113,7 +111,7 @@ class HealthQuestion(Question):
         return [Segment(parts_of(by), tears_clusters=True) for by in self.columns]
 
     @property
-    def _told(self) -> list[Segment]:
+    def _telling(self) -> list[Segment]:
         """The columns that could tell of the action."""
         return self._splits if self.can("test of segments") else []
 
@@ -121,28 +119,25 @@ class HealthQuestion(Question):
     def _copies(self) -> list[Duplicates]:
         return [Duplicates(time) for time in self.declaration.times]
 
-    def requests(self, count: RoundCount, key: Key = ()) -> Iterator[Request]:
-        yield from requests_of(self.policies, ())
-        yield Request(REWARDS)
-        for splits in self._families.values():
-            yield Request(self._bets, splits)
-        for split in self._told:
-            yield Request(TAKEN, (split,))
+    def requests(self, count: RoundCount, key: Key = ()) -> list[Request]:
+        found = [*requests_of(self.policies, ()), Request(REWARDS)]
+        found += [Request(self._bets, splits) for splits in self._families.values()]
+        found += [Request(TAKEN, (split,)) for split in self._telling]
         for split in self._splits:
-            yield from requests_of(self.policies, (), (split,))
+            found += requests_of(self.policies, (), (split,))
         if self.can("test of digits"):
-            yield Request(DIGITS)
-        yield from map(Request, self._copies)
-        yield from (*drift_requests(self.declaration), *condition_requests(self.declaration))
+            found.append(Request(DIGITS))
+        found += [*map(Request, self._copies), *drift_requests(self.declaration)]
+        if tests_condition(self):
+            found.append(Request(TAKEN))
         if self.can("test of the ends of actions"):
-            yield Request(ENDS)
-        for name in self.policies:
-            yield Request(Tails(name))
+            found.append(Request(ENDS))
+        return found + [Request(Tails(name)) for name in self.policies]
 
     def result(self, found: Mapping[str, BoundedClaim], sums: Sums, place: Place) -> Health:
         declared = self.declaration
         kind: Literal["reward", "cost"] = "cost" if declared.scale.is_cost else "reward"
-        findings = list(about_rounds(declared, sums))
+        findings = list(round_findings(declared, sums))
         if sums.rows == 0 or sums.invalid:
             return Health(sums.rows, tuple(findings), {}, (), None, None, kind)
         weights = {
@@ -150,20 +145,22 @@ class HealthQuestion(Question):
             for name in self.policies
         }
         evidence, smallest = self._evidence(sums), sums.production.smallest_propensity
-        wrong, evidence = without_told(refuted(evidence, level=self.level), evidence)
-        findings += [*about_segments(wrong), *about_propensities(wrong, evidence), *about_mean_weights(wrong)]
+        wrong, evidence = without_telling(refuted(evidence, level=self.level), evidence)
+        findings += [*segment_findings(wrong), *propensity_findings(wrong, evidence), *weight_findings(wrong)]
         if self.can("test of digits"):
-            findings += about_rounding(sums.get(DIGITS), smallest)
+            findings += rounding_findings(sums.get(DIGITS), smallest)
         if self.can("test of the ends of actions"):
-            findings += about_ends(sums.get(ENDS), str(declared.propensity.action), sums.rows)
+            findings += end_findings(sums.get(ENDS), str(declared.propensity.action), sums.rows)
         for copies in self._copies:
-            findings += about_duplicates(sums.get(copies))
-        findings += [*found_against_traits(self, sums, self.level), *about_condition(sums, declared, self.level)]
-        findings += about_drift(declared, sums, self.method, level=self.level)
-        findings += about_weights(weights, sums, declared)
+            findings += duplicate_findings(sums.get(copies))
+        findings += found_against_traits(self, sums, self.level)
+        if tests_condition(self):
+            findings += condition_findings(sums, declared.which.words, self.level)
+        findings += drift_findings(declared, sums, self.method, level=self.level)
+        findings += policy_findings(weights, sums, declared)
         for split in self._splits:
-            findings += about_overlap(split, sums, self.policies, declared)
-        findings += about_tests(evidence, capabilities.untested(self.features, "test of propensities"))
+            findings += overlap_findings(split, sums, self.policies, declared)
+        findings += test_findings(evidence, capabilities.untested(self.features, "test of propensities"))
         rounds, rewards, _ = sums.get(REWARDS)
         earned = sums.production.rewards / sums.units if declared.kept.scales else rewards / rounds
         return Health(
@@ -175,5 +172,5 @@ class HealthQuestion(Question):
         for family, key in self._families.items():
             states: Mapping[Any, Wealths] = sums.by(self._bets, *key)
             families[family] = {"".join(value): wealths for value, wealths in states.items()}
-        told = [told_by(sums, split, self.level) for split in self._told]
-        return evidence_of(families) + told + list(weight_evidence(sums, weight_tests(self.declaration, self.limits)))
+        telling = [evidence_of_segments(sums, split, self.level) for split in self._telling]
+        return evidence_of(families) + telling + list(weight_evidence(sums, self.weight_tests))

@@ -1,19 +1,21 @@
 """Is a policy better than production, or than another, on the same rounds?"""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
-from surelift.errors import UsageError, printed
+from surelift import capabilities
+from surelift.errors import UsageError, exact, is_number, printed
 from surelift.evidence import p_value
 from surelift.policies import Policy
-from surelift.policies.resolve import PRODUCTION
-from surelift.policies.wrappers import Production
-from surelift.quantities import Decline, Difference, Gain, Quantity
+from surelift.policies.policy import Production
+from surelift.policies.resolve import PRODUCTION, check_name
+from surelift.quantities import Decline, Difference, Gain
 from surelift.questions.claims import BoundedClaim, Claim, Place
-from surelift.questions.counts import RoundCount
 from surelift.questions.drift import ratio_doubt
-from surelift.questions.options import check_margin
+from surelift.questions.method import RoundCount, choose_method
 from surelift.questions.question import Question
 from surelift.questions.relative import (
     IN_PER_CENT,
@@ -28,6 +30,7 @@ from surelift.questions.relative import (
 from surelift.results.improvement import Improvement
 from surelift.results.lift import ZERO_IS_NONE
 from surelift.statistics.sums import Sums
+from surelift.traits.declaration import Declaration
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,25 +43,36 @@ class ImprovementsQuestion(Question):
     relative_margin: float | None = None
 
     def check_fields(self) -> None:
-        margin, share = parse_margin(self.margin)
-        if share is not None:
-            object.__setattr__(self, "margin", margin)
-            object.__setattr__(self, "relative_margin", share)
+        if isinstance(self.margin, str):
+            object.__setattr__(self, "relative_margin", parse_margin(self.margin))
+            object.__setattr__(self, "margin", 0.0)
         check_margin(self.margin, self.declaration)
-        _check_over(self.over, self.policies)
         if self.relative_margin is not None:
             check_relative_margin(self.relative_margin, is_cost=self.declaration.scale.is_cost)
+        over = self.over
+        if not (isinstance(over, tuple) and len(over) == 2 and hasattr(over[1], "probabilities")):
+            raise UsageError(f"over must be a name with its policy, but is {printed(over)}.")
+        check_name(*over)
+        if over[0] in self.policies:
+            what = "production" if over[0] == PRODUCTION else repr(over[0])
+            raise UsageError(f"{what} would be compared with itself; name another policy in over=, or give both names.")
 
     @property
     def own_features(self) -> frozenset[str]:
-        said = {
-            "improvement": True, "many candidates": len(self.policies) > MOST_IN_PER_CENT,
-            **dict.fromkeys(("margin in per cent", IN_PER_CENT), self.relative_margin is not None),
-        }  # fmt: skip
-        return super().own_features.union(name for name, is_so in said.items() if is_so)
+        found = {self.kind, "improvement"}
+        if len(self.policies) > MOST_IN_PER_CENT:
+            found.add("many candidates")
+        if self.relative_margin is not None:
+            found |= {"margin in per cent", IN_PER_CENT}
+        return frozenset(found)
 
-    @property
+    @cached_property
     def everyone(self) -> Mapping[str, Policy]:
+        return self.compared
+
+    @cached_property
+    def compared(self) -> Mapping[str, Policy]:
+        """The candidates, and what they are compared with where that is not production."""
         name, baseline = self.over
         return self.policies if isinstance(baseline, Production) else {**self.policies, name: baseline}
 
@@ -68,36 +82,28 @@ class ImprovementsQuestion(Question):
     def claim(self, name: str, count: RoundCount) -> Claim:
         """The improvement of one policy."""
         other, baseline = self.over
-        sides: tuple[tuple[str, Quantity], tuple[str, Quantity]] = (
-            ((name, Gain()), (name, Decline()))
-            if isinstance(baseline, Production)
-            else ((name, Difference(other)), (other, Difference(name)))
-        )
-        gain, loss = (self.term(candidate, quantity, count) for candidate, quantity in sides)
-        about = {name: self.policies[name], other: baseline}
+        if isinstance(baseline, Production):
+            gain, loss = self.term(name, Gain(), count), self.term(name, Decline(), count)
+        else:
+            gain, loss = self.term(name, Difference(other), count), self.term(other, Difference(name), count)
         return Claim(
-            name,
-            gain,
-            loss,
-            0.0,
-            about,
-            self.declaration,
-            self.method,
-            no_ratio=lacking(IN_PER_CENT, self.features),
-            no_factor=lacking(TIPPING_FACTOR, self.features),
-        )
+            name, gain, loss, 0.0, {name: self.policies[name], other: baseline}, self.declaration, self.method,
+            no_ratio=lacking(IN_PER_CENT, self.features), no_factor=lacking(TIPPING_FACTOR, self.features),
+        )  # fmt: skip
 
     def improvements(self, found: Mapping[str, BoundedClaim]) -> dict[str, Improvement]:
         return {name: self.improvement(bounded) for name, bounded in found.items()}
 
     def improvement(self, found: BoundedClaim) -> Improvement:
         """From its claim, bounded."""
-        claim, scale, share = found.claim, found.claim.scale, self.relative_margin
-        low, high = map(scale.improvement, found.ends)
-        ratio = found.relative(share)
-        told = ratio.lower is not None or ratio.upper is not None
+        claim, scale, share = found.claim, found.claim.declaration.scale, self.relative_margin
+        low, high = claim.in_units(*found.ends)
+        ratio, table = found.relative(share)
+        bounded, doubt = ratio.lower is not None or ratio.upper is not None, ""
+        if bounded and self.declaration.times:
+            doubt = ratio_doubt(self.declaration, found.sums, share=found.levels[0] / self.delta)
         # Also where a database did not keep the table: the same question has the same assumptions everywhere.
-        besides: tuple[str, ...] = (STEADY_RATIO,) if told or ratio.note == NOT_KEPT else ()
+        besides: tuple[str, ...] = (STEADY_RATIO,) if bounded or ratio.note == NOT_KEPT else ()
         if share is not None:
             besides += (ZERO_IS_NONE.format(kind="cost" if scale.is_cost else "reward"),)
         stated = self.stated(found, *besides)
@@ -107,7 +113,7 @@ class ImprovementsQuestion(Question):
                 "of the reward."
             )
         exceeds = low > self.margin if share is None else ratio.lower is not None and ratio.lower > share
-        evidence = found.e_value(scale.unit_margin(self.margin)) if share is None else ratio.e_value
+        evidence = found.e_value(self.margin / scale.width) if share is None else ratio.e_value
         certified, most = exceeds and not stated["doubts"], scale.improvement(found.most)
         better = certified and share is None and self.margin == 0.0
         return Improvement(
@@ -115,8 +121,9 @@ class ImprovementsQuestion(Question):
             terms_mean=scale.improvement(found.terms_mean), margin=float(self.margin), certified=certified,
             e_value=evidence, p_value=p_value(evidence), improvement_range=(-most, most), provenance=found.place.provenance,
             relative_lower=ratio.lower, relative_upper=ratio.upper, relative_margin=share, relative_note=ratio.note,
-            relative_doubt=ratio_doubt(self.declaration, found.sums, share=found.delta / self.delta) if told else "",
-            tipping_factor=found.tipping_factor if better else None, measured=found.measured, **stated,
+            relative_doubt=doubt,
+            tipping_factor=table.tipping_factor(delta=found.levels[0]) if better and table is not None else None,
+            measured=found.measured, **stated,
         )  # fmt: skip
 
 
@@ -139,10 +146,20 @@ class ImprovementQuestion(ImprovementsQuestion):
     def result(self, found: Mapping[str, BoundedClaim], sums: Sums, place: Place) -> Any:
         return self.improvement(found[self.policy])
 
+    def allows_blocks(self, engine: frozenset[str]) -> bool:
+        """Bets in blocks would answer it too."""
+        blocks = choose_method("blocks")
+        dealt = frozenset() if self.features & {"id", "clusters"} else {"dealt by rows"}
+        return not capabilities.refusals((self.features - self.method.features) | blocks.features | dealt | engine)
 
-def _check_over(over: Any, policies: Mapping[str, Policy]) -> None:
-    if not (isinstance(over, tuple) and len(over) == 2 and hasattr(over[1], "probabilities")):
-        raise UsageError(f"over must be a name with its policy, but is {printed(over)}.")
-    if over[0] in policies:
-        what = "production" if over[0] == PRODUCTION else repr(over[0])
-        raise UsageError(f"{what} would be compared with itself; name another policy in over=, or give both names.")
+
+def check_margin(margin: float, declared: Declaration) -> None:
+    if not (is_number(margin) and abs(exact(margin)) <= sys.float_info.max):
+        raise UsageError(f"margin must be a finite number, but is {printed(margin)}.")
+    scale, kind = declared.scale, "cost" if declared.scale.is_cost else "reward"
+    if not -scale.width <= margin < scale.width:
+        raise UsageError(
+            f"margin is {printed(margin)}, but no improvement can be that large: each {kind} lies in [{scale.low:g}, "
+            f"{scale.high:g}]. A margin is in the units of the {kind}; in per cent of production, compare and gate take "
+            f"margin='{margin:g}%'."
+        )

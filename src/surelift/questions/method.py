@@ -1,7 +1,8 @@
 """How a question is answered: a bound with its options, and what narrows it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from math import isfinite
 from typing import Any
 
@@ -9,63 +10,67 @@ from surelift.bounds import BOUNDS, Bound, BoundChoice, Promise
 from surelift.bounds.mixture import centre
 from surelift.controls import MaxWeightControl, ScoreControl, WeightControl
 from surelift.controls.model import CROSS_FITTED, RewardModel
-from surelift.errors import UsageError
+from surelift.errors import UsageError, is_number, printed
 from surelift.evidence import e_value
 from surelift.logs.decisions import Limits
 from surelift.quantities import Quantity
-from surelift.statistics.narrowing import Narrowing, automatic, by_max_weight, by_model, by_weights
-from surelift.statistics.narrowing import by_score as narrowed_by_score
+from surelift.statistics.narrowing import Narrowing, automatic, by_max_weight, by_model, by_score, by_weights
 from surelift.statistics.plan import Term
+from surelift.statistics.splits import Key, KeyValue
 from surelift.statistics.sums import Sums
 
+RoundCount = Callable[[], int]
+"""Tells the number of rounds, where a plan depends on it."""
+Counts = Callable[[Key], Mapping[KeyValue, int]]
+"""From a key to the rounds of each of its values."""
 CONTROLS = ("auto", "none", "weights", "model", "score")
 RATIOS, FORECAST = ("mixture", "logarithmic-smoothing"), ("mixture", "blocks")
 """The methods whose log sums serve ratios too, and those whose evidence can be forecast."""
 SMALLEST_CONTROLLED = 1e-6
 LARGEST_WEIGHT_TRUE = "no policy gives an action more than its declared max_weight times production's chance of it"
 _ASYMPTOTIC = "asymptotic: covers only in the limit of many rounds, and at one look"
+_NAMED = {"weights": "control by weights", "model": "control by a reward model", "score": "control by the score"}
 
 
-@dataclass(frozen=True, slots=True)
+def no_count() -> int:
+    raise UsageError("a growing log has no number of rounds to plan for; use the default grid, or name a smoothing.")
+
+
+@dataclass(frozen=True)
 class Method:
     choice: BoundChoice
     control: str = "auto"
     model: RewardModel | None = None
     """What predicts rewards, where the control is a model."""
+    bound: Bound = field(init=False, compare=False, repr=False)
+    promise: Promise = field(init=False, compare=False, repr=False)
+    counts_rounds: bool = field(init=False, compare=False, repr=False)
+    name: str = field(init=False, compare=False, repr=False)
+    believes_contradictions: bool = field(init=False, compare=False, repr=False)
+    """An impossible answer speaks against the logs; usual intervals give one on right logs too."""
 
-    @property
-    def bound(self) -> Bound:
-        return self.choice.bound
+    def __post_init__(self) -> None:
+        choice = self.choice
+        vars(self).update(
+            bound=choice.bound, promise=choice.promise, counts_rounds=choice.counts_rounds, name=choice.bound.name,
+            believes_contradictions=choice.bound.upper_bound is None,
+        )  # fmt: skip
 
-    @property
-    def name(self) -> str:
-        return self.bound.name
-
-    @property
-    def promise(self) -> Promise:
-        return self.choice.promise
-
-    @property
-    def counts_rounds(self) -> bool:
-        return self.choice.counts_rounds
-
-    @property
+    @cached_property
     def wants_distributions(self) -> bool:
         return self.control != "none" and bool(self.bound.controls)
 
-    @property
+    @cached_property
     def features(self) -> frozenset[str]:
         """What the table of capabilities knows it by."""
-        named = {
-            "weights": "control by weights", "model": "control by a reward model", "score": "control by the score",
-        }  # fmt: skip
         lacking = {
             "blocks": self.bound.in_blocks, "method for values alone": not self.bound.paired,
             "method without e-values": not self.bound.certifies, "method without ratios": self.name not in RATIOS,
             "method without forecast": self.name not in FORECAST, "method without a mixture": self.name != "mixture",
         }  # fmt: skip
-        found = {f"method {self.name!r}", *([named[self.control]] if self.control in named else [])}
-        found.update(name for name, is_so in lacking.items() if is_so)
+        found = {f"method {self.name!r}", *(name for name, is_lacking in lacking.items() if is_lacking)}
+        if self.control in _NAMED:
+            found.add(_NAMED[self.control])
         return frozenset(found).union(self.choice.features, () if self.model is None else self.model.features)
 
     @property
@@ -84,53 +89,48 @@ class Method:
             )
 
     def plan(
-        self, candidate: str, quantity: Quantity, *, limits: Mapping[str, Limits], count: Callable[[], int],
-        known: frozenset[str], by_score: bool = False,
+        self, candidate: str, quantity: Quantity, *, limits: Mapping[str, Limits], count: RoundCount,
+        known: frozenset[str], scored: bool = False,
     ) -> Term:  # fmt: skip
         """What to add up to bound a quantity: nothing where it is certain to be zero."""
         offset = quantity.offset(candidate, limits)
         if quantity.paired and offset == 0.0:
             return Term(candidate, quantity)
-        narrowing: Narrowing | None
-        if by_score:
-            narrowing = narrowed_by_score if self.control != "none" and "score" in self.bound.controls else None
-        else:
-            narrowing = self._narrowing(candidate, quantity, offset, limits, known)
+        narrowing: Narrowing | None = None
+        names = quantity.subtracted(candidate, 0.5, None)
+        if scored:
+            narrowing = by_score if self.control != "none" and "score" in self.bound.controls else None
+        elif self.wants_distributions and not (quantity.paired and offset < SMALLEST_CONTROLLED):
+            # A weight so close to 1 is lost in the rounding of its vector.
+            narrowing = self._narrowing(candidate, quantity, {name: limits[name] for name in names}, known)
         used = {} if narrowing is None else {"narrowing": narrowing}
         needed = self.choice.plan(quantity=quantity, offset=offset, count=count, **used)
-        names = quantity.taken_off(candidate, 0.5, None)
-        smallest = tuple((name, quantity.counted_from(limits[name])) for name in names)
+        smallest = tuple([(name, quantity.counted_from(limits[name])) for name in names])
         return Term(candidate, quantity, replace(needed, smallest=smallest))
 
     def _narrowing(
-        self, candidate: str, quantity: Quantity, offset: float, limits: Mapping[str, Limits], known: frozenset[str]
+        self, candidate: str, quantity: Quantity, limits: Mapping[str, Limits], known: frozenset[str]
     ) -> Narrowing | None:
-        if not self.wants_distributions:
-            return None
-        if quantity.paired and offset < SMALLEST_CONTROLLED:
-            return None  # a weight so close to 1 is lost in the rounding of its vector
-        limits = {name: limits[name] for name in quantity.taken_off(candidate, 0.5, None)}
-        if limits.keys() <= known:
+        if known.issuperset(limits):
             if self.model is not None:
                 return by_model(quantity)
-            if self.control == "weights" or self.bound.in_blocks:
-                return by_weights(quantity)
-            return automatic(quantity)
-        if all(isfinite(limit.rise) for limit in limits.values()):
-            return by_max_weight(quantity, candidate, limits)
-        return None
+            return by_weights(quantity) if self.control == "weights" or self.bound.in_blocks else automatic(quantity)
+        for limit in limits.values():
+            if not isfinite(limit.rise):
+                return None
+        return by_max_weight(quantity, candidate, limits)
 
     def lower_bound(self, sums: Sums, term: Term, *, delta: float) -> float:
-        if _certainly_zero(term):
+        if is_zero(term):
             return 0.0
         # Where the vectors and the propensities differ a little, so does the production they are compared with.
         bound = self.bound.lower_bound(sums.of(term), delta=delta) - slack_of(sums, term)
         return max(bound, least_of(term))
 
-    def upper_bound(self, sums: Sums, term: Term, *mirror: Term, most: float, delta: float) -> float:
+    def upper_bound(self, sums: Sums, term: Term, mirror: Term, *, most: float, delta: float) -> float:
         """From the quantity itself, or from a lower bound on its mirror image, which adds up to ``most`` with it."""
-        if self.bound.upper_bound is None or _certainly_zero(term):
-            return most - self.lower_bound(sums, *mirror, delta=delta)
+        if self.bound.upper_bound is None or is_zero(term):
+            return most - self.lower_bound(sums, mirror, delta=delta)
         own = sums.of(term)
         top = most if most > 0.0 else term.needed.offset
         upper = self.bound.upper_bound(own, delta=delta)
@@ -139,12 +139,7 @@ class Method:
 
     def estimate(self, sums: Sums, term: Term, *, lower: float) -> float:
         """The mean of the terms that the lower bound is made of, as they count there."""
-        return 0.0 if _certainly_zero(term) else centre(sums.of(term), max(lower, -term.needed.offset))
-
-    @property
-    def believes_contradictions(self) -> bool:
-        """Whether an impossible answer speaks against the logs: the usual intervals give one on right logs too."""
-        return self.bound.upper_bound is None
+        return 0.0 if is_zero(term) else centre(sums.of(term), max(lower, -term.needed.offset))
 
     def e_value(self, sums: Sums, term: Term, mean: float, *, delta: float) -> float:
         """Evidence against "the mean of the term is at most this"; ``delta`` is that of the bound beside it."""
@@ -152,19 +147,23 @@ class Method:
 
     def doubts(self, sums: Sums, term: Term, *, delta: float) -> tuple[str, ...]:
         """What keeps an answer of this method from being certified."""
-        if self.bound.certifies or _certainly_zero(term):
+        if self.bound.certifies or is_zero(term):
             return ()
         return (_ASYMPTOTIC,) if self.bound.remark is None else (self.bound.remark(sums.of(term), delta=delta),)
 
-    def assumes(self, *terms: Term) -> tuple[str, ...]:
+    def assumes(self, used: str) -> tuple[str, ...]:
         """What has to be true for this bound, with the control that was used, beyond what every bound assumes."""
-        used = control_of(*terms)
         if used == "model" and self.model is not None:
             return (*self.bound.assumes, self.model.assumes)
         return (*self.bound.assumes, LARGEST_WEIGHT_TRUE) if used == "max-weight" else self.bound.assumes
 
     def describe(self) -> dict[str, Any]:
         return {**self.choice.describe(), "control": self.control if self.model is None else self.model.describe()}
+
+
+def is_zero(term: Term) -> bool:
+    """Certainly, since the policies are one."""
+    return term.quantity.paired and term.needed.offset == 0.0
 
 
 def least_of(term: Term) -> float:
@@ -174,24 +173,29 @@ def least_of(term: Term) -> float:
 
 def slack_of(sums: Sums, term: Term) -> float:
     """What a control that relies on the vectors may be off by, where they differ a little from the propensities."""
-    kinds = {type(part.control) for part in term.needed.components if part.control is not None}
-    if ScoreControl in kinds or not kinds or not (term.quantity.paired or MaxWeightControl in kinds):
+    used = control_of(term)
+    if used in ("none", "score") or not (term.quantity.paired or used == "max-weight"):
         return 0.0
     production = sums.production
     # Weights that average to a little less than 1 overstate what is added back.
-    return production.largest_slack + (production.largest_shortfall if MaxWeightControl in kinds else 0.0)
+    return production.largest_slack + (production.largest_shortfall if used == "max-weight" else 0.0)
 
 
 def control_of(*terms: Term) -> str:
     """The control that was used."""
-    used = {part.control for term in terms for part in term.needed.components if part.control is not None}
-    if any(isinstance(control, MaxWeightControl) for control in used):
-        return "max-weight"
-    if any(isinstance(control, WeightControl) and control.by_model for control in used):
-        return "model"
-    if any(isinstance(control, ScoreControl) for control in used):
-        return "score"
-    return "weights" if used else "none"
+    found = "none"
+    for term in terms:
+        for part in term.needed.components:
+            control = part.control
+            if control is None:
+                continue
+            if isinstance(control, MaxWeightControl):
+                return "max-weight"
+            if isinstance(control, ScoreControl):
+                found = "score"
+            elif found != "model":
+                found = "model" if isinstance(control, WeightControl) and control.by_model else "weights"
+    return found
 
 
 def thinned(term: Term) -> Term:
@@ -199,16 +203,33 @@ def thinned(term: Term) -> Term:
     plain = [part for part in term.needed.components if part.control is None]
     kept = plain[len(plain) // 2 % 3 :: 3]
     total = sum(part.prior for part in kept)
-    parts = tuple(replace(part, prior=part.prior / total) for part in kept)
+    parts = tuple(part._replace(prior=part.prior / total) for part in kept)
     return replace(term, needed=replace(term.needed, components=parts))
 
 
-def _certainly_zero(term: Term) -> bool:
-    return term.quantity.paired and term.needed.offset == 0.0
+def check_delta(delta: float) -> float:
+    if not (is_number(delta) and 0.0 < delta < 1.0):
+        per_cent = is_number(delta) and 50.0 <= delta < 100.0
+        hint = f" For {delta:g}% confidence it is {(100.0 - delta) / 100.0:.12g}." if per_cent else ""
+        raise UsageError(
+            f"delta, the probability of error, must lie strictly between 0 and 1, but is {printed(delta)}.{hint}"
+        )
+    return float(delta)
 
 
 def choose_method(method: Any = "mixture", control: Any = "auto", **options: Any) -> Method:
     """A method from what a user writes: a bound by name, with its options, or as one value; and a control."""
+    if not options and isinstance(method, str) and isinstance(control, str):
+        return _named(method, control)
+    return _chosen(method, control, options)
+
+
+@cache
+def _named(method: str, control: str) -> Method:
+    return _chosen(method, control, {})
+
+
+def _chosen(method: Any, control: Any, options: Mapping[str, Any]) -> Method:
     if isinstance(method, str):
         if method not in BOUNDS:
             raise UsageError(f"no method {method!r}; the methods are {', '.join(BOUNDS)}.")
@@ -245,7 +266,10 @@ def choose_control(control: Any) -> tuple[str, RewardModel | None]:
     if named:
         return control, models.refitted()
     if isinstance(control, Mapping):
-        return "model", models.from_description(control)
+        try:
+            return "model", models.from_description(control)
+        except (LookupError, TypeError, AttributeError) as error:
+            raise UsageError(f"control= is no description of a reward model ({error!r}).") from error
     if not models.is_model(control) and not callable(getattr(control, "fit", None)):
         raise UsageError(
             f"no control {control!r}; the controls are {', '.join(CONTROLS)}, or a reward model: an object with fit and "

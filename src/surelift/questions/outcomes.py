@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from surelift.batch import RewardColumn
 from surelift.errors import UsageError
 from surelift.questions.claims import BoundedClaim, Claim, Place
-from surelift.questions.counts import RoundCount
 from surelift.questions.improvement import ImprovementQuestion
+from surelift.questions.method import RoundCount
 from surelift.results.improvement import Improvement
 from surelift.results.outcomes import Outcome, Outcomes
 from surelift.statistics.sums import Sums
@@ -42,7 +42,7 @@ class JudgedQuestion(ImprovementQuestion):
     role: ClassVar[str] = "an outcome"
     """What such a column is called in messages."""
     reads_again: ClassVar[bool] = False
-    """Whether the log's own reward is read a second time where it judges too, which its fingerprint tells."""
+    """The log's own reward is read a second time where it judges too, which its fingerprint tells."""
 
     @property
     def judges(self) -> Mapping[str, Outcome]:

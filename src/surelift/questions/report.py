@@ -1,6 +1,6 @@
 """Everything a decision report needs, from one pass: health, selection, values, forecasts and the history."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -8,21 +8,20 @@ from typing import Any, ClassVar
 
 from surelift import capabilities
 from surelift.errors import LogsError
-from surelift.logs.findings import Finding
+from surelift.logs.faults import Finding
 from surelift.policies import Policy
+from surelift.policies.policy import Production
 from surelift.policies.resolve import PRODUCTION
-from surelift.policies.wrappers import Production
 from surelift.questions.claims import Claim, Place
-from surelift.questions.counts import Counts, whole_count
 from surelift.questions.forecast import block_requests, forecast_of
 from surelift.questions.health import HealthQuestion
 from surelift.questions.improvement import ImprovementsQuestion
-from surelift.questions.method import choose_method
+from surelift.questions.method import Counts, choose_method, no_count
 from surelift.questions.outcomes import OutcomesQuestion, named_outcomes
 from surelift.questions.question import Question
 from surelift.questions.selection import SelectionQuestion
 from surelift.questions.value import ValueQuestion
-from surelift.results.history import History, Point
+from surelift.results.growth import History, Point
 from surelift.results.improvement import Improvement
 from surelift.results.outcomes import Outcome
 from surelift.results.report import Report
@@ -51,7 +50,7 @@ class ReportQuestion(ImprovementsQuestion):
     source: str = ""
     """What the log is called, where it has a name."""
     ordered: bool = True
-    """Whether the rows of the log have an order."""
+    """The rows of the log have an order."""
 
     def check_fields(self) -> None:
         super().check_fields()
@@ -77,12 +76,12 @@ class ReportQuestion(ImprovementsQuestion):
 
     @cached_property
     def health(self) -> HealthQuestion:
-        return HealthQuestion(declaration=self.declaration, policies=super().everyone, method=self.method)
+        return HealthQuestion(declaration=self.declaration, policies=self.compared, method=self.method)
 
     @cached_property
     def values(self) -> ValueQuestion:
         known = frozenset({*(self.known or ()), *((PRODUCTION,) if self.declaration.has("distributions") else ())})
-        policies = {PRODUCTION: Production(), **super().everyone}
+        policies = self.everyone
         return ValueQuestion(**{**self._shared, "policies": policies, "known": known})
 
     @cached_property
@@ -113,13 +112,13 @@ class ReportQuestion(ImprovementsQuestion):
         for question in self.by_outcome.values():
             question.check(logs)
 
-    @property
+    @cached_property
     def everyone(self) -> Mapping[str, Policy]:
-        return {PRODUCTION: Production(), **super().everyone}
+        return {PRODUCTION: Production(), **self.compared}
 
     @property
     def few(self) -> bool:
-        """Whether there are a history and forecasts: of few candidates, where earlier looks are true."""
+        """There are a history and forecasts: of few candidates, where earlier looks are true."""
         return len(self.policies) <= MOST_FOLLOWED and not self.declaration.has("balanced loggers")
 
     @property
@@ -131,19 +130,17 @@ class ReportQuestion(ImprovementsQuestion):
         """How the log is cut into moments: by its order, or by day."""
         if not self.few or capabilities.untested(self.features, "course of earlier looks"):
             return None
-        days = self.declaration.times if self.declaration.unit.cuts else ()
+        days = () if self.declaration.has("clusters") else self.declaration.times
         return Chunks() if self.ordered else next(map(Day, days), None)
 
-    def wanted(self, counts: Counts | None) -> Iterator[Request]:
+    def wanted(self, counts: Counts | None) -> list[Request]:
         """Its segments are those of one of its questions; the course and the forecasts are of the whole log."""
-        for question in self.joined():
-            yield from question.wanted(counts)
-        claims = self.selection.claims(whole_count(counts))
+        found = [request for question in self.joined() for request in question.wanted(counts)]
+        claims = self.selection.claims(no_count if counts is None else lambda: counts(())[()])
         if self.course is not None:
-            terms = (end for claim in claims.values() for end in (claim.low, claim.high))
-            yield from requests_of(self.selection.everyone, terms, (self.course,))
-        if self.forecasts:
-            yield from block_requests([claim.low for claim in claims.values()])
+            terms = [end for claim in claims.values() for end in (claim.low, claim.high)]
+            found += requests_of(self.selection.everyone, terms, (self.course,))
+        return found + (block_requests([claim.low for claim in claims.values()]) if self.forecasts else [])
 
     def answered(self, sums: Sums) -> Report:
         health = self.health.answered(sums)

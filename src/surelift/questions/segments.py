@@ -2,14 +2,19 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from surelift.bounds import Promise
 from surelift.errors import UsageError, printed
 from surelift.logs.segments import MISSING, Bins, SegmentColumn, column_name, segment_name, segment_texts
+from surelift.questions.claims import Place
+from surelift.results.provenance import Provenance
 from surelift.results.segments import Segments
 from surelift.statistics.splits import Segment
+from surelift.statistics.sums import COUNT, Sums
 from surelift.traits.declaration import Declaration
+
+if TYPE_CHECKING:
+    from surelift.questions.question import Question
 
 BEFORE = "a segment must be known before the action, such as a country or a device"
 ALLOWED = ("time", "cluster", "cluster_size", "contexts", "action_count", "where")
@@ -31,43 +36,29 @@ def parts_of(by: Any) -> tuple[SegmentColumn, ...]:
             "by must name a column of segments, cut one into bins, such as bins('column', [18, 30, 50]), or list several "
             f"for their combinations, but is {printed(by)}."
         )
-    names = [column_name(part) for part in parts]
-    if len(set(names)) != len(names):
-        raise UsageError(f"by names a column twice: {', '.join(map(repr, names))}. Leave one out.")
     return parts
 
 
-def _split(by: Any, segments: Any) -> Segment:
-    """What ``by`` and ``segments`` say, of whatever log."""
+def split_by(by: Any, segments: Any) -> Segment:
+    """By what a user splits the rounds, of whatever log."""
+    if by is None:
+        raise UsageError("segments= lists the segments of a column; name it in by=.")
     parts = parts_of(by)
     if segments is None:
         return Segment(parts)
-    if isinstance(segments, str) or not segments:
-        raise UsageError("segments must list the names of the segments, one or more.")
-    declared = tuple(_declared(parts, given) for given in segments)
-    if len(set(declared)) != len(declared):
-        raise UsageError("segments lists a name twice.")
-    return Segment(parts, declared)
-
-
-def split_by(by: Any, segments: Any) -> Segment | None:
-    """By what a user splits the rounds."""
-    if by is None:
-        if segments is not None:
-            raise UsageError("segments= lists the segments of a column; name it in by=.")
-        return None
-    return _split(by, segments)
+    listed = () if isinstance(segments, str) or not isinstance(segments, Iterable) else segments
+    return Segment(parts, tuple(_declared(parts, given) for given in listed))
 
 
 def check_roles(declared: Declaration, split: Segment, policies: Mapping[str, Iterable[str]] = {}) -> None:
     """Refuse segments that were not known before the action; ``policies`` are the columns that say what each does."""
-    allowed = {column for role, column in declared.columns() if role in ALLOWED}
+    allowed = {column for role, column in declared.columns if role in ALLOWED}
     reasons = {
         column: f"is what policy {name!r} does; {BEFORE}"
         for name, columns in policies.items()
         for column in set(columns) - allowed
     }
-    for role, column in declared.columns():
+    for role, column in declared.columns:
         if column not in allowed:
             reason = KNOWN_BEFORE.get(role, f"which may depend on the action or its reward; {BEFORE}")
             argument = "propensity" if role == "wins" else role
@@ -96,9 +87,18 @@ def _declared(parts: tuple[SegmentColumn, ...], given: Any) -> str:
     return name
 
 
-def with_listing_told(answer: Segments[Any], promise: Promise, listed: Promise) -> Segments[Any]:
-    """Bounds by segments that are not listed say what they would promise if they were."""
-    if promise != "one look" or listed != "any number of looks" or not answer.answers():
+def answer_by_segment(question: "Question", by: Segment, sums: Sums, provenance: Provenance) -> Any:
+    """One result for each segment, at delta divided by their number."""
+    names = by.sorted(sums.by(COUNT, by))
+    share = question.delta / len(by.declared or names)
+    splits = {name: replace(by, only=name) if question.counts_rounds else by for name in names}
+    parts, results = sums.parts(*splits.values()), {}
+    for name, split in splits.items():
+        place = Place(share, replace(provenance, segment=name), name)
+        results[name] = question.found(parts[split, name], place)
+    answer = Segments.of(results, by, question.delta, sums.units, provenance)
+    listed = replace(question, by=replace(by, declared=tuple(names))).promise
+    if question.promise != "one look" or listed != "any number of looks" or not answer.answers():
         return answer
     hint = "With all segments listed in advance, these bounds hold at any number of looks."
-    return replace(answer, provenance=replace(answer.provenance, aloud=(*answer.provenance.aloud, hint)))
+    return replace(answer, provenance=replace(provenance, notes=(*provenance.notes, hint)))

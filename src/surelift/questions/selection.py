@@ -8,14 +8,13 @@ from typing import Any, ClassVar, get_args
 from surelift.bounds import Promise
 from surelift.errors import UsageError, printed
 from surelift.evidence import discoveries, e_holm_levels, e_value
+from surelift.policies.policy import Production
 from surelift.policies.resolve import PRODUCTION
-from surelift.policies.wrappers import Production
 from surelift.questions.claims import BoundedClaim, Place
 from surelift.questions.improvement import ImprovementsQuestion
 from surelift.questions.value import ValueQuestion
 from surelift.results.improvement import Improvement, JointImprovement
-from surelift.results.selection import Many, Selection
-from surelift.results.value_selection import ValueSelection
+from surelift.results.selection import Many, Selection, ValueSelection
 from surelift.statistics.sums import Sums
 
 

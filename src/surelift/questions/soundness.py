@@ -1,23 +1,28 @@
 """What every question looks at beside its claims: that these rounds may judge, and that what was declared of them is so."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from surelift import capabilities
 from surelift.controls.model import SAME_ROUNDS
 from surelift.engines.collect import EMPTY
-from surelift.errors import LogsError, UsageError
-from surelift.logs.faults import refuse_faults
-from surelift.logs.findings import Finding
-from surelift.logs.origins import MOST, Origins
+from surelift.errors import LogsError, UsageError, printed
+from surelift.evidence.propensities import MEAN_WEIGHT, Evidence, mean_weight_evidence
+from surelift.logs.decisions import Limits
+from surelift.logs.faults import Finding, refuse_faults
+from surelift.logs.seen import MOST, Origins
 from surelift.policies.policy import origins_of
-from surelift.questions.telling import TAKEN, about_condition, condition_requests, refuse_told, tested_splits
-from surelift.questions.weights import refuse_mean_weights, weight_tests
-from surelift.statistics.audits import Audit
+from surelift.questions.telling import TAKEN, condition_findings, refuse_telling, tested_splits
+from surelift.statistics.bets import Audit, MeanWeight
 from surelift.statistics.memories import IdMemory, RoundMemory
 from surelift.statistics.plan import Request
+from surelift.statistics.splits import Key, Segment
 from surelift.statistics.sums import Sums
+from surelift.traits.declaration import Declaration
+from surelift.traits.logs import Logs
+from surelift.traits.which import REMEDY
 
 if TYPE_CHECKING:
     from surelift.questions.question import Question
@@ -26,52 +31,77 @@ LEARNED_FROM = (
     "was learned from these very rounds, or from some of them, so they cannot judge it: use its own certificate, or fresh "
     "rounds."
 )
+OF_A_PART = ("rounds_before_sampling", "as_of", "logger_rounds")
+"""Fields of a declaration in which parts of one log may differ."""
 LEVEL = 0.001
 """The chance that right logs are refused by a test of what was declared."""
 
 
-def tests_of(question: "Question") -> Iterator[Request]:
-    """What tests a largest weight that was declared, segments known before the action, and the traits of the log."""
-    key = () if question.by is None else (question.by,)
-    for test in weight_tests(question.declaration, question.limits):
-        yield Request(test, key)
-    if question.by is not None and not capabilities.untested(question.features, "test of segments"):
-        for split in tested_splits(question.by):
-            yield Request(TAKEN, (split,))
-    yield from condition_requests(question.declaration)
+def tests_of(question: "Question") -> list[Request]:
+    """What tests a largest weight that was declared, segments known before the action, and the traits of the log; and what
+    remembers rounds that were learned from, and ids that may not come again, also in other parts of the log.
+    """
+    by = question.by
+    key: Key = () if by is None else (by,)
+    found = [Request(test, key) for test in question.weight_tests]
+    if by is not None and not capabilities.untested(question.features, "test of segments"):
+        found += [Request(TAKEN, (split,)) for split in tested_splits(by)]
+    if tests_condition(question):
+        found.append(Request(TAKEN))
     for trait in question.declaration.audits:
-        yield Request(Audit(trait.slot), key if trait.audited_by_segment else ())
+        found.append(Request(Audit(trait.slot), key if trait.audited_by_segment else ()))
+    for _, origins in learned_from(question):
+        found += [Request(RoundMemory(contexts, MOST)) for contexts in origins.memories]
+    for name, of_units in question.declaration.ids:
+        found.append(Request(IdMemory(name, of_clusters=of_units)))
+    return found
 
 
-def memories_of(question: "Question") -> Iterator[Request]:
-    """What remembers rounds that were learned from, and ids that may not come again, also in other parts of the log."""
-    yield from (Request(memory) for _, origins in _learned_from(question) for memory in _memories(origins))
-    yield from map(Request, _ids(question))
+def tests_condition(question: "Question") -> bool:
+    return question.declaration.has("where") and not capabilities.untested(question.features, "test of segments")
 
 
-def _ids(question: "Question") -> Iterator[IdMemory]:
-    return (IdMemory(name, of_clusters=of_units) for name, of_units in question.declaration.ids())
-
-
-def _learned_from(question: "Question") -> Iterator[tuple[str, Origins]]:
-    """What must not have been learned from the rounds that judge, with what is said where it was."""
+def learned_from(question: "Question") -> list[tuple[str, Origins]]:
+    """What must not have been learned from the rounds that judge, behind what is said where it was."""
+    found = []
     for name, policy in question.everyone.items():
-        yield f"policy {name!r} {LEARNED_FROM}", origins_of(policy)
-    yield SAME_ROUNDS, origins_of(question.model)
+        origins = origins_of(policy)
+        if origins.memories:
+            found.append((f"policy {name!r} {LEARNED_FROM}", origins))
+    if question.model is not None:
+        found.append((SAME_ROUNDS, origins_of(question.model)))
+    return found
 
 
-def _memories(origins: Origins) -> list[RoundMemory]:
-    return [RoundMemory(contexts, MOST) for contexts in origins.memories]
+def refuse_declared_otherwise(asked: Declaration, found: Declaration) -> None:
+    for name in sorted(found.flat.keys() | asked.flat.keys()):
+        own, other = asked.flat.get(name), found.flat.get(name)
+        if own != other and name not in (*OF_A_PART, "assumes"):
+            raise UsageError(
+                f"the question was asked of logs with {name}={printed(own)}, but these declare {name}={printed(other)}; "
+                "declare them alike, or ask anew."
+            )
+
+
+def refuse_chosen_by_policies(question: "Question", logs: Logs) -> None:
+    """Refuse a condition by what a candidate or a reward model says of the action."""
+    named = {column for columns in question.columns_of_policies(logs).values() for column in columns}
+    if question.model is not None:
+        named.update(question.model.needs(logs).read)
+    for name in logs.declaration.which.chosen_by:
+        if name in named - {*logs.declaration.times, *logs.contexts}:
+            raise UsageError(f"where= names {name!r}, a column of a candidate or a reward model: {REMEDY}.")
 
 
 def refuse_unfit(question: "Question", sums: Sums) -> None:
     if sums.rows == 0:
         raise LogsError(" ".join([EMPTY, *remarks_on(question, sums)]))
     refuse_faults(sums.invalid, rows=sums.rows)
-    for memory in _ids(question):
+    for name, of_units in question.declaration.ids:
+        memory = IdMemory(name, of_clusters=of_units)
         memory.refuse_again(sums.get(memory))
-    for message, origins in _learned_from(question):
-        judges = {memory.contexts or (): sums.get(memory) for memory in _memories(origins)}
+    for message, origins in learned_from(question):
+        judges = {contexts or (): sums.get(RoundMemory(contexts, MOST)) for contexts in origins.memories}
         if origins.overlaps(Origins(judges)):
             raise UsageError(message)
 
@@ -79,10 +109,14 @@ def refuse_unfit(question: "Question", sums: Sums) -> None:
 def refuse_disproved(question: "Question", sums: Sums) -> None:
     """Refuse what was declared and these rounds disprove; each test refuses right logs with probability at most 0.001."""
     if question.by is not None and not capabilities.untested(question.features, "test of segments"):
-        refuse_told(sums, question.by)
-    for finding in (*about_condition(sums, question.declaration, LEVEL), *found_against_traits(question, sums, LEVEL)):
+        refuse_telling(sums, question.by)
+    findings = list(condition_findings(sums, question.declaration.which.words, LEVEL)) if tests_condition(question) else []
+    if question.declaration.audits:
+        findings += found_against_traits(question, sums, LEVEL)
+    for finding in findings:
         raise LogsError(f"{finding.statement}.\n{finding.remedy}")
-    refuse_mean_weights(sums, weight_tests(question.declaration, question.limits), question.by)
+    if question.weight_tests:
+        refuse_mean_weights(sums, question.weight_tests, question.by)
 
 
 def found_against_traits(question: "Question", sums: Sums, level: float) -> Iterator[Finding]:
@@ -98,11 +132,48 @@ def found_against_traits(question: "Question", sums: Sums, level: float) -> Iter
 
 def remarks_on(question: "Question", sums: Sums) -> tuple[str, ...]:
     """What is said of rounds that were left out, and by traits of what they counted."""
-    declared = question.declaration
-    audits = {
-        trait.slot: sum(states.values())
-        for trait in declared.audits
-        for request, states in sums.states.items()
-        if request.statistic == Audit(trait.slot) and states
-    }
+    declared, audits = question.declaration, {}
+    if not (sums.excluded or sums.left_out or declared.audits):
+        return ()
+    for trait in declared.audits:
+        for request, states in sums.states.items():
+            if request.statistic == Audit(trait.slot) and states:
+                audits[trait.slot] = sum(states.values())
     return declared.remarks(sums.excluded, sums.left_out, sums.rows, audits)
+
+
+def weight_tests(declared: Declaration, limits: Mapping[str, Limits]) -> list[MeanWeight]:
+    """One for each policy with a declared largest weight; how likely a round was to be kept is in no such range."""
+    found = []
+    for name, limit in limits.items():
+        if limit.drop > 0.0 and limit.rise > 0.0 and isfinite(limit.rise):
+            found.append(MeanWeight(name, limit.drop, limit.rise))
+    return found if found and not capabilities.untested(declared.features, "test of largest weights") else []
+
+
+def weight_evidence(sums: Sums, tests: Iterable[MeanWeight], by: Segment | None = None) -> Iterator[Evidence]:
+    for test in tests:
+        for value, state in sums.by(test, *(() if by is None else (by,))).items():
+            yield mean_weight_evidence(test, state, f" in segment {value[0]!r}" if value else "")
+
+
+def refuse_mean_weights(sums: Sums, tests: Sequence[MeanWeight], by: Segment | None) -> None:
+    evidence = list(weight_evidence(sums, tests, by))
+    among = max(len(evidence), len(by.declared or ()) * len(tests) if by is not None else 0)
+    wrong = [found for found in evidence if found.e_value >= among / LEVEL]
+    for finding in weight_findings(wrong):
+        raise LogsError(f"{finding.statement}.\n{finding.remedy}")
+
+
+def weight_findings(wrong: Iterable[Evidence]) -> Iterator[Finding]:
+    for found in wrong:
+        if found.family == MEAN_WEIGHT:
+            yield Finding(
+                "refuse", f"policy {found.bet!r}{found.segment}",
+                f"its weights average {found.observed:.4g} over {found.rounds:,} rounds, where they must average 1 "
+                f"(e-value {found.e_value:.3g})",
+                "A declared largest weight, as in bounded(policy, max_weight), rests on three things: right propensities, a "
+                "production that could take every action of the policy, and no weight above the largest. One of them is "
+                "false, and the weights do not tell which.",
+                None, found.e_value,
+            )  # fmt: skip

@@ -8,7 +8,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 from surelift import questions
-from surelift.errors import UsageError, printed
+from surelift.errors import LogsError, SureliftError, UsageError, printed
 from surelift.policies import Policy
 from surelift.policies.resolve import name_policies, one_policy
 from surelift.questions.fields import decoded
@@ -41,6 +41,17 @@ def question_from(
     content: Mapping[str, Any], policies: Mapping[str, Policy], control: Any, declaration: Declaration | None
 ) -> Question:
     """The question that was stored; what JSON cannot hold is given again."""
+    try:
+        return _question_from(content, policies, control, declaration)
+    except SureliftError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError, StopIteration) as error:
+        raise LogsError(f"this is no question that was stored, or it is damaged ({error}).") from error
+
+
+def _question_from(
+    content: Mapping[str, Any], policies: Mapping[str, Policy], control: Any, declaration: Declaration | None
+) -> Question:
     kind = _kinds().get(content["kind"])
     if kind is None:
         raise UsageError(

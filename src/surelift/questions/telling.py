@@ -2,16 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
-from surelift import capabilities
 from surelift.errors import LogsError
-from surelift.evidence.propensities import Evidence, Family
-from surelift.evidence.segments import TOLD, telling_evidence
-from surelift.logs.findings import Finding
-from surelift.statistics.plan import Request
+from surelift.evidence.propensities import TELLING, Evidence, Family, telling_evidence
+from surelift.logs.faults import Finding
 from surelift.statistics.restricted import TakenActions
 from surelift.statistics.splits import Segment
 from surelift.statistics.sums import Sums
-from surelift.traits.declaration import Declaration
 
 TAKEN, LEVEL = TakenActions(), 0.001
 """What is added up, and the chance that a right column is refused."""
@@ -23,61 +19,54 @@ def tested_splits(by: Segment) -> tuple[Segment, ...]:
     return by, *alone
 
 
-def told_by(sums: Sums, by: Segment, level: float = LEVEL, among: int | None = None) -> Evidence:
+def evidence_of_segments(sums: Sums, by: Segment, level: float = LEVEL, among: int | None = None) -> Evidence:
     states = {value[0]: taken for value, taken in sums.by(TAKEN, by).items()}
     return telling_evidence(", ".join(by.columns()), states, level=level, among=among)
 
 
-def refuse_told(sums: Sums, by: Segment) -> None:
+def refuse_telling(sums: Sums, by: Segment) -> None:
     splits = tested_splits(by)
     for split in splits:
         own = [dict(zip(by.by, by.texts(name), strict=True)) for name in by.declared or ()]
         among = len({tuple(texts[part] for part in split.by) for texts in own}) or None
-        evidence = told_by(sums, split, LEVEL / len(splits), among)
+        evidence = evidence_of_segments(sums, split, LEVEL / len(splits), among)
         if evidence.e_value >= len(splits) / LEVEL:
-            for finding in about_segments([evidence]):
+            for finding in segment_findings([evidence]):
                 raise LogsError(f"{finding.statement}.\n{finding.remedy}")
 
 
-def condition_requests(declared: Declaration) -> Iterator[Request]:
-    if declared.which.chosen_by and not capabilities.untested(declared.features, "test of segments"):
-        yield Request(TAKEN)
+def condition_findings(sums: Sums, words: str, level: float = LEVEL) -> Iterator[Finding]:
+    """Only some actions were taken in the rounds that meet ``where=``."""
+    found = telling_evidence("where", {"": sums.get(TAKEN)}, level=level)
+    if found.e_value >= 1.0 / level:
+        yield Finding(
+            "refuse", "where",
+            f"`{words}` tells of actions or rewards: {found.bet} taken in {found.rounds:,} rounds that meet it, where the "
+            f"propensities give that a chance of {found.expected:.3g} a round (e-value {found.e_value:.3g})",
+            "Rounds must be chosen by what was known before the action, such as a country or a day. If this was, the "
+            "logged propensities are wrong in these rounds.", None, found.e_value,
+        )  # fmt: skip
 
 
-def about_condition(sums: Sums, declared: Declaration, level: float = LEVEL) -> Iterator[Finding]:
-    """Whether only some actions were taken in the rounds that meet ``where=``."""
-    for request in condition_requests(declared):
-        found = telling_evidence("where", {"": sums.get(request.statistic)}, level=level)
-        if found.e_value >= 1.0 / level:
-            yield Finding(
-                "refuse", "where",
-                f"`{declared.which.words}` tells of actions or rewards: {found.bet} taken in {found.rounds:,} rounds "
-                f"that meet it,"
-                f" where the propensities give that a chance of {found.expected:.3g} a round (e-value {found.e_value:.3g})",
-                "Rounds must be chosen by what was known before the action, such as a country or a day. If this was, the "
-                "logged propensities are wrong in these rounds.", None, found.e_value,
-            )  # fmt: skip
-
-
-def without_told(wrong: Iterable[Evidence], evidence: Iterable[Evidence]) -> tuple[list[Evidence], list[Evidence]]:
+def without_telling(wrong: Iterable[Evidence], evidence: Iterable[Evidence]) -> tuple[list[Evidence], list[Evidence]]:
     """What was refuted, and all evidence against the propensities, without columns that tell of the action.
 
     Those are columns that do so throughout. Where only a few segments do, the column may well have been known before, and
     the propensities of these segments are what is wrong.
     """
-    told = [found for found in wrong if found.family.kind == TOLD and found.observed > 0.5]
-    columns = [family for found in told for family in (found.family, Family("column", found.family.name))]
+    telling = [found for found in wrong if found.family.kind == TELLING and found.observed > 0.5]
+    columns = [family for found in telling for family in (found.family, Family("column", found.family.name))]
     kept = [found for found in evidence if found.family not in columns]
-    return told + [one for one in wrong if one.family not in columns and one.family.kind != TOLD], kept
+    return telling + [one for one in wrong if one.family not in columns and one.family.kind != TELLING], kept
 
 
-def about_segments(wrong: Iterable[Evidence]) -> Iterator[Finding]:
+def segment_findings(wrong: Iterable[Evidence]) -> Iterator[Finding]:
     for found in wrong:
-        if found.family.kind == TOLD:
+        if found.family.kind == TELLING:
             yield Finding(
                 "refuse", f"by {found.family.name!r}",
                 f"it tells of the action: in segment {found.segment!r} only {found.bet} taken in {found.rounds:,} rounds, "
-                f" where the propensities give that a chance of {found.expected:.3g} a round (e-value {found.e_value:.3g})",
+                f"where the propensities give that a chance of {found.expected:.3g} a round (e-value {found.e_value:.3g})",
                 "A segment must be known before the action, such as a country or a device: leave this column out of by=. If "
                 "it was known before, the logged propensities are wrong in that segment.",
                 None, found.e_value,

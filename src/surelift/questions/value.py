@@ -7,8 +7,7 @@ from typing import ClassVar
 from surelift.errors import UsageError, printed
 from surelift.quantities import Shortfall, Value
 from surelift.questions.claims import BoundedClaim, Claim, Place
-from surelift.questions.counts import RoundCount
-from surelift.questions.method import thinned
+from surelift.questions.method import RoundCount, thinned
 from surelift.questions.question import Question
 from surelift.results.evaluation import Evaluation, PolicyValue, Sides
 from surelift.statistics.sums import Sums

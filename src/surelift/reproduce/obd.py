@@ -12,8 +12,8 @@ import numpy as np
 
 from surelift.decisions.compare import compare
 from surelift.decisions.evaluate import evaluate
-from surelift.decisions.power import power
-from surelift.reproduce.data import MissingDataError, data_file, read_parquet
+from surelift.decisions.without_promise import power
+from surelift.reproduce.data import read_parquet, required_file
 from surelift.reproduce.folder import Folder, ReproducedTable, Tell
 from surelift.traits.logs import Logs
 
@@ -49,10 +49,7 @@ def campaign(name: str) -> dict[str, Any]:
 
 
 def _read(name: str) -> dict[str, Any]:
-    path = data_file(f"{name}.parquet")
-    if path is None:
-        raise MissingDataError(f"{name} is not in the SURELIFT_DATA folder; download the Open Bandit Dataset there.")
-    table = read_parquet(path, COLUMNS)
+    table = read_parquet(required_file(f"{name}.parquet"), COLUMNS)
     return {column: table[column].to_numpy() for column in COLUMNS}
 
 
@@ -60,7 +57,7 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
     """Always a quick run; ``quick`` changes nothing."""
     folder = Folder(output, {"what": "obd", "delta": DELTA})
     campaigns = folder.pieces(campaign, [(name,) for name in CAMPAIGNS], tell)
-    return folder.write("Real logs: the Open Bandit Dataset", told(campaigns), [table(campaigns)], [])
+    return folder.write("Real logs: the Open Bandit Dataset", introduction(campaigns), [table(campaigns)], [])
 
 
 def table(campaigns: Sequence[dict[str, Any]]) -> ReproducedTable:
@@ -88,8 +85,8 @@ def table(campaigns: Sequence[dict[str, Any]]) -> ReproducedTable:
     return ReproducedTable("open-bandit", title, columns, rows, notes)
 
 
-def told(campaigns: Sequence[dict[str, Any]]) -> list[str]:
-    """What these logs can and cannot certify, based on the numbers."""
+def introduction(campaigns: Sequence[dict[str, Any]]) -> list[str]:
+    """The limits of what these logs can certify, from the numbers."""
     clicks = ", ".join(str(result["clicks"]) for result in campaigns)
     by_name = dict(zip(CAMPAIGNS, campaigns, strict=True))
     certified = [name for name, result in by_name.items() if result["certified"]]

@@ -1,7 +1,7 @@
 """Evaluation: how close each bound is to the truth, as the relative radius |1 - bound/value| (Tables 1, 4, 5, figures)."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,8 @@ from surelift.datasets import BanditFeedback, encode_labels, faulty_policy, idea
 from surelift.decisions.evaluate import evaluate
 from surelift.errors import LogsError
 from surelift.quantities.regularizers import PolicyRounds, regularizer_named
-from surelift.reproduce import figures, published
-from surelift.reproduce.data import TABULAR, MissingDataError, available, labelled
+from surelift.reproduce import figures
+from surelift.reproduce.data import PAPER_METHODS, TABLE_1, TABLE_4, TABLE_5, TABULAR, available, labelled
 from surelift.reproduce.folder import Folder, ReproducedTable, Tell
 from surelift.traits.logs import Logs
 
@@ -31,7 +31,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "weight control, any looks": {"control": "weights"},
     "blocks": {"method": "blocks"},
 }
-OURS = tuple(name for name in METHODS if name not in published.METHODS)
+OURS = tuple(name for name in METHODS if name not in PAPER_METHODS)
 BEHAVIOURS, NOISES, TARGETS = (0.2, 0.25, 0.3), (0.0, 0.1, 0.2), (0.1, 0.2, 0.3, 0.4, 0.5)
 ORDERS = (1, 2, 3, 4, 6, 8)
 SMOOTHINGS = (0.001, 0.01, 0.1, 1.0)
@@ -45,54 +45,57 @@ def radii(feedback: BanditFeedback, policy: FloatArray) -> list[float]:
 def lower_bound(logs: Logs, policy: FloatArray, delta: float, options: dict[str, Any]) -> float:
     """0 for an unlucky log, which is refused since its two bounds contradict each other: there is no answer."""
     try:
-        lower: float | None = evaluate(logs, {"new": policy}, delta=delta, sides="lower", **options)["new"].lower
+        return float(evaluate(logs, {"new": policy}, delta=delta, sides="lower", **options)["new"].lower)
     except LogsError:
         return 0.0
-    assert lower is not None
-    return lower
+
+
+def logged(labels: Sequence[str], temperature: float, noise: float, rng: np.random.Generator) -> BanditFeedback:
+    """Labels as a log without contexts, by a policy that is often wrong."""
+    codes, classes = encode_labels(labels)
+    logging = faulty_policy(codes, len(classes), temperature=temperature)
+    return supervised_to_bandit(np.zeros((len(codes), 1)), labels, logging, noise=noise, rng=rng)
+
+
+def ideal(labels: Sequence[str], temperature: float) -> FloatArray:
+    codes, classes = encode_labels(labels)
+    return ideal_policy(codes, len(classes), temperature=temperature)
 
 
 def scenarios(name: str, repetition: int) -> list[list[float]]:
     """The radii of all methods in the 45 scenarios of a set: nine logs, and five targets on each (varying fastest)."""
     labels = labelled(name).labels
-    codes, classes = encode_labels(labels)
     rng = np.random.default_rng((repetition, list(TABULAR).index(name)))
     values = []
     for temperature, noise in itertools.product(BEHAVIOURS, NOISES):
-        logging = faulty_policy(codes, len(classes), temperature=temperature)
-        feedback = supervised_to_bandit(np.zeros((len(codes), 1)), labels, logging, noise=noise, rng=rng)
-        policies = [ideal_policy(codes, len(classes), temperature=target) for target in TARGETS]
-        values += [radii(feedback, policy) for policy in policies]
+        feedback = logged(labels, temperature, noise, rng)
+        values += [radii(feedback, ideal(labels, target)) for target in TARGETS]
     return values
 
 
 def sizes(rounds: int, repetition: int) -> list[float]:
     """The radii of all methods on this many rounds of kropt."""
     rng = np.random.default_rng((repetition, rounds))
-    labels = np.array(labelled("kropt").labels)
-    codes, classes = encode_labels(labels)
-    chosen = rng.permutation(len(codes))[:rounds]
-    logging = faulty_policy(codes, len(classes), temperature=0.25)
+    labels = labelled("kropt").labels
+    chosen = rng.permutation(len(labels))[:rounds]
     # Draw rewards for all rows, in which every label occurs; the log is the selected rows.
-    whole = supervised_to_bandit(np.zeros((len(codes), 1)), labels, logging, noise=0.2, rng=rng)
+    whole = logged(labels, 0.25, 0.2, rng)
     feedback = BanditFeedback(
         whole.features[chosen], whole.actions, whole.action[chosen], whole.reward[chosen], whole.logging[chosen],
         whole.expected_rewards[chosen],
     )  # fmt: skip
-    return radii(feedback, ideal_policy(codes, len(classes), temperature=0.1)[chosen])
+    return radii(feedback, ideal(labels, 0.1)[chosen])
 
 
 def orders(repetition: int) -> dict[str, list[float]]:
     """The bound of order L on balance-scale for four regularizers, L = infinity last, and the true value."""
     labels = labelled("balance-scale").labels
-    codes, classes = encode_labels(labels)
-    logging = faulty_policy(codes, len(classes), temperature=0.3)
-    rng = np.random.default_rng((repetition, 7, 1))
-    feedback = supervised_to_bandit(np.zeros((len(codes), 1)), labels, logging, rng=rng)
-    policy = ideal_policy(codes, len(classes), temperature=0.3)
-    logs, rounds = feedback.logs(), len(codes)
-    rate = rounds**-0.5
-    regularizers: dict[str, Any] = {
+    feedback = logged(labels, 0.3, 0.0, np.random.default_rng((repetition, 7, 1)))
+    policy, logs, rate = ideal(labels, 0.3), feedback.logs(), len(labels) ** -0.5
+    rows = np.arange(len(labels))
+    p, q = policy[rows, feedback.action], feedback.logging[rows, feedback.action]
+    rounds = PolicyRounds(p / q, p, q, feedback.reward, p / q * feedback.reward)
+    regularizers = {
         "IPS": "none", "clipping": f"clipping:{1 / rate}", "implicit exploration": f"implicit-exploration:{2 * rate}",
         "exponential smoothing": f"exponential-smoothing:{1 - rate}",
     }  # fmt: skip
@@ -100,26 +103,16 @@ def orders(repetition: int) -> dict[str, list[float]]:
     for name, regularizer in regularizers.items():
         options = {"method": "moments", "regularizer": regularizer, "smoothing": rate}
         bounds = [lower_bound(logs, policy, DELTA, {**options, "order": order}) for order in ORDERS]
-        bounds_by_name[name] = [*bounds, _infinite_order_bound(feedback, policy, regularizer, rate)]
+        # The bound of infinite order, with log(1 + smoothing h) in place of its Taylor sum.
+        total = np.log1p(rate * regularizer_named(regularizer).values(rounds)).sum()
+        infinite = float(np.expm1((total - np.log(1.0 / DELTA)) / len(rows)) / rate)
+        bounds_by_name[name] = [*bounds, max(0.0, infinite)]
     return bounds_by_name
 
 
-def _infinite_order_bound(feedback: BanditFeedback, policy: FloatArray, regularizer: str, rate: float) -> float:
-    """The bound with log(1 + smoothing h) in place of its Taylor sum."""
-    rows = np.arange(len(feedback.action))
-    p, q = policy[rows, feedback.action], feedback.logging[rows, feedback.action]
-    rounds = PolicyRounds(p / q, p, q, feedback.reward, p / q * feedback.reward)
-    h = regularizer_named(regularizer).values(rounds)
-    bound = np.expm1((np.log1p(rate * h).sum() - np.log(1.0 / DELTA)) / len(rows)) / rate
-    return max(0.0, float(bound))
-
-
 def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = None) -> Path:
-    digests, missing = available()
-    sets = [name for name in digests if not (quick and name == "kropt")]
-    if not sets:
-        raise MissingDataError("a quick run skips kropt, and no other data set is available.")
-    repetitions, counts = (2, tuple(published.TABLE_1)[:5]) if quick else (10, tuple(published.TABLE_1))
+    digests, sets, missing = available(lambda name: not (quick and name == "kropt"))
+    repetitions, counts = (2, tuple(TABLE_1)[:5]) if quick else (10, tuple(TABLE_1))
     folder = Folder(output, {"what": "ope", "quick": quick, "data": digests, "methods": METHODS, "delta": DELTA})
     asked = list(itertools.product(sets, range(repetitions)))
     # The largest first, so that two processes finish at about the same time.
@@ -165,34 +158,52 @@ LEGEND = (
 def by_dataset(sets: Sequence[str], radius: FloatArray) -> ReproducedTable:
     """Table 4: the mean over 45 scenarios, for each set."""
     means = radius.mean(axis=2)  # (sets, runs, methods)
-    rows = [_row(name, means[index], published.TABLE_4[name]) for index, name in enumerate(sets)]
-    over = np.mean([published.TABLE_4[name] for name in sets], axis=0)
-    rows.append(_row("mean of these sets", means.mean(axis=0), tuple(over.tolist())))
+    over = np.mean([TABLE_4[name] for name in sets], axis=0)
+    found = {name: (means[index], TABLE_4[name]) for index, name in enumerate(sets)}
+    found["mean of these sets"] = means.mean(axis=0), tuple(over.tolist())
     note = "The last row averages the paper's numbers over the same sets."
-    return _compared_table("table-4", "Table 4: mean relative radius by data set", "set", rows, note)
+    return _beside_print("table-4", "Table 4: mean relative radius by data set", "set", found, note)
 
 
 def by_target(sets: Sequence[str], radius: FloatArray) -> ReproducedTable:
     """Table 5: the mean over sets, behaviours and noises, for each target policy."""
     by_temperature = radius.reshape(*radius.shape[:2], -1, len(TARGETS), radius.shape[-1])
     by_temperature = by_temperature.mean(axis=(0, 2))  # (runs, targets, methods)
-    columns = ["target", *(name for method in published.METHODS for name in (method, f"{method}, paper"))]
+    columns = ["target", *(name for method in PAPER_METHODS for name in (method, f"{method}, paper"))]
     rows = []
     for index, target in enumerate(TARGETS):
-        means = dict(zip(METHODS, by_temperature[:, index].mean(axis=0).tolist(), strict=True))
-        printed = zip(published.METHODS, published.TABLE_5[target], strict=True)
-        pairs = (number for method, paper in printed for number in (means[method], paper))
-        rows.append([str(target), *pairs, *(means[method] for method in OURS)])
+        means = by_temperature[:, index].mean(axis=0).tolist()
+        # The paper's methods come first, in its order.
+        pairs = itertools.chain(*zip(means[: len(PAPER_METHODS)], TABLE_5[target], strict=True))
+        rows.append([str(target), *pairs, *means[len(PAPER_METHODS) :]])
     note = f"The paper averages over 11 sets, {len(sets)} of which are here: its numbers include other sets."
     title = "Table 5: mean relative radius by temperature of the target"
     return ReproducedTable("table-5", title, [*columns, *OURS], rows, [note])
 
 
 def by_size(counts: Sequence[int], radius: FloatArray) -> ReproducedTable:
-    rows = [_row(str(rounds), radius[index], published.TABLE_1[rounds]) for index, rounds in enumerate(counts)]
-    note = "The paper shows one log of each size."
-    title = "Table 1: relative radius on kropt by number of rounds"
-    return _compared_table("table-1", title, "rounds", rows, note)
+    title, note = "Table 1: relative radius on kropt by number of rounds", "The paper shows one log of each size."
+    found = {str(rounds): (radius[index], TABLE_1[rounds]) for index, rounds in enumerate(counts)}
+    return _beside_print("table-1", title, "rounds", found, note)
+
+
+def _beside_print(
+    name: str, title: str, head: str, found: Mapping[str, tuple[FloatArray, Sequence[float]]], note: str
+) -> ReproducedTable:
+    """From the radii of each row, (runs, methods), and what the paper prints; the page has one cell per method."""
+    rows, shown = [], []
+    for label, (runs, printed) in found.items():
+        cells = [compared(runs[:, index], paper) for index, paper in enumerate(printed)]
+        ours = [float(runs[:, index].mean()) for index in range(len(printed), len(METHODS))]
+        rows.append([label, *itertools.chain(*cells), *ours])
+        texts = [
+            f"{mean:.3f} ± {error:.3f} ({paper:.3f}{'' if away is None else f', {away:+.1f}'})"
+            for mean, error, paper, away in cells
+        ]
+        shown.append([label, *texts, *ours])
+    columns = [part for method in PAPER_METHODS for part in (method, "error", "paper", "deviations")]
+    page = [head, *PAPER_METHODS, *OURS], shown
+    return ReproducedTable(name, title, [head, *columns, *OURS], rows, [LEGEND, note], page)
 
 
 def by_order(bounds_by_name: dict[str, list[float]]) -> ReproducedTable:
@@ -205,26 +216,3 @@ def by_order(bounds_by_name: dict[str, list[float]]) -> ReproducedTable:
     )
     columns = ["regularizer", *(f"L = {order}" for order in ORDERS), "L = infinity"]
     return ReproducedTable("orders", "Bounds of order L on balance-scale, smoothing 1/sqrt(n)", columns, rows, [note])
-
-
-def _compared_table(name: str, title: str, head: str, rows: Sequence[Sequence[Any]], note: str) -> ReproducedTable:
-    """The page has the same rows, with one cell per method."""
-    shown, end = [], 1 + 4 * len(published.METHODS)
-    for row in rows:
-        cells = [row[0]]
-        for index in range(1, end, 4):
-            mean, error, printed, away = row[index : index + 4]
-            cells.append(f"{mean:.3f} ± {error:.3f} ({printed:.3f}{'' if away is None else f', {away:+.1f}'})")
-        shown.append([*cells, *row[end:]])
-    columns = [part for method in published.METHODS for part in (method, "error", "paper", "deviations")]
-    page = [head, *published.METHODS, *OURS], shown
-    return ReproducedTable(name, title, [head, *columns, *OURS], rows, [LEGEND, note], page)
-
-
-def _row(head: str, runs: FloatArray, printed: Sequence[float]) -> list[Any]:
-    """``runs`` is (runs, methods): the paper's methods next to the printed numbers, then ours."""
-    names = list(METHODS)
-    cells = [head]
-    for method, value in zip(published.METHODS, printed, strict=True):
-        cells += compared(runs[:, names.index(method)], value)
-    return cells + [float(runs[:, names.index(method)].mean()) for method in OURS]

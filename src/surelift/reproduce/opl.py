@@ -19,8 +19,8 @@ import pyarrow as pa
 from surelift.arrays import FloatArray, IntArray
 from surelift.controls import models
 from surelift.errors import UsageError, install_extra
-from surelift.reproduce import figures, published
-from surelift.reproduce.data import MissingDataError, data_file
+from surelift.reproduce import figures
+from surelift.reproduce.data import TABLE_2, MissingDataError, required_file
 from surelift.reproduce.folder import Folder, ReproducedTable, Tell
 from surelift.reproduce.ops import softmax
 from surelift.traits.logs import Logs
@@ -38,13 +38,12 @@ OBJECTIVES: dict[str, dict[str, Any]] = {
     "improvement, weight control": {"objective": "improvement"},
     "improvement, reward model": {"objective": "improvement", "control": models.refitted("linear")},
 }
-HELD_OUT: dict[str, dict[str, Any]] = {
+LEARNERS = OBJECTIVES | {
     "linear, held out": {"policy": "linear"},
     "network, held out": {"policy": "network"},
     "linear, held out, blocks": {"policy": "linear", "method": "blocks"},
     "network, held out, blocks": {"policy": "network", "method": "blocks"},
 }
-LEARNERS = OBJECTIVES | HELD_OUT
 BATCH, RATE = 128, 1e-3
 
 
@@ -60,9 +59,7 @@ class Images:
 
 def load(name: str, *, most: int | None = None) -> Images:
     """The first ``most`` images, or all."""
-    path = data_file(f"{name}.npz")
-    if path is None:
-        raise MissingDataError(f"{name} is not in the SURELIFT_DATA folder.")
+    path = required_file(f"{name}.npz")
     try:
         data = dict(np.load(path))
     except (OSError, ValueError, zipfile.BadZipFile) as error:
@@ -125,8 +122,7 @@ def problems(images: Images, seeds: Sequence[int], temperatures: Sequence[float]
         rng = np.random.default_rng(seed)
         few, many = np.split(rng.permutation(len(images.train)), [len(images.train) // 20])
         weights = logging_weights(images.train[few], images.labels[few], classes, seed)
-        contexts, right = images.train[many], images.labels[many]
-        rows = np.arange(len(right))
+        contexts, right, rows = images.train[many], images.labels[many], np.arange(len(many))
         for temperature in temperatures:
             logging = softmax((temperature * contexts @ weights.T).astype(np.float64))
             action = (rng.random(len(logging))[:, None] >= np.cumsum(logging, axis=1)[:, :-1]).sum(axis=1)
@@ -139,8 +135,9 @@ def problems(images: Images, seeds: Sequence[int], temperatures: Sequence[float]
             on_test = softmax((temperature * images.test @ weights.T).astype(np.float64))
             value = float(logging[rows, right].mean())
             test_value = float(on_test[np.arange(len(images.truth)), images.truth].mean())
-            prior = temperature * weights
-            tasks.append(LearningTask(logs, prior, seed, temperature, value, test_value, images, on_test_images))
+            tasks.append(
+                LearningTask(logs, temperature * weights, seed, temperature, value, test_value, images, on_test_images)
+            )
     return tasks
 
 
@@ -153,15 +150,12 @@ def learned(
     how: dict[str, Any] = {
         "intercept": False, "epochs": passes, "batch_size": BATCH, "learning_rate": RATE, "patience": None, "device": device,
     }  # fmt: skip
-    learners = [
-        [
-            PolicyLearner(**options, **how, seed=task.seed)
-            if "policy" in options
-            else PolicyLearner("gaussian", **options, **how, prior=task.prior, seed=task.seed)
-            for task in tasks
-        ]
-        for options in several
-    ]
+
+    def learner(task: LearningTask, options: dict[str, Any]) -> Any:
+        own = options if "policy" in options else {"policy": "gaussian", "prior": task.prior, **options}
+        return PolicyLearner(**own, **how, seed=task.seed)
+
+    learners = [[learner(task, options) for task in tasks] for options in several]
     fit_many([one for row in learners for one in row], [task.logs for task in tasks] * len(several), progress=progress)
     return learners
 
@@ -170,7 +164,7 @@ def measured(
     tasks: Sequence[LearningTask], names: Sequence[str], *, passes: int, device: str, progress: Any = None
 ) -> dict[str, list[tuple[float, float]]]:
     """Guaranteed and true improvements by learner, one pair for each task."""
-    from surelift.learning.threads import in_threads
+    from surelift.learning.training.processes import in_threads
 
     rows = learned(tasks, [LEARNERS[name] for name in names], passes=passes, device=device, progress=progress)
     pairs = in_threads(lambda pair: pair[0].improvements(pair[1]), [*zip([*tasks] * len(names), chain(*rows), strict=True)])
@@ -223,7 +217,7 @@ def table(found: dict[str, dict[str, Any]]) -> ReproducedTable:
     rows = []
     for objective in LEARNERS:
         cells = [float(part) for of_set in found.values() for part in of_set[objective].mean(axis=(0, 1))]
-        rows.append([objective, *cells, *published.TABLE_2.get(objective, (None, None))])
+        rows.append([objective, *cells, *TABLE_2.get(objective, (None, None))])
     note = "The paper's numbers are averages over MNIST, FashionMNIST, EMNIST-b and NUS-WIDE-128, so no column repeats them."
     return ReproducedTable("table-2", "Table 2: relative improvement", columns, rows, [note])
 
@@ -232,8 +226,7 @@ def by_temperature(found: dict[str, dict[str, Any]]) -> ReproducedTable:
     rows = []
     for name, of_set in found.items():
         for objective, pairs in of_set.items():
-            for index, temperature in enumerate(TEMPERATURES):
-                runs = pairs[:, index]
+            for temperature, runs in zip(TEMPERATURES, pairs.swapaxes(0, 1), strict=True):
                 error = runs.std(axis=0, ddof=1) / len(runs) ** 0.5 if len(runs) > 1 else (None, None)
                 mean = runs.mean(axis=0)
                 rows.append([name, objective, temperature, float(mean[0]), error[0], float(mean[1]), error[1]])

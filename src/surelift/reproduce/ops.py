@@ -9,10 +9,10 @@ import numpy as np
 
 from surelift.arrays import FloatArray, IntArray
 from surelift.datasets import encode_labels, faulty_policy, ideal_policy, supervised_to_bandit
-from surelift.decisions.estimate import estimate
 from surelift.decisions.select import select
-from surelift.reproduce import figures, ope, published
-from surelift.reproduce.data import IMPUTED, TABULAR, MissingDataError, available, labelled
+from surelift.decisions.without_promise import estimate
+from surelift.reproduce import figures, ope
+from surelift.reproduce.data import IMPUTED, PAPER_METHODS, SELECTING, TABLE_6, TABULAR, available, labelled
 from surelift.reproduce.folder import Folder, ReproducedTable, Tell
 from surelift.traits.logs import Logs
 
@@ -21,7 +21,7 @@ SEEDS = range(10)
 PRODUCTION = "production"
 ESTIMATES = {"IPS": "ips", "SNIPS": "snips"}
 BOUNDS: dict[str, dict[str, Any]] = {
-    **{name: ope.METHODS[name] for name in published.METHODS},
+    **{name: ope.METHODS[name] for name in PAPER_METHODS},
     "weight control, any looks": {"control": "weights"},
 }
 METHODS = (*ESTIMATES, *BOUNDS, "select")
@@ -78,12 +78,7 @@ def chosen(name: str, seed: int) -> dict[str, str]:
     policies = {PRODUCTION: logging, "ideal": ideal_policy(codes, len(classes), temperature=0.1)}
     for kind in ("IPS", "SNIPS"):
         weights = trained(
-            features[learn],
-            action[learn],
-            reward[learn],
-            propensity[learn],
-            len(classes),
-            self_normalised=kind == "SNIPS",
+            features[learn], action[learn], reward[learn], propensity[learn], len(classes), self_normalised=kind == "SNIPS"
         )
         policies[kind] = softmax(features @ weights.T)
     values = {label: float((p * feedback.expected_rewards)[truth].sum(axis=1).mean()) for label, p in policies.items()}
@@ -111,17 +106,14 @@ def best_of(scores: dict[str, float]) -> str:
     return best if scores[best] > scores[PRODUCTION] else PRODUCTION
 
 
-def outcome(values: dict[str, float], one: str) -> str:
-    if values[one] < values[PRODUCTION]:
+def outcome(values: dict[str, float], chosen: str) -> str:
+    if values[chosen] < values[PRODUCTION]:
         return "worse"
-    return "best" if values[one] >= max(values.values()) else "better"
+    return "best" if values[chosen] >= max(values.values()) else "better"
 
 
 def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = None) -> Path:
-    digests, missing = available()
-    sets = [name for name in digests if not quick or TABULAR[name].rows < 2_000]
-    if not sets:
-        raise MissingDataError("a quick run uses the smaller data sets, and none of them is available.")
+    digests, sets, missing = available(lambda name: not quick or TABULAR[name].rows < 2_000)
     seeds = range(3) if quick else SEEDS
     settings = {"what": "ops", "quick": quick, "data": digests, "methods": [*METHODS, BOUNDS], "delta": DELTA}
     folder = Folder(output, settings)
@@ -171,7 +163,7 @@ def by_set(sets: Sequence[str], counts: dict[str, dict[str, list[int]]]) -> Repr
     rows = []
     for name in sets:
         cells = {method: "/".join(map(str, counts[name][method])) for method in METHODS}
-        for method, printed in zip(published.SELECTING, published.TABLE_6[name], strict=True):
+        for method, printed in zip(SELECTING, TABLE_6[name], strict=True):
             cells[method] += f" ({'/'.join(map(str, printed))})"
         rows.append([name, *cells.values()])
     note = "Worse/better/best of ten; the paper's counts in brackets."
@@ -182,9 +174,9 @@ def overall(sets: Sequence[str], totals: dict[str, list[int]]) -> ReproducedTabl
     rows = []
     for method in METHODS:
         printed: list[Any] = [None] * 3
-        if method in published.SELECTING:
-            column = published.SELECTING.index(method)
-            printed = [sum(published.TABLE_6[name][column][k] for name in sets) for k in range(3)]
+        if method in SELECTING:
+            column = SELECTING.index(method)
+            printed = [sum(TABLE_6[name][column][k] for name in sets) for k in range(3)]
         rows.append([method, *totals[method], *printed])
     columns = ["method", *OUTCOMES, *(f"paper: {kind}" for kind in OUTCOMES)]
     note = "The paper's counts are over the same sets."

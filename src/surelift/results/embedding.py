@@ -1,13 +1,13 @@
 """Does an embedding of the actions narrow the bounds, and does the log contradict it?"""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from surelift.results.improvement import Improvement
 from surelift.results.result import ByName, Result, dict_key
 from surelift.views.figures import Interval, Intervals
-from surelift.views.names import quoted
+from surelift.views.formats import quoted
 from surelift.views.page import Tone
 from surelift.views.text import aligned, figure_lines, lines, some
 
@@ -48,7 +48,7 @@ class EmbeddingTrial(Result):
 
     @property
     def contradicted(self) -> bool:
-        """Whether the log contradicts the embedding; if its assumption is right, with probability at most delta."""
+        """The log contradicts the embedding; if its assumption is right, with probability at most delta."""
         return self.difference.lower > 0.0 or self.difference.upper < 0.0
 
     @property
@@ -86,7 +86,7 @@ class EmbeddingHealth(ByName[EmbeddingTrial]):
 
     @property
     def ok(self) -> bool:
-        """Whether nothing in the log contradicts the embedding. That does not prove it."""
+        """Nothing in the log contradicts the embedding. That does not prove it."""
         return not any(trial.contradicted for trial in self.values())
 
     def text(self) -> str:
@@ -99,23 +99,21 @@ class EmbeddingHealth(ByName[EmbeddingTrial]):
         return "open" if self.ok else "bad"
 
 
-def _figure(trials: Iterable[EmbeddingTrial]) -> Intervals:
-    rows = tuple(
-        Interval(f"{trial.policy}, {how}", each.estimate, each.lower, each.upper, certified=each is trial.marginal)
-        for trial in trials
-        for how, each in (
-            ("by actions", trial.plain), ("by embeddings", trial.marginal), ("difference", trial.difference),
-        )
-    )  # fmt: skip
-    return Intervals("improvement over production", rows, 0.0, signed=True)
+def _figure(trials: Collection[EmbeddingTrial]) -> Intervals:
+    rows: list[Interval] = []
+    for trial in trials:
+        each = {"by actions": trial.plain, "by embeddings": trial.marginal, "difference": trial.difference}
+        rows += [
+            Interval(f"{trial.policy}, {how}", one.estimate, one.lower, one.upper, certified=one is trial.marginal)
+            for how, one in each.items()
+        ]
+    return Intervals("improvement over production", tuple(rows), 0.0, signed=True)
 
 
 def _text(trials: Collection[EmbeddingTrial]) -> str:
-    head = ("policy", "effective sample size", "by embeddings", "largest weight", "by embeddings")
-    weights = (
-        (quoted(trial.policy), *(f"{size:,.0f}" for size in trial.effective_sample_sizes),
-         *(f"{weight:.4g}" for weight in trial.largest_weights))
-        for trial in trials
-    )  # fmt: skip
+    rows: list[tuple[str, ...]] = [("policy", "effective sample size", "by embeddings", "largest weight", "by embeddings")]
+    for trial in trials:
+        sizes, largest = trial.effective_sample_sizes, trial.largest_weights
+        rows.append((quoted(trial.policy), *(f"{size:,.0f}" for size in sizes), *(f"{weight:.4g}" for weight in largest)))
     sentences = some((trial.sentence() for trial in trials), "policies")
-    return lines(figure_lines(_figure(trials)), aligned([head, *weights]), sentences)
+    return lines(figure_lines(_figure(trials)), aligned(rows), sentences)

@@ -10,13 +10,12 @@ from surelift.results.outcomes import claims_figure
 from surelift.results.provenance import Provenance
 from surelift.results.result import OMITTED, Result
 from surelift.views.figures import Figure
-from surelift.views.names import baseline_name, quoted
-from surelift.views.numbers import between, decimals_for, plain
+from surelift.views.formats import baseline_name, between, decimals_for, plain, quoted
 from surelift.views.page import Page, Section, Tone, shown
-from surelift.views.text import all_hold, lines
+from surelift.views.text import lines
 
+# Of logs that were not looked at yet.
 UNCHECKED = Health(0, (), {}, (), None, None)
-"""Of logs that were not looked at yet."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -39,7 +38,6 @@ class Gate(Result):
 
     @property
     def fit(self) -> bool:
-        """Whether the logs are fit for a guarantee."""
         return self.health.ok
 
     def sentence(self) -> str:
@@ -59,9 +57,13 @@ class Gate(Result):
         if not self.guardrails:
             return lines(warnings, self.improvement.text())
         claims = 1 + len(self.guardrails)
-        together = all_hold(self.improvement.promise, self.delta)
-        head = f"{claims} claims, each at delta {self.delta / claims:g}. Together, all lower bounds {together}."
-        guardrails = [_guardrail_line(column, improvement) for column, improvement in self.guardrails.items()]
+        head = f"{claims} claims, each at delta {self.delta / claims:g}. {self.together()}"
+        guardrails = [
+            f"Guardrail {quoted(column)} {'holds' if each.certified else 'is not shown to hold'}: better by "
+            f"{between(each.lower, each.upper, decimals_for(each.upper - each.lower))}, more than {plain(each.margin)} "
+            "required"
+            for column, each in self.guardrails.items()
+        ]
         return lines(warnings, head, self.improvement.text(), guardrails, self.sentence())
 
     def bounded(self) -> Mapping[str, Improvement]:
@@ -70,12 +72,10 @@ class Gate(Result):
     def figure(self) -> Figure:
         if self.improvement is None:
             return self.health.figure()
-        if not self.guardrails:
-            return self.improvement.figure()
-        return claims_figure(self.bounded(), over=self.improvement.over)
+        return claims_figure(self.bounded()) if self.guardrails else self.improvement.figure()
 
     def tone(self) -> Tone:
-        return "bad" if not self.fit else "good" if self.certified else "open"
+        return Result.tone(self) if self.fit else "bad"
 
     def page(self) -> Page:
         if self.improvement is None:
@@ -90,9 +90,3 @@ class Gate(Result):
     def records(self) -> list[dict[str, Any]]:
         claims = {} if self.improvement is None else {"": self.improvement, **self.guardrails}
         return [{"guardrail": column, **record} for column, claim in claims.items() for record in claim.records()]
-
-
-def _guardrail_line(column: str, improvement: Improvement) -> str:
-    interval = between(improvement.lower, improvement.upper, decimals_for(improvement.upper - improvement.lower))
-    holds = "holds" if improvement.certified else "is not shown to hold"
-    return f"Guardrail {quoted(column)} {holds}: better by {interval}, more than {plain(improvement.margin)} required"

@@ -4,16 +4,31 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from surelift.errors import UsageError
 from surelift.evidence.propensities import Evidence
-from surelift.logs.findings import Finding
+from surelift.logs.faults import Finding
 from surelift.results.result import OMITTED, Result
-from surelift.views.figures import MOST_SHOWN, Bar, WeightHistogram
-from surelift.views.names import quoted, visible
+from surelift.views.charts import MOST_GROUPS
+from surelift.views.figures import MOST_SHOWN, Bar, Figure, WeightHistogram
+from surelift.views.formats import quoted, visible
 from surelift.views.page import MOST_DRAWN, Page, Paragraph, Section, Tone, shown
-from surelift.views.panels import MOST_GROUPS
 from surelift.views.tables import Table
 from surelift.views.text import aligned, lines, some
+
+HEAD = ("policy", "mean weight", "largest", "effective sample size", "missing support")
+EVIDENCE = "It counts from about 1,000, which a single test of right ones ever reaches with probability at most 0.001."
+MEANING = (
+    "An importance weight says how much more often the candidate would have taken the logged action than production did. "
+    "Where a few rounds carry most of the weight, the estimate depends on them and the bounds are wide. The last column is "
+    "the share of the weight in the heaviest rounds, at most 1% of all; a dash where the largest weights are those of more "
+    "rounds than that."
+)
+UNKNOWN_SUPPORT = (
+    "Missing support is the share of a candidate's decisions that production could never take. It is unknown here, because "
+    "the propensities of logged actions do not tell what else could have been logged; where actions can be listed, "
+    "production's probabilities of all of them would. A mean weight near 1 is what full overlap looks like, one well below "
+    "1 a sign of missing support. Bounds hold either way, as a decision without support counts as the worst that the "
+    "declared range allows; only a largest weight that was declared assumes that no support is missing."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +71,11 @@ class WeightHealth:
     heaviest_rounds: tuple[HeavyRound, ...]
 
     def cells(self) -> tuple[str, ...]:
-        """Its numbers under ``HEAD``."""
-        return (
-            f"{self.mean:.4g}", f"{self.largest:.4g}", f"{self.effective_sample_size:,.0f}",
-            "unknown" if self.missing_support is None else f"{self.missing_support:.2%}",
-        )  # fmt: skip
+        """Its numbers under ``HEAD``, and how much of the weight is in the heaviest rounds."""
+        missing = "unknown" if self.missing_support is None else f"{self.missing_support:.2%}"
+        rounds, weight = self.heaviest
+        heaviest = f"{weight:.{0 if weight >= 0.1 else 1}%} in {rounds:.2%}" if weight else "-"
+        return f"{self.mean:.4g}", f"{self.largest:.4g}", f"{self.effective_sample_size:,.0f}", missing, heaviest
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -80,10 +95,14 @@ class Health(Result):
     title: ClassVar = "The logs"
     derived: ClassVar = ("ok",)
     rows: ClassVar = "findings"
+    without_figure: ClassVar = (
+        "there are no weights to show: the logs are not fit, or check was called without policies; give check the policies, "
+        "check(logs, policies)."
+    )
 
     @property
     def ok(self) -> bool:
-        """Whether no finding refuses an answer."""
+        """No finding refuses an answer."""
         return all(finding.severity != "refuse" for finding in self.findings)
 
     def sentence(self) -> str:
@@ -95,14 +114,19 @@ class Health(Result):
         return "Fit for a guarantee; see the warnings." if self.findings else "Fit for a guarantee."
 
     def text(self) -> str:
-        findings = (f"{each.severity.upper()}  {each.statement}\n  {each.remedy}" for each in self.findings)
-        tests = self.tests() if self.evidence else ""
         production = ""
         if self.mean_reward is not None and self.smallest_propensity is not None:
             production = f"  production {self.earned()}; smallest propensity {self.smallest_propensity:.3g}"
-        head = f"Logs of {self.rounds:,} rounds"
-        told = some(findings, "findings")
-        return lines(head, production, _weight_lines(self.weights), told, tests, self.sentence())
+        weights = [(quoted(each.policy), *each.cells()[:-1]) for each in self.weights.values()]
+        findings = (f"{each.severity.upper()}  {each.statement}\n  {each.remedy}" for each in self.findings)
+        return lines(
+            f"Logs of {self.rounds:,} rounds",
+            production,
+            aligned([HEAD, *weights]) if weights else "",
+            some(findings, "findings"),
+            self.tests() if self.evidence else "",
+            self.sentence(),
+        )
 
     def earned(self, unit: str = "round") -> str:
         return f"{'cost' if self.kind == 'cost' else 'earned'} {self.mean_reward:.4g} per {unit}"
@@ -117,13 +141,14 @@ class Health(Result):
             f"strongest evidence against them is an e-value of {strongest:.3g}. {EVIDENCE}"
         )
 
-    def figure(self) -> WeightHistogram:
-        if not self.weights:
-            raise UsageError(
-                "there are no weights to show: the logs are not fit, or check was called without policies; give check the "
-                "policies, check(logs, policies)."
-            )
-        return _weight_histogram(self.weights)
+    def figure(self) -> Figure:
+        return self._histogram(self.weights) if self.weights else Result.figure(self)
+
+    def _histogram(self, policies: Collection[str]) -> WeightHistogram:
+        drawn = (self.weights[name] for name in policies)
+        return WeightHistogram(
+            tuple(Bar(each.policy, size.below, size.rounds, size.weight) for each in drawn for size in each.sizes)
+        )
 
     def tone(self) -> Tone:
         return "good" if self.ok else "bad"
@@ -136,14 +161,12 @@ class Health(Result):
         count = f"{self.rounds:,} rounds."
         if self.mean_reward is None or self.smallest_propensity is None:
             return (count,)
-        smallest = f"The smallest propensity is {self.smallest_propensity:.3g}."
-        return count, f"Production {self.earned()}.", smallest
+        return count, f"Production {self.earned()}.", f"The smallest propensity is {self.smallest_propensity:.3g}."
 
     def section(self) -> Section:
         """The logs, as a section of another result's page."""
         tests = self.tests() if self.evidence else "The propensities could not be tested."
-        about = Paragraph(" ".join(self.lead())), Paragraph(tests)
-        return Section("The logs", (*about, *self._paragraphs()))
+        return Section("The logs", (Paragraph(" ".join(self.lead())), Paragraph(tests), *self._paragraphs()))
 
     def _paragraphs(self) -> tuple[Paragraph, ...]:
         found = [
@@ -155,79 +178,30 @@ class Health(Result):
         return tuple(found) or (Paragraph("No problems were found in these logs."),)
 
     def weight_sections(self, preferred: Collection[str] = ()) -> list[Section]:
-        """The weights of every policy, the preferred ones first; drawn are the first few."""
+        """The weights of every policy in numbers, the preferred ones first; drawn are the first few."""
         if not self.weights:
             return []
         first = [name for name in preferred if name in self.weights]
-        ordered = {name: self.weights[name] for name in dict.fromkeys([*first, *self.weights])}
-        drawn = (first or list(ordered))[:MOST_DRAWN]
-        return [_weight_section(ordered, {name: ordered[name] for name in drawn}, self.kind)]
-
-
-EVIDENCE = "It counts from about 1,000, which a single test of right ones ever reaches with probability at most 0.001."
-HEAD = ("policy", "mean weight", "largest", "effective sample size", "missing support")
-
-
-def _weight_lines(weights: Mapping[str, WeightHealth]) -> list[str]:
-    return aligned([HEAD, *((quoted(each.policy), *each.cells()) for each in weights.values())]) if weights else []
-
-
-def _weight_histogram(weights: Mapping[str, WeightHealth]) -> WeightHistogram:
-    bars = (Bar(each.policy, size.below, size.rounds, size.weight) for each in weights.values() for size in each.sizes)
-    return WeightHistogram(tuple(bars))
-
-
-def _weight_section(weights: Mapping[str, WeightHealth], drawn: Mapping[str, WeightHealth], kind: str) -> Section:
-    """The weights of every policy in numbers, and of some in a figure; ``kind`` is reward or cost."""
-    rows = tuple((each.policy, *each.cells(), _concentration(each.heaviest)) for each in weights.values())
-    meaning = (
-        "An importance weight says how much more often the candidate would have taken the logged action than production "
-        "did. Where a few rounds carry most of the weight, the estimate depends on them and the bounds are wide. "
-        "The last column is the share of the weight in the heaviest rounds, at most 1% of all; a dash where the "
-        "largest weights are those of more rounds than that."
-    )
-    numbers = Paragraph(table=Table((*HEAD, "weight in heaviest"), rows).brief())
-    unknown = any(each.missing_support is None for each in weights.values())
-    heaviest = Paragraph(table=_heaviest(drawn, kind))
-    return Section(
-        "Importance weights",
-        (
-            Paragraph(meaning), numbers, *((Paragraph(UNKNOWN_SUPPORT),) if unknown else ()),
-            *shown(_weight_histogram(drawn)), Paragraph(_bars_explained(len(drawn))), heaviest,
-        ),
-    )  # fmt: skip
-
-
-UNKNOWN_SUPPORT = (
-    "Missing support is the share of a candidate's decisions that production could never take. It is unknown here, because "
-    "the propensities of logged actions do not tell what else could have been logged; where actions can be listed, "
-    "production's probabilities of all of them would. A mean weight near 1 is what full overlap looks like, one well below "
-    "1 a sign of missing support. Bounds hold either way, as a decision without support counts as the worst that the "
-    "declared range allows; only a largest weight that was declared assumes that no support is missing."
-)
-
-
-def _bars_explained(policies: int) -> str:
-    if 1 < policies <= MOST_GROUPS:
-        return "Bars: the share of each candidate's weight in rounds of such a weight."
-    return "Grey: the share of the rounds that have such a weight. In colour: the share of the weight they carry."
-
-
-def _concentration(heaviest: tuple[float, float]) -> str:
-    """The share of the weight in the heaviest rounds, and their share of all rounds."""
-    rounds, weight = heaviest
-    return f"{weight:.{0 if weight >= 0.1 else 1}%} in {rounds:.2%}" if weight else "-"
-
-
-def _shown(reward: float | None) -> str:
-    return "-" if reward is None else f"{reward:.4g}"
-
-
-def _heaviest(weights: Mapping[str, WeightHealth], kind: str) -> Table:
-    rows = tuple(
-        (policy, f"{heavy.row:,}", f"{heavy.weight:.4g}", f"{heavy.propensity:.4g}", _shown(heavy.reward))
-        for policy, each in weights.items()
-        for heavy in each.heaviest_rounds
-    )
-    note = "the rounds with the largest weights, by row number, counted from 0"
-    return Table(("policy", "row", "weight", "propensity", kind), rows, note, fold=True)
+        ordered = [self.weights[name] for name in dict.fromkeys([*first, *self.weights])]
+        drawn = (first or list(self.weights))[:MOST_DRAWN]
+        bars = "Grey: the share of the rounds that have such a weight. In colour: the share of the weight they carry."
+        if 1 < len(drawn) <= MOST_GROUPS:
+            bars = "Bars: the share of each candidate's weight in rounds of such a weight."
+        numbers = Table((*HEAD, "weight in heaviest"), tuple((each.policy, *each.cells()) for each in ordered)).brief()
+        unknown = any(each.missing_support is None for each in ordered)
+        heaviest = Table(
+            ("policy", "row", "weight", "propensity", self.kind),
+            tuple(
+                (name, f"{heavy.row:,}", f"{heavy.weight:.4g}", f"{heavy.propensity:.4g}",
+                 "-" if heavy.reward is None else f"{heavy.reward:.4g}")
+                for name in drawn
+                for heavy in self.weights[name].heaviest_rounds
+            ),
+            "the rounds with the largest weights, by row number, counted from 0",
+            fold=True,
+        )  # fmt: skip
+        paragraphs = (
+            Paragraph(MEANING), Paragraph(table=numbers), *((Paragraph(UNKNOWN_SUPPORT),) if unknown else ()),
+            *shown(self._histogram(drawn)), Paragraph(bars), Paragraph(table=heaviest),
+        )  # fmt: skip
+        return [Section("Importance weights", paragraphs)]

@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
@@ -11,11 +11,10 @@ from surelift.results.improvement import Improvement
 from surelift.results.provenance import Provenance
 from surelift.results.result import ByName, dict_key
 from surelift.views.figures import Intervals
-from surelift.views.names import baseline_name, quoted
-from surelift.views.numbers import plain
+from surelift.views.formats import baseline_name, plain, quoted
 from surelift.views.page import Page, Paragraph, Section
 from surelift.views.tables import decimals_of, interval_cells
-from surelift.views.text import aligned, all_hold, doubt_lines, lines
+from surelift.views.text import aligned, doubt_lines, lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,53 +34,51 @@ class Outcome:
     column: str
     _: KW_ONLY
     at_least: float | None = None
-    """It gets better by more than this."""
     at_most_worse: float | None = None
-    """It does not get worse by more than this."""
     range: tuple[float, float] = (0.0, 1.0)
-    """What a value can be, declared and never read off the data."""
     cost: bool = False
-    """Whether less is better."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.column, str):
-            raise UsageError(f"an outcome needs the name of a column, but got a {type(self.column).__name__}.")
-        if self.at_least is not None and self.at_most_worse is not None:
-            raise UsageError(
-                f"outcome {self.column!r} is given at_least= and at_most_worse=, but makes one claim: better by at least "
-                "so much, or worse by at most so much."
-            )
+        for fault in self._faults():
+            raise UsageError(fault)
         if self.at_least is None and self.at_most_worse is None:
             object.__setattr__(self, "at_least", 0.0)
         for name in ("at_least", "at_most_worse"):
-            amount = getattr(self, name)
-            if amount is None:
-                continue
-            if not (is_number(amount) and 0.0 <= exact(amount) <= sys.float_info.max):
-                raise UsageError(
-                    f"outcome {self.column!r}: {name}= must be a number of at least 0, not {printed(amount)}; for a cost, "
-                    "too, a better candidate has a positive improvement."
-                )
-            object.__setattr__(self, name, float(amount))
-        object.__setattr__(self, "range", self._checked_range())
-        low, high = self.range
-        if abs(self.margin) >= high - low:
-            raise UsageError(
-                f"outcome {self.column!r}: a change of {plain(abs(self.margin))} is claimed, but none can be that large: "
-                f"its values lie in [{low:g}, {high:g}]. Claims are in the units of the column; declare its range if that "
-                "is another."
-            )
+            if (amount := getattr(self, name)) is not None:
+                object.__setattr__(self, name, float(amount))
+        object.__setattr__(self, "range", tuple(map(float, self.range)))
 
-    def _checked_range(self) -> tuple[float, float]:
+    def _faults(self) -> Iterator[str]:
+        """What is wrong, each found only where nothing before it is."""
+        if not isinstance(self.column, str):
+            yield f"an outcome needs the name of a column, but got a {type(self.column).__name__}."
+        outcome = f"outcome {self.column!r}"
+        if not isinstance(self.cost, bool):
+            yield f"{outcome}: cost must be True or False, but is {printed(self.cost)}."
+        if self.at_least is not None and self.at_most_worse is not None:
+            yield (
+                f"{outcome} is given at_least= and at_most_worse=, but makes one claim: better by at least so much, or "
+                "worse by at most so much."
+            )
+        for name in ("at_least", "at_most_worse"):
+            amount = getattr(self, name)
+            if amount is not None and not (is_number(amount) and 0.0 <= exact(amount) <= sys.float_info.max):
+                yield (
+                    f"{outcome}: {name}= must be a number of at least 0, not {printed(amount)}; for a cost, too, a better "
+                    "candidate has a positive improvement."
+                )
         limits = tuple(self.range) if isinstance(self.range, tuple | list) else ()
-        if len(limits) == 2 and all(map(is_number, limits)):
-            low, high = float(limits[0]), float(limits[1])
-            if low < high and math.isfinite(high - low):
-                return low, high
-        raise UsageError(
-            f"outcome {self.column!r}: range must be two finite numbers, the smaller first, from what a value can be, "
-            f"not from the observed extremes, but is {printed(self.range)}."
-        )
+        low, high = map(float, limits) if len(limits) == 2 and all(map(is_number, limits)) else (math.nan, math.nan)
+        if not (low < high and math.isfinite(high - low)):
+            yield (
+                f"{outcome}: range must be two finite numbers, the smaller first, from what a value can be, not from the "
+                f"observed extremes, but is {printed(self.range)}."
+            )
+        if abs(self.margin) >= high - low:
+            yield (
+                f"{outcome}: a change of {plain(abs(self.margin))} is claimed, but none can be that large: its values lie "
+                f"in [{low:g}, {high:g}]. Claims are in the units of the column; declare its range if that is another."
+            )
 
     @property
     def margin(self) -> float:
@@ -125,7 +122,6 @@ class Outcomes(ByName[Improvement]):
     results: Mapping[str, Improvement] = field(metadata=dict_key("outcomes"))
     claims: Mapping[str, Outcome]
     delta: float
-    """The probability that any of the lower bounds fails."""
     rounds: int
     provenance: Provenance = field(compare=False)
 
@@ -134,7 +130,6 @@ class Outcomes(ByName[Improvement]):
 
     @property
     def certified(self) -> bool:
-        """Whether every claim holds."""
         return all(result.certified for result in self.results.values())
 
     @property
@@ -154,57 +149,51 @@ class Outcomes(ByName[Improvement]):
         )
 
     def sentence(self) -> str:
-        instead = f"{quoted(self.first.policy)} instead of {baseline_name(self.first.over)}"
-        left = [name for name, result in self.results.items() if not self.claims[name].reached(result)]
-        if not left:
-            *others, last = self._told(list(self.results))
-            told = f"{', '.join(others)} and {last}" if others else last
-            if self.certified:
-                return f"Certified: with {instead}, {told}."
-            return f"Not certified: with {instead}, it looks as if {told}, but this is in doubt: {'; '.join(self.doubts)}."
-        ruled_out = [name for name in left if self.results[name].ruled_out]
+        def claimed(names: Iterable[str]) -> list[str]:
+            return [f"{quoted(name)} is {self.claims[name].words}" for name in names]
+
+        instead = f"with {quoted(self.first.policy)} instead of {baseline_name(self.first.over)}"
+        open_claims = [name for name, result in self.results.items() if not self.claims[name].reached(result)]
+        ruled_out = [name for name in open_claims if self.results[name].ruled_out]
         if ruled_out:
-            return f"Not certified: with {instead}, it is ruled out that {', and that '.join(self._told(ruled_out))}."
-        return f"Not certified: with {instead}, these rounds do not show that {', and that '.join(self._told(left))}."
-
-    def _told(self, names: list[str]) -> list[str]:
-        return [f"{quoted(name)} is {self.claims[name].words}" for name in names]
-
-    def together(self) -> str:
-        return f"Together, all lower bounds {all_hold(self.first.promise, self.delta)}."
+            return f"Not certified: {instead}, it is ruled out that {', and that '.join(claimed(ruled_out))}."
+        if open_claims:
+            return f"Not certified: {instead}, these rounds do not show that {', and that '.join(claimed(open_claims))}."
+        *others, last = claimed(self.results)
+        every = f"{', '.join(others)} and {last}" if others else last
+        if self.certified:
+            return f"Certified: {instead}, {every}."
+        return f"Not certified: {instead}, it looks as if {every}, but this is in doubt: {'; '.join(self.doubts)}."
 
     def text(self) -> str:
-        first, share = self.first, self.delta / len(self)
+        first = self.first
         head = f"Improvements of {quoted(first.policy)} over {baseline_name(first.over)}, {self.rounds:,} {first.counted}"
         rows: list[tuple[str, ...]] = [("outcome", "estimate", "at least", "at most", "claim", "verdict")]
         for name, result in self.results.items():
             row = result.interval(name)
-            cells = interval_cells(row, decimals_of(row), sign=True)
-            rows.append((quoted(name), *cells, self.claims[name].words, row.verdict))
-        split = f"Each outcome is in its own units and bounded at delta {share:g}. {self.together()}"
+            rows.append(
+                (quoted(name), *interval_cells(row, decimals_of(row), sign=True), self.claims[name].words, row.verdict)
+            )
+        split = f"Each outcome is in its own units and bounded at delta {self.delta / len(self):g}. {self.together()}"
         return lines(f"{head}; positive is better", aligned(rows), split, doubt_lines(self.doubts), self.sentence())
 
     def figure(self) -> Intervals:
-        return claims_figure(self.results, over=self.first.over)
+        return claims_figure(self.results)
 
     def lead(self) -> tuple[str, ...]:
-        return (f"{self.rounds:,} {self.first.counted}.", self.together())
+        return f"{self.rounds:,} {self.first.counted}.", self.together()
 
     def page(self) -> Page:
         asked = (f"{quoted(name)}, column {quoted(claim.column)}: {claim.words}" for name, claim in self.claims.items())
         paragraph = Paragraph("Delta is split evenly over these claims:", items=tuple(asked))
         return ByName.page(self).with_section(Section("The claims", (paragraph,)))
 
-    def records(self) -> list[dict[str, Any]]:
-        return [
-            {"outcome": name, "column": self.claims[name].column, "claim": self.claims[name].words, **record}
-            for name, result in self.results.items()
-            for record in result.records()
-        ]
+    def record_of(self, name: str, record: dict[str, Any]) -> dict[str, Any]:
+        return {"outcome": name, "column": self.claims[name].column, "claim": self.claims[name].words, **record}
 
 
-def claims_figure(results: Mapping[str, Improvement], *, over: str) -> Intervals:
+def claims_figure(results: Mapping[str, Improvement]) -> Intervals:
     """An interval for each claim, in its own units, beside the margin that its lower bound must exceed."""
     rows = tuple(result.interval(name) for name, result in results.items())
-    label = f"improvement over {baseline_name(over)}, each in its own units"
-    return Intervals(label, rows, signed=True, column="claim", own_units=True)
+    over = baseline_name(next(iter(results.values())).over)
+    return Intervals(f"improvement over {over}, each in its own units", rows, signed=True, column="claim", own_units=True)

@@ -29,9 +29,8 @@ class Provenance:
     rows: tuple[int, int] | None = None
     """The rows of the log that were held out to judge, from the first up to, not including, the last."""
     certifies: bool = True
-    """Whether the method gives certificates."""
-    aloud: tuple[str, ...] = ()
-    """Sentences about rounds that were left out, said with the answer."""
+    notes: tuple[str, ...] = ()
+    """Sentences about rounds that were left out, beside the answer."""
     version: str = __version__
 
 
@@ -44,15 +43,18 @@ def certificate_content(provenance: Provenance | None, answer: Mapping[str, Any]
     """What a certificate stores of an answer, given as a dict; an error where there can be no certificate, and why."""
     if provenance is None:
         raise LogsError("these logs are not fit for a guarantee, so there is nothing to certify.")
-    if provenance.segment is not None:
-        raise UsageError("a single segment cannot be certified; certify the whole answer by segment.")
     method = provenance.question.get("method", {})
-    if not provenance.certifies:
-        raise UsageError(
-            f"method {method['method']!r} does not certify anything, so it has no certificate; omit --certificate."
-        )
-    if str(method.get("options", {}).get("regularizer")).startswith("function "):
-        raise UsageError("a regularizer given as a function cannot be stored in a certificate; give it by name.")
+    by_function = str(method.get("options", {}).get("regularizer")).startswith("function ")
+    for impossible, why in (
+        (provenance.segment is not None, "a single segment cannot be certified; certify the whole answer by segment."),
+        (
+            not provenance.certifies,
+            f"method {method.get('method')!r} does not certify anything, so it has no certificate; omit --certificate.",
+        ),
+        (by_function, "a regularizer given as a function cannot be stored in a certificate; give it by name."),
+    ):
+        if impossible:
+            raise UsageError(why)
     rows = {} if provenance.rows is None else {"rows": list(provenance.rows)}
     content = {
         "format": FORMAT, "version": VERSION, "surelift": provenance.version, "question": dict(provenance.question),

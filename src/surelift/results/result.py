@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from surelift.errors import SureliftError, UsageError
 from surelift.results.provenance import certificate_content
 from surelift.saving import as_json, write_beside
-from surelift.views.names import cell
-from surelift.views.text import doubt_lines, one_holds, some, wrap
+from surelift.views.formats import cell
+from surelift.views.text import all_hold, doubt_lines, one_holds, some, wrap
 
 if TYPE_CHECKING:
     from surelift.views.figures import Figure
@@ -47,20 +47,11 @@ def plain_value(value: Any) -> Any:
     return [plain_value(entry) for entry in value] if isinstance(value, tuple | list) else value
 
 
-def value_at(content: Any, path: str) -> Any:
-    """The value at a path such as "plain.lower" or "sizes.0".
-
-    >>> value_at({"plain": {"lower": 0.1}, "sizes": [3, 4]}, "sizes.0")
-    3
-    """
+def cell_at(content: Any, path: str) -> Any:
+    """The value at a path such as "plain.lower" or "sizes.0", for one cell: a list becomes text."""
     for step in path.split("."):
         content = content[int(step)] if isinstance(content, list) else content[step]
-    return content
-
-
-def cell_value(value: Any) -> Any:
-    """A value for one cell: a list becomes text."""
-    return "; ".join(map(str, value)) if isinstance(value, list) else value
+    return "; ".join(map(str, content)) if isinstance(content, list) else content
 
 
 def delivered(text: str, path: str | Path | None, what: str) -> str | None:
@@ -83,6 +74,8 @@ class Result:
     """The keys of ``to_dict`` that make a record, or the name of each column and where it comes from ("plain.lower")."""
     rows: ClassVar[str] = ""
     """The key of ``to_dict`` whose entries are the records, where a result has several."""
+    without_figure: ClassVar[str] = "there is nothing to draw."
+    """The error where there is no figure."""
 
     def sentence(self) -> str:
         """The answer in a sentence or two."""
@@ -90,19 +83,25 @@ class Result:
 
     def text(self) -> str:
         """The facts in lines and the answer in a sentence, for a terminal."""
-        raise NotImplementedError(f"a {type(self).__name__} has no text")
+        return self.sentence()
 
     def figure(self) -> "Figure":
         """The numbers to draw; raises ``UsageError`` where there is nothing to show."""
-        raise NotImplementedError(f"a {type(self).__name__} has no figure")
+        raise UsageError(self.without_figure)
+
+    def figure_or_none(self) -> "Figure | None":
+        try:
+            return self.figure()
+        except UsageError:
+            return None
 
     def lead(self) -> tuple[str, ...]:
-        """What the page says right below the verdict: how many rounds there are, and what each bound promises."""
+        """Right below the verdict of its page: how many rounds there are, and what each bound promises."""
         rounds, promise, delta = (getattr(self, name, None) for name in ("rounds", "promise", "delta"))
-        told = [] if rounds is None else [f"{rounds:,} {getattr(self, 'counted', 'rounds')}."]
-        if promise is not None and delta is not None:
-            told.append(f"Each bound {one_holds(promise, delta, getattr(self, 'method', ''))}.")
-        return tuple(told)
+        count = () if rounds is None else (f"{rounds:,} {getattr(self, 'counted', 'rounds')}.",)
+        if promise is None or delta is None:
+            return count
+        return *count, f"Each bound {one_holds(promise, delta, getattr(self, 'method', ''))}."
 
     def tone(self) -> "Tone":
         return "good" if getattr(self, "certified", False) else "open"
@@ -114,7 +113,7 @@ class Result:
         figure, assumptions = self.figure_or_none(), dict.fromkeys([*self.all_of("assumptions"), *self.besides()])
         numbers = Section("The numbers", shown(figure))
         sections = (numbers, assumptions_section(assumptions)) if assumptions else (numbers,)
-        lead = (*self.lead(), *self.aloud(), *doubt_lines(self.all_of("doubts")))
+        lead = (*self.lead(), *self.notes, *doubt_lines(self.all_of("doubts")))
         return Page(
             self.title, self.tone(), self.sentence(), lead, sections, self.certificate_content(),
             chosen=getattr(figure, "chosen", None), method=self.made_by(),
@@ -140,6 +139,12 @@ class Result:
         """The improvements or values in it, by the name of what each is about."""
         return {}
 
+    def together(self, how: str = "") -> str:
+        """The promise of all bounds in it at once."""
+        whole: Any = self
+        first = next(iter(self.bounded().values()))
+        return f"Together{how}, all {first.together_hold} {all_hold(first.promise, whole.delta)}."
+
     def all_of(self, kind: Literal["assumptions", "doubts"]) -> Mapping[str, None]:
         """The assumptions or doubts of all parts, each once."""
         return dict.fromkeys(text for part in self.parts() for text in getattr(part, kind, ()))
@@ -151,22 +156,15 @@ class Result:
         except SureliftError:
             return None
 
-    def figure_or_none(self) -> "Figure | None":
-        try:
-            return self.figure()
-        except UsageError:
-            return None
-
-    def aloud(self) -> tuple[str, ...]:
+    @property
+    def notes(self) -> tuple[str, ...]:
         """What was done to the log before it was judged."""
-        provenance = getattr(self, "provenance", None)
-        said: tuple[str, ...] = getattr(self, "said", ()) if provenance is None else provenance.aloud
-        return said
+        return getattr(getattr(self, "provenance", None), "notes", ())
 
     def to_dict(self) -> dict[str, Any]:
         """Every field but the provenance, as JSON holds it."""
-        said = {"aloud": list(self.aloud())} if self.aloud() else {}
-        return {**fields_dict(self), **{name: plain_value(getattr(self, name)) for name in self.derived}, **said}
+        notes = {"aloud": list(self.notes)} if self.notes else {}
+        return {**fields_dict(self), **{name: plain_value(getattr(self, name)) for name in self.derived}, **notes}
 
     def records(self) -> list[dict[str, Any]]:
         """Flat records, one for each policy or finding."""
@@ -174,7 +172,7 @@ class Result:
         if self.rows:
             return list(content[self.rows])
         columns = self.columns if isinstance(self.columns, Mapping) else {name: name for name in self.columns}
-        return [{name: cell_value(value_at(content, path)) for name, path in columns.items()}]
+        return [{name: cell_at(content, path) for name, path in columns.items()}]
 
     def to_json(self) -> str:
         """The dict as text."""
@@ -188,7 +186,7 @@ class Result:
         columns = {name: [record[name] for record in records] for name in (records[0] if records else ())}
         try:
             return nw.from_dict(columns, backend=kind).to_native()
-        except (ImportError, ModuleNotFoundError) as error:
+        except ImportError as error:
             raise UsageError(f"{kind} is not installed; install it, or use to_frame('pyarrow').") from error
 
     def to_csv(self, path: str | Path | None = None) -> str | None:
@@ -217,7 +215,7 @@ class Result:
     def to_html(self, path: str | Path | None = None, *, title: str | None = None, command: str = "") -> str | None:
         """The result as one HTML page that needs no network (extra ``report``): to a file, or as text.
 
-        ``command`` is what made it, told at the foot of the page.
+        ``command`` is what made it, at the foot of the page.
         """
         from surelift.views.html import render
 
@@ -227,25 +225,52 @@ class Result:
     def _repr_html_(self) -> str:
         from surelift.views.html import notebook_html
 
-        return notebook_html(self.sentence(), repr(self), self.figure_or_none(), getattr(self, "doubts", ()))
+        doubts = (*getattr(self, "doubts", ()), *self.all_of("doubts"))
+        return notebook_html(self.sentence(), repr(self), self.figure_or_none(), doubts)
 
     def __bool__(self) -> bool:
         raise TypeError(f"a {type(self).__name__} is neither true nor false; use .certified, .ok or .same")
 
     def __repr__(self) -> str:
-        return wrap("\n".join([self.text(), *self.aloud()]))
+        return wrap("\n".join([self.text(), *self.notes]))
 
     __str__ = __repr__
 
 
-class ByName(Result, Mapping[str, R]):
+class Several(Result, Generic[R]):
+    """A result of several parts of one kind, by name, in the field that ``held_in`` names."""
+
+    __slots__ = ()
+    held_in: ClassVar[str] = "results"
+
+    @property
+    def members(self) -> Mapping[str, R]:
+        members: Mapping[str, R] = getattr(self, self.held_in)
+        return members
+
+    def __getitem__(self, name: str) -> R:
+        return self.members[name]
+
+    @property
+    def first(self) -> R:
+        return next(iter(self.members.values()))
+
+    def lead(self) -> tuple[str, ...]:
+        return self.first.lead()
+
+    def records(self) -> list[dict[str, Any]]:
+        return [self.record_of(name, record) for name, result in self.members.items() for record in result.records()]
+
+    def record_of(self, name: str, record: dict[str, Any]) -> dict[str, Any]:
+        """A record of the part with this name, with what tells it from the others."""
+        return record
+
+
+class ByName(Several[R], Mapping[str, R]):
     """Results of several policies, by name."""
 
     __slots__ = ()
     results: Mapping[str, R]
-
-    def __getitem__(self, policy: str) -> R:
-        return self.results[policy]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.results)
@@ -256,21 +281,11 @@ class ByName(Result, Mapping[str, R]):
     def __bool__(self) -> bool:
         return bool(self.results)
 
-    @property
-    def first(self) -> R:
-        return next(iter(self.results.values()))
-
     def sentence(self) -> str:
         return " ".join(some((result.sentence() for result in self.results.values()), "policies"))
-
-    def lead(self) -> tuple[str, ...]:
-        return self.first.lead()
 
     def parts(self) -> Iterable[Result]:
         return [part for result in self.results.values() for part in result.parts()]
 
     def bounded(self) -> Mapping[str, Any]:
         return {name: part for name, result in self.results.items() for part in result.bounded().values()}
-
-    def records(self) -> list[dict[str, Any]]:
-        return [record for result in self.results.values() for record in result.records()]

@@ -4,19 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
-from surelift.errors import UsageError
 from surelift.logs.segments import MISSING, Bins, SegmentColumn, segment_texts
-from surelift.results.evaluation import PolicyValue, value_label
+from surelift.results.evaluation import PolicyValue
 from surelift.results.improvement import Improvement
 from surelift.results.outcomes import Outcomes
 from surelift.results.provenance import Provenance
 from surelift.results.result import OMITTED, ByName, Result, dict_key, plain_value
 from surelift.statistics.splits import Segment
-from surelift.views.figures import Intervals
-from surelift.views.names import baseline_name, quoted, visible
-from surelift.views.numbers import plain
+from surelift.views.figures import Figure
+from surelift.views.formats import quoted, visible
 from surelift.views.tables import decimals_of, interval_cells
-from surelift.views.text import aligned, all_hold, doubt_lines, lines
+from surelift.views.text import aligned, doubt_lines, lines
 
 R = TypeVar("R", bound=Result)
 BoundedAnswer = PolicyValue | Improvement
@@ -36,6 +34,7 @@ class Segments(ByName[R], Generic[R]):
     """What each segment has in each column, where names do not say it: a text, or where a bin begins and ends."""
 
     title: ClassVar = "Where is it better?"
+    without_figure: ClassVar = "answers of this kind have a figure for each segment, not one for all."
 
     @classmethod
     def of(cls, results: Mapping[str, R], by: Segment, delta: float, rounds: int, provenance: Provenance) -> "Segments[R]":
@@ -70,12 +69,10 @@ class Segments(ByName[R], Generic[R]):
         return {f"{segment}, {name}" if several else segment: answer for segment, name, answer in answers}
 
     def sentence(self) -> str:
-        if not self.answers():
-            return f"Answers for {len(self)} segments of {self._of_columns}."
-        if not hasattr(self.first, "certified"):
-            return f"Values for {len(self)} segments of {self._of_columns}."
-        names = ", ".join(map(quoted, self.certified)) or "none"
-        return f"Certified in {len(self.certified)} of {len(self)} segments of {self._of_columns}: {names}."
+        segments = f"{len(self)} segments of {self._of_columns}"
+        if not self.answers() or not hasattr(self.first, "certified"):
+            return f"{'Values' if self.answers() else 'Answers'} for {segments}."
+        return f"Certified in {len(self.certified)} of {segments}: {', '.join(map(quoted, self.certified)) or 'none'}."
 
     def text(self) -> str:
         answers = self.answers()
@@ -83,68 +80,47 @@ class Segments(ByName[R], Generic[R]):
             return lines(self.sentence(), [f"{visible(name)}: {one.sentence()}" for name, one in self.results.items()])
         first = answers[0][2]
         improves = isinstance(first, Improvement)
+        asked = f"; margin {first.amount_of_margin}" if isinstance(first, Improvement) and first.asked_margin else ""
         about = "outcome" if isinstance(self.first, Outcomes) else "policy"
-        head = ("segment", about, first.counted, "estimate", "at least", "at most")
-        rows: list[tuple[str, ...]] = [(*head, "verdict") if improves else head]
+        head = ("segment", about, first.counted, "estimate", "at least", "at most", "verdict")
+        rows = [head if improves else head[:-1]]
         for segment, name, answer in answers:
             row = answer.interval("")
-            reference = answer.margin if isinstance(answer, Improvement) else None
-            cells = interval_cells(row, decimals_of(row), sign=improves, reference=reference)
-            cells = (*cells, row.verdict) if improves else cells
-            rows.append((visible(segment), quoted(name), f"{answer.rounds:,}", *cells))
-        count = f"{len(self)} segments, {self.rounds:,} {first.counted}"
+            cells = interval_cells(row, decimals_of(row), sign=improves, reference=row.mark)
+            verdict = (row.verdict,) if improves else ()
+            rows.append((visible(segment), quoted(name), f"{answer.rounds:,}", *cells, *verdict))
         return lines(
-            f"By {self._of_columns}: {count}, delta {self.delta:g} split evenly{_asked(first)}",
+            f"By {self._of_columns}: {len(self)} segments, {self.rounds:,} {first.counted}, delta {self.delta:g} split "
+            f"evenly{asked}",
             aligned(rows),
-            f"Together, all {'lower bounds' if improves else 'bounds'} {all_hold(first.promise, self.delta)}.",
-            doubt_lines(first.doubts),
+            self.together(),
+            doubt_lines(doubt for _, _, answer in answers for doubt in answer.doubts),
         )
 
     def lead(self) -> tuple[str, ...]:
         answers = self.answers()
-        if not answers:
-            return (f"{self.rounds:,} rounds.",)
-        first = answers[0][2]
-        sides = "lower bounds" if isinstance(first, Improvement) else "bounds"
-        return f"{self.rounds:,} {first.counted}.", f"Together, all {sides} {all_hold(first.promise, self.delta)}."
+        return (f"{self.rounds:,} {answers[0][2].counted}.", self.together()) if answers else (f"{self.rounds:,} rounds.",)
 
-    def figure(self) -> Intervals:
-        answers = self.answers()
-        if not answers:
-            raise UsageError("answers of this kind have a figure for each segment, not one for all.")
-        rows = tuple(answer.interval(name) for name, answer in self.bounded().items())
-        first = answers[0][2]
+    def figure(self) -> Figure:
+        rows = [answer.interval(name) for name, answer in self.bounded().items()]
+        column = ", ".join(self._columns)
+        if not rows:
+            return Result.figure(self)
         if isinstance(self.first, Outcomes):
-            return replace(self.first.figure(), rows=rows, column=", ".join(self._columns))
-        if isinstance(first, Improvement):
-            label = f"improvement over {baseline_name(first.over)}"
-            return Intervals(label, rows, first.margin, signed=True, column=", ".join(self._columns))
-        return Intervals(value_label(first.kind), rows, column=", ".join(self._columns), cost=first.kind == "cost")
+            return replace(self.first.figure(), rows=tuple(rows), column=column)
+        return self.answers()[0][2].figure_of(rows, column=column)
 
     def to_dict(self) -> dict[str, Any]:
         content = ByName.to_dict(self)
         return {**content, "column_values": plain_value(self.column_values)} if self.column_values else content
 
-    def records(self) -> list[dict[str, Any]]:
-        columns = self._columns
-        return [
-            # A column of the log may be called as one of the answer, such as "policy".
-            {f"by {column}" if column in record else column: text for column, text in parts} | record
-            for name, result in self.results.items()
-            for parts in [list(zip(columns, segment_texts(name, len(columns)), strict=True))]
-            for record in result.records()
-        ]
+    def record_of(self, name: str, record: dict[str, Any]) -> dict[str, Any]:
+        parts = zip(self._columns, segment_texts(name, len(self._columns)), strict=True)
+        # A column of the log may be called as one of the answer, such as "policy".
+        return {f"by {column}" if column in record else column: text for column, text in parts} | record
 
 
 def _value(part: SegmentColumn, text: str) -> Any:
     if text == MISSING:
         return None
     return part.ranges[part.names.index(text)] if isinstance(part, Bins) else text
-
-
-def _asked(answer: BoundedAnswer) -> str:
-    """The margin, where there is one."""
-    if not isinstance(answer, Improvement) or not (answer.margin or answer.relative_margin):
-        return ""
-    share = answer.relative_margin
-    return f"; margin {plain(answer.margin)}" if share is None else f"; margin {plain(100.0 * share)}%"

@@ -1,22 +1,22 @@
-"""Which of several policies should replace production, if any?"""
+"""Which of several policies should replace production, if any, or is sure to be worth most?"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
-from surelift.results.improvement import Improvement, improvements_figure
+from surelift.results.evaluation import PolicyValue
+from surelift.results.improvement import Improvement
 from surelift.results.provenance import Provenance
-from surelift.results.result import Result
+from surelift.results.result import Result, Several
 from surelift.views.figures import Intervals
-from surelift.views.names import baseline_name, quoted
-from surelift.views.numbers import decimals_for, plain, rounded
-from surelift.views.text import all_hold, doubt_lines, figure_lines, lines, some
+from surelift.views.formats import baseline_name, decimals_for, quoted, rounded
+from surelift.views.text import certifies, doubt_lines, figure_lines, lines, some
 
 Many = Literal["e-holm", "simultaneous", "e-bh"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Selection(Result):
+class Selection(Several[Improvement]):
     """The policy with the largest certified improvement, or None: keep production."""
 
     chosen: str | None
@@ -41,79 +41,52 @@ class Selection(Result):
 
     title: ClassVar = "Which one is better?"
     derived: ClassVar = ("certified",)
+    held_in: ClassVar = "improvements"
 
     @property
     def certified(self) -> bool:
-        """Whether a policy was chosen."""
         return self.chosen is not None
-
-    @property
-    def first(self) -> Improvement:
-        return next(iter(self.improvements.values()))
-
-    def __getitem__(self, policy: str) -> Improvement:
-        return self.improvements[policy]
 
     def sentence(self) -> str:
         over = baseline_name(self.over)
-        if self.discoveries and self.many == "e-bh":
+        if self.many == "e-bh" and not self.discoveries:
+            return f"No discovery: no candidate is found better than {over}."
+        if self.many == "e-bh":
             rate = f"with a false discovery rate of at most {self.delta:g} (e-BH)"
             names = ", ".join(some(map(quoted, self.discoveries), "candidates"))
             return f"Found better than {over}: {names}, {rate}. This does not certify any single candidate."
-        if self.many == "e-bh":
-            return f"No discovery: no candidate is found better than {over}."
         if self.chosen is None:
             return f"Keep {over}: no candidate is certified better."
-        if self.many == "e-holm" and self._is_unmeasured:
-            return self._unmeasured(over)
-        return f"Choose {quoted(self.chosen)}: {self.amount}."
-
-    @property
-    def _margin(self) -> str:
-        """The margin without its sign."""
-        share = self.first.relative_margin
-        return plain(abs(self.margin)) if share is None else f"{plain(100.0 * abs(share))}%"
-
-    @property
-    def _is_unmeasured(self) -> bool:
-        """Whether the chosen one is certified to exceed the margin, by no certified amount."""
-        chosen = self.improvements[self.chosen or ""]
-        return (chosen.lower if chosen.relative_margin is None else chosen.relative_lower) == chosen.asked_margin
+        chosen = self[self.chosen]
+        lower = chosen.lower if chosen.relative_margin is None else chosen.relative_lower
+        if self.many == "simultaneous" or lower != chosen.asked_margin:
+            return f"Choose {quoted(self.chosen)}: {self.amount}."
+        # It is certified to exceed the margin, by no certified amount.
+        best = f" Of {len(self.discoveries)} certified, its own lower bound, not shown, is the largest."
+        return f"Choose {quoted(self.chosen)}: {chosen.claim_over}.{best if len(self.discoveries) > 1 else ''}"
 
     @property
     def amount(self) -> str:
         """How much better the chosen one is, or how little worse."""
         assert self.chosen is not None
         chosen, over = self[self.chosen], baseline_name(self.over)
-        if chosen.relative_margin is not None:
-            percent = rounded(100.0 * (chosen.relative_lower or 0.0), 1, towards="down")
-            better = f"better than {over} by at least {percent}%"
-            within = f"worse than {over} by at most {percent.lstrip('-')}%, within the margin of {self._margin}"
-            return within if percent.startswith("-") else better
-        decimals = max(decimals_for(each.upper - each.lower) for each in self.improvements.values())
-        lower = chosen.lower
-        bound = rounded(lower, decimals, towards="down")
-        if lower < 0.0:
-            return f"worse than {over} by at most {bound.lstrip('-')}, within the margin of {plain(-self.margin)}"
+        if chosen.relative_margin is None:
+            decimals = max(decimals_for(each.upper - each.lower) for each in self.improvements.values())
+            bound = rounded(chosen.lower, decimals, towards="down")
+        else:
+            bound = f"{rounded(100.0 * (chosen.relative_lower or 0.0), 1, towards='down')}%"
+        if bound.startswith("-"):
+            return f"worse than {over} by at most {bound[1:]}, within the margin of {chosen.amount_of_margin.lstrip('-')}"
         return f"better than {over} by at least {bound}"
-
-    def _unmeasured(self, over: str) -> str:
-        """Of a choice that is certified to exceed the margin, by no certified amount."""
-        assert self.chosen is not None
-        margin = self.first.asked_margin
-        much = f" by more than {self._margin}" if margin else ""
-        better = f"{'not worse' if margin < 0.0 else 'better'} than {over}{much}"
-        best = f" Of {len(self.discoveries)} certified, its own lower bound, not shown, is the largest."
-        return f"Choose {quoted(self.chosen)}: {better}.{best if len(self.discoveries) > 1 else ''}"
 
     def text(self) -> str:
         by_holm = self.many == "e-holm"
-        unmeasured = 0 < len(self.discoveries) < len(self.improvements) and by_holm
+        unmeasured = by_holm and 0 < len(self.discoveries) < len(self.improvements)
         amount = "By how much is not bounded here: the option 'many' does that if set to 'simultaneous' before looking."
         return lines(
             f"Improvements over {baseline_name(self.over)}, {self.rounds:,} {self.first.counted}",
             figure_lines(self.figure()),
-            f"Together{', by e-Holm' * by_holm}, all lower bounds {all_hold(self.first.promise, self.delta)}.",
+            self.together(", by e-Holm" if by_holm else ""),
             amount if unmeasured else "",
             doubt_lines(self.doubts),
             self.sentence(),
@@ -126,20 +99,15 @@ class Selection(Result):
         return self.improvements
 
     def figure(self) -> Intervals:
-        figure = improvements_figure(self.improvements.values(), over=self.over, margin=self.margin)
-        figure = replace(figure, chosen=self.chosen)
-        if self.many != "e-bh":
-            return figure
-        found = set(self.discoveries)
-        verdicts = [(row, row.name in found) for row in figure.rows]
-        rows = (replace(row, verdict="found better" if yes else "not found", certified=yes) for row, yes in verdicts)
-        return replace(figure, rows=tuple(rows))
+        rows = [improvement.interval(name) for name, improvement in self.improvements.items()]
+        if self.many == "e-bh":
+            found, verdicts = set(self.discoveries), {True: "found better", False: "not found"}
+            rows = [replace(row, verdict=verdicts[row.name in found], certified=row.name in found) for row in rows]
+        return self.first.figure_of(rows, chosen=self.chosen)
 
     def lead(self) -> tuple[str, ...]:
-        together = f"Together, all lower bounds {all_hold(self.first.promise, self.delta)}."
-        if self.many == "e-bh":
-            together = f"The false discovery rate is at most {self.delta:g}; no single candidate is certified."
-        return f"{self.rounds:,} {self.first.counted}.", together
+        rate = f"The false discovery rate is at most {self.delta:g}; no single candidate is certified."
+        return f"{self.rounds:,} {self.first.counted}.", rate if self.many == "e-bh" else self.together()
 
     def records(self) -> list[dict[str, Any]]:
         found = set(self.discoveries)
@@ -148,3 +116,65 @@ class Selection(Result):
             for name, improvement in self.improvements.items()
             for record in improvement.records()
         ]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ValueSelection(Several[PolicyValue]):
+    """The policy with the largest lower bound on its value (of a cost: the smallest upper bound), production included.
+
+    With probability 1 - delta all these bounds hold at once: the chosen policy is worth at least its own, and its value
+    falls short of the best policy's by at most as much as that policy's value exceeds that policy's own bound (the paper,
+    Section 5.1 and Proposition 9).
+    That it is better than production is not certified.
+    """
+
+    chosen: str
+    """``"production"`` means: keep it."""
+    policies: Mapping[str, PolicyValue]
+    """By name; each is bounded at delta divided by their number, on the side that counts."""
+    delta: float
+    rounds: int
+    method: str
+    control: str
+    assumptions: tuple[str, ...]
+    doubts: tuple[str, ...]
+    provenance: Provenance = field(compare=False)
+
+    title: ClassVar = "Which one is sure to be worth most?"
+    held_in: ClassVar = "policies"
+
+    def sentence(self) -> str:
+        value = self[self.chosen]
+        low, high = value.value_range
+        if value.lower is not None:
+            bound = rounded(value.lower, decimals_for(high - value.lower), towards="down")
+        else:
+            assert value.upper is not None
+            bound = rounded(value.upper, decimals_for(value.upper - low), towards="up")
+        words, extreme = {
+            "reward": (f"worth at least {bound}", "largest lower bound"),
+            "cost": (f"a cost of at most {bound}", "smallest upper bound"),
+        }[value.kind]
+        sure = f"{words} per round, the {extreme} of {len(self.policies)} policies."
+        if self.chosen == "production":
+            return f"Keep production: {sure}"
+        return f"Choose {quoted(self.chosen)}: {sure} That it is better than production is not certified."
+
+    def text(self) -> str:
+        worse = "value falls short of" if self.first.kind == "reward" else "cost exceeds"
+        close = f"With that probability, its {worse} the best policy's by no more than that differs from its own bound."
+        return lines(
+            self.first.heading(),
+            figure_lines(self.figure()),
+            doubt_lines(self.doubts),
+            self.sentence(),
+            close if certifies(self.first.promise) else "",
+        )
+
+    def figure(self) -> Intervals:
+        return self.first.figure_of(
+            replace(value.interval(name), verdict="chosen" * (name == self.chosen)) for name, value in self.policies.items()
+        )
+
+    def record_of(self, name: str, record: dict[str, Any]) -> dict[str, Any]:
+        return {**record, "chosen": name == self.chosen}

@@ -27,19 +27,22 @@ class Verification(Result):
 
     @property
     def same(self) -> bool:
-        """Whether nothing differs."""
         return not self.differences
 
     def sentence(self) -> str:
-        if self.same:
-            compared = not any(told.startswith("the rounds") for told in self.not_compared)
-            return f"Verified: {'the same' if compared else 'these'} {self.rounds:,} {self.counted} give the same answer."
-        return "Not verified: the certificate does not follow from these logs."
+        if not self.same:
+            return "Not verified: the certificate does not follow from these logs."
+        compared = not any(reason.startswith("the rounds") for reason in self.not_compared)
+        return f"Verified: {'the same' if compared else 'these'} {self.rounds:,} {self.counted} give the same answer."
 
     def text(self) -> str:
         if self.same:
-            return lines(self.sentence(), [f"Not compared: {told}." for told in self.not_compared], self.answer.text())
+            return lines(self.sentence(), self._not_compared, self.answer.text())
         return lines(self.sentence(), [f"- {difference}" for difference in self.differences])
+
+    @property
+    def _not_compared(self) -> list[str]:
+        return [f"Not compared: {reason}." for reason in self.not_compared]
 
     def figure(self) -> Figure:
         return self.answer.figure()
@@ -50,5 +53,5 @@ class Verification(Result):
     def page(self) -> Page:
         page = self.answer.page()
         differences = () if self.same else (Section("What differs", (Paragraph(items=self.differences),)),)
-        lead = (page.verdict, *(f"Not compared: {told}." for told in self.not_compared))
+        lead = (page.verdict, *self._not_compared)
         return Page(self.title, self.tone(), self.sentence(), lead, (*differences, *page.sections))

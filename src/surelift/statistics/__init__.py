@@ -4,7 +4,7 @@ from surelift.statistics.narrowing import Narrowing, automatic, by_max_weight, b
 from surelift.statistics.plan import MEAN, SQUARES, Component, Moment, Needed, Plan, Request, Term, offset_of, on_grid
 from surelift.statistics.statistic import Statistic
 from surelift.statistics.sums import Sums, TermSums, plan_of
-from surelift.statistics.weights import WeightSums
+from surelift.statistics.totals import WeightSums
 
 __all__ = [
     "MEAN", "SQUARES", "Component", "Moment", "Narrowing", "Needed", "Plan", "Request", "Statistic", "Sums", "Term",

@@ -1,25 +1,29 @@
-r"""Bets against the logged propensities, each fair if they are right.
+r"""Bets against the logged propensities, and against what was declared, each fair if they are right.
 
 Where production's distribution is known, v = 1[a in S] - pi0(S) has mean zero for any set S of actions fixed before the
 action: one action, production's favourite, a candidate's favourite. The wealth prod (1 + beta v), mixed over beta of both
 signs, is evidence in both directions. Where only propensities are known, E[w] <= 1 for every candidate and E[1/q] <= K for
 K actions, so prod (1 + lambda w)/(1 + lambda) and prod (1 + lambda/q)/(1 + lambda K) are evidence that they are too small.
 Inside a segment known before the action all of this stays true.
+
+With right propensities, and production able to take every action of the policy, E[w] = 1 given the past. Where w - 1 lies
+in [-drop, rise], each factor 1 + beta (w - 1) with beta in [-1/rise, 1/drop] is nonnegative and has mean 1, so their
+product, mixed over beta = 2^-j/drop and -2^-j/rise, is evidence in both directions. A cluster is one factor, made from its
+mean weight, which lies in the same range and has mean 1 too.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from surelift import grids
-from surelift.arrays import FloatArray, IntArray
+from surelift.arrays import FloatArray
 from surelift.batch import Batch
-from surelift.kernels.log_products import log_products
-from surelift.kernels.log_sums import log_sums, log_terms
+from surelift.kernels.log_sums import log_products, log_sums, log_terms
 from surelift.kernels.sorting import Sorted
 from surelift.logs.vectors import Vectors
 from surelift.statistics.groups import Groups
@@ -28,6 +32,7 @@ from surelift.statistics.statistic import Statistic
 BOTH_WAYS = np.array([sign * 2.0**-j for j in range(1, 11) for sign in (1.0, -1.0)])
 ONE_WAY = grids.anytime()
 MOST_ACTIONS = 50
+HALVINGS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +47,6 @@ class Bet:
     """The action bet on, where it is the same in all rounds."""
     least: float = 0.0
     """The least that can be observed, from which both are counted, one way."""
-
-    @property
-    def rates(self) -> FloatArray:
-        return BOTH_WAYS if self.both_ways else np.array(ONE_WAY.smoothings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Wealth:
 class Wealths:
     """By the name of the bet. A position is one action only where all vectors are of one length."""
 
-    bets: Mapping[str, Wealth] = field(default_factory=dict)
+    bets: dict[str, Wealth] = field(default_factory=dict)
     length: int | None = None
     """Of all vectors; 0 where it varies, or there are none, and None before any round."""
 
@@ -94,73 +95,50 @@ class Bets(Statistic):
     """Of the actions, where they were declared."""
 
     def of(self, batch: Batch, groups: Groups) -> Sequence[Wealths]:
-        size = batch.size
-        by_group = groups.sorted(size)
-        found: list[dict[str, Wealth]] = [{} for _ in range(len(groups))]
-        lengths = _common_lengths(batch, groups)
+        lengths = [0] * len(groups.values)
+        if batch.shares is not None:
+            parts = groups.split(batch.shares.lengths)
+            lengths = [int(part[0]) if len(part) and (part == part[0]).all() else 0 for part in parts]
+        found = [Wealths({}, length) for length in lengths]
         for bet in _bets(batch, self.candidates, self.labels, max(lengths, default=0)):
-            won = log_wealth(bet, by_group)
-            seen = np.stack([groups.counts(size), groups.sums(bet.observed), groups.sums(bet.expected)])
-            for group, wealths in enumerate(found):
-                on_action = bet.action is not None
-                if bet.action is None or bet.action < lengths[group]:
-                    wealths[bet.name] = Wealth(won[group], seen[:, group].astype(np.float64), bet.both_ways, on_action)
-        return [Wealths(wealths, length) for wealths, length in zip(found, lengths, strict=True)]
+            won = log_wealth(bet, groups.sorted(batch.size))
+            seen = np.array([groups.counts(batch.size), groups.sums(bet.observed), groups.sums(bet.expected)], np.float64)
+            for group, (state, length) in enumerate(zip(found, lengths, strict=True)):
+                if bet.action is None or bet.action < length:
+                    state.bets[bet.name] = Wealth(won[group], seen[:, group], bet.both_ways, bet.action is not None)
+        return found
 
     def encode(self, state: Any) -> Any:
-        bets = [
-            [name, wealth.logs.tolist(), wealth.seen.tolist(), wealth.both_ways, wealth.on_action]
-            for name, wealth in state.bets.items()
-        ]
-        return [state.length, bets]
+        bets = state.bets.items()
+        return [state.length, [[name, *super(Bets, self).encode(wealth)] for name, wealth in bets]]
 
     def decode(self, content: Any) -> Any:
         length, bets = content
-        decoded = {name: Wealth(np.array(logs), np.array(seen), *flags) for name, logs, seen, *flags in bets}
-        return Wealths(decoded, length)
-
-
-def _common_lengths(batch: Batch, groups: Groups) -> list[int]:
-    """How long the vectors of each group are, or 0."""
-    shares = batch.shares
-    if shares is None:
-        return [0] * len(groups)
-    parts = groups.split(shares.lengths)
-    return [int(part[0]) if len(part) and (part == part[0]).all() else 0 for part in parts]
+        return Wealths({name: Wealth(np.array(logs), np.array(seen), *of) for name, logs, seen, *of in bets}, length)
 
 
 def _bets(batch: Batch, candidates: Sequence[str], labels: Sequence[object] | None, actions: int) -> Iterator[Bet]:
-    shares = batch.shares
+    decisions, shares = batch.decisions, batch.shares
     if shares is None:
         for name in candidates:
-            bet = _held_to(f"weights of {name!r}", batch.own_weights(name), np.ones(batch.size))
-            yield replace(bet, least=min(0.0, 1.0 - batch.asked[name].limits.drop))
-        counts = batch.decisions.counts
-        if counts is not None and batch.decisions.continuous is None and not math.isinf(batch.decisions.largest):
-            yield _held_to("inverse propensities", 1.0 / batch.propensity, counts)
+            # The weight of each row's own action: given everything before it, its mean is at most 1.
+            multiplied = batch.units.multiplies
+            own = 1.0 + batch.policies[name].excess(batch.propensity) if multiplied else batch.weights[name].weight
+            least = min(0.0, 1.0 - batch.asked[name].limits.drop)
+            yield Bet(f"weights of {name!r}", own, np.ones(batch.size), both_ways=False, least=least)
+        if decisions.counts is not None and decisions.continuous is None and not math.isinf(decisions.largest):
+            yield Bet("inverse propensities", 1.0 / batch.propensity, decisions.counts, both_ways=False)
         return
-    taken = batch.decisions.taken
-    yield _on_set("production's favourite", shares, taken, favourite(shares))
-    for name in candidates:
-        vectors = batch.policies[name].vectors
-        if vectors is not None:
-            yield _on_set(f"favourite of {name!r}", shares, taken, favourite(vectors))
+    vectors = {f"favourite of {name!r}": batch.policies[name].vectors for name in candidates}
+    sets: list[tuple[str, Any, int | None]] = [("production's favourite", favourite(shares), None)]
+    sets += [(name, favourite(each), None) for name, each in vectors.items() if each is not None]
     for action in range(min(actions, MOST_ACTIONS)):
         label = repr(labels[action]) if labels is not None else str(action)
         # Where a vector is too short for it, nothing is bet, and nothing kept.
-        chosen = np.minimum(action, shares.lengths - 1)
-        yield replace(_on_set(f"action {label}", shares, taken, chosen), action=action)
-
-
-def _held_to(name: str, values: FloatArray, most: FloatArray) -> Bet:
-    """A bet that values are larger on average than they may be."""
-    return Bet(name, values, most, both_ways=False)
-
-
-def _on_set(name: str, shares: Vectors, taken: IntArray, chosen: npt.NDArray[np.int64]) -> Bet:
-    """A bet that the chosen action is taken more, or less, often than its share."""
-    expected, observed = shares.at(chosen), (taken == chosen).astype(np.float64)
-    return Bet(name, observed, expected, both_ways=True)
+        sets.append((f"action {label}", np.minimum(action, shares.lengths - 1), action))
+    for name, chosen, bet_on in sets:
+        observed = (decisions.taken == chosen).astype(np.float64)
+        yield Bet(name, observed, shares.at(chosen), both_ways=True, action=bet_on)
 
 
 def favourite(vectors: Vectors) -> npt.NDArray[np.int64]:
@@ -174,12 +152,49 @@ def favourite(vectors: Vectors) -> npt.NDArray[np.int64]:
 def log_wealth(bet: Bet, groups: Sorted) -> FloatArray:
     """(groups, rates): what betting at each rate has won in each group, as a logarithm."""
     if bet.both_ways:
-        return log_products(bet.observed - bet.expected, bet.rates, groups)
-    observed, expected = bet.observed - bet.least, bet.expected - bet.least
-    return _log_sums(observed, bet.rates, groups) - _log_sums(expected, bet.rates, groups)
+        return log_products(bet.observed - bet.expected, BOTH_WAYS, groups)
+    rates = np.array(ONE_WAY.smoothings)
+    return _log_sums(bet.observed - bet.least, rates, groups) - _log_sums(bet.expected - bet.least, rates, groups)
 
 
 def _log_sums(values: FloatArray, rates: FloatArray, groups: Sorted) -> FloatArray:
     if len(values) and (values == values[0]).all():
         return np.outer(np.diff(groups.edges), log_terms(rates, float(values[0])))
     return log_sums(values, rates, groups)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Audit(Statistic):
+    """The state is an array of numbers that add up; the trait of this slot says itself what is counted, and its worth."""
+
+    label: ClassVar[str] = "the test of what was declared"
+    slot: str
+
+    def of(self, batch: Batch, groups: Groups) -> Sequence[FloatArray]:
+        trait: Any = getattr(batch.declared, self.slot)
+        found: Sequence[FloatArray] = trait.audit(batch, groups)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class MeanWeight(Statistic):
+    """The state is an array: the logarithm of each bet's wealth, the number of units, and their summed w - 1."""
+
+    label: ClassVar[str] = "the test of a largest weight"
+    candidate: str
+    drop: float
+    rise: float
+
+    @property
+    def rates(self) -> FloatArray:
+        halves = 0.5 ** np.arange(1, HALVINGS + 1)
+        return np.concatenate([halves / self.drop, -halves / self.rise])
+
+    def of(self, batch: Batch, groups: Groups) -> Sequence[FloatArray]:
+        units = batch.units
+        excess = units.mean(batch.weights[self.candidate].excess, 0.0)
+        won = log_products(excess, self.rates, groups.units.sorted(units.count))
+        counts, totals = groups.units.counts(units.count), groups.units.sums(excess)
+        # Where vectors and propensities differ a little, the mean of right weights is that far from 1.
+        slack = batch.policies[self.candidate].short_of_one + float(batch.overstated.max(initial=0.0))
+        return list(np.column_stack([won - slack * np.outer(counts, np.abs(self.rates)), counts, totals]))

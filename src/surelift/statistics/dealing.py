@@ -76,14 +76,14 @@ def key_places(column: ArrowColumn, *, as_text: bool = False) -> IntArray:
     column = decode(column)
     if is_text(column) and as_text:
         whole = pc.fill_null(pc.match_substring_regex(column, WHOLE_NUMBER), False)
-        places = np.empty(len(column), dtype=np.int64)
-        places[as_array(whole)] = key_places(column.filter(whole).cast(pa.int64()))
-        places[~as_array(whole)] = key_places(column.filter(pc.invert(whole)))
+        places, numeric = np.empty(len(column), dtype=np.int64), as_array(whole)
+        places[numeric] = key_places(column.filter(whole).cast(pa.int64()))
+        places[~numeric] = key_places(column.filter(pc.invert(whole)))
         return places
     if is_text(column):
         texts = (f"{SALT}{text}".encode() for text in column.to_pylist())
-        digests = (hashlib.md5(text, usedforsecurity=False).hexdigest() for text in texts)
-        return np.fromiter((int(digest[:HEX_DIGITS], 16) for digest in digests), dtype=np.int64, count=len(column))
+        digests = (hashlib.md5(text, usedforsecurity=False).hexdigest()[:HEX_DIGITS] for text in texts)
+        return np.fromiter((int(digest, 16) for digest in digests), dtype=np.int64, count=len(column))
     numbers = id_words(column) % MODULUS
     for factor, added in STEPS:
         numbers = ((numbers if factor is None else factor) * numbers + added) % MODULUS

@@ -59,34 +59,24 @@ class Groups:
 
     def counts(self, size: int) -> IntArray:
         """How many rounds of ``size`` are in each group."""
-        return np.diff(self.sorted(size).edges)
+        return np.array([size]) if self.codes is None else np.diff(self._sorted.edges)
 
 
 def groups_of(key: Key, batch: Batch) -> Groups:
     """Split the rounds of a batch; what cannot be split is counted as a fault."""
-    if not key:
-        return Groups([()], starts=batch.units.starts)
     codes, names = key[0].codes(batch)
     values: list[KeyValue] = [(name,) for name in names]
     for split in key[1:]:
         inner, names = split.codes(batch)
         codes = np.where((codes == NOWHERE) | (inner == NOWHERE), NOWHERE, codes * max(len(names), 1) + inner)
         values = [(*value, name) for value in values for name in names]
-    _refuse_torn_units(key, codes, batch)
-    present, compact = _compacted(codes)
-    return Groups([values[code] for code in present.tolist()], compact, batch.units.starts)
-
-
-def _compacted(codes: IntArray) -> tuple[IntArray, IntArray]:
-    """The codes that occur, and each round's place among them; ``NOWHERE`` stays."""
-    present, places = distinct(codes)
-    return (present[1:], places - 1) if len(present) and present[0] == NOWHERE else (present, places)
-
-
-def _refuse_torn_units(key: Key, codes: IntArray, batch: Batch) -> None:
-    segments = [split for split in key if isinstance(split, Segment) and not split.tears_clusters]
+    torn = [split for split in key if isinstance(split, Segment) and not split.tears_clusters]
     starts = batch.units.starts
-    if starts is None or not batch.size or not segments:
-        return
-    first = np.repeat(codes[starts[:-1]], np.diff(starts))
-    batch.rows.refuse(segments[0].subject, faults.CLUSTER_VARIES, codes != first, None)
+    if torn and starts is not None and batch.size:
+        first = np.repeat(codes[starts[:-1]], np.diff(starts))
+        batch.rows.refuse(torn[0].subject, faults.CLUSTER_VARIES, codes != first, None)
+    # Groups are the codes that occur.
+    present, places = distinct(codes)
+    if len(present) and present[0] == NOWHERE:
+        present, places = present[1:], places - 1
+    return Groups([values[code] for code in present.tolist()], places, starts)

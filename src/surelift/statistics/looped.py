@@ -1,15 +1,16 @@
 """Statistics that one compiled pass adds up together: what each wants of it, and how it is asked."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from surelift.batch import Batch, Pieces
+from surelift.batch import Batch
+from surelift.kernels.library import compiled
 from surelift.kernels.loop import LoopPlan, LoopSums, LoopTerm, LoopUnits, PlainRows, WeighedRows, add_up
-from surelift.logs.columns import plain_numbers, tolerance_of
+from surelift.logs.columns import plain_numbers
 from surelift.logs.fingerprint import Stage
 from surelift.statistics.groups import Groups
 from surelift.statistics.statistic import Statistic
@@ -18,24 +19,12 @@ from surelift.statistics.statistic import Statistic
 SMALLEST_PROPENSITY = 1.0000001e-150
 
 
-class Wanted(NamedTuple):
-    """A line in the reward, of which the moments are added up, and log sums at these smoothings."""
-
-    pieces: Pieces
-    constants: tuple[float, float] = (0.0, 0.0)
-    offset: float = 0.0
-    smoothings: tuple[float, ...] = ()
-    kept: bool = False
-
-
 class Looped(Statistic):
-    """A statistic made of lines; those of one key and outcome are added up in one pass."""
+    """A statistic made of lines in the reward; those of one key and outcome are added up in one pass."""
 
-    __slots__ = ()
-
-    def wanted(self, simple: bool) -> Sequence[Wanted]:
+    def wanted(self, simple: bool) -> Sequence[LoopTerm]:
         """The lines it needs; of simple batches every row is a unit that stands for itself, in one group."""
-        raise NotImplementedError
+        return ()
 
     def table(self) -> tuple[str, float] | None:
         """Of simple batches, the policy whose weights minus 1, divided by a number, are put into a table by reward."""
@@ -51,14 +40,14 @@ class Looped(Statistic):
     @classmethod
     def of_all(cls, statistics: Sequence[Any], batch: Batch, groups: Groups) -> list[Sequence[Any]]:
         program = program_of(tuple(statistics), groups.codes is None and batch.plainly_counted)
-        names = program.names
+        weights = [batch.weights[name] for name in program.plan.policies]
         rows = WeighedRows(
-            batch.judged.earned, batch.judged.unlike_earned, batch.propensity,
-            [batch.weights[name].weight for name in names], [batch.weights[name].excess for name in names],
+            batch.judged.earned, batch.judged.unlike_earned, batch.propensity, [of.weight for of in weights],
+            [of.excess for of in weights],
         )  # fmt: skip
-        found = add_up(program.plan, rows, program.units(batch, groups))
-        assert found is not None
-        return program.states(statistics, batch, groups, found)
+        sums = program.add_up(rows, batch, groups)
+        assert sums is not None
+        return program.states(batch, groups, sums)
 
 
 Looped.works_with = Looped
@@ -68,70 +57,71 @@ Looped.works_with = Looped
 class Program:
     """What one pass adds up for some statistics."""
 
-    names: tuple[str, ...]
-    """The policies, in the order of the plan."""
-    lines: tuple[Wanted, ...]
+    statistics: tuple[Looped, ...]
     plan: LoopPlan
     places: tuple[tuple[int, ...], ...]
     """Of each statistic, those of its lines."""
 
-    def units(self, batch: Batch, groups: Groups) -> LoopUnits:
-        units = batch.units
-        padding = () if units.starts is None else [batch.padding(line.pieces) + line.constants[0] for line in self.lines]
-        return LoopUnits(units.count, len(groups), groups.units.codes, units.starts, units.divisor, padding, batch.scale)
+    def add_up(self, rows: PlainRows | WeighedRows, batch: Batch, groups: Groups) -> LoopSums | None:
+        units, padding = batch.units, list[Any]()
+        codes = None if groups.codes is None else groups.units.codes
+        if units.starts is not None:
+            padding = [batch.padding(line.pieces) + line.constants[0] for line in self.plan.terms]
+        return add_up(self.plan, rows, LoopUnits(
+            units.count, len(groups.values), codes, units.starts, units.divisor, padding, batch.scale
+        ))  # fmt: skip
 
-    def plain(self, batch: Batch) -> PlainRows | None:
-        """The columns as they lie in memory, where that is all there is to them."""
-        recipes = batch.recipes(self.names)
-        if recipes is None or not self.plan.of_one:
+    def states(self, batch: Batch, groups: Groups, sums: LoopSums) -> list[Sequence[Any]]:
+        found = list[Sequence[Any]]()
+        for statistic, places in zip(self.statistics, self.places, strict=True):
+            found.append(statistic.states(batch, groups, sums, places))
+        return found
+
+
+def plain_rows(batch: Batch, plan: LoopPlan) -> PlainRows | None:
+    """The columns as they lie in memory; None where there is more to one of them, or all were read already."""
+    if compiled() is None or batch.is_read or batch.units.multiplies or not plan.of_one:
+        return None
+    recipes, alphas = [batch.declared.reward.recipe(), batch.declared.propensity.recipe()], list[float]()
+    for name in plan.policies:
+        recipe, alpha = batch.asked[name].recipe() or (None, 0.0)
+        recipes.append(recipe)
+        alphas.append(alpha)
+    reward, columns, most, rows = recipes[0], list[Any](), list[float](), batch.rows
+    for recipe in recipes:
+        plain = None if recipe is None or recipe.column in rows.as_text else plain_numbers(rows.table[recipe.column])
+        if plain is None:
             return None
-        (reward, propensity, *of_policies), alphas, rows = *recipes, batch.rows
-        columns = list[Any]()
-        for recipe in (reward, propensity, *of_policies):
-            plain = None if recipe.column in rows.as_text else plain_numbers(rows.table[recipe.column])
-            if plain is None:
-                return None
-            columns.append(plain)
-        most = [reward.most, *(1.0 + tolerance_of(column) for column in columns[1:])]
-        limits = np.array([[reward.least, SMALLEST_PROPENSITY, *[0.0] * len(of_policies)], most])
-        extra = rows.hashes.of(Stage.UNIT, Stage.KEPT)
-        return PlainRows(columns, limits, (reward.zero, reward.divisor), np.array(alphas), extra)  # type: ignore[arg-type]
-
-    def states(self, statistics: Sequence[Looped], batch: Batch, groups: Groups, sums: LoopSums) -> list[Sequence[Any]]:
-        named = sums if sums.tables is None else replace(sums, tables=dict(zip(self.names, sums.tables, strict=True)))
-        pairs = zip(statistics, self.places, strict=True)
-        return [statistic.states(batch, groups, named, places) for statistic, places in pairs]
+        columns.append(plain[0])
+        most.append(1.0 + plain[1])
+    assert reward is not None
+    limits = np.array([[reward.least, SMALLEST_PROPENSITY, *[0.0] * len(alphas)], [reward.most, *most[1:]]])
+    extra: list[Any] = rows.hashes.of(Stage.UNIT, Stage.KEPT)
+    return PlainRows(columns, limits, (reward.zero, reward.divisor), np.array(alphas), extra)
 
 
 @lru_cache(maxsize=256)
 def program_of(statistics: tuple[Looped, ...], simple: bool) -> Program:
-    """Those that want one line without log sums share it with one that has them."""
-    lines, wanted = list[Wanted](), [statistic.wanted(simple) for statistic in statistics]
-    whole: dict[Any, int] = {}
-    for line in (line for of_one in wanted for line in of_one if line.smoothings):
-        whole.setdefault((line.pieces, line.constants), len(lines))
-        lines.append(line)
-    for line in (line for of_one in wanted for line in of_one if not line.smoothings):
-        place = whole.setdefault((line.pieces, line.constants), len(lines))
-        if place == len(lines):
-            lines.append(line)
-        elif line.kept:
-            lines[place] = lines[place]._replace(kept=True)
-    tables = dict(table for statistic in statistics if simple and (table := statistic.table()) is not None)
-    names = tuple(sorted({piece.policy for line in lines for piece in line.pieces} | tables.keys()))
-    numbers = {name: number for number, name in enumerate(names)}
-    terms = tuple(
-        LoopTerm(
-            tuple((numbers[piece.policy], *piece[1:]) for piece in line.pieces),
-            line.constants,
-            line.offset,
-            line.smoothings,
-            line.kept,
-        )
-        for line in lines
-    )
+    """Lines that one statistic wants without log sums are shared with another that wants them with some."""
+    wanted = [statistic.wanted(simple) for statistic in statistics]
+    lines = [line for of_one in wanted for line in of_one if line.smoothings]
+    whole = dict[Any, int]()
+    for place, line in enumerate(lines):
+        whole.setdefault(line[:2], place)
     taken, places = iter(range(len(lines))), list[tuple[int, ...]]()
     for of_one in wanted:
-        places.append(tuple(next(taken) if line.smoothings else whole[line.pieces, line.constants] for line in of_one))
+        own = list[int]()
+        for line in of_one:
+            if line.smoothings:
+                own.append(next(taken))
+                continue
+            own.append(whole.setdefault(line[:2], len(lines)))
+            if own[-1] == len(lines):
+                lines.append(line)
+            elif line.kept:
+                lines[own[-1]] = lines[own[-1]]._replace(kept=True)
+        places.append(tuple(own))
+    tables = dict(table for statistic in statistics if simple and (table := statistic.table()) is not None)
+    names = tuple(sorted({piece[0] for line in lines for piece in line.pieces} | tables.keys()))
     drops = tuple(tables.get(name, 1.0) for name in names) if tables else ()
-    return Program(names, tuple(lines), LoopPlan(len(names), terms, drops), tuple(places))
+    return Program(statistics, LoopPlan(names, tuple(lines), drops), tuple(places))

@@ -1,7 +1,9 @@
 """The components that a control adds to the plain ones, which keep a share of the prior: a useless control costs little."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from surelift.controls import MaxWeightControl, ScoreControl, WeightControl
 from surelift.controls.weights import CAP, GROWTH
@@ -21,99 +23,86 @@ SMALLEST_CAP = 1.2
 
 
 def by_weights(quantity: Quantity) -> Narrowing:
-    """The same grid with control, its shares alike."""
-
-    def narrow(plain: Needed, grid: Grid) -> Needed:
-        return _beside(plain, _constants(quantity, plain, grid, mass=0.5))
-
-    return narrow
-
-
-def automatic(quantity: Quantity) -> Narrowing:
-    """The same grid with control, with the prior of the quantity, where the cap leaves a control something to take off."""
-
-    def narrow(plain: Needed, grid: Grid) -> Needed:
-        smallest_cap = SMALLEST_CAP * (plain.offset or 1.0)
-        rest, parts = 1.0 - sum(quantity.control_prior), list[Component]()
-        for part, beta, prior in zip(plain.components, grid.smoothings, grid.prior, strict=True):
-            capped = CAP / beta < smallest_cap
-            parts.append(part if capped else replace(part, prior=rest * prior))
-            if not capped:
-                cap, offset = quantity.control_caps(CAP / beta, plain.offset)
-                for share, mass in zip(quantity.control_shares, quantity.control_prior, strict=True):
-                    parts.append(Component(GROWTH * beta, offset, mass * prior, WeightControl(share, cap)))
-        return replace(plain, components=tuple(parts))
-
-    return narrow
+    """Half of the prior on shares of the weights."""
+    return partial(_beside_capped, quantity, ((quantity.control_shares, False, 0.5),))
 
 
 def by_model(quantity: Quantity) -> Narrowing:
     """A quarter of the prior on shares of what a reward model predicts, a quarter on constant ones."""
+    return partial(_beside_capped, quantity, ((MODEL_SHARES, True, 0.25), (quantity.control_shares, False, 0.25)))
 
-    def narrow(plain: Needed, grid: Grid) -> Needed:
-        predicted = _capped(quantity, plain, grid, MODEL_SHARES, by_model=True, mass=0.25)
-        return _beside(plain, predicted, _constants(quantity, plain, grid, mass=0.25))
 
-    return narrow
+def _beside_capped(
+    quantity: Quantity, families: Iterable[tuple[tuple[float, ...], bool, float]], plain: Needed, grid: Grid
+) -> Needed:
+    """Families of controls: their shares, alike, whether a model predicts, and their part of the prior."""
+    parts = list[Component]()
+    for shares, predicted, mass in families:
+        for beta, prior in zip(grid.smoothings, grid.prior, strict=True):
+            cap, offset = quantity.control_caps(CAP / beta, plain.offset)
+            for share in shares:
+                control = WeightControl(share, cap, predicted)
+                parts.append(Component(GROWTH * beta, offset, mass * prior / len(shares), control))
+    return _beside(plain, parts)
+
+
+def _beside(plain: Needed, controlled: Iterable[Component]) -> Needed:
+    halved = [part._replace(prior=part.prior / 2.0) for part in plain.components]
+    return replace(plain, components=(*halved, *controlled))
+
+
+def automatic(quantity: Quantity) -> Narrowing:
+    """The same grid with control, with the prior of the quantity."""
+
+    def control(share: float, cap: float, offset: float) -> tuple[float, WeightControl]:
+        cap, offset = quantity.control_caps(cap, offset)
+        return offset, WeightControl(share, cap)
+
+    return partial(_where_caps_allow, dict(zip(quantity.control_shares, quantity.control_prior, strict=True)), control)
 
 
 def by_score(plain: Needed, grid: Grid) -> Needed:
-    """Shares of what a score predicts, and a few constant ones, where the cap leaves a control something to take off."""
-    smallest_cap = SMALLEST_CAP * (plain.offset or 1.0)
-    rest, parts = 1.0 - sum(SCORE_PRIOR.values()), list[Component]()
+    """Shares of what a score predicts, and a few constant ones."""
+
+    def control(which: tuple[bool, float], cap: float, offset: float) -> tuple[float, ScoreControl]:
+        predicted, share = which
+        return cap, ScoreControl(share, cap, predicted)
+
+    return _where_caps_allow(SCORE_PRIOR, control, plain, grid)
+
+
+def _where_caps_allow(masses: Mapping[Any, float], control: Callable[..., Any], plain: Needed, grid: Grid) -> Needed:
+    """With controls, each with its part of the prior, wherever the cap leaves a control something to take off."""
+    rest, parts = 1.0 - sum(masses.values()), list[Component]()
     for part, beta, prior in zip(plain.components, grid.smoothings, grid.prior, strict=True):
-        cap = CAP / beta
-        if cap < smallest_cap:
+        if CAP / beta < SMALLEST_CAP * (plain.offset or 1.0):
             parts.append(part)
             continue
-        parts.append(replace(part, prior=rest * prior))
-        for (predicted, share), mass in SCORE_PRIOR.items():
-            parts.append(Component(GROWTH * beta, cap, mass * prior, ScoreControl(share, cap, predicted)))
+        parts.append(part._replace(prior=rest * prior))
+        for which, mass in masses.items():
+            offset, subtracted = control(which, CAP / beta, plain.offset)
+            parts.append(Component(GROWTH * beta, offset, mass * prior, subtracted))
     return replace(plain, components=tuple(parts))
 
 
 def by_max_weight(quantity: Quantity, candidate: str, limits: Mapping[str, Limits]) -> Narrowing:
     """The same grid with shares of the weights minus 1 taken off, as large as a nonnegative factor allows."""
 
-    def components(plain: Needed, grid: Grid) -> Iterator[Component]:
+    def narrow(plain: Needed, grid: Grid) -> Needed:
+        # Shares that were cut to the same are one component, with the prior of both.
+        merged = dict[Component, float]()
         for beta, prior in zip(grid.smoothings, grid.prior, strict=True):
             wanted, _ = quantity.control_caps(CAP / beta, plain.offset)
             for share in quantity.control_shares:
-                shares = {name: float(part) for name, part in quantity.taken_off(candidate, share, None).items()}
+                shares = {name: float(part) for name, part in quantity.subtracted(candidate, share, None).items()}
                 largest = max(part * limits[name].rise for name, part in shares.items())
                 scale = 1.0 if largest <= wanted else wanted / largest
                 scaled = {name: scale * part for name, part in shares.items()}
                 offset = quantity.offset_without(candidate, scaled, limits)
                 # As if the factor were 1 + beta phi: its smoothing depends on how far phi can fall.
                 smoothing = beta / (1.0 - min(beta * offset, CAP))
-                control = MaxWeightControl(tuple(scaled.items()))
-                yield Component(smoothing, offset, 0.5 * prior / len(quantity.control_shares), control)
+                alike = Component(smoothing, offset, 0.0, MaxWeightControl(tuple(scaled.items())))
+                merged[alike] = merged.get(alike, 0.0) + 0.5 * prior / len(quantity.control_shares)
+        return _beside(plain, (part._replace(prior=prior) for part, prior in merged.items()))
 
-    return lambda plain, grid: _beside(plain, _merged(components(plain, grid)))
-
-
-def _merged(components: Iterator[Component]) -> Iterator[Component]:
-    """Shares that were cut to the same are one component, with the prior of both."""
-    merged: dict[Component, float] = {}
-    for component in components:
-        alike = replace(component, prior=0.0)
-        merged[alike] = merged.get(alike, 0.0) + component.prior
-    return (replace(alike, prior=prior) for alike, prior in merged.items())
-
-
-def _constants(quantity: Quantity, plain: Needed, grid: Grid, *, mass: float) -> Iterator[Component]:
-    return _capped(quantity, plain, grid, quantity.control_shares, by_model=False, mass=mass)
-
-
-def _capped(
-    quantity: Quantity, plain: Needed, grid: Grid, shares: tuple[float, ...], *, by_model: bool, mass: float
-) -> Iterator[Component]:
-    for beta, prior in zip(grid.smoothings, grid.prior, strict=True):
-        cap, offset = quantity.control_caps(CAP / beta, plain.offset)
-        for share in shares:
-            yield Component(GROWTH * beta, offset, mass * prior / len(shares), WeightControl(share, cap, by_model))
-
-
-def _beside(plain: Needed, *controlled: Iterator[Component]) -> Needed:
-    halved = [replace(component, prior=component.prior / 2.0) for component in plain.components]
-    return replace(plain, components=(*halved, *(part for parts in controlled for part in parts)))
+    return narrow

@@ -1,10 +1,15 @@
 """The plan: which statistics to add up over the rounds, and by what the rounds are split."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from itertools import chain
+from operator import attrgetter
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from surelift.arrays import FloatArray
 from surelift.batch import RewardColumn
 from surelift.controls import MaxWeightControl, ScoreControl, WeightControl
 from surelift.controls.model import CROSS_FITTED, RewardModel
@@ -21,8 +26,7 @@ from surelift.statistics.statistic import Statistic
 from surelift.traits.logs import Logs
 
 
-@dataclass(frozen=True, slots=True)
-class Component:
+class Component(NamedTuple):
     """One factor 1 + smoothing (term + offset) per round, with its share of the prior."""
 
     smoothing: float
@@ -30,22 +34,9 @@ class Component:
     prior: float
     control: WeightControl | MaxWeightControl | ScoreControl | None = None
     """What is subtracted from the term before it enters."""
-    _hash: int = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        # Components are many, and part of the key of their sums.
-        object.__setattr__(self, "_hash", hash((self.smoothing, self.offset, self.prior, self.control)))
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __reduce__(self) -> Any:
-        # The hash of a text, which a control may hold, differs from process to process.
-        return Component, (self.smoothing, self.offset, self.prior, self.control)
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """A power of a regularized term, summed over the rounds."""
 
     regularizer: Regularizer
@@ -55,7 +46,7 @@ class Moment:
 MEAN, SQUARES = Moment(Plain()), Moment(Plain(), 2)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Needed:
     """What a bound adds up for one quantity, and whether that depends on the number of rounds."""
 
@@ -75,8 +66,13 @@ class Needed:
     """What deals the rounds into blocks, where the sums are needed of each."""
     any_looks: bool = True
 
+    @cached_property
+    def columns(self) -> FloatArray:
+        """(3, components): smoothings, offsets and shares of the prior."""
+        return np.array([*zip(*self.components, strict=True)][:3] or [()] * 3, dtype=np.float64)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, eq=False)
 class Term:
     """One quantity of one candidate, and what is needed of it."""
 
@@ -85,25 +81,12 @@ class Term:
     needed: Needed = Needed()
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """A statistic, the key its rounds are split by, and the outcome they are judged by (None: the log's own)."""
 
     statistic: Statistic
     key: Key = ()
     outcome: RewardColumn | None = None
-    _hash: int = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        # Components are many, and a request is looked up for every batch.
-        object.__setattr__(self, "_hash", hash((self.statistic, self.key, self.outcome)))
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __reduce__(self) -> Any:
-        # The hash of a text differs from process to process, so it is made again where the request arrives.
-        return Request, (self.statistic, self.key, self.outcome)
 
 
 @dataclass(frozen=True)
@@ -116,17 +99,17 @@ class Plan:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "requests", tuple(dict.fromkeys(self.requests)))
-        certifies = any(getattr(request.statistic, "components", ()) for request in self.requests)
-        if certifies and self.model is not None and not self.model.predictable:
+        foretold = self.model is None or self.model.predictable
+        if not foretold and any(getattr(request.statistic, "components", ()) for request in self.requests):
             raise UsageError(CROSS_FITTED)
 
-    @property
+    @cached_property
     def keys(self) -> tuple[Key, ...]:
-        return tuple(dict.fromkeys(request.key for request in self.requests))
+        return tuple(dict.fromkeys(map(attrgetter("key"), self.requests)))
 
-    @property
+    @cached_property
     def outcomes(self) -> tuple[RewardColumn, ...]:
-        return tuple(dict.fromkeys(request.outcome for request in self.requests if request.outcome is not None))
+        return tuple(dict.fromkeys(filter(None, map(attrgetter("outcome"), self.requests))))
 
     @property
     def needs_order(self) -> str | None:
@@ -152,23 +135,26 @@ class Plan:
         """The requests that one pass over plain columns adds up, and those that look at the rows alone; None where there are
         others, or several passes.
         """
-        if self.model is not None or not self.policies:
-            return None
-        looped = [group for group in self.shared if group[0].statistic.works_with is Looped]
-        others = [request for group in self.shared if group not in looped for request in group]
-        alone = len(looped) == 1 and looped[0][0].outcome is None
-        return (looped[0], others) if alone and all(request.statistic.looks_at_rows for request in others) else None
+        looped, others = list[Request](), list[Request]()
+        for request in self.requests:
+            if request.statistic.works_with is Looped and request.outcome is None:
+                looped.append(request)
+            elif request.statistic.looks_at_rows:
+                others.append(request)
+            else:
+                return None
+        alone = len(set(map(attrgetter("key"), looped))) == 1
+        return (looped, others) if alone and self.policies and self.model is None else None
 
     def needs(self, logs: Logs) -> Needs:
         """The columns it reads beside the log's own; raises if these logs cannot carry a policy or the model."""
         needs = [] if self.model is None else [self.model.needs(logs)]
         needs += [policy.needs(logs) for policy in self.policies.values()]
-        outcomes = [outcome.column for outcome in self.outcomes]
-        looked_at = tuple(dict.fromkeys(name for request in self.requests for name in request.statistic.columns()))
-        logs.require_columns(looked_at, role="what a policy or a reward model was learned from")
-        splits = [column for key in self.keys for split in key for column in split.columns()]
-        read = tuple(dict.fromkeys([*outcomes, *splits]))
-        return Needs.all_of([*needs, Needs(read=read, handed_on=looked_at, coded=tuple(splits))])
+        read = dict.fromkeys(map(attrgetter("column"), self.outcomes))
+        looked_at = dict.fromkeys(chain.from_iterable(map(attrgetter("statistic.columns"), self.requests)))
+        logs.require_columns(tuple(looked_at), role="what a policy or a reward model was learned from")
+        splits = tuple(column for split in chain.from_iterable(self.keys) for column in split.columns())
+        return Needs.all_of([*needs, Needs(read=(*read, *splits), handed_on=tuple(looked_at), coded=splits)])
 
 
 @lru_cache(maxsize=256)
@@ -180,5 +166,5 @@ def on_grid(grid: Grid, *, offset: float) -> Needed:
 
 
 def offset_of(candidate: str, quantity: Quantity, policies: Mapping[str, Policy]) -> float:
-    names = quantity.taken_off(candidate, 0.5, None)
+    names = quantity.subtracted(candidate, 0.5, None)
     return quantity.offset(candidate, {name: policies[name].limits for name in names})

@@ -1,6 +1,7 @@
-"""The weights of one policy over all rounds and all actions: what the Efron-Stein bound redraws.
+"""Resamples of the rounds, for the bootstrap, and what the Efron-Stein bound redraws: all weights of a policy.
 
-It adds up by laying parts end to end, so its memory grows with the log, and it needs the rounds in their order.
+How often a round enters a resample follows from its number alone, so resamples add up. A log to redraw is laid end to end:
+its memory grows with the log, and it needs the rounds in their order.
 """
 
 import math
@@ -16,8 +17,39 @@ from surelift.arrays import FloatArray, IntArray
 from surelift.batch import Batch
 from surelift.errors import UsageError
 from surelift.kernels.redraws import LANES, redraw
+from surelift.kernels.resamples import resample
+from surelift.quantities import Quantity
 from surelift.statistics.groups import Groups
+from surelift.statistics.splits import row_numbers
 from surelift.statistics.statistic import Statistic
+
+
+@dataclass(frozen=True, slots=True)
+class Resamples(Statistic):
+    """The state is an array (2, count): for each resample its sum of terms and its number of units."""
+
+    label: ClassVar[str] = "bootstrap resamples"
+    candidate: str
+    quantity: Quantity
+    count: int
+
+    def of(self, batch: Batch, groups: Groups) -> Sequence[FloatArray]:
+        return self.of_all([self], batch, groups)[0]
+
+    @classmethod
+    def of_all(cls, statistics: Sequence[Any], batch: Batch, groups: Groups) -> list[Sequence[FloatArray]]:
+        found: list[Sequence[FloatArray]] = [[]] * len(statistics)
+        numbers, by_group = batch.units.first(row_numbers(batch)), groups.units.sorted(batch.units.count)
+        for count in dict.fromkeys(statistic.count for statistic in statistics):
+            places = [place for place, statistic in enumerate(statistics) if statistic.count == count]
+            pieces = [statistics[place].quantity.pieces(statistics[place].candidate) for place in places]
+            terms = [batch.scaled(batch.units.mean(batch.terms(of), batch.padding(of))) for of in pieces]
+            for place, states in zip(places, resample(terms, numbers, count, by_group), strict=True):
+                found[place] = list(states)
+        return found
+
+
+Resamples.works_with = Resamples
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,31 +68,6 @@ class Proxies:
     draws: int
 
 
-def proxies_of(
-    logged: FloatArray, chances: FloatArray, weights: FloatArray, starts: IntArray, second_moment: float, *, draws: int
-) -> Proxies:
-    """Redraw the whole log ``draws`` times."""
-    variances, expected = np.empty(draws), np.empty(draws)
-
-    def draw(first: int) -> None:
-        part = slice(first, min(first + LANES, draws))
-        variances[part], expected[part] = redraw(
-            logged, chances, weights, starts, block=first // LANES, lanes=part.stop - first
-        )
-
-    # The loop lets go of the interpreter, and what a lane draws does not depend on who draws it.
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(draw, range(0, draws, LANES)))
-    return Proxies(
-        float(variances.mean()),
-        float(expected.mean()),
-        float(variances.std() / math.sqrt(draws)),
-        float(expected.std() / math.sqrt(draws)),
-        second_moment,
-        draws,
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class WholeLog:
     logged: FloatArray
@@ -71,36 +78,52 @@ class WholeLog:
     draws: int
 
     def __add__(self, other: "WholeLog") -> "WholeLog":
+        def joined(name: str) -> Any:
+            return np.concatenate([getattr(self, name), getattr(other, name)])
+
         return WholeLog(
-            np.concatenate([self.logged, other.logged]),
-            np.concatenate([self.chances, other.chances]),
-            np.concatenate([self.weights, other.weights]),
-            np.concatenate([self.lengths, other.lengths]),
-            self.second_moment + other.second_moment,
-            self.draws,
-        )
+            joined("logged"), joined("chances"), joined("weights"), joined("lengths"),
+            self.second_moment + other.second_moment, self.draws,
+        )  # fmt: skip
 
     @cached_property
     def proxies(self) -> Proxies:
+        """The whole log is drawn again, ``draws`` times."""
         starts = np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
-        return proxies_of(self.logged, self.chances, self.weights, starts, self.second_moment, draws=self.draws)
+        found = np.empty((2, self.draws))
+
+        def draw(first: int) -> None:
+            lanes = min(LANES, self.draws - first)
+            found[:, first : first + lanes] = redraw(
+                self.logged, self.chances, self.weights, starts, block=first // LANES, lanes=lanes
+            )
+
+        # The loop lets go of the interpreter, and what a lane draws does not depend on who draws it.
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(draw, range(0, self.draws, LANES)))
+        (variance, expected), root = found, math.sqrt(self.draws)
+        return Proxies(
+            float(variance.mean()), float(expected.mean()), float(variance.std() / root), float(expected.std() / root),
+            self.second_moment, self.draws,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Redraws(Statistic):
     label: ClassVar[str] = "what efron-stein redraws, which is the whole log in its order"
     needs_order: ClassVar[bool] = True
+    state: ClassVar[type] = WholeLog
     candidate: str
     draws: int
 
     def of(self, batch: Batch, groups: Groups) -> Sequence[WholeLog]:
-        logging, found, size = batch.decisions.logging, batch.policies[self.candidate], batch.size
-        if logging is None or found.vectors is None:
+        chances, found, size = batch.decisions.logging, batch.policies[self.candidate], batch.size
+        if chances is None or found.vectors is None:
             raise UsageError(
                 f"efron-stein redraws actions, so it needs the whole distributions: production's in logging=, and policy "
                 f"{self.candidate!r} as a vector over actions."
             )
-        chances, wanted = logging, found.vectors.values
+        wanted = found.vectors.values
         weights = np.divide(wanted, chances.values, out=np.zeros_like(wanted), where=chances.values > 0.0)
         # An action that production cannot take has an infinite weight there.
         beyond = (chances.values == 0.0) & (wanted > 0.0)
@@ -108,24 +131,9 @@ class Redraws(Statistic):
         logged = 1.0 + found.excess(batch.propensity)
         states = []
         for rows in groups.split(np.arange(size)):
-            inside = np.zeros(size, dtype=np.bool_)
-            inside[rows] = True
-            entries = np.repeat(inside, chances.lengths)
-            states.append(
-                WholeLog(
-                    logged[rows], chances.values[entries], weights[entries], chances.lengths[rows],
-                    float(moments[rows].sum()), self.draws,
-                )
-            )  # fmt: skip
+            entries = np.repeat(np.isin(np.arange(size), rows), chances.lengths)
+            states.append(WholeLog(
+                logged[rows], chances.values[entries], weights[entries], chances.lengths[rows], float(moments[rows].sum()),
+                self.draws,
+            ))  # fmt: skip
         return states
-
-    def encode(self, state: Any) -> Any:
-        arrays = (state.logged, state.chances, state.weights, state.lengths)
-        moment = None if state.second_moment == float("inf") else state.second_moment
-        return [*(array.tolist() for array in arrays), moment, state.draws]
-
-    def decode(self, content: Any) -> Any:
-        logged, chances, weights, lengths, moment, draws = content
-        logged, chances, weights = (np.array(array, dtype=np.float64) for array in (logged, chances, weights))
-        lengths = np.array(lengths, dtype=np.int64)
-        return WholeLog(logged, chances, weights, lengths, float("inf") if moment is None else moment, draws)

@@ -9,7 +9,8 @@ propensities q are known, two more are: S = the action of the first round, with 
 
 import math
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,7 +47,7 @@ class Taken:
     counts: tuple[float, ...]
     """By place: how often it was taken, and the summed chance of it where production's distribution is known."""
     chances: tuple[float, ...] | None
-    favourite: tuple[float, float, float] | None
+    favourite: tuple[float, ...] | None
     """How often production's favourite was taken, and the summed log chances that it was, and was not."""
 
     def __add__(self, other: "Taken") -> "Taken":
@@ -55,9 +56,9 @@ class Taken:
             self.rounds + other.rounds, self.action if self.action == other.action else SEVERAL,
             max(self.largest_action, other.largest_action), self.surprise + other.surprise,
             max(self.largest_surprise, other.largest_surprise), self.inverse + other.inverse,
-            max(self.largest_inverse, other.largest_inverse), _padded_sum(self.counts, other.counts),
-            _padded_sum(self.chances or (), other.chances or ()) if known else None,
-            _triple(self.favourite, other.favourite) if known else None,
+            max(self.largest_inverse, other.largest_inverse), _added(self.counts, other.counts),
+            _added(self.chances or (), other.chances or ()) if known else None,
+            _added(self.favourite or (), other.favourite or ()) if known else None,
         )  # fmt: skip
 
     @property
@@ -95,24 +96,24 @@ class Taken:
         if self.favourite is None:
             return ()
         taken, log_taken, log_left = self.favourite
-        always, never = taken == self.rounds, taken == 0.0
-        return (-log_taken if always else -math.inf), (-log_left if never else -math.inf)
+        return (-log_taken if taken == self.rounds else -math.inf), (-log_left if taken == 0.0 else -math.inf)
 
 
 @dataclass(frozen=True, slots=True)
 class TakenActions(Statistic):
     label: ClassVar[str] = "the actions of each segment"
+    state: ClassVar[type] = Taken
 
     def of(self, batch: Batch, groups: Groups) -> Sequence[Taken]:
         action, size, shares = batch.decisions.taken, batch.size, batch.shares
         codes = np.zeros(size, dtype=np.int64) if groups.codes is None else groups.codes
-        counts = _by_place(codes, action, np.ones(size), len(groups))
-        chances: list[Any] = [None] * len(groups)
-        chosen: list[Any] = [None] * len(groups)
+        counts = _by_place(codes, action, np.ones(size), len(groups.values))
+        chances: list[Any] = [None] * len(groups.values)
+        chosen: list[Any] = [None] * len(groups.values)
         if shares is not None:
             row = np.repeat(np.arange(size), shares.lengths)
             place = np.arange(len(shares.values)) - np.repeat(shares.starts[:-1], shares.lengths)
-            chances = _by_place(codes[row], place, shares.values, len(groups)).tolist()
+            chances = _by_place(codes[row], place, shares.values, len(groups.values)).tolist()
             top = favourite(shares)
             chance = np.clip(shares.at(top), 1e-300, 1.0)
             with np.errstate(divide="ignore"):
@@ -128,13 +129,6 @@ class TakenActions(Statistic):
         states = zip(*(column.tolist() for column in columns), chances, chosen, strict=True)
         return [self.decode(state) for state in states]
 
-    def encode(self, state: Any) -> Any:
-        return astuple(state)
-
-    def decode(self, content: Any) -> Any:
-        parts: Any = (tuple(part) if isinstance(part, list) else part for part in content)
-        return Taken(*parts)
-
 
 def _by_place(codes: IntArray, action: IntArray, weights: FloatArray, groups: int) -> FloatArray:
     """(groups, places) sums; rounds outside all groups are left out."""
@@ -144,10 +138,6 @@ def _by_place(codes: IntArray, action: IntArray, weights: FloatArray, groups: in
     return sums.reshape(groups, width).astype(np.float64)
 
 
-def _padded_sum(left: Sequence[float], right: Sequence[float]) -> tuple[float, ...]:
-    longer, shorter = (left, right) if len(left) >= len(right) else (right, left)
-    return tuple(a + b for a, b in zip(longer, (*shorter, *[0.0] * (len(longer) - len(shorter))), strict=True))
-
-
-def _triple(left: Any, right: Any) -> Any:
-    return tuple(a + b for a, b in zip(left, right, strict=True))
+def _added(left: Sequence[float], right: Sequence[float]) -> tuple[float, ...]:
+    """By place; the shorter one has nothing in the last places."""
+    return tuple(a + b for a, b in zip_longest(left, right, fillvalue=0.0))

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from surelift.arrays import ArrowColumn, IntArray, pc
 from surelift.batch import Batch
+from surelift.errors import UsageError
 from surelift.kernels.sorting import distinct, random_blocks
 from surelift.logs import faults
 from surelift.logs.columns import as_array, decode, is_text
@@ -28,10 +29,9 @@ ROWS_PER_PART = 1 << 40
 FIRST_OCTAVE, HALVINGS = 6, 5
 
 
-class Split:
+class Split(Protocol):
     """One way to tell rounds apart. Frozen and hashable."""
 
-    __slots__ = ()
     label: ClassVar[str]
     needs_order: ClassVar[bool] = False
 
@@ -41,7 +41,6 @@ class Split:
 
     def codes(self, batch: Batch) -> tuple[IntArray, Sequence[str]]:
         """A code for each round, ``NOWHERE`` for those left out, and the names of the codes."""
-        raise NotImplementedError
 
 
 Key = tuple[Split, ...]
@@ -51,9 +50,7 @@ KeyValue = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Segment(Split):
-    """The values of columns known before the action, such as a country, or the combinations of several that occur; rounds
-    without a value are a segment of their own.
-    """
+    """The values of columns known before the action, or the combinations of several that occur; none is one of its own."""
 
     label: ClassVar[str] = "segments"
     by: tuple[SegmentColumn, ...]
@@ -62,7 +59,19 @@ class Segment(Split):
     only: str | None = None
     """One segment alone, where each has a plan of its own."""
     tears_clusters: bool = False
-    """Whether rounds of one cluster may lie in several, where each round is tested by itself."""
+    """Rounds of one cluster may lie in several, where each round is tested by itself."""
+
+    def __post_init__(self) -> None:
+        names = self.columns()
+        if not names:
+            raise UsageError("by names no column; name one, or leave by= out.")
+        if len(set(names)) != len(names):
+            raise UsageError(f"by names a column twice: {', '.join(map(repr, names))}. Leave one out.")
+        listed = self.declared
+        if listed is not None and not (listed and all(isinstance(name, str) for name in listed)):
+            raise UsageError("segments must list the names of the segments, one or more.")
+        if listed is not None and len(set(listed)) != len(listed):
+            raise UsageError("segments lists a name twice.")
 
     def columns(self) -> tuple[str, ...]:
         return tuple(map(column_name, self.by))
@@ -114,13 +123,11 @@ class Day(Split):
         column = decode(batch.rows.table[self.time])
         if pa.types.is_timestamp(column.type) or pa.types.is_date32(column.type):
             return _days(column)
-        if pa.types.is_date(column.type):
-            days = column
-        elif is_text(column) and pc.all(pc.match_substring_regex(column, r"^\d{4}-\d{2}-\d{2}")).as_py():
-            days = pc.utf8_slice_codeunits(column, 0, 10)
-        else:
+        if is_text(column) and pc.all(pc.match_substring_regex(column, r"^\d{4}-\d{2}-\d{2}")).as_py():
+            column = pc.utf8_slice_codeunits(column, 0, 10)
+        elif not pa.types.is_date(column.type):
             return nowhere, []
-        encoded = days.dictionary_encode()
+        encoded = column.dictionary_encode()
         codes = as_array(pc.fill_null(encoded.indices, NOWHERE)).astype(np.int64)
         return codes, [str(day) for day in encoded.dictionary.to_pylist()]
 
@@ -144,37 +151,27 @@ class Chunks(Split):
     needs_order: ClassVar[bool] = True
 
     def codes(self, batch: Batch) -> tuple[IntArray, Sequence[str]]:
-        first = batch.rows.start
-        starts = _chunk_starts(first, first + batch.size)
-        edges = np.array([*starts, first + batch.size]) - first
+        row = first = batch.rows.start
+        last, starts = first + batch.size, list[int]()
+        while row < last:
+            width = 1 << (max(row.bit_length() - 1, FIRST_OCTAVE) - HALVINGS)
+            starts.append(row // width * width)
+            row = starts[-1] + width
+        edges = np.array([*starts, last]) - first
         codes = np.repeat(np.arange(len(starts)), np.diff(np.maximum(edges, 0)))
         return of_first_rows(batch, codes), [f"{start:015d}" for start in starts]
 
 
-def _chunk_starts(first: int, last: int) -> list[int]:
-    """Where the chunks that hold the rows from ``first`` to ``last`` (exclusive) begin."""
-    starts, row = [], first
-    while row < last:
-        width = 1 << (max(row.bit_length() - 1, FIRST_OCTAVE) - HALVINGS)
-        starts.append(row // width * width)
-        row = starts[-1] + width
-    return starts
-
-
-def first_rows(batch: Batch) -> IntArray:
-    """The number of each round's row; of a cluster, that of its first."""
-    return of_first_rows(batch, batch.rows.numbered)
-
-
 def of_first_rows(batch: Batch, values: IntArray) -> IntArray:
-    """Of each row, what is said of the first row of its unit."""
+    """Of each row, what is known of the first row of its unit."""
     starts = batch.units.starts
     return values if starts is None else np.repeat(values[starts[:-1]], np.diff(starts))
 
 
 def row_numbers(batch: Batch) -> "np.typing.NDArray[np.uint64]":
-    """The same, unique over all parts that are read apart."""
-    return first_rows(batch).astype(np.uint64) + np.uint64(batch.rows.batch.part * ROWS_PER_PART)
+    """The number of each round's row, of a cluster that of its first; unique over all parts that are read apart."""
+    first_rows = of_first_rows(batch, batch.rows.numbered)
+    return first_rows.astype(np.uint64) + np.uint64(batch.rows.batch.part * ROWS_PER_PART)
 
 
 def _days(column: ArrowColumn) -> tuple[IntArray, list[str]]:

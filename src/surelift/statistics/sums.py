@@ -1,28 +1,31 @@
 """``Sums``: what one pass over the rounds leaves behind, enough for every answer and small enough to send."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from itertools import repeat
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.batch import RewardColumn
+from surelift.batch import LARGEST_WEIGHT, Batch, RewardColumn
 from surelift.controls.model import RewardModel
-from surelift.errors import UsageError
+from surelift.errors import LogsError, SureliftError, UsageError
 from surelift.logs.faults import Fault, Tally, merge_tallies
 from surelift.logs.fingerprint import Fingerprint
 from surelift.policies import Policy
-from surelift.statistics.counts import Count
-from surelift.statistics.log_sums import LogSums, controlled
-from surelift.statistics.moments import MomentSums
-from surelift.statistics.plan import MEAN, SQUARES, Component, Moment, Needed, Plan, Request, Term
-from surelift.statistics.production import ProductionSums, ProductionTotals, RewardMoments
-from surelift.statistics.redraws import Proxies, Redraws
-from surelift.statistics.resamples import Resamples
+from surelift.statistics.dealing import Dealt
+from surelift.statistics.groups import Groups, groups_of
+from surelift.statistics.looped import plain_rows, program_of
+from surelift.statistics.plan import MEAN, SQUARES, Moment, Needed, Plan, Request, Term
+from surelift.statistics.redraws import Proxies, Redraws, Resamples
 from surelift.statistics.splits import Key, KeyValue, Split
 from surelift.statistics.statistic import Statistic
-from surelift.statistics.weights import PolicyWeights, WeightSums
+from surelift.statistics.terms import LogSums, MomentSums, arranged
+from surelift.statistics.totals import Count, PolicyWeights, ProductionSums, ProductionTotals, RewardMoments, WeightSums
 
 States = Mapping[KeyValue, Any]
 """The state of a statistic for each value of its key."""
@@ -57,7 +60,7 @@ class TermSums:
         return self.moments[moment] / self.rounds
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sums:
     """Sums over rounds. They add up: over batches, files, machines and days."""
 
@@ -74,33 +77,30 @@ class Sums:
     """The digest of the question that they answer."""
 
     def __add__(self, other: "Sums") -> "Sums":
-        left_out, excluded, asked = (
-            self.left_out + other.left_out,
-            self.excluded + other.excluded,
-            self.asked or other.asked,
-        )
-        if self.asked and other.asked and self.asked != other.asked:
+        if (self.asked and other.asked and self.asked != other.asked) or (
+            self.rows and other.rows and self.states.keys() != other.states.keys()
+        ):
             raise UsageError(OTHER_QUESTION)
+        besides: dict[str, Any] = {
+            "left_out": self.left_out + other.left_out, "excluded": self.excluded + other.excluded,
+            "asked": self.asked or other.asked,
+        }  # fmt: skip
         if self.rows == 0 or other.rows == 0:
-            return replace(other if self.rows == 0 else self, left_out=left_out, excluded=excluded, asked=asked)
-        if self.states.keys() != other.states.keys():
-            raise UsageError(OTHER_QUESTION)
+            return replace(other if self.rows == 0 else self, **besides)
         return Sums(
             rows=self.rows + other.rows,
             states={request: _added(states, other.states[request]) for request, states in self.states.items()},
             invalid=merge_tallies(self.invalid, other.invalid),
             fingerprint=self.fingerprint + other.fingerprint,
-            left_out=left_out,
-            excluded=excluded,
-            asked=asked,
+            **besides,
         )
 
-    @property
+    @cached_property
     def units(self) -> int:
         """The n of the bounds: rounds (or clusters) that entered them."""
         return int(self.get(COUNT) or 0)
 
-    @property
+    @cached_property
     def production(self) -> ProductionSums:
         found: ProductionSums = self.get(PRODUCTION) or ProductionSums()
         return found
@@ -122,7 +122,7 @@ class Sums:
         states: dict[Split, dict[str, dict[Request, dict[KeyValue, Any]]]] = {split: {} for split in splits}
         for request, found in self.states.items():
             if request.key and request.key[0] in states:
-                inner, of_split = replace(request, key=request.key[1:]), states[request.key[0]]
+                inner, of_split = request._replace(key=request.key[1:]), states[request.key[0]]
                 for value, state in found.items():
                     of_split.setdefault(value[0], {}).setdefault(inner, {})[value[1:]] = state
         return {
@@ -133,10 +133,10 @@ class Sums:
 
     def judged_by(self, outcome: RewardColumn | None) -> "Sums":
         """The sums of the requests about one outcome."""
-        own = ((request, found) for request, found in self.states.items() if request.outcome == outcome)
-        if outcome is not None:
-            own = ((replace(request, outcome=None), found) for request, found in own)
-        return replace(self, states=dict(own))
+        if outcome is None and set(map(attrgetter("outcome"), self.states)) <= {None}:
+            return self
+        own = {request: found for request, found in self.states.items() if request.outcome == outcome}
+        return replace(self, states={request._replace(outcome=None): found for request, found in own.items()})
 
     def only(self, requests: Iterable[Request]) -> "Sums":
         return replace(self, states={request: self.states[request] for request in requests} if self.rows else {})
@@ -147,34 +147,42 @@ class Sums:
 
     def of(self, term: Term, key: Key = (), value: KeyValue = ()) -> TermSums:
         """What was added up for a term, in one group of the rounds."""
-        return self._of(term, int(self.get(COUNT, key, value) or 0), key, value)
+        place = term, key, value
+        if place not in self._terms:
+            self._terms[place] = self._of(term, None, key, value)
+        return self._terms[place]
 
-    def _of(self, term: Term, rounds: int, key: Key, value: KeyValue) -> TermSums:
-        found = {type(statistic): self.get(statistic, key, value) for statistic in statistics_of(term)}
-        moments, logs, whole = (found.get(kind) for kind in (MomentSums, LogSums, Redraws))
-        named = {} if moments is None else dict(zip(moments_of(term), moments.tolist(), strict=True))
-        blocks = tuple(self._blocks(term, rounds, key, value))
+    @cached_property
+    def _terms(self) -> dict[tuple[Term, Key, KeyValue], TermSums]:
+        return {}
+
+    def _of(self, term: Term, units: int | None, key: Key, value: KeyValue) -> TermSums:
+        found, components = dict[type, Any](), term.needed.components
+        moments_of, *others = statistics_of(term)
+        for statistic in (moments_of, *others, COUNT, PolicyWeights(term.candidate)):
+            found[type(statistic)] = self.states[Request(statistic, key)].get(value) if self.rows else None
+        moments, whole = found[MomentSums], found.get(Redraws)
+        named = {} if moments is None else dict(zip(moments_of.moments, moments.tolist(), strict=True))
+        rounds = int(found[Count] or 0) if units is None else units
+        dealt = term.needed.blocks if self.rows else None
+        blocks = () if dealt is None else tuple(self._blocks(term, dealt, rounds, key, value))
         if blocks:
             log_sums, sums = (np.sum([getattr(block, name) for block in blocks], axis=0) for name in ("log_sums", "sums"))
         else:
-            log_sums, sums = _split_state(term.needed.components, logs, rounds, named.get(MEAN, 0.0))
+            # Sums of the terms with their offsets: what a control leaves of a term was added up beside the log sums.
+            controlled, state = arranged(components).controlled, found.get(LogSums)
+            if state is None:
+                state = np.zeros(len(components) + len(controlled))
+            log_sums, sums = state[: len(components)], named.get(MEAN, 0.0) + rounds * term.needed.columns[1]
+            sums[controlled] = state[len(components) :]
         return TermSums(
-            rounds=rounds,
-            needed=term.needed,
-            log_sums=log_sums,
-            sums=sums,
-            moments=named,
-            resamples=found.get(Resamples),
-            weights=self.get(PolicyWeights(term.candidate), key, value) or WeightSums(),
-            proxies=None if whole is None else whole.proxies,
-            blocks=blocks,
-        )
+            rounds=rounds, needed=term.needed, log_sums=log_sums, sums=sums, moments=named, resamples=found.get(Resamples),
+            weights=found[PolicyWeights] or WeightSums(),
+            proxies=None if whole is None else whole.proxies, blocks=blocks,
+        )  # fmt: skip
 
-    def _blocks(self, term: Term, rounds: int, key: Key, value: KeyValue) -> Iterator[TermSums]:
+    def _blocks(self, term: Term, blocks: Dealt, rounds: int, key: Key, value: KeyValue) -> Iterator[TermSums]:
         """What was added up in each block; rounds that sampling dropped are dealt to them, by chance, as the others were."""
-        blocks = term.needed.blocks
-        if blocks is None or self.rows == 0:
-            return
         one, within = in_one_block(term), (*key, blocks)
         counts = [int(self.get(COUNT, within, (*value, name)) or 0) for name in blocks.names]
         dropped = np.random.default_rng(DEALT_BY).multinomial(rounds - sum(counts), blocks.shares)
@@ -185,8 +193,10 @@ class Sums:
     def to_state(self) -> dict[str, Any]:
         """As JSON, in the order of the plan, whose requests need not be kept; numbers come back to the last bit."""
         return {
+            "asked": self.asked,
             "rows": self.rows,
             **({"excluded": self.excluded} if self.excluded else {}),
+            **({"left_out": self.left_out} if self.left_out else {}),
             "states": [
                 [[list(value), request.statistic.encode(state)] for value, state in states.items()]
                 for request, states in self.states.items()
@@ -196,9 +206,22 @@ class Sums:
 
     @classmethod
     def from_state(cls, content: Mapping[str, Any], plan: Plan) -> "Sums":
-        excluded = int(content.get("excluded", 0))
+        """What ``to_state`` wrote of the sums of a plan; those of another question are refused."""
+        try:
+            return cls._read(content, plan)
+        except (LookupError, TypeError, ValueError, AttributeError, zlib.error) as error:
+            if isinstance(error, SureliftError):
+                raise
+            raise LogsError(f"these are no sums of such a question, or they are damaged ({error}).") from error
+
+    @classmethod
+    def _read(cls, content: Mapping[str, Any], plan: Plan) -> "Sums":
+        # Those that were stored by earlier versions, or of which no row was counted, do not name their question.
+        if (content.get("asked") or plan.asked) != plan.asked:
+            raise UsageError(OTHER_QUESTION)
+        empty = cls(excluded=int(content.get("excluded", 0)), left_out=int(content.get("left_out", 0)), asked=plan.asked)
         if not content["rows"]:
-            return cls(excluded=excluded)
+            return empty
         kept = content["states"]
         optional = [request for request in plan.requests if request.statistic.optional]
         # Rewards by day were kept last, tables of weights before them.
@@ -207,7 +230,8 @@ class Sums:
         missing = next(group for group in ([], by_day, optional) if len(group) == unkept or group is optional)
         pairs = zip((request for request in plan.requests if request not in missing), kept, strict=True)
         rounds, total = content["fingerprint"]
-        return cls(
+        return replace(
+            empty,
             rows=int(content["rows"]),
             states={
                 **{request: {} if request.key else {(): request.statistic.absent()} for request in missing},
@@ -217,7 +241,6 @@ class Sums:
                 },
             },
             fingerprint=Fingerprint(int(rounds), int(total, 16)),
-            excluded=excluded,
         )
 
 
@@ -228,51 +251,35 @@ def _added(left: States, right: States) -> States:
     return added
 
 
-def _split_state(
-    components: tuple[Component, ...], state: FloatArray | None, rounds: int, total: float
-) -> tuple[FloatArray, FloatArray]:
-    """Log sums, and sums of the terms with their offsets: what a control leaves of a term was added up beside them."""
-    if state is None:
-        state = np.zeros(len(components) + len(controlled(components)))
-    sums = total + rounds * np.array([part.offset for part in components])
-    sums[controlled(components)] = state[len(components) :]
-    return state[: len(components)], sums
-
-
-def moments_of(term: Term) -> tuple[Moment, ...]:
-    return tuple(dict.fromkeys([MEAN, SQUARES, *term.needed.moments]))
-
-
 def in_one_block(term: Term) -> Term:
     return replace(term, needed=replace(term.needed, blocks=None))
 
 
-def statistics_of(term: Term) -> Iterator[Statistic]:
-    """What is added up for one term."""
+@lru_cache(maxsize=1024)
+def statistics_of(term: Term) -> tuple[Any, ...]:
+    """What is added up for one term, its moments first."""
     candidate, quantity, needed = term.candidate, term.quantity, term.needed
-    yield MomentSums(candidate, quantity, moments_of(term))
+    found: list[Any] = [MomentSums(candidate, quantity, tuple(dict.fromkeys([MEAN, SQUARES, *needed.moments])))]
     if needed.components and needed.blocks is None:
-        yield LogSums(candidate, quantity, needed.offset, needed.components, needed.smallest)
+        found.append(LogSums(candidate, quantity, needed.offset, needed.components, needed.smallest))
     if needed.resamples:
-        yield Resamples(candidate, quantity, needed.resamples)
+        found.append(Resamples(candidate, quantity, needed.resamples))
     if needed.redraws:
-        yield Redraws(candidate, needed.redraws)
+        found.append(Redraws(candidate, needed.redraws))
+    return tuple(found)
 
 
 def requests_of(
     policies: Iterable[str], terms: Iterable[Term], key: Key = (), outcome: RewardColumn | None = None
-) -> Iterator[Request]:
+) -> list[Request]:
     """What every bound needs: the terms, and the counts, rewards and weights beside them."""
-    yield Request(COUNT, key, outcome)
-    yield Request(PRODUCTION, key, outcome)
-    for name in policies:
-        yield Request(PolicyWeights(name), key, outcome)
+    wanted: list[Any] = [*zip((COUNT, PRODUCTION, *map(PolicyWeights, policies)), repeat(key))]
     for term in terms:
-        for statistic in statistics_of(term):
-            yield Request(statistic, key, outcome)
+        wanted += zip(statistics_of(term), repeat(key))
         if term.needed.blocks is not None:
-            for statistic in (COUNT, PolicyWeights(term.candidate), *statistics_of(in_one_block(term))):
-                yield Request(statistic, (*key, term.needed.blocks), outcome)
+            in_blocks = (COUNT, PolicyWeights(term.candidate), *statistics_of(in_one_block(term)))
+            wanted += zip(in_blocks, repeat((*key, term.needed.blocks)))
+    return [Request(statistic, splits, outcome) for statistic, splits in wanted]
 
 
 def plan_of(
@@ -280,3 +287,45 @@ def plan_of(
 ) -> Plan:
     """The plan of some terms alone."""
     return Plan(policies, tuple(requests_of(policies, terms, key)), model)
+
+
+def accumulate(batch: Batch, plan: Plan) -> Sums:
+    """The sums of one batch; one with faults adds nothing but their count, and will be refused."""
+    table = batch.rows.batch
+    if table.is_remainder:
+        return Sums(left_out=table.left_out, excluded=table.excluded, asked=plan.asked)
+    _ = batch.identified
+    found, fingerprint, groups = dict[Request, Sequence[Any]](), Fingerprint(), dict[Key, Groups]()
+    for key in plan.keys:
+        groups[key] = groups_of(key, batch) if key else Groups([()], None, batch.units.starts)
+    quick = None if plan.one_pass is None else _in_one_pass(batch, *plan.one_pass, groups)
+    if quick is not None:
+        found, fingerprint = quick
+    elif batch.read().fit:
+        for requests in plan.shared:
+            (statistic, key, batch.outcome), statistics = requests[0], [request.statistic for request in requests]
+            found.update(zip(requests, type(statistic).of_all(statistics, batch, groups[key]), strict=True))
+        fingerprint = batch.rows.hashes.fingerprint()
+    states = dict[Request, States]()
+    for request in plan.requests:
+        states[request] = dict(zip(groups[request.key].values, found[request], strict=True)) if found else {}
+    return Sums(batch.size, states, batch.rows.tallies, fingerprint, table.left_out, table.excluded, plan.asked)
+
+
+def _in_one_pass(
+    batch: Batch, looped: Sequence[Request], besides: Sequence[Request], groups: Mapping[Key, Groups]
+) -> tuple[dict[Request, Sequence[Any]], Fingerprint] | None:
+    """Over plain columns; None where they have to be looked at more closely."""
+    of_key, statistics = groups[looped[0].key], tuple(map(attrgetter("statistic"), looped))
+    program = program_of(statistics, of_key.codes is None and batch.plainly_counted)
+    rows = plain_rows(batch, program.plan)
+    if rows is None or not batch.fit or not (batch.scale is None or (batch.scale <= LARGEST_WEIGHT).all()):
+        return None
+    sums = program.add_up(rows, batch, of_key)
+    if sums is None or not (sums.moments[:, :, 2] <= LARGEST_WEIGHT).all():
+        return None
+    found = dict(zip(looped, program.states(batch, of_key, sums), strict=True))
+    for request in besides:
+        found[request] = request.statistic.of(batch, groups[request.key])
+    assert sums.hashes is not None
+    return found, Fingerprint.of_halves(batch.size, sums.hashes.tolist())

@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from surelift.arrays import FloatArray, IntArray
 from surelift.batch import Batch, Pieces
-from surelift.kernels.loop import LoopSums
-from surelift.kernels.weight_tables import WEIGHT_BINS, corners, weight_tables
+from surelift.kernels.loop import LoopSums, LoopTerm
+from surelift.kernels.weight_tables import CORNERS, WEIGHT_BINS, weight_tables
 from surelift.logs.units import Piece
 from surelift.quantities import Decline, Difference, Quantity
 from surelift.statistics.groups import Groups
-from surelift.statistics.looped import Looped, Wanted
+from surelift.statistics.looped import Looped
 
 Side = Literal["gain", "decline", "pair"]
 # A share of a round that rounding may have made: left out, which only lowers what is read off a table.
@@ -55,7 +55,7 @@ class WeightCells:
         Rounds with weight w and reward r: w r and 1 - r against "the lift is at most so much", r and w (1 - r) against "at
         least". Of a pair, the table has its sum for a weight, and the share of the first in it for a reward.
         """
-        weights, rewards = corners()
+        weights, rewards = CORNERS
         weight, reward = weights[self.corners % _WIDTH], rewards[self.corners // _WIDTH]
         if side == "gain":
             return weight * reward, 1.0 - reward
@@ -84,22 +84,23 @@ class WeightTable(Looped):
 
     label: ClassVar[str] = "a table of weights by reward, for bounds in per cent"
     optional: ClassVar[bool] = True
+    state: ClassVar[type] = WeightCells
     candidate: str
     drop: float = 1.0
     """How far below 1 a weight can be: 1, or of a blend its share. Weights are those of the policy that is blended."""
     quantity: Quantity | None = None
     """Whose two parts are counted; None where every round is a unit of its own, compared with production."""
 
-    def wanted(self, simple: bool) -> Sequence[Wanted]:
+    def wanted(self, simple: bool) -> Sequence[LoopTerm]:
         if self.quantity is None:
             # The weights minus 1, and the rewards, of the rows; simple batches have a table made on the way.
-            of_weights = Wanted((Piece(self.candidate, True, 1.0, 1.0),), kept=True)
-            return [] if simple else [of_weights, Wanted((), (0.0, 1.0), kept=True)]
+            of_weights = LoopTerm((Piece(self.candidate, True, 1.0, 1.0),), kept=True)
+            return [] if simple else [of_weights, LoopTerm((), (0.0, 1.0), kept=True)]
         # What a unit's pair adds up to, less 1, and each of the pair.
         first, second = self._pair(self.quantity)
         return [
-            Wanted(self.quantity.pieces(self.candidate), kept=True), Wanted(first, (0.0, 1.0), kept=True),
-            Wanted(second, (1.0, 0.0), kept=True),
+            LoopTerm(self.quantity.pieces(self.candidate), kept=True), LoopTerm(first, (0.0, 1.0), kept=True),
+            LoopTerm(second, (1.0, 0.0), kept=True),
         ]  # fmt: skip
 
     def _pair(self, quantity: Quantity) -> tuple[Pieces, Pieces]:
@@ -116,6 +117,7 @@ class WeightTable(Looped):
 
     def states(self, batch: Batch, groups: Groups, sums: LoopSums, places: Sequence[int]) -> Sequence[WeightCells]:
         if not places:
+            assert sums.tables is not None
             table = sums.tables[self.candidate]
             bins = np.flatnonzero(table[:, 0])
             return [WeightCells.of_bins(bins, table[bins])]
@@ -129,15 +131,8 @@ class WeightTable(Looped):
             part = batch.scaled(numbers[1])
             share = np.minimum(np.divide(part, total, out=np.zeros(len(total)), where=total > 0.0), 1.0)
         found, bins, cells = weight_tables(excess, share, groups.units.sorted(len(excess)))
-        edges = np.searchsorted(found, np.arange(len(groups) + 1)).tolist()
+        edges = np.searchsorted(found, np.arange(len(groups.values) + 1)).tolist()
         return [WeightCells.of_bins(bins[start:stop], cells[start:stop]) for start, stop in pairwise(edges)]
 
     def absent(self) -> WeightCells:
         return WeightCells(np.empty(0, dtype=np.int64), np.empty(0), complete=False)
-
-    def encode(self, state: Any) -> Any:
-        return [state.corners.tolist(), state.rounds.tolist(), state.complete]
-
-    def decode(self, content: Any) -> Any:
-        numbers, rounds, complete = content
-        return WeightCells(np.array(numbers, dtype=np.int64), np.array(rounds, dtype=np.float64), bool(complete))

@@ -1,7 +1,8 @@
 """The propensity slot, where production's whole distribution over the actions is logged."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,18 +45,17 @@ class Distribution(Propensity):
 
     logging: str | tuple[str, ...] | None = given(
         "Production's whole distribution: a list column, or one column per action.", "COL[,COL...]", one_or_more_columns,
-        read="columns", role="logging", array=True,
+        read="columns", role="logging", array=True, feature="distributions",
     )  # fmt: skip
     propensity: str | None = column("propensity", "Column of production's probability of the logged action.", hidden=True)
     log_propensity: str | None = column("log_propensity", "Its natural logarithm, instead.", rare=True, hidden=True)
-    embedding: Embedding | None = given("Weights kinds of actions instead of single ones.", "", an_embedding, read="")
+    embedding: Embedding | None = given(
+        "Weights kinds of actions instead of single ones.", "", an_embedding, read="", feature="embedding"
+    )
+    named_by = ("logging",)
     refuses: ClassVar[Mapping[str, str]] = {
         "density": "density=True is for continuous actions; a vector over actions holds probabilities."
     }
-
-    @classmethod
-    def fits(cls, given: Mapping[str, Any]) -> bool:
-        return "logging" in given
 
     def check(self) -> None:
         super().check()
@@ -68,24 +68,17 @@ class Distribution(Propensity):
             )
         if self.actions is not None and isinstance(self.logging, tuple) and len(self.logging) != len(self.actions):
             raise UsageError(f"logging= names {len(self.logging)} columns, but actions= lists {len(self.actions)} labels.")
+        by_context = isinstance(self.embedding, Known) and self.embedding.by_context
+        object.__setattr__(self, "asks_contexts", by_context)
 
-    @property
-    def features(self) -> frozenset[str]:
-        return super().features | {"distributions"} | (frozenset() if self.embedding is None else {"embedding"})
+    @cached_property
+    def columns(self) -> list[tuple[str, str]]:
+        of_embedding = None if self.embedding is None else self.embedding.column
+        return [*super().columns, *([] if of_embedding is None else [("the embedding", of_embedding)])]
 
-    def columns(self) -> Iterator[tuple[str, str]]:
-        yield from super().columns()
-        if self.embedding is not None and self.embedding.column is not None:
-            yield "the embedding", self.embedding.column
-
-    @property
-    def asks_contexts(self) -> bool:
-        """Whether a function of the user's is asked about every batch."""
-        return isinstance(self.embedding, Known) and self.embedding.by_context
-
-    def assumes(self) -> Iterator[str]:
-        yield from super().assumes()
-        yield from () if self.embedding is None else self.embedding.assumes
+    @cached_property
+    def assumes(self) -> tuple[str, ...]:
+        return (*super().assumes, *(() if self.embedding is None else self.embedding.assumes))
 
     def decisions(self, rows: Rows) -> Decisions:
         decisions = self._actions(rows)

@@ -1,12 +1,14 @@
 """The propensity slot, by Monte Carlo: k of m draws from production took the logged action."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 from surelift.arrays import FloatArray
 from surelift.errors import UsageError
 from surelift.logs.decisions import Decisions
+from surelift.logs.densities import Density, density_from
 from surelift.logs.rows import Rows
 from surelift.logs.wins import FRESH, PLAYED_AMONG, Wins, wins_from
 from surelift.traits.propensity import BOTH, Propensity
@@ -19,6 +21,14 @@ KNOWN = (
 )
 
 
+def law_from(description: Mapping[str, Any]) -> Wins | Density:
+    """Wins, or a density, from what they say of themselves in a file."""
+    try:
+        return wins_from(description) if description.get("kind") == "wins" else density_from(description)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"propensity= is not a valid density, nor wins ({error}).") from error
+
+
 @dataclass(frozen=True, kw_only=True)
 class Drawn(Propensity):
     propensity: Wins = given(
@@ -27,39 +37,24 @@ class Drawn(Propensity):
         flag="propensity_wins",
     )  # fmt: skip
     refuses: ClassVar[Mapping[str, str]] = {
-        "logging": KNOWN,
-        "density": KNOWN,
-        "log_propensity": BOTH,
-        "embedding": KNOWN,
-    }
+        "logging": KNOWN, "density": KNOWN, "log_propensity": BOTH, "embedding": KNOWN
+    }  # fmt: skip
 
-    @classmethod
-    def fits(cls, given: Mapping[str, Any]) -> bool:
-        value = given.get("propensity")
-        return isinstance(value, Wins) or (isinstance(value, Mapping) and value.get("kind") == "wins")
-
-    def check(self) -> None:
-        super().check()
-        if isinstance(self.propensity, Mapping):
-            try:
-                object.__setattr__(self, "propensity", wins_from(self.propensity))
-            except (KeyError, TypeError, ValueError) as error:
-                raise UsageError(f"propensity= is not a valid density, nor wins ({error}).") from error
-
-    @property
+    @cached_property
     def features(self) -> frozenset[str]:
-        return super().features | {"wins"}
+        return frozenset({"wins"})
 
-    def columns(self) -> Iterator[tuple[str, str]]:
-        yield from super().columns()
-        yield from (("wins", name) for name in self.propensity.columns())
+    @cached_property
+    def columns(self) -> list[tuple[str, str]]:
+        return [*super().columns, *(("wins", name) for name in self.propensity.columns())]
 
     def hidden(self) -> dict[str, str]:
         return {**super().hidden(), self.propensity.k: "count of draws that took the logged action"}
 
-    def assumes(self) -> Iterator[str]:
-        played = self.propensity.includes_played
-        yield PLAYED_AMONG if played else FRESH.format(whose="production as it was at the decision")
+    @cached_property
+    def assumes(self) -> tuple[str, ...]:
+        fresh = FRESH.format(whose="production as it was at the decision")
+        return (PLAYED_AMONG if self.propensity.includes_played else fresh,)
 
     def read(self, rows: Rows, decisions: Decisions) -> FloatArray:
         return self.propensity.propensity(rows, "propensity, the wins of production")

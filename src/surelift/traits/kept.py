@@ -1,7 +1,8 @@
 """The kept slot: what of the log is here? All of it, or what was kept of it by chance."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,18 +28,16 @@ class All(Trait):
     refuses: ClassVar[Mapping[str, str]] = {"rounds_before_sampling": NEED_CHANCE}
 
     scales: ClassVar[bool] = False
-    """Whether a unit stands for all of its kind, those that were dropped too."""
+    """A unit stands for all of its kind, those that were dropped too."""
+    before: ClassVar[int | None] = None
+    """How many units there were, where that is declared."""
 
-    def assumes(self) -> Iterator[str]:
-        yield ONCE
+    @cached_property
+    def assumes(self) -> tuple[str, ...]:
+        return (ONCE,)
 
     def read(self, rows: Rows, units: Units) -> FloatArray | None:
         """How likely each unit was to be kept; None where all were."""
-        return None
-
-    @property
-    def before(self) -> int | None:
-        """How many units there were, where that is declared."""
         return None
 
     def count(self, kept: int, production: Any) -> int:
@@ -48,18 +47,15 @@ class All(Trait):
 
 @dataclass(frozen=True, kw_only=True)
 class Sampled(All):
+    named_by = ("keep_probability",)
     keep_probability: str | None = column(
         "keep_probability", "Column of the probability with which a round was kept, if the log was sampled.", rare=True,
-        hidden=True,
+        hidden=True, feature="sampled",
     )  # fmt: skip
     rounds_before_sampling: int | None = given(
-        "Number of rounds before sampling.", "N", whole_number, rare=True, read="whole"
+        "Number of rounds before sampling.", "N", whole_number, rare=True, read="whole", feature="counted before sampling"
     )
     refuses: ClassVar[Mapping[str, str]] = {}
-
-    @classmethod
-    def fits(cls, given: Mapping[str, Any]) -> bool:
-        return "keep_probability" in given
 
     @property
     def scales(self) -> bool:  # type: ignore[override]
@@ -67,19 +63,15 @@ class Sampled(All):
         return self.rounds_before_sampling is not None
 
     @property
-    def features(self) -> frozenset[str]:
-        return frozenset({"sampled", *(() if self.rounds_before_sampling is None else ("counted before sampling",))})
-
-    @property
-    def before(self) -> int | None:
+    def before(self) -> int | None:  # type: ignore[override]
         return self.rounds_before_sampling
 
-    def assumes(self) -> Iterator[str]:
-        yield f"{ONCE}, but by keep_probability"
-        if self.rounds_before_sampling is not None:
-            yield "every round was kept independently, with the recorded probability, out of rounds_before_sampling"
-        else:
-            yield "all rounds were kept with the same probability, and answers are about the rounds that were kept"
+    @cached_property
+    def assumes(self) -> tuple[str, ...]:
+        once = f"{ONCE}, but by keep_probability"
+        if self.rounds_before_sampling is None:
+            return once, "all rounds were kept with the same probability, and answers are about the rounds that were kept"
+        return once, "every round was kept independently, with the recorded probability, out of rounds_before_sampling"
 
     def read(self, rows: Rows, units: Units) -> FloatArray | None:
         subject = f"keep_probability {self.keep_probability!r}"
@@ -110,7 +102,6 @@ class Sampled(All):
                 f"keep_probability {self.keep_probability!r} varies from {least:.4g} to {most:.4g}, and "
                 "rounds_before_sampling is not known.\nIf it depended on the reward or the action (all clicks, 1% of the "
                 "rest), nothing can be certified from these rounds alone: find the number of rounds before sampling. If it "
-                "depended only on what was known before the action, leave keep_probability out: the rounds that were "
-                "kept are "
-                "then a log of their own, of the kept population."
+                "depended only on what was known before the action, leave keep_probability out: the rounds that were kept "
+                "are then a log of their own, of the kept population."
             )

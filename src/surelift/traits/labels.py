@@ -3,16 +3,17 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from surelift.arrays import FloatArray
 from surelift.errors import UsageError
-from surelift.kernels.log_products import log_products
+from surelift.kernels.log_sums import log_products
 from surelift.logs import faults
-from surelift.logs.findings import Finding
-from surelift.logs.line import LabelledLine
+from surelift.logs.faults import Finding
+from surelift.logs.rewards import LabelledLine
 from surelift.logs.rows import Rows
 from surelift.traits.propensity import SMALLEST
 from surelift.traits.reward import LABELS_TOGETHER, Reward
@@ -36,21 +37,19 @@ LARGEST_LOG = 700.0
 
 @dataclass(frozen=True, kw_only=True)
 class Labels(Reward):
+    named_by = ("score",)
     known = False
     score: str | None = column(
         "score", "Column of a score that every round has, in units of the reward, where few rounds are labelled.", rare=True,
-        hidden=True,
+        hidden=True, feature="labels",
     )  # fmt: skip
     label_probability: str | float | None = given(
         "Probability with which a round was drawn to be labelled.", "P|COL", probability_or_column, rare=True,
-        read="probability_or_column", role="label_probability", hidden="label_probability", array=True,
+        read="number_or_text", role="label_probability", hidden="label_probability", array=True,
     )  # fmt: skip
     refuses: ClassVar[Mapping[str, str]] = {}
+    is_audited = True
     audited_by_segment = True
-
-    @classmethod
-    def fits(cls, given: Mapping[str, Any]) -> bool:
-        return "score" in given
 
     def check(self) -> None:
         super().check()
@@ -62,21 +61,17 @@ class Labels(Reward):
                 "reward null where the round was not labelled."
             )
 
-    @property
-    def features(self) -> frozenset[str]:
-        return super().features | {"labels"}
-
-    def assumes(self) -> Iterator[str]:
-        yield from (*super().assumes(), DRAWN, BLIND_SCORE)
+    @cached_property
+    def assumes(self) -> tuple[str, ...]:
+        return (*super().assumes, DRAWN, BLIND_SCORE)
 
     def recipe(self) -> Recipe | None:
         return None
 
     def line(self, rows: Rows) -> LabelledLine:
-        """The rewards that were drawn, where neither null nor NaN is one; the scores, and the probabilities, looked "
-        "through."""
+        """The rewards that were drawn, where neither null nor NaN is one, the scores, and the probabilities."""
         scale, limits = self.scale, f"declared in [{self.scale.low:g}, {self.scale.high:g}]"
-        numbers = rows.told_numbers(self.name, self.subject)
+        numbers = rows.numbers_or_missing(self.name, self.subject)
         rows.refuse(self.subject, faults.INFINITE, np.isinf(numbers.values), numbers.values)
         missing = np.isnan(numbers.values)
         reward = np.where(missing, np.nan, numbers.values)
@@ -127,7 +122,6 @@ class Labels(Reward):
                 None, e_value,
             )  # fmt: skip
 
-    def told(self, state: FloatArray) -> Iterator[str]:
-        """How many rounds were labelled."""
+    def remarks_on(self, state: FloatArray) -> tuple[str, ...]:
         rounds, labels, _ = state[-3:].tolist()
-        yield f"{labels:,.0f} of {rounds:,.0f} rounds carry their {'reward' if self.cost is None else 'cost'}."
+        return (f"{labels:,.0f} of {rounds:,.0f} rounds carry their {'reward' if self.cost is None else 'cost'}.",)

@@ -8,6 +8,7 @@ random for each round with known shares are one policy, their mixture, and need 
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import fsum
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,8 +19,7 @@ from surelift.errors import LogsError, UsageError, is_number, printed, whole
 from surelift.logs import faults
 from surelift.logs.columns import texts_and_codes
 from surelift.logs.decisions import Decisions
-from surelift.logs.faults import Reason
-from surelift.logs.findings import Finding
+from surelift.logs.faults import Finding, Reason
 from surelift.logs.rows import Rows
 from surelift.traits.logger_tests import BINS, context_bins, context_contrast, shares_e_value
 from surelift.traits.propensity import OneColumn, Propensity
@@ -81,20 +81,19 @@ def _shares(role: str, given: Any) -> dict[str, float]:
 
 @dataclass(frozen=True, kw_only=True)
 class Loggers(OneColumn):
+    named_by = ("logger", "loggers", "logger_rounds", "logger_shares")
+    is_audited = True
     logger: str | None = column(
         "logger", "Column of the logger that took the row, where there are several.", rare=True, hidden=True
     )
     loggers: Mapping[str, str] | None = given(
         "Each logger's column of its probability of the logged action, whoever took the row.", "A=COL,B=COL", _columns,
-        rare=True, read="pairs", array=True,
+        rare=True, read="pairs", array=True, feature="loggers",
     )  # fmt: skip
     logger_rounds: Mapping[str, int] | None = given(
-        "The rounds of each logger in the whole log; counted, if left out.",
-        "A=N,B=N",
-        _rounds,
-        rare=True,
+        "The rounds of each logger in the whole log; counted, if left out.", "A=N,B=N", _rounds, rare=True,
         read="numbers_by_name",
-    )
+    )  # fmt: skip
     logger_shares: Mapping[str, float] | None = given(
         "The chances with which the logger of each round was drawn, if it was.", "A=P,B=P", _shares, rare=True,
         read="numbers_by_name",
@@ -104,10 +103,6 @@ class Loggers(OneColumn):
     refuses: ClassVar[Mapping[str, str]] = {
         name: ALONE.format(f"{name}=") for name in ("propensity", "log_propensity", "logging", "embedding")
     }
-
-    @classmethod
-    def fits(cls, given: Mapping[str, Any]) -> bool:
-        return bool({"logger", "loggers", "logger_rounds", "logger_shares"} & given.keys())
 
     def check(self) -> None:
         super().check()
@@ -130,46 +125,48 @@ class Loggers(OneColumn):
             raise UsageError(
                 "give logger_rounds=, of planned counts, or logger_shares=, of loggers drawn at random, not both."
             )
+        object.__setattr__(self, "tested_contexts", (self.contexts or ()) if self.balanced else ())
 
     @property
     def balanced(self) -> bool:
-        """Whether weights are balanced by the rounds of each logger: they hold at these counts, and at no earlier look."""
+        """Weights are balanced by the rounds of each logger: they hold at these counts, and at no earlier look."""
         return self.logger_shares is None
 
-    @property
+    @cached_property
     def features(self) -> frozenset[str]:
-        return super().features | ({"loggers", "balanced loggers"} if self.balanced else {"loggers"})
+        return super().features | ({"balanced loggers"} if self.balanced else set())
 
     @property
     def names(self) -> list[str]:
         return list(self.loggers or ())
 
-    def columns(self) -> Iterator[tuple[str, str]]:
-        yield from super().columns()
-        yield from ((f"loggers, {name!r}", column) for name, column in (self.loggers or {}).items())
+    @cached_property
+    def columns(self) -> list[tuple[str, str]]:
+        return [*super().columns, *((f"loggers, {name!r}", column) for name, column in (self.loggers or {}).items())]
 
     def hidden(self) -> dict[str, str]:
         of_each = {column: f"propensity of logger {name!r}" for name, column in (self.loggers or {}).items()}
         return {**super().hidden(), **of_each}
 
-    def assumes(self) -> Iterator[str]:
-        yield from super().assumes()
-        yield f"the loggers {', '.join(self.names)} took all rounds, and the probabilities of each are known in every row"
+    @cached_property
+    def assumes(self) -> tuple[str, ...]:
+        took = f"the loggers {', '.join(self.names)} took all rounds, and the probabilities of each are known in every row"
         if self.logger_shares is not None:
             drawn = ", ".join(f"{name} {share:g}" for name, share in self.logger_shares.items())
-            yield f"the logger of every round was drawn at random, whatever its context, with probability {drawn}"
-            return
-        yield (
-            f"the loggers are fixed policies, and their counts ({_told(self.logger_rounds or {})}) are fixed or independent "
-            "of what was logged"
-        )
+            by_chance = f"the logger of every round was drawn at random, whatever its context, with probability {drawn}"
+            return (*super().assumes, took, by_chance)
         tested = f"tested in {', '.join(self.contexts or ())}, where they are single values"
-        one_law = "rounds are independent, with one law of contexts and rewards for all loggers, without drift between them"
-        yield f"{one_law} ({tested if self.contexts else 'not tested: no contexts= are declared'})"
-        yield "production is the mix of the loggers as it ran"
+        return (
+            *super().assumes, took,
+            f"the loggers are fixed policies, and their counts ({_counted(self.logger_rounds or {})}) are fixed or "
+            "independent of what was logged",
+            "rounds are independent, with one law of contexts and rewards for all loggers, without drift between them "
+            f"({tested if self.contexts else 'not tested: no contexts= are declared'})",
+            "production is the mix of the loggers as it ran",
+        )  # fmt: skip
 
     @property
-    def is_complete(self) -> bool:
+    def is_complete(self) -> bool:  # type: ignore[override]
         return not self.balanced or self.logger_rounds is not None
 
     def completed(self, audited: Callable[[Propensity], FloatArray | None]) -> "Loggers":
@@ -220,10 +217,6 @@ class Loggers(OneColumn):
         total = sum(self.logger_rounds.values())
         return {name: count / total for name, count in self.logger_rounds.items()}
 
-    @property
-    def tested_contexts(self) -> tuple[str, ...]:
-        return (self.contexts or ()) if self.balanced else ()
-
     def audit(self, batch: "Batch", groups: "Groups") -> list[FloatArray]:
         """The rounds of each logger; and where they are balanced, in each bin of each context."""
         took, count = batch.decisions.aside, len(self.names)
@@ -235,12 +228,17 @@ class Loggers(OneColumn):
 
     def judge(self, state: FloatArray, level: float) -> Iterator[Finding]:
         """Loggers that met the same contexts, or were drawn with these shares, are refused with a chance of at most
-        ``level``.
+        ``level``. At other counts than those the weights were balanced for, the bound is not loose but false.
         """
-        counts, bins = (
-            state[: len(self.names)],
-            state[len(self.names) :].reshape(len(self.tested_contexts), len(self.names), BINS),
-        )
+        counts, cells = np.split(state, [len(self.names)])
+        took, bins = dict(zip(self.names, map(int, counts), strict=True)), cells.reshape(-1, len(self.names), BINS)
+        if self.balanced and took != self.logger_rounds:
+            yield Finding(
+                "refuse", f"logger {self.logger!r}",
+                f"the loggers took {_counted(took)}, but {_counted(self.logger_rounds or {})} are declared: weights that "
+                "are balanced for other counts, as at an earlier look or for a part of the log, give a false bound",
+                "Ask when all rounds are there, or declare in logger_rounds= the counts that were planned for these.",
+            )  # fmt: skip
         for context, found in zip(self.tested_contexts, bins, strict=True):
             contrast = context_contrast(found)
             if contrast.chance * len(self.tested_contexts) > level:
@@ -248,9 +246,8 @@ class Loggers(OneColumn):
             yield Finding(
                 "refuse", f"context {context!r}",
                 f"the loggers saw different contexts: {contrast.share:.1%} of the rounds of logger "
-                f"{self.names[contrast.logger]!r} are in a group of its values that holds {contrast.overall:.1%} of "
-                f"all rounds "
-                f"(chance at most {max(contrast.chance, 1e-300):.2g})",
+                f"{self.names[contrast.logger]!r} are in a group of its values that holds {contrast.overall:.1%} of all "
+                f"rounds (chance at most {max(contrast.chance, 1e-300):.2g})",
                 "Balanced weights need one law of contexts for all loggers. Take rounds of the same period and traffic, or "
                 "judge by the propensity of each row's own logger, propensity=, which has no such need.",
             )  # fmt: skip
@@ -260,27 +257,11 @@ class Loggers(OneColumn):
         if e_value >= 1.0 / level:
             yield Finding(
                 "refuse", f"logger {self.logger!r}",
-                f"the loggers took {_told(dict(zip(self.names, map(int, counts), strict=True)))}, which the declared "
-                f"shares do "
-                f"not give (e-value {e_value:.3g})",
-                "Loggers that were not drawn at random for each round, or with other probabilities, are no mixture "
-                "with these "
-                "shares. If their counts were planned, leave logger_shares= out.", None, e_value,
+                f"the loggers took {_counted(took)}, which the declared shares do not give (e-value {e_value:.3g})",
+                "Loggers that were not drawn at random for each round, or with other probabilities, are no mixture with "
+                "these shares. If their counts were planned, leave logger_shares= out.", None, e_value,
             )  # fmt: skip
 
-    def refuse_other_counts(self, state: Callable[[], FloatArray]) -> None:
-        """At other counts than those the weights were balanced for, the bound is not loose but false."""
-        if not self.balanced:
-            return
-        found = dict(zip(self.names, map(int, state()[: len(self.names)]), strict=True))
-        if found != self.logger_rounds:
-            raise LogsError(
-                f"the loggers took {_told(found)}, but {_told(self.logger_rounds or {})} are declared: weights that are "
-                "balanced for other counts, as at an earlier look or for a part of the log, give a false bound.\nAsk "
-                "when all "
-                "rounds are there, or declare in logger_rounds= the counts that were planned for these."
-            )
 
-
-def _told(counts: Mapping[str, int]) -> str:
+def _counted(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name}: {count:,}" for name, count in counts.items()) + " rounds"

@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from surelift.arrays import as_numpy
 from surelift.errors import UsageError, whole
-from surelift.logs.batch import Needs, Slice, Source, TableBatch, of_one_kind
-from surelift.logs.kinds import told_alike
-from surelift.logs.scale import Scale
-from surelift.logs.sources.layout import TextStyle
+from surelift.logs.batch import Needs, Slice, Source, TableBatch, kind_as_read, of_one_kind
+from surelift.logs.rewards import Scale
 from surelift.logs.sources.recognise import open_source
-from surelift.logs.sources.remote import REMOTE
+from surelift.logs.sources.tables import REMOTE
+from surelift.logs.sources.text_files import TextStyle
 from surelift.logs.wins import Wins
 from surelift.traits.declaration import FLAT, Declaration
+from surelift.traits.reward import UNIT_RANGE
 
 
 class Logs:
@@ -100,7 +100,7 @@ class Logs:
         score: Any = None,
         label_probability: Any = None,
         action_count: Any = None,
-        reward_range: tuple[float, float] = (0, 1),
+        reward_range: tuple[float, float] = UNIT_RANGE,
         density: bool = False,
         propensity_is_estimated: bool = False,
         embedding: Any = None,
@@ -121,7 +121,7 @@ class Logs:
         if source is None and {"reward", "cost"} & given.keys() and drawn:
             source, names = _name_arrays({role: value for role, value in given.items() if FLAT[role].array})
             given |= names
-        self._open(open_source(source, TextStyle.of(separator, encoding)), Declaration.of(**given))
+        self._open(open_source(source, TextStyle(separator, encoding)), Declaration.of(**given))
 
     @classmethod
     def of(cls, source: Any, declaration: Declaration) -> "Logs":
@@ -138,7 +138,7 @@ class Logs:
         self._names = dict.fromkeys(source.column_names())  # in order, and quick to look up
         if "".join(self._names).encode(errors="replace").decode() != "".join(self._names):
             raise UsageError("a column's name is not valid Unicode: it holds half of a surrogate pair; rename it.")
-        for role, column in declaration.columns():
+        for role, column in declaration.columns:
             self.require_columns(column, role=role, single=True)
 
     @property
@@ -192,14 +192,15 @@ class Logs:
             raise UsageError(
                 "this needs the rows themselves, which lie in another engine; bring them here first: logs.here()."
             )
-        declared, needs = self.declaration, self.needs() + needs
-        same = {*declared.identifying, *needs.handed_on, *needs.coded}
-        batches = declared.batches(of_one_kind(self.source.batches(needs), same))
-        told = frozenset(needs.handed_on) & frozenset(needs.read)
-        return told_alike(batches, told) if told else batches
+        declared, needs = self.declaration, Needs.all_of([self.needs(), needs])
+        batches = self.source.batches(needs)
+        if same := dict.fromkeys((*declared.identifying, *needs.handed_on, *needs.coded)):
+            batches = of_one_kind(batches, same)
+        batches, both = declared.batches(batches), frozenset(needs.handed_on) & frozenset(needs.read)
+        return of_one_kind(batches, both, kind_as_read) if both else batches
 
     def needs(self) -> Needs:
-        read = tuple(column for role, column in self.declaration.columns() if role != "contexts")
+        read = tuple([column for role, column in self.declaration.columns if role != "contexts"])
         propensity = self.declaration.propensity
         handed_on = self.handed_on() if propensity.asks_contexts else ()
         return Needs(read=(*read, *propensity.tested_contexts), handed_on=handed_on, where=self.declaration.pushed)

@@ -1,9 +1,9 @@
-"""The propensity slot: with what probability was the logged action taken? Here as it was recorded, itself or its "
-"logarithm."""
+"""The propensity slot: with what probability was the logged action taken? Here as it was recorded, or its logarithm."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,8 +12,8 @@ from surelift.arrays import FloatArray
 from surelift.errors import UsageError
 from surelift.kernels.columns import count_outside
 from surelift.logs import faults
-from surelift.logs.decisions import Decisions, Limits
-from surelift.logs.densities import DENSITIES, Density, density_from
+from surelift.logs.decisions import Decisions
+from surelift.logs.densities import DENSITIES, Density
 from surelift.logs.faults import Reason
 from surelift.logs.rows import Rows
 from surelift.traits.trait import Recipe, Trait, column, count_or_column, given, one_column, switch
@@ -39,7 +39,7 @@ NO_ATOMS = (
 def action_labels(name: str, actions: Iterable[Any]) -> tuple[Any, ...]:
     if isinstance(actions, str):
         raise UsageError(f"actions must list one label per action, but is the string {actions!r}.")
-    if isinstance(actions, set | frozenset):
+    if isinstance(actions, set | frozenset) or not isinstance(actions, Iterable):
         raise UsageError(f"actions must be a list: a {type(actions).__name__} has no order, but vectors and models do.")
     labels = tuple(label.item() if isinstance(label, np.generic) else label for label in actions)
     if not labels or not all(isinstance(label, str | int | float) for label in labels):
@@ -59,74 +59,42 @@ class Propensity(Trait):
     """The base of this slot: what is said of the actions, whatever is known of their probabilities."""
 
     slot = "propensity"
-    action: str | None = column("action", "Column of the logged action: a position, from 0, or a label.")
-    actions: tuple[Any, ...] | None = given("Labels of the actions in vector order.", "A,B,...", action_labels, read="split")
+    action: str | None = column("action", "Column of the logged action: a position, from 0, or a label.", feature="actions")
+    actions: tuple[Any, ...] | None = given(
+        "Labels of the actions in vector order.", "A,B,...", action_labels, read="split", feature="counted actions"
+    )
     action_count: int | str | None = given(
-        "Number of actions to choose from.",
-        "N|COL",
-        count_or_column,
-        rare=True,
-        read="number_or_column",
-        role="action_count",
-    )
+        "Number of actions to choose from.", "N|COL", count_or_column, rare=True, read="number_or_column",
+        role="action_count", feature="counted actions",
+    )  # fmt: skip
     propensity_is_estimated: bool = given(
-        "The propensity was estimated, not logged; then nothing is certified.",
-        "",
-        switch,
-        default=False,
-        rare=True,
-        read="switch",
-    )
+        "The propensity was estimated, not logged; then nothing is certified.", "", switch, default=False, rare=True,
+        read="switch", feature="estimated propensities",
+    )  # fmt: skip
 
     def check(self) -> None:
         if self.actions is not None and self.action_count not in (None, len(self.actions)):
             raise UsageError("give actions= or action_count=, not both: the labels already determine the count.")
 
-    @property
-    def features(self) -> frozenset[str]:
-        said = {
-            "actions": self.action is not None, "estimated propensities": self.propensity_is_estimated,
-            "counted actions": self.known_actions,
-        }  # fmt: skip
-        return frozenset(name for name, is_so in said.items() if is_so)
+    @cached_property
+    def assumes(self) -> tuple[str, ...]:
+        return (MODELLED if self.propensity_is_estimated else RECORDED,)
 
     @property
-    def known_actions(self) -> bool:
-        """Whether the number of actions is known, so that 1/propensity has a largest mean."""
-        return self.actions is not None or self.action_count is not None
-
-    def assumes(self) -> Iterator[str]:
-        yield MODELLED if self.propensity_is_estimated else RECORDED
-
-    def doubts(self) -> Iterator[str]:
-        if self.propensity_is_estimated:
-            yield "conditional on the propensity model: the propensities were estimated"
-
-    def refuse_other_counts(self, state: Callable[[], FloatArray]) -> None:
-        """Refuse sums that are not those of the whole log, where it matters."""
-
-    def limits(self, limits: Limits) -> Limits:
-        """How far weights can lie from 1, given how far those of the policy can."""
-        return limits
+    def doubts(self) -> tuple[str, ...]:
+        return ("conditional on the propensity model: the propensities were estimated",) * self.propensity_is_estimated
 
     def recipe(self) -> Recipe | None:
         """How a loop over plain columns reads the propensity; None where there is more to it."""
         return None
 
-    @property
-    def tested_contexts(self) -> tuple[str, ...]:
-        """Contexts that are read to test what was declared."""
-        return ()
+    tested_contexts: tuple[str, ...] = field(default=(), init=False)
+    """Contexts that are read to test what was declared."""
+    asks_contexts: bool = field(default=False, init=False)
+    """A function of the user's is asked about every batch."""
 
-    @property
-    def asks_contexts(self) -> bool:
-        """Whether a function of the user's is asked about every batch."""
-        return False
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether nothing has to be counted first."""
-        return True
+    is_complete: ClassVar[bool] = True
+    """Nothing has to be counted first."""
 
     def completed(self, audited: Callable[["Propensity"], FloatArray | None]) -> "Propensity":
         """With what a first pass counts."""
@@ -176,33 +144,26 @@ class OneColumn(Propensity):
     """The base of a propensity in one column; of continuous actions it is a density there."""
 
     density: bool = given(
-        "Propensities and probabilities are densities and may exceed 1.",
-        "",
-        switch,
-        default=False,
-        rare=True,
-        read="switch",
-    )
+        "Propensities and probabilities are densities and may exceed 1.", "", switch, default=False, rare=True,
+        read="switch", feature="density",
+    )  # fmt: skip
     refuses: ClassVar[Mapping[str, str]] = {
         "logging": "density=True is for continuous actions; a vector over actions holds probabilities.",
         "embedding": "an embedding needs production's full distribution over the actions, in logging=.",
     }
 
-    @property
+    @cached_property
     def features(self) -> frozenset[str]:
-        found = super().features
-        if self.density:
-            found |= {"density", *({"continuous actions"} if "actions" in found else ())}
-        return found
+        return frozenset({"continuous actions"}) if self.density and self.action is not None else frozenset()
 
     @property
     def largest(self) -> float:
         return math.inf if self.density else 1.0
 
-    def assumes(self) -> Iterator[str]:
-        yield from super().assumes()
-        if self.density:
-            yield NO_ATOMS
+    @cached_property
+    def assumes(self) -> tuple[str, ...]:
+        own = super().assumes
+        return (*own, NO_ATOMS) if self.density else own
 
     def _actions(self, rows: Rows) -> Decisions:
         if not self.density:
@@ -216,11 +177,6 @@ class OneColumn(Propensity):
 
 
 def _column_or_density(name: str, value: Any) -> str | Density:
-    if isinstance(value, Mapping):
-        try:
-            return density_from(value)
-        except (KeyError, TypeError, ValueError) as error:
-            raise UsageError(f"propensity= is not a valid density, nor wins ({error}).") from error
     return value if isinstance(value, DENSITIES) else one_column(name, value)
 
 
@@ -232,15 +188,11 @@ class Recorded(OneColumn):
         "Column of production's probability of the logged action.", "COL",
         _column_or_density, role="propensity", hidden="propensity", array=True,
     )  # fmt: skip
-    refuses: ClassVar[Mapping[str, str]] = {**OneColumn.refuses, "log_propensity": BOTH}
 
-    @classmethod
-    def fits(cls, given: Mapping[str, Any]) -> bool:
-        return "propensity" in given
-
-    @property
+    @cached_property
     def features(self) -> frozenset[str]:
-        return super().features | (frozenset({"known density"}) if isinstance(self.propensity, DENSITIES) else frozenset())
+        own = super().features
+        return own | {"known density"} if isinstance(self.propensity, DENSITIES) else own
 
     def check(self) -> None:
         super().check()
@@ -252,13 +204,16 @@ class Recorded(OneColumn):
         if self.propensity is None:
             raise UsageError(NO_PROPENSITY)
 
-    def columns(self) -> Iterator[tuple[str, str]]:
-        yield from super().columns()
-        if isinstance(self.propensity, DENSITIES):
-            yield from (("the density of production", name) for name in self.propensity.columns())
+    @cached_property
+    def columns(self) -> list[tuple[str, str]]:
+        own = super().columns
+        if not isinstance(self.propensity, DENSITIES):
+            return own
+        return [*own, *(("the density of production", name) for name in self.propensity.columns())]
 
     def recipe(self) -> Recipe | None:
-        simple = isinstance(self.propensity, str) and not (self.density or self.action or self.known_actions)
+        counted = self.actions is not None or self.action_count is not None
+        simple = isinstance(self.propensity, str) and not (self.density or self.action or counted)
         return Recipe(str(self.propensity)) if simple else None
 
     def read(self, rows: Rows, decisions: Decisions) -> FloatArray:
@@ -273,20 +228,12 @@ class Recorded(OneColumn):
 
 @dataclass(frozen=True, kw_only=True)
 class Logarithm(OneColumn):
+    named_by = ("log_propensity",)
     log_propensity: str | None = column(
-        "log_propensity",
-        "Column of the natural logarithm of the propensity, instead of --propensity.",
-        rare=True,
-        hidden=True,
-    )
-
-    @classmethod
-    def fits(cls, given: Mapping[str, Any]) -> bool:
-        return "log_propensity" in given
-
-    @property
-    def features(self) -> frozenset[str]:
-        return super().features | {"log propensities"}
+        "log_propensity", "Column of the natural logarithm of the propensity, instead of --propensity.", rare=True,
+        hidden=True, feature="log propensities",
+    )  # fmt: skip
+    refuses: ClassVar[Mapping[str, str]] = {**OneColumn.refuses, "propensity": BOTH}
 
     def read(self, rows: Rows, decisions: Decisions) -> FloatArray:
         subject = f"log_propensity {self.log_propensity!r}"

@@ -1,7 +1,8 @@
 """The reward slot: what did each decision earn, or cost, and when is that final?"""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,12 +12,12 @@ from surelift.errors import UsageError, printed
 from surelift.kernels.columns import count_outside
 from surelift.logs import faults
 from surelift.logs.batch import TableBatch
-from surelift.logs.line import RewardLine
+from surelift.logs.rewards import RewardLine, Scale
 from surelift.logs.rows import Rows
-from surelift.logs.scale import Scale
-from surelift.traits.settled import AS_OF_NEEDED, duration, keeping_settled, moment, said_of_younger, settled_assumption
+from surelift.traits.settled import AS_OF_NEEDED, duration, keeping_settled, moment, settled_assumption, younger_words
 from surelift.traits.trait import Recipe, Trait, anything, column, given, shared
 
+UNIT_RANGE = (0.0, 1.0)
 LABELS_TOGETHER = (
     "score= and label_probability= go together: all rounds carry a score, and those drawn with that probability carry the "
     "reward. State the probability of the draw, not the share of rounds with a label."
@@ -26,6 +27,8 @@ LABELS_TOGETHER = (
 def two_numbers(name: str, reward_range: Any) -> tuple[float, float]:
     try:
         low, high = reward_range
+        if isinstance(low, bool) or isinstance(high, bool):
+            raise TypeError("a truth value is no number")
         return float(low), float(high)
     except (TypeError, ValueError, OverflowError) as error:
         raise UsageError(f"reward_range must be two numbers, (low, high), but is {printed(reward_range)}.") from error
@@ -35,16 +38,16 @@ def two_numbers(name: str, reward_range: Any) -> tuple[float, float]:
 class Reward(Trait):
     slot = "reward"
     known: ClassVar[bool] = True
-    """Whether every row carries its reward."""
+    """Every row carries its reward."""
     reward: str | None = column("reward", "Column of the reward.", hidden=True)
-    cost: str | None = column("cost", "Column of the cost, instead of a reward.", hidden=True)
+    cost: str | None = column("cost", "Column of the cost, instead of a reward.", hidden=True, feature="cost")
     reward_range: tuple[float, float] = given(
         "The smallest and the largest possible reward (or cost), known in advance.", "LOW,HIGH", two_numbers,
-        default=(0.0, 1.0), read="two_numbers",
+        default=UNIT_RANGE, read="two_numbers",
     )  # fmt: skip
     settled_after: str | float | None = given(
         "How old a round must be for its reward to be final: 7d, 12h, or a number in units of --time.", "AGE",
-        lambda name, value: duration(value), rare=True,
+        lambda name, value: duration(value), rare=True, feature="settled rewards",
     )  # fmt: skip
     as_of: str | float | None = given(
         "The moment at which rewards were joined; by default the newest time, if times are moments.", "TIME", anything,
@@ -52,11 +55,11 @@ class Reward(Trait):
     )  # fmt: skip
     time: str | None = shared()
     """The column by which age is measured."""
+    scale: Scale = field(init=False, compare=False, repr=False)
+    name: str = field(init=False, compare=False, repr=False)
+    """The column of rewards, or of costs."""
+    is_complete: bool = field(init=False, compare=False, repr=False)
     refuses: ClassVar[Mapping[str, str]] = {"label_probability": LABELS_TOGETHER}
-
-    @classmethod
-    def fits(cls, given: Mapping[str, Any]) -> bool:
-        return "score" not in given
 
     def check(self) -> None:
         if (self.reward is None) == (self.cost is None):
@@ -64,27 +67,18 @@ class Reward(Trait):
             raise UsageError(
                 f"give exactly one of reward= and cost=, the column that holds what each decision earned; {problem}."
             )
-        _ = self.scale
-        object.__setattr__(self, "as_of", moment(self.as_of, self.settled_after))
+        is_cost = self.cost is not None
+        vars(self).update(scale=Scale(*self.reward_range, is_cost=is_cost), name=self.cost if is_cost else self.reward)
+        vars(self).update(is_complete=self.settled_after is None or self.as_of is not None)
+        if self.as_of is not None:
+            object.__setattr__(self, "as_of", moment(self.as_of, self.settled_after))
         if self.settled_after is not None and self.time is None:
             raise UsageError("settled_after= needs time=, the column of the time of each decision.")
 
-    @property
+    @cached_property
     def features(self) -> frozenset[str]:
-        said = {
-            "cost": self.cost is not None, "settled rewards": self.settled_after is not None,
-            "range below 0": self.scale.low < 0.0, "range above 0": self.scale.low > 0.0,
-        }  # fmt: skip
-        return frozenset(name for name, is_so in said.items() if is_so)
-
-    @property
-    def scale(self) -> Scale:
-        return Scale(*self.reward_range, is_cost=self.cost is not None)
-
-    @property
-    def name(self) -> str:
-        """The column of rewards, or of costs."""
-        return str(self.reward if self.cost is None else self.cost)
+        low = self.scale.low
+        return frozenset() if low == 0.0 else frozenset({"range below 0" if low < 0.0 else "range above 0"})
 
     @property
     def subject(self) -> str:
@@ -95,11 +89,11 @@ class Reward(Trait):
         role = {"cost": column} if is_cost else {"reward": column}
         return Reward(**role, reward_range=reward_range, settled_after=self.settled_after, as_of=self.as_of, time=self.time)
 
-    def assumes(self) -> Iterator[str]:
+    @cached_property
+    def assumes(self) -> tuple[str, ...]:
         scale = self.scale
-        yield f"{'costs' if scale.is_cost else 'rewards'} always lie in [{scale.low:g}, {scale.high:g}]"
-        if self.settled_after is not None:
-            yield settled_assumption(self.settled_after, self.as_of)
+        bounded = f"{'costs' if scale.is_cost else 'rewards'} always lie in [{scale.low:g}, {scale.high:g}]"
+        return (bounded,) if self.settled_after is None else (bounded, settled_assumption(self.settled_after, self.as_of))
 
     def recipe(self) -> Recipe | None:
         scale = self.scale
@@ -112,13 +106,8 @@ class Reward(Trait):
 
     def settled(self, batches: Iterator[TableBatch]) -> Iterator[TableBatch]:
         """The rounds that are old enough."""
-        if self.settled_after is None:
-            return batches
+        assert self.settled_after is not None
         return keeping_settled(batches, str(self.time), self.settled_after, self.as_of)
-
-    @property
-    def is_complete(self) -> bool:
-        return self.settled_after is None or self.as_of is not None
 
     def completed(self, newest: Callable[[str], str]) -> "Reward":
         """With the moment at which age is measured, which a first pass finds."""
@@ -130,7 +119,7 @@ class Reward(Trait):
 
     def remarks(self, left_out: int, judged: int) -> tuple[str, ...]:
         """What is said of the rounds that were left out, where there are any."""
-        return said_of_younger(self.settled_after, self.as_of, left_out, judged)
+        return (younger_words(self.settled_after, self.as_of, left_out, judged),) if left_out else ()
 
 
 def read_rewards(rows: Rows, name: str, scale: Scale, reason: faults.Reason) -> FloatArray:

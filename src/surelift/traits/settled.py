@@ -57,10 +57,8 @@ def _written(length: timedelta) -> str:
     return f"{days}d" if days > 0 and not rest else f"{length.total_seconds():.6f}s"
 
 
-def moment(as_of: Any, settled_after: str | float | None) -> str | float | None:
+def moment(as_of: Any, settled_after: str | float | None) -> str | float:
     """A number, or a moment as ISO 8601 writes it, in UTC where it names a zone."""
-    if as_of is None:
-        return None
     if settled_after is None:
         raise UsageError("as_of= says how old rounds are, for settled_after=; give both.")
     if isinstance(settled_after, float):
@@ -170,10 +168,9 @@ def as_moment(latest: int | None) -> str:
     return (_EPOCH + timedelta(microseconds=latest)).isoformat()
 
 
-def said_of_younger(after: Any, as_of: Any, left_out: int, judged: int) -> tuple[str, ...]:
-    """What is said of the rounds that were left out, where there are any."""
-    of = f"{left_out:,} of {left_out + judged:,} rounds were younger than {_words(after)} at {_words(as_of)}"
-    return (f"{of}, and were left out.",) if left_out else ()
+def younger_words(after: Any, as_of: Any, left_out: int, judged: int) -> str:
+    of = f"{left_out:,} of {left_out + judged:,} rounds"
+    return f"{of} were younger than {_words(after)} at {_words(as_of)}, and were left out."
 
 
 def settled_assumption(after: str | float, as_of: str | float | None) -> str:

@@ -6,10 +6,11 @@ command line makes its flags of them, and a certificate stores them under their 
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from functools import cache, cached_property
+from typing import Any, ClassVar, cast
 
 from surelift.errors import UsageError, is_number, printed, whole
-from surelift.logs.findings import Finding
+from surelift.logs.faults import Finding
 
 Check = Callable[[str, Any], Any]
 """From the name of a field and what was given for it to the form in which it is kept; raises where it is wrong."""
@@ -23,8 +24,11 @@ class FieldOfTrait:
     shape: str
     """Of a flag's value: COL, N|COL; nothing for a switch."""
     check: Check
+    default: Any = None
+    feature: str = ""
+    """As which the table of capabilities knows logs that declare it."""
     rare: bool = False
-    """Whether help lists it among the less usual."""
+    """Listed by help among the less usual."""
     read: str = "text"
     """How a flag's text becomes the value: a name in ``cli.flag``; empty where there is no flag."""
     role: str = ""
@@ -32,26 +36,26 @@ class FieldOfTrait:
     hidden: str = ""
     """What a function must not see there; empty where it may."""
     before: bool = False
-    """Whether its columns are known before the action."""
+    """Its columns are known before the action."""
     array: bool = False
-    """Whether it may be given as an array, without a source."""
+    """It may be given as an array, without a source."""
     flag: str = ""
     """What its flag is called, where that is not its own name."""
 
 
-def given(help: str, shape: str, check: Check, *, default: Any = None, **about: Any) -> Any:
+def given(help: str, shape: str, check: Check, *, default: Any = None, **more: Any) -> Any:
     """A field that says of itself what ``FieldOfTrait`` holds."""
-    return field(default=default, metadata={"given": FieldOfTrait(help, shape, check, **about)})
+    return field(default=default, metadata={"given": FieldOfTrait(help, shape, check, default, **more)})
 
 
-def shared(default: Any = None) -> Any:
+def shared() -> Any:
     """A field of the declaration itself that a trait needs to know."""
-    return field(default=default, metadata={"shared": True})
+    return field(default=None, metadata={"shared": True})
 
 
-def column(role: str, help: str, *, rare: bool = False, hidden: bool = False, before: bool = False) -> Any:
+def column(role: str, help: str, *, hidden: bool = False, **more: Any) -> Any:
     """A field that names a column."""
-    return given(help, "COL", one_column, rare=rare, role=role, hidden=role if hidden else "", before=before, array=True)
+    return given(help, "COL", one_column, role=role, hidden=role if hidden else "", array=True, **more)
 
 
 def one_column(name: str, value: Any) -> str:
@@ -94,38 +98,38 @@ class Trait:
     """The base of all traits. A subclass has fields, and says what it makes of the rows."""
 
     slot: ClassVar[str]
-    audited_by_segment: ClassVar[bool] = False
-    """Whether what puts it to the test is counted in each segment."""
+    named_by: ClassVar[tuple[str, ...]] = ()
+    """The fields of which one must be given for this trait to be meant; none for what is meant otherwise."""
     refuses: ClassVar[Mapping[str, str]] = {}
-    """Of fields of other traits in its slot, why they cannot be given beside it."""
+    """Why fields of other traits in its slot cannot be given beside it."""
+    is_audited: ClassVar[bool] = False
+    """It is put to the test by what ``audit`` counts, which ``judge`` reads."""
+    audited_by_segment: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         for name, about in fields_of(type(self)).items():
             value = getattr(self, name)
-            if value is not None:
+            if value is not None and value is not about.default:
                 object.__setattr__(self, name, about.check(name, value))
         self.check()
 
     def check(self) -> None:
         """Refuse fields that do not go together."""
 
-    @classmethod
-    def fits(cls, given: Mapping[str, Any]) -> bool:
-        """Whether this is the trait that someone means who gave these fields."""
-        return True
-
-    @property
+    @cached_property
     def features(self) -> frozenset[str]:
-        """What the table of capabilities knows it by."""
+        """As which the table of capabilities knows it, beside the features of its fields."""
         return frozenset()
 
-    def columns(self) -> Iterator[tuple[str, str]]:
-        """The columns it reads, each with its role."""
+    @cached_property
+    def columns(self) -> list[tuple[str, str]]:
+        """Each column that it reads, behind its role."""
+        found: list[tuple[str, str]] = []
         for name, about in fields_of(type(self)).items():
-            value = getattr(self, name)
-            if about.role and value is not None:
-                several = value if isinstance(value, tuple) else (value,)
-                yield from ((about.role, each) for each in several if isinstance(each, str))
+            value = getattr(self, name) if about.role else None
+            several = value if isinstance(value, tuple) else (value,)
+            found += [(about.role, each) for each in several if isinstance(each, str)]
+        return found
 
     def hidden(self) -> dict[str, str]:
         """The columns that a function must not see, each with what it is."""
@@ -134,22 +138,18 @@ class Trait:
             value: about.hidden for name, about in found if about.hidden and isinstance(value := getattr(self, name), str)
         }
 
-    def assumes(self) -> Iterator[str]:
+    @cached_property
+    def assumes(self) -> tuple[str, ...]:
         """What has to be true for an answer about such a log."""
-        yield from ()
+        return ()
 
     def judge(self, state: Any, level: float) -> Iterator[Finding]:
         """What speaks against it in what was counted to put it to the test."""
         yield from ()
 
-    def told(self, state: Any) -> Iterator[str]:
-        """What is said of what was counted to put it to the test."""
-        yield from ()
-
-    def flat(self) -> dict[str, Any]:
-        """Its fields as ``Logs`` takes them; not those at their defaults."""
-        own = [item for item in fields(self) if "given" in item.metadata]
-        return {item.name: value for item in own if (value := getattr(self, item.name)) != item.default}
+    def remarks_on(self, state: Any) -> tuple[str, ...]:
+        """What an answer says of what was counted to put it to the test."""
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,5 +164,14 @@ class Recipe:
     """(value - zero) / divisor."""
 
 
-def fields_of(kind: type[Trait]) -> dict[str, FieldOfTrait]:
+def _fields_of(kind: type[Any]) -> Mapping[str, FieldOfTrait]:
     return {item.name: item.metadata["given"] for item in fields(kind) if "given" in item.metadata}
+
+
+def _shared_by(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(kind) if "shared" in item.metadata)
+
+
+fields_of = cast(Callable[[type[Any]], Mapping[str, FieldOfTrait]], cache(_fields_of))
+shared_by = cast(Callable[[type[Any]], tuple[str, ...]], cache(_shared_by))
+"""The fields of the declaration itself that a trait is told."""

@@ -1,8 +1,8 @@
-"""The unit slot: what counts as one? Every row; the rows of a cluster; or those of a sequence, each decided after the "
-"others."""
+"""The unit slot: what counts as one? Every row; the rows of a cluster; or those of a sequence, each decided after others."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -10,18 +10,16 @@ import numpy as np
 from surelift.arrays import FloatArray
 from surelift.errors import UsageError
 from surelift.logs import faults
-from surelift.logs.batch import TableBatch
-from surelift.logs.clusters import whole_clusters
 from surelift.logs.columns import decode, inexact
 from surelift.logs.decisions import Limits
-from surelift.logs.findings import Finding
+from surelift.logs.faults import Finding
 from surelift.logs.rows import Rows
 from surelift.logs.units import Runs, Sequences, Units
 from surelift.traits.trait import Trait, column, count_or_column, given, whole_number
 
 if TYPE_CHECKING:
     from surelift.batch import Batch
-    from surelift.logs.scale import Scale
+    from surelift.logs.rewards import Scale
     from surelift.statistics.groups import Groups
 
 NEED_CLUSTER = "cluster_size= and cluster_max= need cluster=, the column of cluster ids."
@@ -55,44 +53,27 @@ class EachRow(Trait):
     """Every round is a unit."""
 
     slot = "unit"
-    refuses: ClassVar[Mapping[str, str]] = {
-        "cluster_size": NEED_CLUSTER,
-        "cluster_max": NEED_CLUSTER,
-        "position": POSITION,
-    }
-    counted: Literal["rounds", "clusters"] = "rounds"
+    refuses: ClassVar[Mapping[str, str]] = {"cluster_size": NEED_CLUSTER, "cluster_max": NEED_CLUSTER}
+    counted: ClassVar[Literal["rounds", "clusters"]] = "rounds"
+    column: ClassVar[str | None] = None
+    """The column that tells units apart, whose ids may not come again."""
+    sums_up: ClassVar[bool] = True
+    """Shares of amounts are those of the total; not where clusters of unequal sizes count once each."""
 
-    def assumes(self) -> Iterator[str]:
-        yield LATER_ACTIONS.format("")
+    @cached_property
+    def assumes(self) -> tuple[str, ...]:
+        return (LATER_ACTIONS.format(""),)
 
     def limits(self, limits: Limits) -> Limits:
         """How far weights can lie from 1, given how far those of single decisions can."""
         return limits
 
-    def whole(self, batches: Iterator[TableBatch]) -> Iterator[TableBatch]:
-        """The same rounds, batched so that no unit is cut."""
-        return batches
-
     def read(self, rows: Rows) -> Units:
         return Units(rows.size)
 
-    @property
-    def cuts(self) -> bool:
-        """Whether a source that leaves rows out may do so before units are put together."""
-        return True
-
-    @property
-    def sums_up(self) -> bool:
-        """Whether shares of amounts are those of the total; not where clusters of unequal sizes count once each."""
-        return True
-
-    def ids(self) -> Iterator[tuple[str, bool]]:
-        """The column that tells units apart, whose ids may not come again."""
-        yield from ()
-
-    def order(self) -> Iterator[tuple[str, ...]]:
+    def order(self) -> tuple[str, ...]:
         """The column of units, and those that order the rows of one."""
-        return ((name,) for name, _ in self.ids())
+        return () if self.column is None else (self.column,)
 
     def amounts(self, scale: "Scale") -> tuple[str, ...]:
         """What amounts are about, where that is not a round."""
@@ -105,29 +86,27 @@ class Clusters(EachRow):
 
     cluster: str | None = column(
         "cluster", "Column of the user, session or slate; its rounds count as one, and must follow each other. Needs one of "
-        "the two flags below.", before=True,
+        "the two flags below.", before=True, feature="clusters",
     )  # fmt: skip
     cluster_size: int | str | None = given(
         "Number of rounds in a cluster, known before its first action.", "N|COL", count_or_column, read="number_or_column",
         role="cluster_size", before=True, array=True,
     )  # fmt: skip
     cluster_max: int | None = given(
-        "The most rounds a cluster can have, if sizes are not known in advance.", "N", whole_number, read="whole"
-    )
-    refuses: ClassVar[Mapping[str, str]] = {"position": POSITION}
-    counted: Literal["rounds", "clusters"] = "clusters"
-
-    @classmethod
-    def fits(cls, given: Mapping[str, Any]) -> bool:
-        return "cluster" in given
+        "The most rounds a cluster can have, if sizes are not known in advance.", "N", whole_number, read="whole",
+        feature="filled-up clusters",
+    )  # fmt: skip
+    named_by = ("cluster",)
+    refuses: ClassVar[Mapping[str, str]] = {}
+    counted = "clusters"
 
     def check(self) -> None:
         if (self.cluster_size is None) == (self.cluster_max is None):
             raise UsageError(NEED_ONE)
 
     @property
-    def features(self) -> frozenset[str]:
-        return frozenset({"clusters", *({"filled-up clusters"} if self.cluster_max is not None else ())})
+    def column(self) -> str | None:  # type: ignore[override]
+        return self.cluster
 
     @property
     def most(self) -> int | None:
@@ -135,39 +114,21 @@ class Clusters(EachRow):
         return self.cluster_size if isinstance(self.cluster_size, int) else self.cluster_max
 
     @property
-    def sums_up(self) -> bool:
+    def sums_up(self) -> bool:  # type: ignore[override]
         return self.most is not None
 
-    def assumes(self) -> Iterator[str]:
-        yield LATER_ACTIONS.format(" of other clusters")
-        yield APART
+    others: ClassVar[str] = ", with the other rounds of the cluster as production played them"
+
+    @cached_property
+    def assumes(self) -> tuple[str, ...]:
+        once = f"every cluster of {self.cluster!r} counts once"
         if self.cluster_max is None:
-            yield "the size of every cluster was known before its first action"
-            yield (
-                f"every cluster of {self.cluster!r} counts once: a value is the mean over clusters of their average "
-                f"round{self._others}"
-            )
+            size = "the size of every cluster was known before its first action"
+            once += f": a value is the mean over clusters of their average round{self.others}"
         else:
-            yield f"no cluster can have more than {self.cluster_max} rounds"
-            yield (
-                f"every cluster of {self.cluster!r} counts once, filled up to {self.cluster_max} rounds that earn the "
-                f"least, "
-                "or cost the most, that a round can"
-            )
-
-    @property
-    def _others(self) -> str:
-        return ", with the other rounds of the cluster as production played them"
-
-    def ids(self) -> Iterator[tuple[str, bool]]:
-        yield str(self.cluster), True
-
-    def whole(self, batches: Iterator[TableBatch]) -> Iterator[TableBatch]:
-        return whole_clusters(batches, str(self.cluster))
-
-    @property
-    def cuts(self) -> bool:
-        return False
+            size = f"no cluster can have more than {self.cluster_max} rounds"
+            once += f", filled up to {self.cluster_max} rounds that earn the least, or cost the most, that a round can"
+        return LATER_ACTIONS.format(" of other clusters"), APART, size, once
 
     def read(self, rows: Rows) -> Units:
         subject, batch = f"cluster {self.cluster!r}", rows.batch
@@ -216,27 +177,23 @@ class Steps(Clusters):
 
     position: str | None = column(
         "position", "Column of the position in a cluster, from 0 or 1: each round is decided after those before, and "
-        "probabilities are given them.", rare=True,
+        "probabilities are given them.", rare=True, feature="sequences",
     )  # fmt: skip
-    refuses: ClassVar[Mapping[str, str]] = {}
+    named_by = ("position",)
+    is_audited = True
+    others = ""
 
-    @classmethod
-    def fits(cls, given: Mapping[str, Any]) -> bool:
-        return "cluster" in given and "position" in given
+    def check(self) -> None:
+        if self.cluster is None:
+            raise UsageError(POSITION)
+        super().check()
 
-    @property
-    def features(self) -> frozenset[str]:
-        return super().features | {"sequences"}
+    @cached_property
+    def assumes(self) -> tuple[str, ...]:
+        return (*super().assumes, GIVEN_BEFORE, NO_LATER_ACTIONS)
 
-    def assumes(self) -> Iterator[str]:
-        yield from (*super().assumes(), GIVEN_BEFORE, NO_LATER_ACTIONS)
-
-    @property
-    def _others(self) -> str:
-        return ""
-
-    def order(self) -> Iterator[tuple[str, ...]]:
-        yield str(self.cluster), str(self.position)
+    def order(self) -> tuple[str, ...]:
+        return str(self.cluster), str(self.position)
 
     def limits(self, limits: Limits) -> Limits:
         """Of products of weights."""
@@ -262,7 +219,6 @@ class Steps(Clusters):
             at_zero, at_one = state.tolist()
             yield Finding(
                 "refuse", f"position {self.position!r}", f"{at_zero:,.0f} clusters begin at 0, and {at_one:,.0f} at 1",
-                "The first rounds of some are missing, or parts of the log count differently: the weight of a round "
-                "needs all "
-                "before it.",
+                "The first rounds of some are missing, or parts of the log count differently: the weight of a round needs "
+                "all before it.",
             )  # fmt: skip

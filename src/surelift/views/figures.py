@@ -1,10 +1,24 @@
 """What a result looks like, as plain numbers: drawn by matplotlib and by Vega-Lite, and written as a table."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Self
 
 # Of thousands of policies, as many as one can still read.
 MOST_SHOWN = 60
+
+
+class Figure:
+    __slots__ = ()
+
+    @property
+    def policies(self) -> list[str]:
+        """The policies it shows, in its order; none where its rows are something else, such as segments."""
+        return []
+
+    def brief(self) -> Self:
+        """The same figure of at most ``MOST_SHOWN`` policies: the best ones by their bounds, else the first."""
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +34,14 @@ class Interval:
     mark: float | None = None
     """The margin its lower bound must exceed, where margins differ between rows."""
 
+    def in_shares(self) -> "Interval":
+        ends = {name: end for name in ("estimate", "lower", "upper", "mark") if (end := getattr(self, name)) is not None}
+        reach = max(map(abs, ends.values())) or 1.0
+        return replace(self, **{name: end / reach for name, end in ends.items()})
+
 
 @dataclass(frozen=True, slots=True)
-class Intervals:
+class Intervals(Figure):
     label: str
     rows: tuple[Interval, ...]
     reference: float | None = None
@@ -30,23 +49,31 @@ class Intervals:
     signed: bool = False
     column: str = "policy"
     cost: bool = False
-    """Whether less is better."""
+    """Less is better."""
     note: str = ""
-    """What was left out."""
+    """About rows that were left out."""
     own_units: bool = False
-    """Whether every row has units of its own: then rows share the zero, and no scale."""
+    """Every row has units of its own: then rows share the zero, and no scale."""
     chosen: str | None = None
-    """The policy that was chosen among the rows."""
 
-    def on_one_axis(self) -> "tuple[Interval, ...]":
+    @property
+    def policies(self) -> list[str]:
+        return [row.name for row in self.rows] if self.column == "policy" else []
+
+    def brief(self) -> Self:
+        if len(self.rows) <= MOST_SHOWN:
+            return self
+
+        def bound(row: Interval) -> float:
+            end = row.upper if self.cost else row.lower
+            return row.estimate if end is None else end
+
+        best = sorted(self.rows, key=bound, reverse=not self.cost)[:MOST_SHOWN]
+        return replace(self, rows=tuple(best), note=left_out("best", len(self.rows)))
+
+    def on_one_axis(self) -> tuple[Interval, ...]:
         """The rows as they are drawn: where units differ, each in shares of its own largest number."""
-        return tuple(map(_in_shares, self.rows)) if self.own_units else self.rows
-
-
-def _in_shares(row: Interval) -> Interval:
-    reach = max(abs(end) for end in (row.estimate, row.lower, row.upper, row.mark) if end is not None) or 1.0
-    lower, upper, mark = (None if end is None else end / reach for end in (row.lower, row.upper, row.mark))
-    return replace(row, estimate=row.estimate / reach, lower=lower, upper=upper, mark=mark)
+        return tuple(row.in_shares() for row in self.rows) if self.own_units else self.rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +86,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Growing:
+class Growing(Figure):
     """Bounds against the number of rounds."""
 
     label: str
@@ -68,7 +95,16 @@ class Growing:
     reference: float | None
     note: str = ""
     reach: tuple[float, float] | None = None
-    """What the vertical axis shows, where it is shared with other figures."""
+    """The vertical axis, where it is shared with other figures."""
+
+    @property
+    def policies(self) -> list[str]:
+        return [line.name for line in self.lines]
+
+    def brief(self) -> Self:
+        if len(self.lines) <= MOST_SHOWN:
+            return self
+        return replace(self, lines=self.lines[:MOST_SHOWN], note=left_out("first", len(self.lines)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +114,13 @@ class Bar:
     name: str
     below: float
     rounds: float
-    """The share of the rounds that have such a weight."""
+    """As a share of all rounds."""
     weight: float
-    """The share of the total weight that these rounds carry."""
+    """As a share of the total weight."""
 
 
 @dataclass(frozen=True, slots=True)
-class WeightHistogram:
+class WeightHistogram(Figure):
     bars: tuple[Bar, ...]
     note: str = ""
     sizes: tuple[float, ...] = ()
@@ -92,12 +128,25 @@ class WeightHistogram:
     top: float | None = None
 
     @property
+    def policies(self) -> list[str]:
+        return list(dict.fromkeys(bar.name for bar in self.bars))
+
+    @property
     def all_sizes(self) -> tuple[float, ...]:
         return self.sizes or tuple(sorted({bar.below for bar in self.bars}))
 
+    def bars_of(self, policies: Collection[str]) -> tuple[Bar, ...]:
+        return tuple(bar for bar in self.bars if bar.name in policies)
+
+    def brief(self) -> Self:
+        names = self.policies
+        if len(names) <= MOST_SHOWN:
+            return self
+        return replace(self, bars=self.bars_of(set(names[:MOST_SHOWN])), note=left_out("first", len(names)))
+
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(Figure):
     """A line over a logarithmic axis, with a level to reach and a point to mark."""
 
     x_label: str
@@ -110,7 +159,6 @@ class Curve:
     mark_name: str = ""
     percent: bool = False
     columns: tuple[str, str] = ("rounds", "probability")
-    """The table's headings for x and y."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,35 +171,17 @@ class Dot:
 
 
 @dataclass(frozen=True, slots=True)
-class Dots:
+class Dots(Figure):
     """How often each method's bounds held, and how wide they were."""
 
     rows: tuple[Dot, ...]
     level: float
 
-
-Figure = Intervals | Growing | WeightHistogram | Curve | Dots
-
-
-def brief(figure: Any) -> Any:
-    """The same figure of at most ``MOST_SHOWN`` policies: the best ones by their bounds, else the first."""
-
-    def bound(row: Interval) -> float:
-        end = row.upper if figure.cost else row.lower
-        return row.estimate if end is None else end
-
-    if isinstance(figure, Intervals) and len(figure.rows) > MOST_SHOWN:
-        best = sorted(figure.rows, key=bound, reverse=not figure.cost)
-        return replace(figure, rows=tuple(best[:MOST_SHOWN]), note=left_out("best", len(best)))
-    if isinstance(figure, Growing) and len(figure.lines) > MOST_SHOWN:
-        return replace(figure, lines=figure.lines[:MOST_SHOWN], note=left_out("first", len(figure.lines)))
-    if isinstance(figure, WeightHistogram):
-        names = list(dict.fromkeys(bar.name for bar in figure.bars))
-        if len(names) > MOST_SHOWN:
-            first = set(names[:MOST_SHOWN])
-            bars = tuple(bar for bar in figure.bars if bar.name in first)
-            return WeightHistogram(bars, left_out("first", len(names)))
-    return figure
+    @property
+    def labels(self) -> list[str]:
+        """The methods, each with its policy where there are several."""
+        several = len({dot.name for dot in self.rows}) > 1
+        return [f"{dot.name}, {dot.method}" if several else dot.method for dot in self.rows]
 
 
 def left_out(which: str, of: int) -> str:

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from surelift.version import __version__
-from surelift.views.figures import Figure, Growing, WeightHistogram, brief
-from surelift.views.identities import STAR, Identities, policies_in
-from surelift.views.names import visible
+from surelift.views.charts import STAR, Identities, panels
+from surelift.views.figures import Figure, Growing, WeightHistogram
+from surelift.views.formats import visible
 from surelift.views.page import Page, Section
-from surelift.views.panels import panels
 from surelift.views.tables import table
 from surelift.views.text import doubt_lines
 from surelift.views.vega import require_altair, spec
@@ -49,21 +48,18 @@ def render(page: Page) -> str:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["visible"] = visible
     figures = [each.figure for section in page.sections for each in section.paragraphs if each.figure is not None]
-    shown = [name for figure in figures for name in policies_in(figure)]
+    shown = [name for figure in figures for name in figure.policies]
     identities = Identities.of([*page.policies, *shown], page.chosen)
     charts: list[dict[str, Any]] = []
     sections = [(section.heading, list(_drawn(section, identities, charts))) for section in page.sections]
-    certificate = None if page.certificate is None else json.dumps(page.certificate, indent=2, allow_nan=False)
+    certificate = None
+    if page.certificate is not None:
+        certificate = _base64(json.dumps(page.certificate, indent=2, allow_nan=False) + "\n")
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
-        page=page,
-        sections=sections,
-        colours=identities.colours,
-        star=STAR,
-        charts=in_script(charts),
-        bundle=bundle() if charts else "",
-        made=f"{date.today().isoformat()}, surelift {__version__}",
-        certificate=None if certificate is None else base64.b64encode(f"{certificate}\n".encode()).decode(),
-    )
+        page=page, sections=sections, colours=identities.colours, star=STAR, charts=in_script(charts),
+        bundle=bundle() if charts else "", made=f"{date.today().isoformat()}, surelift {__version__}",
+        certificate=certificate,
+    )  # fmt: skip
 
 
 def _drawn(section: Section, identities: Identities, charts: list[dict[str, Any]]) -> Iterable[Any]:
@@ -75,9 +71,9 @@ def _drawn(section: Section, identities: Identities, charts: list[dict[str, Any]
             for panel in shown:
                 charts.append(spec(panel.figure, identities))
                 drawings.append(Drawing(len(charts) - 1, still(charts[-1]), panel.policy))
-            lines_or_bars = isinstance(paragraph.figure, Growing | WeightHistogram)
-            policies = policies_in(paragraph.figure)
-            key = policies if lines_or_bars and len(shown) == 1 and len(policies) > 1 else []
+            policies = paragraph.figure.policies
+            if isinstance(paragraph.figure, Growing | WeightHistogram) and len(shown) == 1 and len(policies) > 1:
+                key = policies
         yield paragraph, drawings, key
 
 
@@ -87,7 +83,11 @@ def still(chart: dict[str, Any]) -> str:
     drawn = {**chart, "width": STILL_WIDTH, "background": "white", "config": {"aria": False}}
     svg: str = vl_convert.vegalite_to_svg(drawn)
     seen = _EMPTY.sub("", _TAG.sub(lambda tag: _UNSEEN.sub("", tag[0]), svg))
-    return base64.b64encode(seen.replace("<svg ", '<svg font-family="sans-serif" ', 1).encode()).decode()
+    return _base64(seen.replace("<svg ", '<svg font-family="sans-serif" ', 1))
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
 
 
 def in_script(data: Any) -> str:
@@ -109,18 +109,17 @@ def bundle() -> str:
 def notebook_html(sentence: str, text: str, figure: Figure | None, doubts: Iterable[str]) -> str:
     """The sentence, the table, and the full text behind a fold, without a script."""
     caveats = "".join(f"<p>{_escaped(doubt)}</p>" for doubt in doubt_lines(doubts))
+    numbers = ""
+    if figure is not None:
+        shown = table(figure.brief())
+        head = "".join(f"<th>{_escaped(cell)}</th>" for cell in shown.head)
+        rows = "".join("<tr>" + "".join(f"<td>{_escaped(cell)}</td>" for cell in row) + "</tr>" for row in shown.rows)
+        note = f"<p>{_escaped(shown.note)}</p>" if shown.note else ""
+        numbers = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
     return (
-        f"<div><p><strong>{_escaped(sentence)}</strong></p>{caveats}{'' if figure is None else _table_html(figure)}"
+        f"<div><p><strong>{_escaped(sentence)}</strong></p>{caveats}{numbers}"
         f"<details><summary>in full</summary><pre>{escape(text)}</pre></details></div>"
     )
-
-
-def _table_html(figure: Figure) -> str:
-    numbers = table(brief(figure))
-    head = "".join(f"<th>{_escaped(cell)}</th>" for cell in numbers.head)
-    rows = "".join("<tr>" + "".join(f"<td>{_escaped(cell)}</td>" for cell in row) + "</tr>" for row in numbers.rows)
-    note = f"<p>{_escaped(numbers.note)}</p>" if numbers.note else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
 
 
 def _escaped(text: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from surelift.views.figures import Figure, brief
+from surelift.views.figures import Figure
 from surelift.views.glossary import WORDS
 from surelift.views.tables import Table, table
 from surelift.views.text import some
@@ -58,15 +58,14 @@ class Page:
 
 def shown(figure: Figure | None) -> tuple[Paragraph, ...]:
     """A figure with the table of its numbers; nothing for no figure."""
-    return () if figure is None else (Paragraph(figure=brief(figure), table=verdict_first(table(brief(figure)))),)
-
-
-def verdict_first(numbers: Table) -> Table:
-    """The verdict right after the name and the estimate last: a phone shows the first columns."""
-    if numbers.head[-1] != "verdict":
-        return numbers
-    cells = [(name, verdict, *bounds, estimate) for name, estimate, *bounds, verdict in (numbers.head, *numbers.rows)]
-    return replace(numbers, head=cells[0], rows=tuple(cells[1:]))
+    if figure is None:
+        return ()
+    numbers = table(figure.brief())
+    if numbers.head[-1] == "verdict":
+        # Right after the name, and the estimate last: a phone shows the first columns.
+        cells = [(name, verdict, *bounds, estimate) for name, estimate, *bounds, verdict in (numbers.head, *numbers.rows)]
+        numbers = replace(numbers, head=cells[0], rows=tuple(cells[1:]))
+    return (Paragraph(figure=figure.brief(), table=numbers),)
 
 
 def assumptions_section(assumptions: Iterable[str]) -> Section:

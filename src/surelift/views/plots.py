@@ -1,15 +1,11 @@
 """Figures drawn with matplotlib (extra ``report``), ready for a paper: labelled, and clear to colour-blind readers."""
 
-from functools import singledispatch
 from textwrap import fill
 from typing import Any
 
-from surelift.errors import UsageError, install_extra
-from surelift.views.end_labels import spread
-from surelift.views.figures import Curve, Dots, Growing, Intervals, WeightHistogram, brief
-from surelift.views.identities import Identities, policies_in
-from surelift.views.names import short, visible
-from surelift.views.panels import FEW_LINES, drawn_lines, settled_range
+from surelift.views.charts import FEW_LINES, Identities, drawn_lines, ends_of_lines, require, settled_range
+from surelift.views.figures import Curve, Dots, Figure, Growing, Intervals, WeightHistogram
+from surelift.views.formats import short, visible
 from surelift.views.tables import table, weight_range
 
 # Distinct for colour-blind readers (Okabe and Ito).
@@ -22,30 +18,31 @@ CERTIFIED, UNCERTAIN, WORSE = "#0072b2", "#767676", "#d55e00"
 
 
 def require_matplotlib() -> Any:
-    try:
-        import matplotlib
-    except ModuleNotFoundError as error:
-        raise UsageError(f"figures need matplotlib, which is not installed. {install_extra('report')}") from error
-    return matplotlib
+    return require("figures need", "matplotlib")
 
 
-def plot(figure: Any, ax: Any = None, *, title: str = "", level: str = "") -> Any:
+def plot(figure: Figure, ax: Any = None, *, title: str = "", level: str = "") -> Any:
     """Draw into ``ax``, or into a new matplotlib figure, and return the axes."""
-    figure = brief(figure)
+    figure = figure.brief()
     if ax is None:
         require_matplotlib()
         from matplotlib import pyplot
 
         names = [short(row.name) for row in figure.rows] if isinstance(figure, Intervals) else [""]
-        width = WIDTH - 0.4 - 0.08 * max(map(len, names))
-        head = _head(title, level, width)
-        size = (WIDTH, height_of(figure) + 0.2 * sum(text.count("\n") + 1 for text in head if text))
+        title, level = _head(title, level, WIDTH - 0.4 - 0.08 * max(map(len, names)))
+        size = (WIDTH, _height(figure) + 0.2 * sum(text.count("\n") + 1 for text in (title, level) if text))
         _, ax = pyplot.subplots(figsize=size, layout="constrained")
     else:
-        head = _head(title, level, ax.get_window_extent().width / ax.figure.dpi)
+        title, level = _head(title, level, ax.get_window_extent().width / ax.figure.dpi)
     ax.spines[["top", "right"]].set_visible(False)
-    draw(figure, ax)
-    _write_head(ax, *head)
+    _DRAWN[type(figure)](figure, ax)
+    if level:
+        text = ax.annotate(level, (0, 1), (0, 4), xycoords="axes fraction", textcoords="offset points",
+                           fontsize="small", color="#5b626c", va="bottom", parse_math=False)  # fmt: skip
+        text.set_in_layout(False)  # its width is not to take room from the axes
+    if title:
+        above = 7 + 11 * (level.count("\n") + 1 if level else 0)
+        ax.set_title(title, loc="left", fontsize="large", pad=above, parse_math=False)
     return ax
 
 
@@ -54,61 +51,38 @@ def _head(title: str, level: str, width: float) -> tuple[str, str]:
     return fill(visible(title), max(int(10 * width), 24)), fill(visible(level), max(int(14 * width), 34))
 
 
-def _write_head(ax: Any, title: str, small: str) -> None:
-    if small:
-        text = ax.annotate(small, (0, 1), (0, 4), xycoords="axes fraction", textcoords="offset points",
-                           fontsize="small", color="#5b626c", va="bottom", parse_math=False)  # fmt: skip
-        text.set_in_layout(False)  # its width is not to take room from the axes
-    if title:
-        above = 7 + 11 * (small.count("\n") + 1 if small else 0)
-        ax.set_title(title, loc="left", fontsize="large", pad=above, parse_math=False)
-
-
-def height_of(figure: Any) -> float:
+def _height(figure: Figure) -> float:
     """In inches: one line for each interval or dot."""
     if isinstance(figure, Intervals | Dots):
         return 1.1 + 0.42 * len(figure.rows)
-    return max(3.8, 1.0 + 0.21 * len(policies_in(figure)))
+    return max(3.8, 1.0 + 0.21 * len(figure.policies))
 
 
-@singledispatch
-def draw(figure: Any, ax: Any) -> None:
-    raise TypeError(f"a {type(figure).__name__} has no plot")
-
-
-@draw.register
-def _(figure: Intervals, ax: Any) -> None:
-    identities, by_policy = Identities.in_figure(figure), bool(policies_in(figure))
-    for y, row in enumerate(figure.on_one_axis()):
+def _intervals(figure: Intervals, ax: Any) -> None:
+    identities, by_policy = Identities.in_figure(figure), bool(figure.policies)
+    for y, (row, cells) in enumerate(zip(figure.on_one_axis(), table(figure).rows, strict=True)):
         verdict = CERTIFIED if row.certified else WORSE if row.verdict in ("worse", "ruled out") else UNCERTAIN
         colour = identities.colours[row.name] if by_policy else verdict
-        for end in (row.lower, row.upper):
-            if end is not None:
-                ax.plot([row.estimate, end], [y, y], color=colour, linewidth=2)
-                ax.plot(end, y, "|", color=colour, markersize=10, markeredgewidth=2)
+        for end, text, side in ((row.lower, cells[2], "right"), (row.upper, cells[3], "left")):
+            if end is None:
+                continue
+            ax.plot([row.estimate, end], [y, y], color=colour, linewidth=2)
+            ax.plot(end, y, "|", color=colour, markersize=10, markeredgewidth=2)
+            if figure.own_units:  # the axis cannot tell the numbers
+                ax.annotate(text, (end, y), (0, 7), textcoords="offset points", ha=side, fontsize="small")
         inside = colour if row.certified or not row.verdict else "white"
         ax.plot(row.estimate, y, "o", color=colour, markersize=6, markerfacecolor=inside)
         if figure.reference is None and row.mark is not None:
             ax.plot(row.mark, y, "d", color="black", markersize=4)
     _reference(ax.axvline, 0.0 if figure.own_units else figure.reference)
     if figure.own_units:
-        _write_bounds(figure, ax)
+        ax.set_xticks([0.0], ["0"])
+        ax.margins(x=0.12)
     _name_rows(ax, identities.labels(row.name for row in figure.rows))
     ax.set_xlabel(visible(figure.label), parse_math=False)
 
 
-def _write_bounds(figure: Intervals, ax: Any) -> None:
-    """The numbers above the ends, where the axis cannot tell them."""
-    for y, (row, cells) in enumerate(zip(figure.on_one_axis(), table(figure).rows, strict=True)):
-        for end, text, side in ((row.lower, cells[2], "right"), (row.upper, cells[3], "left")):
-            if end is not None:
-                ax.annotate(text, (end, y), (0, 7), textcoords="offset points", ha=side, fontsize="small")
-    ax.set_xticks([0.0], ["0"])
-    ax.margins(x=0.12)
-
-
-@draw.register
-def _(figure: Growing, ax: Any) -> None:
+def _growing(figure: Growing, ax: Any) -> None:
     identities, few = Identities.in_figure(figure), len(figure.lines) <= FEW_LINES
     for line in figure.lines:
         colour = identities.colours[line.name]
@@ -125,33 +99,22 @@ def _(figure: Growing, ax: Any) -> None:
     ax.margins(x=0)
     ax.set_ylim(*settled_range(figure))
     if len(figure.lines) > 1:
-        _name_lines(figure, ax, identities)
-
-
-def _name_lines(figure: Growing, ax: Any, identities: Identities) -> None:
-    """Beside the ends of their lines, as far apart as they are high."""
-    low, high = ax.get_ylim()
-    last = [next((end for end in reversed(line.lower) if end is not None), low) for line in figure.lines]
-    ends = [min(max(end, low), high) for end in last]
-    names = identities.labels(line.name for line in figure.lines)
-    for line, name, at in zip(figure.lines, names, spread(ends, apart=(high - low) / max(18, len(ends))), strict=True):
-        ax.annotate(name, (1.01, at), xycoords=("axes fraction", "data"), color=identities.colours[line.name],
-                    fontsize="small", va="center", annotation_clip=False, parse_math=False)  # fmt: skip
+        names, places = identities.labels(figure.policies), ends_of_lines(figure, apart=1 / max(18, len(figure.lines)))
+        for line, name, at in zip(figure.lines, names, places, strict=True):
+            ax.annotate(name, (1.01, at), xycoords=("axes fraction", "data"), color=identities.colours[line.name],
+                        fontsize="small", va="center", annotation_clip=False, parse_math=False)  # fmt: skip
 
 
 def _gaps(values: Any) -> list[float]:
     return [float("nan") if value is None else value for value in values]
 
 
-@draw.register
-def _(figure: WeightHistogram, ax: Any) -> None:
-    sizes = sorted({bar.below for bar in figure.bars})
-    names = list(dict.fromkeys(bar.name for bar in figure.bars))
-    width, identities = 0.8 / len(names), Identities.in_figure(figure)
+def _weights(figure: WeightHistogram, ax: Any) -> None:
+    sizes, names, identities = figure.all_sizes, figure.policies, Identities.in_figure(figure)
+    width = 0.8 / len(names)
     for index, name in enumerate(names):
-        bars = [bar for bar in figure.bars if bar.name == name]
+        bars, colour = figure.bars_of([name]), identities.colours[name]
         left = [sizes.index(bar.below) + (index - (len(names) - 1) / 2) * width for bar in bars]
-        colour = identities.colours[name]
         ax.bar(left, [100 * bar.rounds for bar in bars], 0.9 * width, color=colour, alpha=0.35)
         ax.plot(left, [100 * bar.weight for bar in bars], "D", color=colour, markersize=4, label=short(name))
     ax.set_xticks(range(len(sizes)), [weight_range(size) for size in sizes], rotation=40, ha="right", fontsize="small")
@@ -159,8 +122,7 @@ def _(figure: WeightHistogram, ax: Any) -> None:
     _legend(ax, "share of rounds (bar),\nshare of weight (diamond)", loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
-@draw.register
-def _(figure: Curve, ax: Any) -> None:
+def _curve(figure: Curve, ax: Any) -> None:
     scale = 100 if figure.percent else 1
     ax.plot(figure.x, [scale * y for y in figure.y], color=CERTIFIED)
     ax.axhline(scale * figure.level, color=WORSE, linestyle="--", label=figure.level_name)
@@ -172,16 +134,19 @@ def _(figure: Curve, ax: Any) -> None:
     _legend(ax)
 
 
-@draw.register
-def _(figure: Dots, ax: Any) -> None:
+def _dots(figure: Dots, ax: Any) -> None:
     for y, dot in enumerate(figure.rows):
         colour = CERTIFIED if dot.certifies else UNCERTAIN
         ax.plot(100 * dot.held, y, "o", color=colour, markerfacecolor=colour if dot.certifies else "white")
-    ax.axvline(100 * figure.level, color="black", linewidth=0.8)
-    names = [f"{dot.name}, " if len({dot.name for dot in figure.rows}) > 1 else "" for dot in figure.rows]
-    rows = [f"{name}{dot.method}, width {dot.width:.3g}" for name, dot in zip(names, figure.rows, strict=True)]
-    _name_rows(ax, [short(row) for row in rows])
+    _reference(ax.axvline, 100 * figure.level)
+    rows = zip(figure.labels, figure.rows, strict=True)
+    _name_rows(ax, [short(f"{label}, width {dot.width:.3g}") for label, dot in rows])
     ax.set_xlabel(f"simulated logs in which it held, in per cent (promised: {100 * figure.level:g})")
+
+
+_DRAWN: dict[type[Figure], Any] = {
+    Intervals: _intervals, Growing: _growing, WeightHistogram: _weights, Curve: _curve, Dots: _dots,
+}  # fmt: skip
 
 
 def _reference(line: Any, value: float | None) -> None:

@@ -6,7 +6,7 @@ from functools import singledispatch
 from typing import Any
 
 from surelift.views.figures import MOST_SHOWN, Curve, Dots, Growing, Interval, Intervals, WeightHistogram, left_out
-from surelift.views.numbers import decimals_for, plain, rounded
+from surelift.views.formats import decimals_for, plain, rounded
 
 MOST_ROWS = 12
 
@@ -19,7 +19,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
     fold: bool = False
-    """Whether a page shows only its note at first."""
+    """A page shows only its note at first."""
 
     def brief(self) -> "Table":
         """At most ``MOST_SHOWN`` rows, and a note of how many there are."""
@@ -35,19 +35,14 @@ def table(figure: Any) -> Table:
 
 @table.register
 def _(figure: Intervals) -> Table:
-    widest = max(map(decimals_of, figure.rows), default=4)
-    decimals = {row: decimals_of(row) if figure.own_units else widest for row in figure.rows}
-    verdicts = any(interval.verdict for interval in figure.rows)
-    rows = tuple(
-        (
-            row.name,
-            *interval_cells(row, decimals[row], sign=figure.signed, reference=figure.reference),
-            *((row.verdict,) if verdicts else ()),
-        )
-        for row in figure.rows
-    )
-    head = (figure.column, "estimate", "at least", "at most", *(("verdict",) if verdicts else ()))
-    return Table(head, rows, figure.note)
+    widest, rows = max(map(decimals_of, figure.rows), default=4), []
+    verdicts = any(row.verdict for row in figure.rows)
+    for row in figure.rows:
+        decimals = decimals_of(row) if figure.own_units else widest
+        cells = interval_cells(row, decimals, sign=figure.signed, reference=figure.reference)
+        rows.append((row.name, *cells, row.verdict) if verdicts else (row.name, *cells))
+    head = (figure.column, "estimate", "at least", "at most")
+    return Table((*head, "verdict") if verdicts else head, tuple(rows), figure.note)
 
 
 def interval_cells(interval: Interval, decimals: int, *, sign: bool, reference: float | None = None) -> tuple[str, ...]:
@@ -55,14 +50,11 @@ def interval_cells(interval: Interval, decimals: int, *, sign: bool, reference: 
     lower = _cell(interval.lower, decimals, "down", sign=sign)
     if interval.certified and interval.lower is not None and reference is not None and interval.lower >= reference:
         lower = lower if Decimal(lower.replace(",", "")) > Decimal(reference) else f"> {plain(reference)}"
-    return (
-        _cell(interval.estimate, decimals, "nearest", sign=sign),
-        lower,
-        _cell(interval.upper, decimals, "up", sign=sign),
-    )
+    estimate, upper = _cell(interval.estimate, decimals, sign=sign), _cell(interval.upper, decimals, "up", sign=sign)
+    return estimate, lower, upper
 
 
-def _cell(number: float | None, decimals: int, towards: str, *, sign: bool = True) -> str:
+def _cell(number: float | None, decimals: int, towards: str = "nearest", *, sign: bool = True) -> str:
     return "-" if number is None else rounded(number, decimals, towards=towards, sign=sign)
 
 
@@ -78,23 +70,18 @@ def _(figure: Growing) -> Table:
         for index in sorted({round(k * (len(line.x) - 1) / (MOST_ROWS - 1)) for k in range(MOST_ROWS)}):
             low, middle, high = line.lower[index], line.estimate[index], line.upper[index]
             digits = decimals_for(high - low if low is not None and high is not None else 0.01)
-            bounds = _cell(low, digits, "down"), _cell(middle, digits, "nearest"), _cell(high, digits, "up")
+            bounds = _cell(low, digits, "down"), _cell(middle, digits), _cell(high, digits, "up")
             rows.append((line.name, f"{line.x[index]:,.0f}", *bounds))
     return Table(("policy", figure.counted, "at least", "estimate", "at most"), tuple(rows), figure.note)
 
 
 @table.register
 def _(figure: WeightHistogram) -> Table:
-    rows = tuple((bar.name, weight_range(bar.below), _share(bar.rounds), _share(bar.weight)) for bar in figure.bars)
+    rows = tuple(
+        (bar.name, weight_range(bar.below), f"{100.0 * bar.rounds:.3g}%", f"{100.0 * bar.weight:.3g}%")
+        for bar in figure.bars
+    )
     return Table(("policy", "weight", "share of rounds", "share of weight"), rows, figure.note)
-
-
-def _share(part: float) -> str:
-    """
-    >>> _share(0.39567), _share(0.0041), _share(1.0)
-    ('39.6%', '0.41%', '100%')
-    """
-    return f"{100.0 * part:.3g}%"
 
 
 def weight_range(below: float) -> str:

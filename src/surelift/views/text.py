@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from textwrap import fill
 
 from surelift.bounds.bound import Promise
-from surelift.views.figures import MOST_SHOWN, Figure, brief
-from surelift.views.names import quoted
-from surelift.views.numbers import chance
+from surelift.views.figures import MOST_SHOWN, Figure
+from surelift.views.formats import chance, quoted
 from surelift.views.tables import table
 
 WIDTH = 80
@@ -56,7 +55,7 @@ def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 def figure_lines(figure: Figure, name: Callable[[str], str] = quoted) -> list[str]:
     """The table of a figure; ``name`` formats its first column."""
-    numbers = table(brief(figure))
+    numbers = table(figure.brief())
     rows = aligned([numbers.head, *((name(row[0]), *row[1:]) for row in numbers.rows)])
     return [*rows, f"  {numbers.note}"] if numbers.note else rows
 
@@ -77,18 +76,18 @@ def doubt_lines(doubts: Iterable[str]) -> list[str]:
 
 
 def moved_estimate(quantity: str, mean: float, estimate: float, possible: tuple[float, float], mean_weight: float) -> str:
-    """Of an estimate that was moved into its bounds; empty where it is the mean that it came from."""
+    """A note on an estimate that was moved into its bounds; empty where it is the mean that it came from."""
     low, high = possible
-    told = f"the mean weight is {mean_weight:.3g}, not 1; the nearest bound is shown as the estimate"
+    why = f"the mean weight is {mean_weight:.3g}, not 1; the nearest bound is shown as the estimate"
     if not low <= mean <= high:
-        return f"the weighted mean is {mean:.4g}, not a possible {quantity}: it lies outside [{low:g}, {high:g}], and {told}"
+        return f"the weighted mean is {mean:.4g}, not a possible {quantity}: it lies outside [{low:g}, {high:g}], and {why}"
     if abs(mean - estimate) > 1e-9 * (high - low):
-        return f"the weighted mean is {mean:.4g}, outside the bounds: {told}"
+        return f"the weighted mean is {mean:.4g}, outside the bounds: {why}"
     return ""
 
 
 def one_holds(promise: Promise, delta: float, method: str = "") -> str:
-    """Of a single bound.
+    """The promise of a single bound.
 
     >>> one_holds("any number of looks", 0.05, "mixture")
     'holds with probability 0.95, at any number of looks (mixture)'
@@ -97,7 +96,6 @@ def one_holds(promise: Promise, delta: float, method: str = "") -> str:
 
 
 def all_hold(promise: Promise, delta: float) -> str:
-    """Of several bounds together."""
     return _PROMISES[promise].format(s="", chance=chance(delta))
 
 

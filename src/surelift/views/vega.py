@@ -1,14 +1,10 @@
 """Figures as Vega-Lite charts, made with altair (extra ``report``). Names are data, never part of an expression."""
 
-from functools import singledispatch
 from typing import Any
 
-from surelift.errors import UsageError, install_extra
-from surelift.views.end_labels import spread
-from surelift.views.figures import Curve, Dots, Growing, Interval, Intervals, WeightHistogram
-from surelift.views.identities import NEUTRAL, Identities, policies_in
-from surelift.views.names import visible
-from surelift.views.panels import FEW_LINES, settled_range
+from surelift.views.charts import FEW_LINES, NEUTRAL, Identities, ends_of_lines, require, settled_range
+from surelift.views.figures import Curve, Dots, Figure, Growing, Intervals, WeightHistogram
+from surelift.views.formats import visible
 from surelift.views.tables import table, weight_range
 
 CERTIFIED, UNCERTAIN, LEVEL = "#2f8ac9", NEUTRAL, "#d55e00"
@@ -21,32 +17,19 @@ NAMES_FROM_WIDTH = 420
 
 
 def require_altair() -> Any:
-    try:
-        import altair
-        import jinja2  # noqa: F401
-        import vl_convert  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise UsageError(f"a page needs {error.name}, which is not installed. {install_extra('report')}") from error
-    return altair
+    return require("a page needs", "altair", "jinja2", "vl_convert")
 
 
-def spec(figure: Any, identities: Identities | None = None) -> dict[str, Any]:
+def spec(figure: Figure, identities: Identities | None = None) -> dict[str, Any]:
     """The chart as a dict for Vega-Lite, as wide as its page."""
-    altair = require_altair()
-    drawn = chart(figure, altair, Identities.in_figure(figure) if identities is None else identities)
-    sized = drawn.properties(width="container", autosize={"type": "fit-x", "contains": "padding"})
+    chart = _CHARTS[type(figure)](figure, require_altair(), identities or Identities.in_figure(figure))
+    sized = chart.properties(width="container", autosize={"type": "fit-x", "contains": "padding"})
     content: dict[str, Any] = sized.to_dict()
     return {**content, "params": [{"name": GROUND, "value": "white"}]}
 
 
-@singledispatch
-def chart(figure: Any, alt: Any, identities: Identities) -> Any:
-    raise TypeError(f"a {type(figure).__name__} has no chart")
-
-
-@chart.register
-def _(figure: Intervals, alt: Any, identities: Identities) -> Any:
-    policies = policies_in(figure)
+def _intervals(figure: Intervals, alt: Any, identities: Identities) -> Any:
+    policies = figure.policies
     names, cells = identities.labels(row.name for row in figure.rows), table(figure).rows
     rows = [
         {
@@ -98,7 +81,7 @@ def _(figure: Intervals, alt: Any, identities: Identities) -> Any:
         ]
         layers.insert(0, _rule(alt, x=0.0))
     elif policies and figure.rows[0].verdict:
-        layers += _verdicts(figure, base)
+        layers += _verdicts(rows, base)
     if figure.reference is not None:
         layers.insert(0, _rule(alt, x=figure.reference))
     elif any(interval.mark is not None for interval in figure.rows):
@@ -107,26 +90,21 @@ def _(figure: Intervals, alt: Any, identities: Identities) -> Any:
     return together.properties(height=(44 if len(figure.rows) <= 20 else 32) * len(figure.rows))
 
 
-def _verdicts(figure: Intervals, base: Any) -> list[Any]:
+def _verdicts(rows: list[dict[str, Any]], base: Any) -> list[Any]:
     """Above each interval, at the end that is further from the edge of the chart."""
-    ends = [end for row in figure.rows for end in (row.estimate, row.lower, row.upper) if end is not None]
+    ends = [row[end] for row in rows for end in ("estimate", "from", "to")]
     middle = (min(ends) + max(ends)) / 2
-
-    def left(row: Interval) -> bool:
-        return (row.estimate if row.lower is None else row.lower) <= middle
-
-    sides = [("from", "left", "<="), ("to", "right", ">")]
+    left = [row["from"] <= middle for row in rows]
     return [
         base.mark_text(dy=-15, fontSize=11, align=align)
         .encode(x=f"{end}:Q", text="verdict:N")
         .transform_filter(f"datum.from {sign} {middle!r}")
-        for end, align, sign in sides
-        if any(left(row) == (align == "left") for row in figure.rows)
+        for end, align, sign, any_there in (("from", "left", "<=", any(left)), ("to", "right", ">", not all(left)))
+        if any_there
     ]
 
 
-@chart.register
-def _(figure: Growing, alt: Any, identities: Identities) -> Any:
+def _growing(figure: Growing, alt: Any, identities: Identities) -> Any:
     names = identities.labels(line.name for line in figure.lines)
     alone, small = len(names) == 1, figure.reach is not None
     rows = [
@@ -152,7 +130,7 @@ def _(figure: Growing, alt: Any, identities: Identities) -> Any:
         layers.append(dotted.encode(y="upper:Q"))
         layers.insert(0, base.mark_area(opacity=0.12, clip=True).encode(y=y, y2="upper:Q"))
     else:
-        layers.append(_named_at_the_end(figure, names, base, alt))
+        layers.append(_names_at_the_end(figure, names, base, alt))
     if figure.reference is not None:
         layers.insert(0, _rule(alt, y=figure.reference))
     together = alt.layer(*layers, data=alt.Data(values=rows))
@@ -164,29 +142,20 @@ def _drawn(number: float | None) -> float | None:
     return None if number is None else float(f"{number:.5g}")
 
 
-def _named_at_the_end(figure: Growing, names: list[str], base: Any, alt: Any) -> Any:
-    low, high = settled_range(figure)
-    ends = [next((end for end in reversed(line.lower) if end is not None), low) for line in figure.lines]
-    apart = spread([min(max(end, low), high) for end in ends], apart=14 * (high - low) / HEIGHT)
-    rows = [
-        {"policy": name, "rounds": line.x[-1], "at": at} for name, line, at in zip(names, figure.lines, apart, strict=True)
-    ]
+def _names_at_the_end(figure: Growing, names: list[str], base: Any, alt: Any) -> Any:
+    places = zip(names, figure.lines, ends_of_lines(figure, apart=14 / HEIGHT), strict=True)
+    rows = [{"policy": name, "rounds": line.x[-1], "at": at} for name, line, at in places]
     narrow = f"width < {NAMES_FROM_WIDTH}"
     text = base.properties(data=alt.Data(values=rows)).mark_text(
-        align="left",
-        dx=6,
-        fontSize=12,
-        fontWeight="bold",
-        limit=alt.ExprRef(f"{narrow} ? 1 : width * 0.17"),
+        align="left", dx=6, fontSize=12, fontWeight="bold", limit=alt.ExprRef(f"{narrow} ? 1 : width * 0.17"),
         opacity=alt.ExprRef(f"{narrow} ? 0 : 1"),
-    )
+    )  # fmt: skip
     return text.encode(y="at:Q", text="policy:N")
 
 
-@chart.register
-def _(figure: WeightHistogram, alt: Any, identities: Identities) -> Any:
+def _weights(figure: WeightHistogram, alt: Any, identities: Identities) -> Any:
     ranges = [weight_range(below) for below in figure.all_sizes]
-    names = policies_in(figure)
+    names = figure.policies
     labels = dict(zip(names, identities.labels(names), strict=True))
     # One policy has room for both shares; several show the share of the weight only.
     alone, small = len(names) == 1, figure.top is not None
@@ -212,8 +181,7 @@ def _(figure: WeightHistogram, alt: Any, identities: Identities) -> Any:
     )  # fmt: skip
 
 
-@chart.register
-def _(figure: Curve, alt: Any, identities: Identities) -> Any:
+def _curve(figure: Curve, alt: Any, identities: Identities) -> Any:
     rows = [{"x": x, "y": y} for x, y in zip(figure.x, figure.y, strict=True)]
     line = alt.Chart(alt.Data(values=rows)).mark_line(color=CERTIFIED, strokeWidth=2.5)
     layers = [
@@ -228,22 +196,25 @@ def _(figure: Curve, alt: Any, identities: Identities) -> Any:
     return alt.layer(*layers).properties(height=260)
 
 
-@chart.register
-def _(figure: Dots, alt: Any, identities: Identities) -> Any:
-    several = len({dot.name for dot in figure.rows}) > 1
-    names = identities.labels(f"{dot.name}, {dot.method}" if several else dot.method for dot in figure.rows)
+def _dots(figure: Dots, alt: Any, identities: Identities) -> Any:
+    kinds = {True: "certifies", False: "no guarantee"}
     rows = [
-        {"name": name, "held": dot.held, "width": dot.width, "kind": "certifies" if dot.certifies else "no guarantee"}
-        for name, dot in zip(names, figure.rows, strict=True)
+        {"name": name, "held": dot.held, "width": dot.width, "kind": kinds[dot.certifies]}
+        for name, dot in zip(identities.labels(figure.labels), figure.rows, strict=True)
     ]
     dots = alt.Chart(alt.Data(values=rows)).mark_point(filled=True, size=90, opacity=1)
     labelled = dots.encode(
         x=alt.X("held:Q", title="simulated logs in which it held", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False)),
         y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=180, ticks=False, domain=False)),
-        color=_coloured(alt, "kind:N", ["certifies", "no guarantee"], [CERTIFIED, UNCERTAIN], legend=True),
+        color=_coloured(alt, "kind:N", list(kinds.values()), [CERTIFIED, UNCERTAIN], legend=True),
         tooltip=[alt.Tooltip("held:Q", format=".1%"), alt.Tooltip("width:Q", format=".4g")],
     )
     return alt.layer(_rule(alt, x=figure.level), labelled).properties(height=28 * len(figure.rows))
+
+
+_CHARTS: dict[type[Figure], Any] = {
+    Intervals: _intervals, Growing: _growing, WeightHistogram: _weights, Curve: _curve, Dots: _dots,
+}  # fmt: skip
 
 
 def _coloured(alt: Any, field: str, kinds: list[str], colours: list[str], *, legend: bool) -> Any:

@@ -9,7 +9,7 @@ enum { TILE = 32 };
 enum { MOST_FACTORS = 256 };
 static const double LARGE = 1e140;
 
-/* Fields as `_Control` in control.py has them; rounds are grouped into units, and units into groups. */
+/* Fields in the order in which control.py packs them; rounds are grouped into units, and units into groups. */
 typedef struct {
     int64_t units, groups;
     const int64_t *codes;        /* of each unit: its group, negative for none; null: all are one */

@@ -6,7 +6,7 @@
 #include "log_sums.h"
 #include "weight_tables.h"
 
-/* Fields as `_Loop` in loop.py has them. Nothing is where a pointer is null. */
+/* Fields in the order in which loop.py packs them. Nothing is where a pointer is null. */
 typedef struct {
     int64_t rows, policies, terms, units, groups, room, extras;
     const void *const *columns;  /* reward, propensity, and one for each policy, as they lie in memory */

@@ -1,6 +1,6 @@
 """The rounds of a log, or of a part of it, as examples to learn from: features, logged action, reward, propensity."""
 
-import hashlib
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import accumulate, groupby
@@ -13,8 +13,8 @@ import numpy.typing as npt
 from surelift.arrays import FloatArray
 from surelift.controls.model import RewardModel
 from surelift.errors import LogsError
-from surelift.learning.data.features import FeatureLayout
-from surelift.learning.data.survey import SUBJECT, checked_rounds, counts_of, split_batches
+from surelift.learning.data.layout import FeatureLayout
+from surelift.learning.data.survey import SUBJECT, checked_rounds, split_batches
 from surelift.learning.tensors import namespace
 from surelift.logs.batch import ROWS_PER_BATCH, Needs, TableBatch
 from surelift.traits.logs import Logs
@@ -43,8 +43,7 @@ class Examples:
         return Examples(*(None if array is None else array[rows] for array in self.arrays()))
 
     def pieces(self, size: int) -> Iterator["Examples"]:
-        for start in range(0, len(self), size):
-            yield self.at(slice(start, start + size))
+        return (self.at(slice(start, start + size)) for start in range(0, len(self), size))
 
     def tensors(self, device: Any, *, double: bool = False) -> "Examples":
         import torch
@@ -97,16 +96,12 @@ class Dataset:
 
         Processes that learn together share each of them out.
         """
-        # It imports torch, which reading alone does not need.
-        from surelift.learning.training.processes import process_group
+        from surelift.learning.training.processes import process_group  # imports torch, which reading alone does not need
 
         processes = process_group()
         # All rounds need not have an order.
-        parts = (
-            [logs]
-            if cuts[0] == logs.count()
-            else [logs.part(first, last) for first, last in zip((0, *cuts), cuts, strict=False)]
-        )
+        whole = cuts[0] == logs.count()
+        parts = [logs] if whole else [logs.part(first, last) for first, last in zip((0, *cuts), cuts, strict=False)]
         datasets = [cls(part, layout, actions, model) for part in parts]
         for dataset in datasets:
             dataset._read_together = logs, datasets
@@ -115,28 +110,23 @@ class Dataset:
         return datasets
 
     def __iter__(self) -> Iterator[Examples]:
-        read = iter([self._kept]) if self._kept is not None else (part for _, part in _read(self.logs, [self]))
-        return self._chunks(read, ROWS_PER_BATCH)
-
-    def _chunks(self, parts: Iterator[Examples], size: int) -> Iterator[Examples]:
-        """Chunks of this many rounds, however they arrive: learning must not depend on the row groups of a file."""
-        waiting, count = list[Examples](), 0
-        for begin in range(0, self.rounds, size):
-            end = min(begin + size, self.rounds)
+        """Chunks of ``ROWS_PER_BATCH`` however rounds arrive: learning must not depend on the row groups of a file."""
+        parts = iter([self._kept]) if self._kept is not None else (part for _, part in _read(self.logs, [self]))
+        waiting = self._nothing()
+        for begin in range(0, self.rounds, ROWS_PER_BATCH):
+            end = min(begin + ROWS_PER_BATCH, self.rounds)
             wanted = max(0, min(end, self.share.stop) - max(begin, self.share.start))
+            several, count = [waiting], len(waiting)
             while count < wanted and (part := next(parts, None)) is not None:
-                waiting.append(part)
+                several.append(part)
                 count += len(part)
-            joined = Examples.concatenate(waiting or [self._nothing()])
+            joined = Examples.concatenate([each for each in several if len(each)] or several)
             yield joined.at(slice(0, wanted))
-            waiting, count = [joined.at(slice(wanted, count))] if count > wanted else [], max(0, count - wanted)
-        for _ in parts:  # whose end tells of invalid rounds
-            pass
+            waiting = joined.at(slice(wanted, None))
+        deque(parts, maxlen=0)  # to their end, which tells of invalid rounds
 
     def _nothing(self) -> Examples:
-        """No rounds, as arrays of the right shapes."""
-        vectors = np.zeros((0, self.actions))
-        logging = self.logs.declaration.has("distributions")
+        vectors, logging = np.zeros((0, self.actions)), self.logs.declaration.has("distributions")
         return Examples(
             np.zeros((0, self.layout.size), dtype=np.float32), np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0),
             vectors if logging else None, vectors if self.model is not None else None, np.zeros(0) if logging else None,
@@ -171,11 +161,6 @@ class Dataset:
     def release(self) -> None:
         self._kept = None
 
-    def contexts_digest(self) -> bytes:
-        """Equal for data sets with the same features, which must be kept."""
-        assert self._kept is not None
-        return hashlib.blake2b(self._kept.features, digest_size=16).digest()
-
     def kept(self, features: FloatArray | None = None) -> Examples:
         """All rounds at once; where equal features are given, with those in place of its own."""
         assert self._kept is not None
@@ -186,7 +171,7 @@ class Dataset:
     @property
     def max_bytes(self) -> int:
         """The size of all rounds of its share as tensors."""
-        vectors = (self.logs.declaration.has("distributions")) + (self.model is not None)
+        vectors = self.logs.declaration.has("distributions") + (self.model is not None)
         return len(self.share) * (4 * (self.layout.size + vectors * self.actions + 3) + 8)
 
 
@@ -200,7 +185,7 @@ def _read(
     layout, actions, model = datasets[0].layout, datasets[0].actions, datasets[0].model
     needs, cuts = Needs(handed_on=layout.names), list(accumulate(dataset.rounds for dataset in datasets))
     for dataset in datasets:
-        needs = needs if model is None else needs + model.needs(dataset.logs)
+        needs = needs if model is None else Needs.all_of([needs, model.needs(dataset.logs)])
     parts: Iterable[tuple[int, Iterable[tuple[int, TableBatch]]]]
     if datasets[0].processes is None:
         parts = groupby(split_batches(logs.batches(needs), cuts), itemgetter(0))
@@ -210,13 +195,13 @@ def _read(
     for number, batches in parts:
         if number == len(datasets):
             break
-        part, seen = datasets[number].logs, datasets[number].reads.start
-        predictor = None if model is None else model.start(part)
-        for rounds in checked_rounds(part, (batch for _, batch in batches)):
-            if (counts_of(rounds) != actions).any():
+        dataset = datasets[number]
+        seen, predictor = dataset.reads.start, None if model is None else model.start(dataset.logs)
+        for rounds in checked_rounds(dataset.logs, (batch for _, batch in batches)):
+            if (rounds.decisions.available(SUBJECT) != actions).any():
                 raise LogsError(f"{SUBJECT} needs the same {actions} actions in every round, but their number varies.")
-            skip = min(max(datasets[number].share.start - seen, 0), rounds.size)
-            first = seen + skip - datasets[number].share.start
+            skip = min(max(dataset.share.start - seen, 0), rounds.size)
+            first = seen + skip - dataset.share.start
             out = None if into is None else into[number][first : first + rounds.size - skip]
             logging = rounds.shares
             examples = Examples(

@@ -1,6 +1,8 @@
-"""The features of many contexts: a table, a frame or a matrix, encoded by a layout."""
+"""The features of many contexts: a table encoded by a layout, and the layout that is found in the rows of a log."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,16 +14,13 @@ from surelift.errors import LogsError, UsageError
 from surelift.learning.data.layout import FeatureLayout
 from surelift.logs.alignment import aligned
 from surelift.logs.columns import decode, equal_lists, is_list, is_text, list_to_vectors, to_numbers
-from surelift.traits.logs import Logs
 
-__all__ = ["FeatureLayout", "as_logs", "as_table", "encode"]
+_MOST_TEXTS = 10_000
+_TOO_FEW = "context {!r}: every round needs {} finite numbers, but some do not have them."
+Floats = npt.NDArray[np.floating[Any]]
 
 
 def encode(layout: FeatureLayout, table: Any, out: npt.NDArray[np.float32] | None = None) -> npt.NDArray[np.float32]:
-    """The features, (rows, features), of a pyarrow table with these columns; missing numbers are refused.
-
-    They are written into ``out`` where it is given, which must hold zeros.
-    """
     absent = [name for name in layout.names if name not in table.column_names]
     if absent:
         raise UsageError(f"the contexts have no column {absent[0]!r}; the columns are {', '.join(table.column_names[:20])}.")
@@ -30,58 +29,56 @@ def encode(layout: FeatureLayout, table: Any, out: npt.NDArray[np.float32] | Non
     for name in layout.names:
         width = layout.width(name)
         if name in layout.texts:
-            kind = decode(table[name]).type
-            if not (is_text(decode(table[name])) or pa.types.is_null(kind)):
-                raise LogsError(
-                    f"context {name!r} was text when the policy was learned, but holds {kind} here; give it as text."
-                )
-            _encode_text(table[name], layout.texts[name], out[:, start : start + width])
+            _encode_text(name, table[name], layout.texts[name], out[:, start : start + width])
         else:
-            columns = slice(numeric, numeric + width)
+            columns, part = slice(numeric, numeric + width), out[:, start : start + width]
             centre, scale = (None if known is None else np.array(known[columns]) for known in (layout.centre, layout.scale))
-            values = _numbers(layout, table[name], name)
-            if not _to_single(values, out[:, start : start + width], centre, scale):
-                if not np.isfinite(values).all():
-                    raise _too_few(name, width)
-                raise LogsError(f"context {name!r} has numbers beyond 1e38; rescale it.")
+            values = _numbers(name, table[name], width)
+            for piece in _pieces_in_cache(values):
+                with np.errstate(over="ignore"):
+                    part[piece] = values[piece] if centre is None or scale is None else (values[piece] - centre) / scale
+                if not np.isfinite(part[piece]).all():
+                    large = f"context {name!r} has numbers beyond 1e38; rescale it."
+                    raise LogsError(large if np.isfinite(values).all() else _TOO_FEW.format(name, width))
             numeric += width
         start += width
-    if layout.intercept:
-        out[:, start] = 1.0
+    out[:, start:] = 1.0  # the intercept, where there is one
     return out
 
 
-def _too_few(name: str, expected: int) -> LogsError:
-    return LogsError(f"context {name!r}: every round needs {expected} finite numbers, but some do not have them.")
-
-
-def _numbers(layout: FeatureLayout, column: ArrowColumn, name: str) -> npt.NDArray[np.floating[Any]]:
-    expected = layout.width(name)
+def _numbers(name: str, column: ArrowColumn, width: int) -> Floats:
     if is_list(column):
         matrix = equal_lists(column)
-        if matrix is not None and matrix.shape[1] == expected:
+        if matrix is not None and matrix.shape[1] == width:
             return matrix
         vectors, missing = list_to_vectors(column)
-        lengths = vectors.lengths
-        if missing.any() or (lengths != expected).any():
-            raise _too_few(name, expected)
-        return vectors.values.reshape(len(lengths), expected)
-    if expected != 1:
-        raise LogsError(f"context {name!r} was a list of {expected} numbers when the policy was learned; give it as one.")
-    numbers = to_numbers(column)
-    bad = numbers.null | numbers.not_numeric | ~np.isfinite(numbers.values)
-    if bad.any():
-        first = int(np.argmax(bad))
+        problem = _TOO_FEW.format(name, width) if missing.any() or (vectors.lengths != width).any() else ""
+        values: Floats = vectors.values
+    elif width != 1:
+        problem = f"context {name!r} was a list of {width} numbers when the policy was learned; give it as one."
+    else:
+        numbers, problem = to_numbers(column), ""
+        values = numbers.values
+        bad = numbers.null | numbers.not_numeric | ~np.isfinite(values)
+        if bad.any():
+            first = int(np.argmax(bad))
+            problem = (
+                f"context {name!r}: {np.count_nonzero(bad):,} of {len(bad):,} values are missing or not finite; the first "
+                f"is {column[first].as_py()!r} in row {first} of its batch.\nFill in a value that means 'unknown', or drop "
+                "this context."
+            )
+    if problem:
+        raise LogsError(problem)
+    return values.reshape(-1, width)
+
+
+def _encode_text(name: str, column: ArrowColumn, texts: Sequence[str], out: npt.NDArray[np.float32]) -> None:
+    decoded = decode(column)
+    if not (is_text(decoded) or pa.types.is_null(decoded.type)):
         raise LogsError(
-            f"context {name!r}: {np.count_nonzero(bad):,} of {len(bad):,} values are missing or not finite; the first "
-            f"is {column[first].as_py()!r} in row {first} of its batch.\nFill in a value that means 'unknown', or drop "
-            "this context."
+            f"context {name!r} was text when the policy was learned, but holds {decoded.type} here; give it as text."
         )
-    return numbers.values[:, None]
-
-
-def _encode_text(column: ArrowColumn, texts: Sequence[str], out: npt.NDArray[np.float32]) -> None:
-    encoded = decode(column).dictionary_encode()
+    encoded = decoded.dictionary_encode()
     known = {text: k for k, text in enumerate(texts)}
     # An unseen text sets the last feature; a missing one sets none.
     feature = np.array([known.get(text, len(texts)) for text in encoded.dictionary.to_pylist()] + [-1])
@@ -90,25 +87,10 @@ def _encode_text(column: ArrowColumn, texts: Sequence[str], out: npt.NDArray[np.
     out[rows, feature[codes[rows]]] = 1.0
 
 
-def _to_single(
-    values: npt.NDArray[np.floating[Any]],
-    out: npt.NDArray[np.float32],
-    centre: FloatArray | None,
-    scale: FloatArray | None,
-) -> bool:
-    """Write in single precision, standardised where asked; returns whether all values fit."""
-    fits, rows = True, pieces_in_cache(values.shape[1])
-    for start in range(0, len(values), rows):
-        part, piece = out[start : start + rows], values[start : start + rows]
-        with np.errstate(over="ignore"):
-            part[...] = piece if centre is None or scale is None else (piece - centre) / scale
-        fits = fits and bool(np.isfinite(part).all())
-    return fits
-
-
-def pieces_in_cache(width: int) -> int:
-    """Rows at a time such that temporary arrays stay in the processor's cache: new memory costs more than arithmetic."""
-    return max(1, (1 << 18) // width)
+def _pieces_in_cache(values: npt.NDArray[Any]) -> Iterator[slice]:
+    """Rows such that temporary arrays stay in the processor's cache: new memory costs more than arithmetic."""
+    size = max(1, (1 << 18) // values.shape[1])
+    return (slice(start, start + size) for start in range(0, len(values), size))
 
 
 def as_table(contexts: Any, names: Sequence[str] | None = None) -> pa.Table:
@@ -136,22 +118,87 @@ def as_table(contexts: Any, names: Sequence[str] | None = None) -> pa.Table:
         raise UsageError(f"the contexts cannot be read as a table: {error}") from error
 
 
-def as_logs(contexts: Any, columns: Mapping[str, Any], reward_range: tuple[float, float]) -> Logs:
-    """The logs to learn from: ``contexts`` if they are Logs, else contexts with these columns beside them."""
-    if isinstance(contexts, Logs):
-        if columns or tuple(reward_range) != (0, 1):
-            raise UsageError(f"{next(iter(columns), 'reward_range')}= is already declared by the logs; remove it.")
-        return contexts
-    if contexts is None or isinstance(contexts, str):
-        raise UsageError("contexts must be Logs, a frame or a matrix. To learn from a file, pass Logs(path, ...).")
-    labels = {name: columns[name] for name in ("actions", "action_count") if name in columns}
-    arrays = aligned({"contexts": contexts, **{name: columns[name] for name in columns if name not in labels}})
-    table = as_table(arrays.pop("contexts"))
-    clash = [name for name in arrays if name in table.column_names]
-    if clash:
-        raise UsageError(f"the contexts have a column {clash[0]!r}, which is also an argument of fit; rename it.")
-    if "logging" in arrays:
-        arrays["logging"] = as_numpy(arrays["logging"], "logging")
-    features = {name: table[name] for name in table.column_names}
-    named: dict[str, Any] = {name: name for name in arrays}
-    return Logs({**features, **arrays}, contexts=list(features), reward_range=reward_range, **named, **labels)
+class FeatureSurvey:
+    """Which contexts are text, and their categories; and the mean and deviation of numeric features, on request.
+
+    What was found in consecutive parts of a log adds up.
+    """
+
+    def __init__(self, names: Sequence[str], *, intercept: bool, most: int = _MOST_TEXTS) -> None:
+        self._names, self._intercept, self._most = tuple(names), intercept, most
+        self._texts: dict[str, dict[str, None]] = {}
+        self._widths: dict[str, int] = {}
+        self._numeric = FeatureLayout((), intercept=False)
+        self._count, self._mean, self._squares = 0, np.zeros(0), np.zeros(0)
+
+    def update(self, table: Any) -> None:
+        texts: dict[str, dict[str, None]] = {}
+        for name in self._names:
+            column = table[name]
+            if is_list(column):
+                self._widths.setdefault(name, len(column[0].as_py() or ()) if len(column) else 0)
+            elif is_text(decode(column)):
+                texts[name] = dict.fromkeys(text for text in decode(column).unique().to_pylist() if text is not None)
+        self._add_texts(texts)
+
+    def _add_texts(self, texts: Mapping[str, dict[str, None]]) -> None:
+        for name, more in texts.items():
+            known = self._texts[name] = self._texts.get(name, {}) | more
+            if len(known) > self._most:
+                raise UsageError(
+                    f"context {name!r} has more than {self._most:,} different texts, so it looks like an identifier; drop "
+                    "it, or group its values."
+                )
+
+    def standardise(self, table: Any) -> None:
+        self._keep_numeric()
+        if not self._numeric.size:
+            return
+        features = self._numeric.encode(table)
+        for piece in _pieces_in_cache(features):
+            values = features[piece].astype(np.float64)
+            mean = values.mean(axis=0)
+            self._merge(len(values), mean, ((values - mean) ** 2).sum(axis=0))
+
+    def _merge(self, count: int, mean: FloatArray, squares: FloatArray) -> None:
+        """Chan et al. (1983): adds the sums of another part without cancellation."""
+        gap = mean - self._mean
+        self._squares += squares + gap * gap * (self._count * count / (self._count + count))
+        self._mean += gap * (count / (self._count + count))
+        self._count += count
+
+    def _keep_numeric(self) -> None:
+        """Drop the sums of a context that turned out to be text."""
+        old, names = self._numeric, tuple(name for name in self._names if name not in self._texts)
+        self._numeric = FeatureLayout(names, {}, dict(self._widths), intercept=False)
+        if not self._count:
+            self._mean, self._squares = np.zeros(self._numeric.size), np.zeros(self._numeric.size)
+        elif names != old.names:
+            keep = np.concatenate([np.full(old.width(name), name in names) for name in old.names])
+            self._mean, self._squares = self._mean[keep], self._squares[keep]
+
+    def __add__(self, later: "FeatureSurvey") -> "FeatureSurvey":
+        both = FeatureSurvey(self._names, intercept=self._intercept, most=self._most)
+        both._widths = later._widths | self._widths
+        for name, width in both._widths.items():
+            if later._widths.get(name, width) != width:
+                raise LogsError(_TOO_FEW.format(name, width))
+        for part in (self, later):
+            both._add_texts(part._texts)
+        both._keep_numeric()
+        for part in map(copy, (self, later)):
+            if part._count:
+                part._texts = both._texts
+                part._keep_numeric()
+                both._merge(part._count, part._mean, part._squares)
+        return both
+
+    def layout(self) -> FeatureLayout:
+        texts = {name: tuple(sorted(texts)) for name, texts in self._texts.items()}
+        layout = FeatureLayout(self._names, texts, dict(self._widths), self._intercept)
+        self._keep_numeric()
+        if not self._count or not self._numeric.size:
+            return layout
+        deviation = np.sqrt(self._squares / self._count)
+        scale = np.where(deviation > 0.0, deviation, 1.0)
+        return replace(layout, centre=tuple(self._mean.tolist()), scale=tuple(scale.tolist()))

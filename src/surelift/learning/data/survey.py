@@ -5,27 +5,26 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from itertools import pairwise
+from itertools import pairwise, product
 from operator import add
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow.compute as pc
 
 from surelift import capabilities
-from surelift.arrays import ArrowColumn, FloatArray, IntArray
+from surelift.arrays import FloatArray, IntArray
 from surelift.batch import Batch
 from surelift.errors import LogsError, UsageError
-from surelift.learning.data.feature_survey import FeatureSurvey
-from surelift.learning.data.features import FeatureLayout
+from surelift.learning.data.features import FeatureSurvey
+from surelift.learning.data.layout import FeatureLayout
 from surelift.logs import faults
 from surelift.logs.batch import Needs, TableBatch
 from surelift.logs.columns import decode, is_list, is_text
 from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
 from surelift.logs.fingerprint import Fingerprint
-from surelift.logs.hash_sample import HashSample
 from surelift.logs.order import RowOrder, TimeOrder
-from surelift.logs.origins import Contexts, Origins
+from surelift.logs.seen import Contexts, HashSample, Origins
 from surelift.statistics.memories import MOST_IDS, IdMemory, hashed_ids
 from surelift.traits.logs import Logs
 
@@ -45,7 +44,7 @@ class LogSurvey(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """Of the rounds in each part: the same rounds in other parts are other ones to learn from, and to be judged by."""
+        """The same rounds in other parts are other ones to learn from, and to be judged by."""
         return " ".join(map(str, self.contents))
 
 
@@ -61,24 +60,18 @@ def survey(
     """
     from surelift.learning.training.processes import process_group  # imports torch, which reading alone does not need
 
-    processes, rows = process_group(), logs.count()
-    asked = _Asked(intercept, tuple(cuts), first_part_only, standardise, tuple(others.memories))
+    processes, rows, moved = process_group(), logs.count(), list(cuts)
+    remembered = tuple(others.memories)
+    options: dict[str, Any] = {"first_part_only": first_part_only, "standardise": standardise, "others": remembered}
     if processes.count == 1:
-        found = _survey_share(logs, asked, None)
+        found = _survey_share(logs, None, moved, intercept=intercept, **options)
     else:
-        processes.require_equal("rounds and options", repr((logs.declaration.describe(), rows, asked)))
-        asked = processes.together(lambda: asked._replace(cuts=tuple(_moved_cuts(logs, asked.cuts, rows))))
-        shares = processes.gather(lambda: _survey_share(logs, asked, processes.share(rows)))
+        processes.require_equal("rounds and options", repr((logs.declaration.describe(), rows, intercept, moved, options)))
+        moved = processes.together(lambda: _moved_cuts(logs, cuts, rows))
+        share = processes.share(rows)
+        shares = processes.gather(lambda: _survey_share(logs, share, moved, intercept=intercept, **options))
         found = reduce(add, shares)
-    return found.checked(logs, cuts)
-
-
-class _Asked(NamedTuple):
-    intercept: bool
-    cuts: tuple[int, ...]
-    first_part_only: bool
-    standardise: bool
-    others: tuple[Contexts, ...]
+    return found.checked(logs)
 
 
 @dataclass(slots=True)
@@ -108,53 +101,48 @@ class SurveyedShare:
             self.order + later.order, self.before, later.last or self.last, self.ids + later.ids,
         )  # fmt: skip
 
-    def checked(self, logs: Logs, cuts: Sequence[int]) -> LogSurvey:
+    def checked(self, logs: Logs) -> LogSurvey:
         counts, declared = set(self.counts), logs.declaration
         refuse_faults(self.invalid, rows=self.rows)
+        problem = ""
         if not counts:
-            raise LogsError("these logs are empty: there are no rounds to learn from.")
-        if counts == {1}:
-            raise LogsError("every round has one action only, so there is nothing to choose, and nothing to learn.")
-        if len(counts) > 1:
-            raise LogsError(
-                f"{SUBJECT} needs the same actions in every round, but their number varies: {sorted(counts)[:5]}."
-            )
-        if declared.id is not None:
-            IdMemory(declared.id, of_clusters=False).refuse_again(self.ids)
-        if cuts and declared.time is None:
-            self.order.refuse_sorted(
-                action=str(declared.propensity.action),
-                reward=declared.reward.name,
-                tests_action=not declared.has("estimated propensities"),
-            )
+            problem = "these logs are empty: there are no rounds to learn from."
+        elif counts == {1}:
+            problem = "every round has one action only, so there is nothing to choose, and nothing to learn."
+        elif len(counts) > 1:
+            problem = f"{SUBJECT} needs the same actions in every round, but their number varies: {sorted(counts)[:5]}."
+        if problem:
+            raise LogsError(problem)
+        for name, of_units in declared.ids:
+            IdMemory(name, of_clusters=of_units).refuse_again(self.ids)
+        if self.cuts and not declared.has("time"):
+            of, tests_action = declared.propensity.action, not declared.has("estimated propensities")
+            self.order.refuse_sorted(action=str(of), reward=declared.reward.name, tests_action=tests_action)
         if any(first >= last for first, last in pairwise((*self.cuts, self.rows))):
             raise UsageError(
                 f"no rounds would be left to certify the policy on, or to learn from: rounds of one time {declared.time!r} "
                 "stay together, and too many share one. Name a column of finer times, or change holdout= or prior_share=."
             )
-        origins, contents = tuple(self.origins), tuple(self.contents)
-        return LogSurvey(self.features.layout(), counts.pop(), origins, contents, tuple(self.cuts))
+        parts = tuple(self.origins), tuple(self.contents)
+        return LogSurvey(self.features.layout(), counts.pop(), *parts, tuple(self.cuts))
 
 
-def _survey_share(logs: Logs, asked: _Asked, share: range | None) -> SurveyedShare:
+def _survey_share(
+    logs: Logs, share: range | None, cuts: list[int], *, intercept: bool, first_part_only: bool, standardise: bool,
+    others: Sequence[Contexts],
+) -> SurveyedShare:  # fmt: skip
     """Survey all rounds, or a share of them, whose cuts were moved already; the round before it shows how rows follow."""
     require_learnable(logs)
-    contexts, declared = logs.declaration.contexts or (), logs.declaration
-    remembered = dict.fromkeys((contexts, *asked.others))
-    parts = len(asked.cuts) + 1
-    found = SurveyedShare(
-        FeatureSurvey(contexts, intercept=asked.intercept),
-        [Origins()] * parts,
-        [Fingerprint()] * parts,
-        list(asked.cuts),
-    )
-    times = TimeOrder(declared.time) if asked.cuts and declared.time is not None else None
-    needs = needs_of(logs, remembered)
-    for part, batch in _parts_of(logs, needs, found.cuts, share):
+    contexts, declared, parts = logs.contexts, logs.declaration, len(cuts) + 1
+    remembered = dict.fromkeys((contexts, *others))
+    features = FeatureSurvey(contexts, intercept=intercept)
+    found = SurveyedShare(features, [Origins()] * parts, [Fingerprint()] * parts, cuts)
+    time_orders = [TimeOrder(time) for time in declared.times if cuts]
+    for part, batch in _parts_of(logs, needs_of(logs, remembered), found.cuts, share):
         rounds = Batch(logs, batch).read()
         rows = rounds.rows
-        if times is not None:
-            times.check(rows)
+        for order in time_orders:
+            order.check(rows)
         if part < 0:
             found.before = str(batch.table.to_pylist())
             if rounds.fit:
@@ -169,39 +157,33 @@ def _survey_share(logs: Logs, asked: _Asked, share: range | None) -> SurveyedSha
                 rows.refuse(f"context {name!r}", faults.NULL, numbers.null, None)
                 rows.check_finite(numbers.values, f"context {name!r}", besides=numbers.null)
         found.rows += rounds.size
-        found.invalid = merge_tallies(found.invalid, rows.faults.tallies)
+        found.invalid = merge_tallies(found.invalid, rows.tallies)
         if not rounds.fit:
             continue
-        if part == 0 or not asked.first_part_only:
+        if part == 0 or not first_part_only:
             found.features.update(table)
-        if part == 0 and asked.standardise:
+        if part == 0 and standardise:
             found.features.standardise(table)
-        if declared.id is not None:
-            found.ids += HashSample.of(hashed_ids(rows, declared.id), MOST_IDS)
-        found.counts |= set(np.unique(counts_of(rounds)).astype(int).tolist())
+        for name, _ in declared.ids:
+            found.ids += HashSample.of(hashed_ids(rows, name), MOST_IDS)
+        found.counts |= set(np.unique(rounds.decisions.available(SUBJECT)).astype(int).tolist())
         found.order.add(*_followed(rounds))
         found.origins[part] += Origins.of(rows, rounds.decisions.taken, remembered)
         found.contents[part] += fingerprint_of_all(rounds, contexts)
     return found
 
 
-def counts_of(rounds: Batch) -> FloatArray:
-    """The number of actions in each round."""
-    return rounds.decisions.available(SUBJECT)
-
-
 def _followed(rounds: Batch) -> tuple[FloatArray, IntArray, FloatArray, FloatArray]:
-    return rounds.reward, rounds.decisions.taken, rounds.propensity, counts_of(rounds)
+    return rounds.reward, rounds.decisions.taken, rounds.propensity, rounds.decisions.available(SUBJECT)
 
 
 def _parts_of(logs: Logs, needs: Needs, cuts: list[int], share: range | None) -> Iterator[tuple[int, TableBatch]]:
     """The batches with the number of their part; the round before a share is of part -1."""
-    declared = logs.declaration
     if share is None:
         batches = logs.batches(needs)
-        yield from split_batches(
-            _between_times(batches, cuts, declared.time) if cuts and declared.time is not None else batches, cuts
-        )
+        for time in logs.declaration.times if cuts else ():
+            batches = _between_times(batches, cuts, time)
+        yield from split_batches(batches, cuts)
     elif len(share):
         lead = int(share.start > 0)
         begins = [max(cut - share.start, 0) + lead for cut in cuts]
@@ -209,33 +191,30 @@ def _parts_of(logs: Logs, needs: Needs, cuts: list[int], share: range | None) ->
             yield part - 1, batch
 
 
-def _moved_cuts(logs: Logs, cuts: Sequence[int], rounds: int) -> Sequence[int]:
+def _moved_cuts(logs: Logs, cuts: Sequence[int], rounds: int) -> list[int]:
     """What ``_between_times`` makes of cuts, from a few rounds behind each, or more where they are of one time."""
-    return [_next_time(logs, cut, rounds) for cut in cuts] if rounds and logs.declaration.time is not None else cuts
-
-
-def _next_time(logs: Logs, cut: int, rounds: int) -> int:
-    few = 64
-    while True:
-        end, place = min(cut + few, rounds), [1]
-        for _ in _between_times(logs.part(cut - 1, end).batches(), place, logs.declaration.time):
-            pass
-        if cut - 1 + place[0] < end or end == rounds:
-            return cut - 1 + place[0]
-        few *= 8
+    moved = list(cuts)
+    for time, (number, cut) in product(logs.declaration.times if rounds else (), enumerate(cuts)):
+        for few in (1 << 6, 1 << 9, 1 << 12, 1 << 18, rounds):
+            end, place = min(cut + few, rounds), [1]
+            for _ in _between_times(logs.part(cut - 1, end).batches(), place, time):
+                pass
+            moved[number] = cut - 1 + place[0]
+            if moved[number] < end:
+                break
+    return moved
 
 
 def require_learnable(logs: Logs) -> None:
     features = logs.declaration.features
-    for wanting in ("policy over all actions", "policy over counted actions"):
-        capabilities.require(features, wanting, SUBJECT)
-    if not logs.declaration.contexts:
+    capabilities.require(features, ("policy over all actions", "policy over counted actions"), SUBJECT)
+    if not logs.contexts:
         shown = ", ".join(logs.column_names()[:30])
         raise UsageError(f"{SUBJECT} needs contexts: name their columns in contexts=. The columns are: {shown}.")
     capabilities.check(features | {"learning"})
 
 
-def _between_times(batches: Iterable[TableBatch], cuts: list[int], time: str | None) -> Iterator[TableBatch]:
+def _between_times(batches: Iterable[TableBatch], cuts: list[int], time: str) -> Iterator[TableBatch]:
     """The batches; ``cuts`` in a batch are moved, before it is handed on, to the first round at or after them whose time is
     not that of the round before: the order of rounds within one time may tell of their rewards.
     """
@@ -243,18 +222,13 @@ def _between_times(batches: Iterable[TableBatch], cuts: list[int], time: str | N
     for batch in batches:
         column = decode(batch.table[time])
         rows = len(column)
-        new = [*([0] if rows and column[0] != last else []), *_changes(column)]
+        changes = pc.not_equal(column.slice(0, max(rows - 1, 0)), column.slice(1)).fill_null(True)
+        new = [*([0] if rows and column[0] != last else []), *(1 + np.flatnonzero(np.asarray(changes))).tolist()]
         for place, cut in enumerate(cuts):
             if seen <= cut < seen + rows:
                 cuts[place] = seen + next((row for row in new if row >= cut - seen), rows)
         seen, last = seen + rows, column[rows - 1] if rows else last
         yield batch
-
-
-def _changes(column: ArrowColumn) -> list[int]:
-    before, after = column.slice(0, max(len(column) - 1, 0)), column.slice(1)
-    found: list[int] = (1 + np.flatnonzero(np.asarray(pc.not_equal(before, after).fill_null(True)))).tolist()
-    return found
 
 
 def split_batches(batches: Iterable[TableBatch], cuts: Sequence[int]) -> Iterator[tuple[int, TableBatch]]:
@@ -265,12 +239,10 @@ def split_batches(batches: Iterable[TableBatch], cuts: Sequence[int]) -> Iterato
         for part, (first, last) in enumerate(pairwise((0, *cuts, sys.maxsize))):
             begin, end = max(first - seen, 0), min(last - seen, rows)
             if begin < end:
-                yield part, replace(batch, table=batch.table.slice(begin, end - begin), start=batch.start + begin)
+                numbers = None if batch.rows is None else batch.rows[begin:end]
+                table = batch.table.slice(begin, end - begin)
+                yield part, replace(batch, table=table, start=batch.start + begin, rows=numbers)
         seen += rows
-
-
-def full_fingerprint(logs: Logs, contexts: Contexts) -> Fingerprint:
-    return survey_again(logs, contexts, Origins())[0]
 
 
 def survey_again(logs: Logs, contexts: Contexts, others: Origins) -> tuple[Fingerprint, Origins]:
@@ -294,7 +266,7 @@ def checked_rounds(logs: Logs, batches: Iterable[TableBatch]) -> Iterator[Batch]
     for batch in batches:
         rounds = Batch(logs, batch).read()
         rows += rounds.size
-        invalid = merge_tallies(invalid, rounds.rows.faults.tallies)
+        invalid = merge_tallies(invalid, rounds.rows.tallies)
         if rounds.size and not invalid:
             yield rounds
     refuse_faults(invalid, rows=rows)
@@ -307,7 +279,7 @@ def fingerprint_of_all(batch: Batch, contexts: Sequence[str]) -> Fingerprint:
     for name in contexts:
         column = decode(table[name])
         if is_list(column):
-            rows.hashes.mix_hashed(rows.list_words(name))
+            rows.hashes.mix(rows.list_words(name))
         elif is_text(column):
             encoded = column.dictionary_encode()
             checksums = [float(zlib.crc32(text.encode())) for text in encoded.dictionary.to_pylist()]

@@ -17,7 +17,6 @@ import numpy as np
 
 from surelift.bounds.mixture import root
 from surelift.controls.weights import CAP, GROWTH
-from surelift.errors import UsageError
 from surelift.grids import Grid
 from surelift.learning.data.dataset import Examples
 from surelift.learning.objectives.objective import Coefficients
@@ -36,7 +35,6 @@ class ObjectivePart:
 
     @property
     def rate(self) -> float:
-        """The mu of the formula above."""
         return self.smoothing / (1.0 + self.smoothing * self.offset)
 
 
@@ -146,8 +144,6 @@ class ControlledObjective(SmoothedObjective):
     every_action: ClassVar[bool] = True
 
     def coefficients(self, examples: Examples) -> Coefficients:
-        if examples.logging is None:
-            raise UsageError("control= needs production's distribution over all actions: name it in logging=.")
         xp, rate = namespace(examples.reward), like(examples.reward, self.rates)
         offset = like(examples.reward, [part.offset for part in self.parts])
         predicted = like(examples.reward, [0.0 if part.by_model else part.share for part in self.parts])[None, None, :]

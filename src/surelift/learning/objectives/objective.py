@@ -5,6 +5,7 @@ round i. Every bound here is a function of a few sums that are linear in these s
 from a prior P fixed before the rounds were seen. One definition serves NumPy, for certificates, and torch, for gradients.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -24,16 +25,17 @@ class Coefficients:
     def __getitem__(self, rounds: Any) -> "Coefficients":
         return Coefficients(*(None if part is None else part[rounds] for part in self._parts()))
 
-    def fill(self, rounds: slice, part: "Coefficients") -> None:
-        """Write these of some rounds into those of all."""
-        for whole, written in zip(self._parts(), part._parts(), strict=True):
-            if whole is not None:
-                whole[rounds] = written
-
-    def empty_like(self, rounds: int) -> "Coefficients":
-        """Room for as many rounds."""
+    def table(self, rounds: int, several: "Iterable[Coefficients]") -> "Coefficients":
+        """Those of consecutive rounds, which have the shapes of these, in one table."""
         parts = (None if part is None else part.new_empty(rounds, *part.shape[1:]) for part in self._parts())
-        return Coefficients(*parts)
+        whole, start = Coefficients(*parts), 0
+        for each in several:
+            for column, part in zip(whole._parts(), each._parts(), strict=True):
+                if column is not None:
+                    size = len(part)
+                    column[start : start + size] = part
+            start += size
+        return whole
 
     def bytes_per_round(self) -> int:
         parts = (part for part in self._parts() if part is not None)

@@ -27,14 +27,13 @@ _CERTIFIED = {
     "exponential-smoothing": {"smoothing", "alpha"},
 }  # fmt: skip
 _PLAIN = {"logarithmic-smoothing": {"smoothing"}, "ips": set(), "snips": set(), "doubly-robust": {"control"}}
-_LINEAR = ("logarithmic-smoothing", "ips")
+_LINEAR, _MIXTURES = ("logarithmic-smoothing", "ips"), ("improvement", "value")
+_BY_DISTRIBUTION = ("clipping", "clipping-with-baseline", "exponential-smoothing")
 _OBJECTIVES: dict[str, set[str]] = _CERTIFIED | _PLAIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectiveOptions:
-    """The options as given; None stands for the default."""
-
     objective: str = "improvement"
     control: Any = "auto"
     grid: Any = None
@@ -45,22 +44,32 @@ class ObjectiveOptions:
     alpha: float | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.objective, str) or self.objective not in _OBJECTIVES:
-            raise UsageError(f"unknown objective {self.objective!r}; choose one of {', '.join(_OBJECTIVES)}.")
-        requested = set(self.numbers)
-        if not (isinstance(self.control, str) and self.control in ("auto", "none")):
-            requested.add("control")
         if isinstance(self.control, str) and self.control == "model":
             object.__setattr__(self, "control", models.refitted())
-        if not isinstance(self.control, str) and not hasattr(self.control, "predictable"):
-            raise UsageError(f"control must be {_CONTROLS}, but is {self.control!r}.")
-        unused = sorted(requested - _OBJECTIVES[self.objective])
-        if unused:
-            raise UsageError(f"objective {self.objective!r} does not use {unused[0]}=; remove it.")
+        objective, control, grid = self.objective, self.control, self.grid
+        known, named = isinstance(objective, str) and objective in _OBJECTIVES, isinstance(control, str)
+        requested = {*self.numbers, *(() if named and control in ("auto", "none") else ("control",))}
+        unused = sorted(requested - _OBJECTIVES[objective]) if known else []
+        problem = ""
+        if not known:
+            problem = f"unknown objective {objective!r}; choose one of {', '.join(_OBJECTIVES)}."
+        elif not named and not hasattr(control, "predictable"):
+            problem = f"control must be {_CONTROLS}, but is {control!r}."
+        elif unused:
+            problem = f"objective {objective!r} does not use {unused[0]}=; remove it."
+        elif named and control not in ("auto", "none", "weights"):
+            problem = f"unknown control {control!r}; use {_CONTROLS}."
+        elif objective == "doubly-robust" and self.model is None:
+            problem = "objective 'doubly-robust' needs a reward model in control=, such as models.fitted_on(...)."
+        elif self.certifies and self.model is not None and not self.model.predictable:
+            problem = CROSS_FITTED
+        elif not (grid is None or isinstance(grid, Grid) or (isinstance(grid, str) and grid in ("anytime", "planned"))):
+            problem = f"unknown grid {grid!r}; use 'anytime', 'planned' or a Grid."
+        if problem:
+            raise UsageError(problem)
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """The grid and the numbers that were given."""
         values = {field.name: getattr(self, field.name) for field in fields(self)[2:]}
         return {name: value for name, value in values.items() if value is not None}
 
@@ -73,15 +82,14 @@ class ObjectiveOptions:
         return None if isinstance(self.control, str) else self.control
 
     def build(self, dataset: Dataset) -> Objective:
-        """The certified objective for this data set."""
         rounds, actions, distributions = dataset.rounds, dataset.actions, dataset.logs.declaration.has("distributions")
+        controlled = self.objective in _MIXTURES and self.control != "none" and (self.control != "auto" or distributions)
+        if not distributions and (controlled or self.objective in _BY_DISTRIBUTION):
+            subject = "control=" if controlled else f"objective {self.objective!r}"
+            raise UsageError(f"{subject} needs production's distribution over all actions: name it in logging=.")
         lambdas = PAPER if self.smoothing is None else (positive("smoothing", self.smoothing),)
         union = plain_parts(Grid("paper", lambdas, (1.0 / len(lambdas),) * len(lambdas)), offset=0.0)
         clip = 1.0 / actions if self.clip is None else positive("clip", self.clip)
-        if self.objective in ("clipping", "clipping-with-baseline", "exponential-smoothing") and not distributions:
-            raise UsageError(
-                f"objective {self.objective!r} needs production's distribution over all actions: name it in logging=."
-            )
         match self.objective:
             case "ls-lin":
                 return smoothed.ValueObjective(union, union=True)
@@ -97,36 +105,20 @@ class ObjectiveOptions:
             case "exponential-smoothing":
                 alpha = 1.0 - 1.0 / actions if self.alpha is None else share("alpha", self.alpha)
                 return rivals.ExponentialSmoothingObjective(lambdas, alpha)
-        return self._mixture(rounds, distributions)
-
-    def _mixture(self, rounds: int, distributions: bool) -> Objective:
-        paired, control = self.objective == "improvement", self.control
-        grid, offset = self._grid(rounds, paired), 1.0 if paired else 0.0
-        if isinstance(control, str) and control not in ("auto", "none", "weights"):
-            raise UsageError(f"unknown control {control!r}; use {_CONTROLS}.")
-        if control == "none" or (control == "auto" and not distributions):
+        paired, grid = self.objective == "improvement", self.grid
+        if grid == "planned":
+            grid = grids.improvement(rounds) if paired else grids.planned(rounds)
+        elif not isinstance(grid, Grid):
+            grid = grids.anytime()
+        offset = 1.0 if paired else 0.0
+        if not controlled:
             objective = smoothed.ImprovementObjective if paired else smoothed.ValueObjective
             return objective(plain_parts(grid, offset=offset), any_looks=grid.any_looks)
-        if not distributions:
-            raise UsageError("control= needs production's distribution over all actions: name it in logging=.")
         parts = plain_parts(grid, offset=offset, mass=0.5)
-        if isinstance(control, str):
-            parts += controlled_parts(grid, paired=paired)
-        elif control.predictable:
+        if self.model is not None:
             parts += controlled_parts(grid, paired=paired, by_model=True, mass=0.25)
-            parts += controlled_parts(grid, paired=paired, mass=0.25)
-        else:
-            raise UsageError(CROSS_FITTED)
+        parts += controlled_parts(grid, paired=paired, mass=0.5 if self.model is None else 0.25)
         return smoothed.ControlledObjective(parts, paired=paired, any_looks=grid.any_looks)
-
-    def _grid(self, rounds: int, paired: bool) -> Grid:
-        if isinstance(self.grid, Grid):
-            return self.grid
-        if self.grid is None or (isinstance(self.grid, str) and self.grid == "anytime"):
-            return grids.anytime()
-        if isinstance(self.grid, str) and self.grid == "planned":
-            return grids.improvement(rounds) if paired else grids.planned(rounds)
-        raise UsageError(f"unknown grid {self.grid!r}; use 'anytime', 'planned' or a Grid.")
 
     def estimate(self, *, rounds: int, linear: bool) -> PlainEstimate:
         """The estimate to maximise; ``linear`` asks for one that is linear in the policy."""
@@ -135,7 +127,5 @@ class ObjectiveOptions:
                 f"objective {self.objective!r} is not linear in the policy, so gradients of a softmax over items would be "
                 f"biased; use {' or '.join(_LINEAR)}."
             )
-        if self.objective == "doubly-robust" and self.model is None:
-            raise UsageError("objective 'doubly-robust' needs a reward model in control=, such as models.fitted_on(...).")
         smoothing = 1.0 / rounds**0.5 if self.smoothing is None else positive("smoothing", self.smoothing)
         return PlainEstimate(self.objective, smoothing, linear)  # type: ignore[arg-type]

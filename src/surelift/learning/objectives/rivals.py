@@ -40,7 +40,6 @@ class RivalObjective:
         return xp.amax(self.baseline + mean - penalty - self.factor(smoothing) * second, -1)
 
     def factor(self, smoothing: Any) -> Any:
-        """What the second moment counts, for every smoothing."""
         return smoothing / 2.0
 
 

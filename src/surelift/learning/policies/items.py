@@ -73,25 +73,25 @@ class ItemSoftmax:
         for name in ("retrieved", "draws"):
             whole(name, getattr(self, name))
         for name, shape in (("embeddings", "(items, columns)"), ("start", "(columns, features)")):
-            if name == "start" and self.start is None:
-                continue
-            numbers = as_single(name, getattr(self, name))
-            if numbers.ndim != 2 or not numbers.size or not np.isfinite(numbers).all():
-                raise UsageError(f"{name} must be finite numbers of shape {shape}, but have shape {numbers.shape}.")
-            object.__setattr__(self, name, numbers)
+            if name == "embeddings" or self.start is not None:
+                numbers = as_single(name, getattr(self, name))
+                if numbers.ndim != 2 or not numbers.size or not np.isfinite(numbers).all():
+                    raise UsageError(f"{name} must be finite numbers of shape {shape}, but have shape {numbers.shape}.")
+                object.__setattr__(self, name, numbers)
 
     def first_weights(self, features: int, actions: int) -> Single:
         items, columns = self.embeddings.shape
+        start, problem = np.zeros((columns, features), dtype=np.float32) if self.start is None else self.start, ""
         if items != actions:
-            raise UsageError(f"there are {items:,} embeddings, but {actions:,} actions; give one row per action.")
-        if self.start is None:
-            return np.zeros((columns, features), dtype=np.float32)
-        if self.start.shape != (columns, features):
-            raise UsageError(
+            problem = f"there are {items:,} embeddings, but {actions:,} actions; give one row per action."
+        elif start.shape != (columns, features):
+            problem = (
                 f"start must have shape ({columns}, {features}), for the columns of the embeddings and the features "
-                f"(intercept last), but has shape {self.start.shape}."
+                f"(intercept last), but has shape {start.shape}."
             )
-        return np.asarray(self.start)
+        if problem:
+            raise UsageError(problem)
+        return np.asarray(start)
 
 
 class RetrievedItems(NamedTuple):

@@ -15,11 +15,18 @@ import torch
 from torch import Tensor, nn
 
 from surelift.errors import UsageError
+from surelift.kernels import quadrature
 from surelift.kernels.quadrature import Quadrature
-from surelift.learning.policies import quadrature
 from surelift.learning.policies.items import ItemSoftmax, SampledSoftmax
-from surelift.learning.policies.quadrature import TRAINING
-from surelift.learning.policies.rules import ItemRule, ModuleRule, NetworkRule, Rule, SoftmaxRule
+from surelift.learning.policies.rules import (
+    TRAINING,
+    ItemRule,
+    ModuleRule,
+    NetworkRule,
+    Rule,
+    SoftmaxRule,
+    argmax_probabilities,
+)
 from surelift.learning.tensors import like
 
 Parameters = dict[str, Tensor]
@@ -50,12 +57,10 @@ class LinearGaussian(nn.Module):
 
     @staticmethod
     def stacked(several: Sequence["LinearGaussian"]) -> "LinearGaussian":
-        """Untrained policies of the same layout as one module."""
         covariance, unseen, _ = several[0].layout
         return LinearGaussian(torch.cat([policy.prior for policy in several]), covariance, unseen=unseen)
 
     def parameters_of(self, problem: int) -> dict[str, Tensor]:
-        """The parameters of one problem, on the CPU."""
         parameters = {"means": self.means[problem], "deviation": self.deviation()[problem]}
         return {name: tensor.detach().cpu().clone() for name, tensor in parameters.items()}
 
@@ -85,10 +90,35 @@ class LinearGaussian(nn.Module):
         return standardised.reshape(-1, actions)
 
 
-class StackedSoftmax(nn.Module):
-    """A softmax of scores, for several problems at once; it begins as the uniform policy."""
+class SoftmaxPolicy(nn.Module):
+    """A softmax of scores, without a prior."""
 
-    layout: tuple[int, int]  # features, actions
+    def every(self, features: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def logged(self, features: Tensor, action: Tensor) -> Tensor:
+        return self.every(features).gather(1, action[:, None])[:, 0]
+
+    def divergence(self) -> Tensor:
+        return torch.zeros(1)
+
+
+class StackedSoftmax(SoftmaxPolicy):
+    """Linear scores, or those of one hidden layer of rectified units, for several problems at once; begins as uniform.
+
+    The units are drawn from a seed: a policy learns the same alone and among others.
+    """
+
+    def __init__(self, features: int, actions: int, *, units: int = 0, seed: int = 0) -> None:
+        super().__init__()
+        self.layout = (features, actions, units)
+        if units:
+            drawn = 2.0 * torch.rand(1, units, features, generator=torch.Generator().manual_seed(seed)) - 1.0
+            self.hidden = nn.Parameter(drawn / math.sqrt(features))
+            self.hidden_constants = nn.Parameter(torch.zeros(1, 1, units))
+        self.weights = nn.Parameter(torch.zeros(1, actions, units or features))
+        if units:
+            self.constants = nn.Parameter(torch.zeros(1, 1, actions))
 
     @staticmethod
     def stacked(several: Sequence["StackedSoftmax"]) -> "StackedSoftmax":
@@ -101,56 +131,26 @@ class StackedSoftmax(nn.Module):
     def parameters_of(self, problem: int) -> dict[str, Tensor]:
         return {name: tensor[problem].detach().cpu().clone() for name, tensor in self.named_parameters()}
 
-    def logged(self, features: Tensor, action: Tensor) -> Tensor:
-        return self.every(features).gather(1, action[:, None])[:, 0]
-
     def every(self, features: Tensor) -> Tensor:
-        problems = len(next(self.parameters()))
-        width, actions = self.layout
-        return torch.softmax(self.scores(features.view(problems, -1, width)), dim=2).view(-1, actions)
-
-    def scores(self, rows: Tensor) -> Tensor:
-        """(problems, rows, actions), from the features, (problems, rows, features)."""
-        raise NotImplementedError
+        width, actions, units = self.layout
+        rows = features.view(len(self.weights), -1, width)
+        if not units:
+            scores = rows @ self.weights.transpose(1, 2)
+        else:
+            rows = torch.relu(torch.baddbmm(self.hidden_constants, rows, self.hidden.transpose(1, 2)))
+            scores = torch.baddbmm(self.constants, rows, self.weights.transpose(1, 2))
+        return torch.softmax(scores, dim=2).view(-1, actions)
 
     def divergence(self) -> Tensor:
-        first = next(self.parameters())
-        return torch.zeros(len(first), device=first.device)
-
-
-class LinearSoftmax(StackedSoftmax):
-    def __init__(self, features: int, actions: int) -> None:
-        super().__init__()
-        self.layout = (features, actions)
-        self.weights = nn.Parameter(torch.zeros(1, actions, features))
-
-    def scores(self, rows: Tensor) -> Tensor:
-        return rows @ self.weights.transpose(1, 2)
-
-
-class NetworkSoftmax(StackedSoftmax):
-    """One hidden layer of rectified units, drawn from a seed: a policy learns the same alone and among others."""
-
-    def __init__(self, features: int, actions: int, *, seed: int) -> None:
-        super().__init__()
-        self.layout = (features, actions)
-        drawn = 2.0 * torch.rand(1, UNITS, features, generator=torch.Generator().manual_seed(seed)) - 1.0
-        self.hidden = nn.Parameter(drawn / math.sqrt(features))
-        self.hidden_constants = nn.Parameter(torch.zeros(1, 1, UNITS))
-        self.weights = nn.Parameter(torch.zeros(1, actions, UNITS))
-        self.constants = nn.Parameter(torch.zeros(1, 1, actions))
-
-    def scores(self, rows: Tensor) -> Tensor:
-        units = torch.relu(torch.baddbmm(self.hidden_constants, rows, self.hidden.transpose(1, 2)))
-        return torch.baddbmm(self.constants, units, self.weights.transpose(1, 2))
+        return torch.zeros(len(self.weights), device=self.weights.device)
 
 
 STACKABLE = (LinearGaussian, StackedSoftmax)
 """Policies that hold several problems in the same tensors."""
 
 
-class SoftmaxOfScores(nn.Module):
-    """Probabilities proportional to exp(score), for any module from features to one score per action."""
+class SoftmaxOfScores(SoftmaxPolicy):
+    """Of any module from features to one score per action."""
 
     def __init__(self, scores: nn.Module) -> None:
         super().__init__()
@@ -158,9 +158,6 @@ class SoftmaxOfScores(nn.Module):
 
     def parameters_of(self, problem: int) -> dict[str, Tensor]:
         return {name: tensor.detach().cpu().clone() for name, tensor in self.scores.state_dict().items()}
-
-    def logged(self, features: Tensor, action: Tensor) -> Tensor:
-        return self.every(features).gather(1, action[:, None])[:, 0]
 
     def every(self, features: Tensor) -> Tensor:
         try:
@@ -170,9 +167,6 @@ class SoftmaxOfScores(nn.Module):
                 f"the module fails on a batch of {len(features)} rows: {error}. Try another batch_size."
             ) from error
 
-    def divergence(self) -> Tensor:
-        return torch.zeros(1)
-
 
 def build_policy(form: Any, features: int, actions: int, seed: int = 0) -> tuple[nn.Module, Callable[[Parameters], Rule]]:
     """The module to train for "linear", "network", ``ItemSoftmax`` or a torch module; and the rule of its parameters."""
@@ -180,9 +174,8 @@ def build_policy(form: Any, features: int, actions: int, seed: int = 0) -> tuple
         policy = SampledSoftmax(form, form.first_weights(features, actions))
         return policy, lambda parameters: ItemRule(parameters["weights"].numpy(), form.embeddings)
     if isinstance(form, str):
-        linear = form == "linear"
-        rule: Callable[..., Rule] = SoftmaxRule if linear else NetworkRule
-        named = LinearSoftmax(features, actions) if linear else NetworkSoftmax(features, actions, seed=seed)
+        rule: Callable[..., Rule] = SoftmaxRule if form == "linear" else NetworkRule
+        named = StackedSoftmax(features, actions, units=0 if form == "linear" else UNITS, seed=seed)
         return named, lambda parameters: rule(**{name: part.numpy() for name, part in parameters.items()})
     # A copy, so that a certified policy does not change when the user trains the module further.
     module = copy.deepcopy(form)
@@ -206,34 +199,35 @@ def _check_module(module: nn.Module, features: int, actions: int) -> None:
             shape, alone = tuple(scores.shape), module(rows[:1])
     except Exception as error:
         raise UsageError(f"the module does not accept {features} features: {error!r}") from error
+    problem = ""
     if shape != (2, actions):
-        raise UsageError(
-            f"the module must return scores of shape (2, {actions}) for 2 rows of {features} features, not {shape}."
-        )
-    if alone.shape != (1, actions) or not torch.allclose(scores[:1], alone, rtol=1e-3, atol=1e-4, equal_nan=True):
-        raise UsageError(
+        problem = f"the module must return scores of shape (2, {actions}) for 2 rows of {features} features, not {shape}."
+    elif alone.shape != (1, actions) or not torch.allclose(scores[:1], alone, rtol=1e-3, atol=1e-4, equal_nan=True):
+        problem = (
             "the scores of a row must depend on this row alone, but the module gives others where the row stands by itself: "
             "it mixes the rows of a batch, or draws at random. What is certified would not be what decides."
         )
+    if problem:
+        raise UsageError(problem)
 
 
-def logged_probability(standardised: Tensor, action: Tensor, rule: Quadrature = TRAINING) -> Tensor:
+def logged_probability(standardised: Tensor, action: Tensor) -> Tensor:
     """The probability of one action per row, (rows,), from standardised scores, (rows, actions), differentiable.
 
     By the compiled loops on the CPU, by torch's log_ndtr elsewhere.
     """
     if standardised.device.type == "cpu":
-        probability: Tensor = _Logged.apply(standardised, action, rule)  # type: ignore[no-untyped-call]
+        probability: Tensor = _Logged.apply(standardised, action)  # type: ignore[no-untyped-call]
         return probability
-    return all_probabilities(standardised, rule).gather(1, action[:, None])[:, 0]
+    return all_probabilities(standardised).gather(1, action[:, None])[:, 0]
 
 
-def all_probabilities(standardised: Tensor, rule: Quadrature = TRAINING) -> Tensor:
+def all_probabilities(standardised: Tensor) -> Tensor:
     """The probability of every action, (rows, actions), from standardised scores."""
     if standardised.device.type == "cpu":
-        probabilities: Tensor = _All.apply(standardised, rule)  # type: ignore[no-untyped-call]
+        probabilities: Tensor = _All.apply(standardised)  # type: ignore[no-untyped-call]
         return probabilities
-    return by_log_ndtr(standardised, rule)
+    return by_log_ndtr(standardised)
 
 
 def by_log_ndtr(standardised: Tensor, rule: Quadrature = TRAINING) -> Tensor:
@@ -270,27 +264,25 @@ class _ByTorch(torch.autograd.Function):
 
 class _Logged(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, standardised: Tensor, action: Tensor, rule: Quadrature) -> Tensor:
-        probability, slopes = quadrature.logged_probability(standardised.detach().numpy(), action.numpy(), rule)
+    def forward(ctx: Any, standardised: Tensor, action: Tensor) -> Tensor:
+        probability, slopes = quadrature.logged_probability(standardised.detach().numpy(), action.numpy(), TRAINING)
         ctx.save_for_backward(torch.from_numpy(slopes).to(standardised.dtype))
         return torch.from_numpy(probability).to(standardised.dtype)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         (slopes,) = ctx.saved_tensors
-        return slopes * gradient[:, None], None, None
+        return slopes * gradient[:, None], None
 
 
 class _All(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, standardised: Tensor, rule: Quadrature) -> Tensor:
+    def forward(ctx: Any, standardised: Tensor) -> Tensor:
         ctx.save_for_backward(standardised)
-        ctx.rule = rule
-        probabilities = quadrature.argmax_probabilities(standardised.detach().numpy(), rule)
-        return torch.from_numpy(probabilities).to(standardised.dtype)
+        return torch.from_numpy(argmax_probabilities(standardised.detach().numpy(), TRAINING)).to(standardised.dtype)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
         (standardised,) = ctx.saved_tensors
-        slopes = quadrature.slopes(standardised.detach().numpy(), gradient.numpy(), ctx.rule)
-        return torch.from_numpy(slopes).to(standardised.dtype), None
+        slopes = quadrature.all_slopes(standardised.detach().numpy(), gradient.numpy(), TRAINING)
+        return torch.from_numpy(slopes).to(standardised.dtype)

@@ -1,4 +1,13 @@
-"""Learned policies of every kind as parameters and probabilities, to and from named arrays."""
+r"""Learned policies of every kind as parameters and probabilities, to and from named arrays.
+
+A Gaussian rule draws a score for every action and takes the largest. With means s_a and a common standard deviation,
+standardised to d = s / deviation,
+
+.. math:: p_a = \int \phi(t - d_a) \prod_{b \ne a} \Phi(t - d_b)\,dt,
+
+which the trapezoid rule integrates to many digits, since the integrand is smooth and vanishes on both sides: 200 nodes
+within 9 of the largest d are exact to 1e-13, and 32 nodes are enough for training. Nothing is simulated.
+"""
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -11,9 +20,13 @@ import numpy.typing as npt
 
 from surelift.arrays import FloatArray, IntArray, as_numpy
 from surelift.errors import UsageError
-from surelift.learning.policies import quadrature
+from surelift.kernels import quadrature
+from surelift.kernels.quadrature import Quadrature
 
 Single = npt.NDArray[np.float32]
+TOLERANCE = 1e-12  # the largest error of a probability by ``EXACT``; certificates allow for it
+TRAINING = Quadrature(-5.0, 7.0, 32, phases=8, farthest=14.0, least=-20.0, smallest=1e-10, single=True)
+EXACT = Quadrature(-9.0, 9.0, 200, phases=64, farthest=23.0, least=-60.0, smallest=1e-60)
 _STAGES = {"softmax", "network"}
 _ROUNDING, _SCORES_AT_ONCE = 2.0**-52, 1 << 20
 
@@ -24,6 +37,17 @@ def as_single(name: str, numbers: Any) -> Single:
     if array.dtype.kind not in "fiu":
         raise UsageError(f"{name} cannot be read as numbers: their type is {array.dtype}")
     return np.array(array, dtype=np.float32, order="C")
+
+
+def argmax_probabilities(standardised: FloatArray, rule: Quadrature = EXACT) -> FloatArray:
+    """The probability that each action has the largest score, (rows, actions).
+
+    >>> argmax_probabilities(np.array([[1.0, 1.0], [3.0, 0.0]])).round(6).tolist()
+    [[0.5, 0.5], [0.983053, 0.016947]]
+    """
+    out = quadrature.all_probabilities(standardised, rule)
+    # In the far tail a Taylor step may fall below zero by 1e-88.
+    return np.maximum(out, 0.0, out=out)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,17 +61,17 @@ class GaussianRule:
     def __post_init__(self) -> None:
         shape, parts = self.means.shape, (self.means, self.deviation, self.prior)
         shapes_match = len(shape) == 2 and self.prior.shape == shape and self.deviation.shape == shape[1:]
-        if not shapes_match or not all(np.isfinite(part).all() for part in parts):
-            raise ValueError("means, deviation and prior must be finite and have matching shapes")
-        if not (self.deviation > 0.0).all():
-            raise ValueError("every deviation must be positive")
+        if not shapes_match or not all(np.isfinite(part).all() for part in parts) or not (self.deviation > 0.0).all():
+            raise ValueError(
+                "means, deviation and prior must be finite and have matching shapes, and deviations be positive"
+            )
 
     def probabilities(self, features: Single) -> FloatArray:
         """The probability of every action, (rows, actions), exact to ``tolerance``."""
         double = features.astype(np.float64)
         variance = (double * double) @ (self.deviation.astype(np.float64) ** 2)
         spread = np.sqrt(np.where(variance > 0.0, variance, 1.0))
-        return quadrature.argmax_probabilities(_scores(double, self.means) / spread[:, None])
+        return argmax_probabilities(_scores(double, self.means) / spread[:, None])
 
     def probabilities_on_device(self, features: Any) -> Any:
         """The same from a double tensor, computed by torch on its device."""
@@ -58,7 +82,7 @@ class GaussianRule:
         means, deviation = (torch.from_numpy(part).to(features) for part in (self.means, self.deviation))
         variance = (features * features) @ (deviation * deviation)
         spread = torch.sqrt(torch.where(variance > 0.0, variance, 1.0))
-        return by_log_ndtr((features @ means.T) / spread[:, None], quadrature.EXACT)
+        return by_log_ndtr((features @ means.T) / spread[:, None], EXACT)
 
     @property
     def tolerance(self) -> float:
@@ -66,7 +90,7 @@ class GaussianRule:
         # |x m - x m'| / |x s| is at most |m - m'| / min s, and a product of n numbers is off by n units in the last place.
         means, least = self.means.astype(np.float64), float(self.deviation.min())
         largest = 2.0 * float(np.sqrt((means * means).sum(axis=1)).max()) / least
-        return float(quadrature.TOLERANCE + 2.0 * (self.means.shape[1] + 8) * _ROUNDING * largest)
+        return float(TOLERANCE + 2.0 * (self.means.shape[1] + 8) * _ROUNDING * largest)
 
     @property
     def divergence(self) -> float:
@@ -125,10 +149,9 @@ class NetworkRule:
     def __post_init__(self) -> None:
         units, actions = len(self.hidden), len(self.weights)
         shapes = (self.hidden_constants.shape, self.weights.shape, self.constants.shape)
-        if self.hidden.ndim != 2 or shapes != ((1, units), (actions, units), (1, actions)):
-            raise ValueError("the layers of its network do not fit together")
-        if not all(np.isfinite(getattr(self, field.name)).all() for field in fields(self)):
-            raise ValueError("the weights of its network must be finite")
+        fit_together = self.hidden.ndim == 2 and shapes == ((1, units), (actions, units), (1, actions))
+        if not fit_together or not all(np.isfinite(getattr(self, field.name)).all() for field in fields(self)):
+            raise ValueError("the layers of its network must fit together, and their weights be finite")
 
     def probabilities(self, features: Single) -> FloatArray:
         units = np.maximum(_scores(features, self.hidden) + self.hidden_constants, 0.0)
@@ -182,14 +205,14 @@ def _softmax(scores: FloatArray) -> FloatArray:
 
 
 Rule = GaussianRule | SoftmaxRule | NetworkRule | StagesRule | ModuleRule | ItemRule
-_KINDS: dict[type, str] = {
-    GaussianRule: "gaussian", SoftmaxRule: "softmax", NetworkRule: "network", StagesRule: "stages",
-    ModuleRule: "module", ItemRule: "items",
+KINDS: dict[str, type[Any]] = {
+    "gaussian": GaussianRule, "softmax": SoftmaxRule, "network": NetworkRule, "stages": StagesRule,
+    "module": ModuleRule, "items": ItemRule,
 }  # fmt: skip
 
 
 def kind_of(rule: Rule) -> str:
-    return _KINDS[type(rule)]
+    return next(kind for kind, of in KINDS.items() if isinstance(rule, of))
 
 
 def arrays_of(rule: Rule) -> dict[str, Any]:
@@ -214,25 +237,27 @@ def in_double(rule: Rule) -> Rule:
 
 def rule_from(kind: str, arrays: Mapping[str, Any], module: Any, shape: tuple[int, int]) -> Rule:
     """The policy of these arrays, checked against its number of actions and features."""
-    if kind == "items":
-        weights, embeddings = arrays["weights"], arrays["embeddings"]
-        shapes_match = embeddings.shape == (shape[0], len(weights)) and weights.shape == (len(weights), shape[1])
-        valid = all(array.dtype == np.float32 and np.isfinite(array).all() for array in (weights, embeddings))
-        if not shapes_match or not valid:
-            raise ValueError("its weights and embeddings must be finite and match its actions and features")
-        return ItemRule(weights, embeddings)
     if kind == "stages":
         return _stages_from(arrays, shape)
-    if kind == "network":
-        network = NetworkRule(**arrays)
-        if (len(network.weights), network.hidden.shape[1]) != shape:
-            raise ValueError(f"its network does not have {shape[0]} actions and {shape[1]} features")
-        return network
-    if kind in ("gaussian", "softmax"):
-        weights = arrays["means" if kind == "gaussian" else "weights"]
-        if weights.shape != shape or not np.isfinite(weights).all():
-            raise ValueError(f"its weights must be finite and have shape {shape}")
-        return SoftmaxRule(weights) if kind == "softmax" else GaussianRule(weights, arrays["deviation"], arrays["prior"])
+    if kind == "module":
+        return _module_from(arrays, module)
+    rule: Any = KINDS[kind](**arrays)
+    if isinstance(rule, GaussianRule):
+        found = rule.means.shape
+    elif isinstance(rule, NetworkRule):
+        found = len(rule.weights), rule.hidden.shape[1]
+    elif isinstance(rule, ItemRule):
+        matches = rule.weights.ndim == 2 and rule.embeddings.shape[1:] == rule.weights.shape[:1]
+        found = (len(rule.embeddings), rule.weights.shape[1]) if matches else ()
+    else:
+        found = rule.weights.shape
+    single = not isinstance(rule, ItemRule) or all(array.dtype == np.float32 for array in arrays.values())
+    if found != shape or not single or not all(np.isfinite(array).all() for array in arrays.values()):
+        raise ValueError(f"its numbers must be finite, and fit {shape[0]} actions and {shape[1]} features")
+    return rule  # type: ignore[no-any-return]
+
+
+def _module_from(arrays: Mapping[str, Any], module: Any) -> ModuleRule:
     if module is None:
         raise UsageError("this policy is a torch module; pass a module of the same architecture in module=.")
     import torch

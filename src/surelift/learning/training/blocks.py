@@ -1,24 +1,62 @@
 """The rounds of several problems side by side on the device: all of them if they fit, else a range at a time."""
 
+import hashlib
 import os
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from surelift.arrays import FloatArray
 from surelift.learning.data.dataset import Dataset, Examples
-from surelift.learning.objectives.objective import Coefficients, PlainEstimate
-from surelift.learning.threads import in_threads
-from surelift.learning.training.groups import ObjectiveGroup
+from surelift.learning.objectives.objective import Coefficients, Objective, PlainEstimate, sums_of
+from surelift.learning.training.processes import in_threads
 from surelift.logs.batch import ROWS_PER_BATCH
 
 _AT_ONCE = 1 << 28  # bytes of coefficients
 _KNOWN = hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names
 MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8 if _KNOWN else 2 << 30
 """Bytes of examples to keep on the CPU: an eighth of its memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectiveGroup:
+    """Problems of one stack that have the same objective: their sums and scores, from the probabilities of the stack."""
+
+    objective: Objective | PlainEstimate
+    delta: float
+    problems: slice  # their places in the stack
+
+    def __len__(self) -> int:
+        return int(self.problems.stop - self.problems.start)
+
+    def rows(self, each: int) -> slice:
+        """Its rows where every problem of the stack has ``each``, one problem after the other."""
+        return slice(self.problems.start * each, self.problems.stop * each)
+
+    def coefficients(self, rounds: Examples) -> Coefficients:
+        assert not isinstance(self.objective, PlainEstimate)
+        return self.objective.coefficients(rounds)
+
+    def sums(self, batch: Examples, probabilities: Any, known: Coefficients | None) -> Tensor:
+        """(problems, sums), from its own rows; ``known`` are their coefficients, where they were computed before."""
+        if isinstance(self.objective, PlainEstimate):
+            terms = self.objective.terms(batch, probabilities)
+            sums: Tensor = terms.reshape(len(self), -1, terms.shape[-1]).sum(1)
+        else:
+            sums = sums_of(known or self.coefficients(batch), probabilities, problems=len(self))
+        return sums.double()
+
+    def scores(self, sums: Tensor, divergence: Tensor, rounds: int) -> Tensor:
+        if isinstance(self.objective, PlainEstimate):
+            estimate: Tensor = self.objective.estimate(sums, rounds=rounds)
+            return estimate
+        bound: Tensor = self.objective.bound(sums, divergence[self.problems], rounds=rounds, delta=self.delta)
+        return bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +87,15 @@ class Block:
         """The same with the coefficients of every round, which do not change with the policy, if they fit in ``room``."""
         if not groups or not self.rounds or any(isinstance(group.objective, PlainEstimate) for group in groups):
             return self  # an estimate is not linear in the policy, so it has no coefficients
-        one: list[Coefficients] = [_coefficients(group, self.rest.at(slice(0, 1))) for group in groups]
-        needed = sum(len(group) * self.rounds * first.bytes_per_round() for group, first in zip(groups, one, strict=True))
-        if needed > room:
+        one = [group.coefficients(self.rest.at(slice(0, 1))) for group in groups]
+        if sum(len(group) * self.rounds * first.bytes_per_round() for group, first in zip(groups, one, strict=True)) > room:
             return self
         tables = []
         for group, first in zip(groups, one, strict=True):
-            rows = group.rows(self.rounds)
-            table, width = first.empty_like(rows.stop - rows.start), max(1, _AT_ONCE // first.bytes_per_round())
-            for start in range(rows.start, rows.stop, width):
-                end = min(start + width, rows.stop)
-                part = _coefficients(group, self.rest.at(slice(start, end)))
-                table.fill(slice(start - rows.start, end - rows.start), part)
-            tables.append((group, table))
+            rows, width = group.rows(self.rounds), max(1, _AT_ONCE // first.bytes_per_round())
+            starts = range(rows.start, rows.stop, width)
+            parts = (group.coefficients(self.rest.at(slice(start, min(start + width, rows.stop)))) for start in starts)
+            tables.append((group, first.table(rows.stop - rows.start, parts)))
         return replace(self, rest=Examples(None, self.rest.action, None, None), tables=tuple(tables))
 
     @classmethod
@@ -80,10 +114,13 @@ class Block:
 class Blocks:
     def __init__(self, datasets: Sequence[Dataset], device: str, groups: Sequence[ObjectiveGroup] = ()) -> None:
         self._datasets, self._device = datasets, device
-        kept = _keep(datasets, _room(device))
-        self.whole = None if kept is None else Block.of(kept, device)
-        if self.whole is not None:
-            self.whole = self.whole.with_coefficients(groups, 0.5 * _room(device))
+
+        def room() -> float:
+            on_gpu = torch.device(device).type == "cuda"
+            return 0.6 * torch.cuda.mem_get_info(device)[0] if on_gpu else MEMORY
+
+        kept = _keep(datasets, room())
+        self.whole = None if kept is None else Block.of(kept, device).with_coefficients(groups, 0.5 * room())
 
     def __iter__(self) -> Iterator[tuple[Block, range, range]]:
         """Consecutive rounds of each problem, from which batches are drawn; and those that the block holds, its share."""
@@ -97,24 +134,11 @@ class Blocks:
                 begin = min(max(share.start, drawn.start), drawn.stop)
                 block = Block.of(next(chunks), self._device)
                 yield block, drawn, range(begin, begin + block.rounds)
-        for _ in chunks or ():  # to its end, which tells of invalid rounds
-            pass
+        deque(chunks or (), maxlen=0)  # to its end, which tells of invalid rounds
 
     def pieces(self, rows: int) -> Iterator[Examples]:
-        """All rounds of this process's share in order, in pieces of ``rows`` rows."""
         for block in [self.whole] if self.whole is not None else (block for block, _, _ in self):
             yield from block.pieces(rows)
-
-
-def _coefficients(group: ObjectiveGroup, rounds: Examples) -> Coefficients:
-    assert not isinstance(group.objective, PlainEstimate)
-    return group.objective.coefficients(rounds)
-
-
-def _room(device: str) -> float:
-    """Bytes to fill at most."""
-    on_gpu = torch.device(device).type == "cuda"
-    return 0.6 * torch.cuda.mem_get_info(device)[0] if on_gpu else MEMORY
 
 
 def _keep(datasets: Sequence[Dataset], room: float) -> list[Examples] | None:
@@ -122,11 +146,10 @@ def _keep(datasets: Sequence[Dataset], room: float) -> list[Examples] | None:
     if max(dataset.max_bytes for dataset in datasets) > room:
         return None
     kept, distinct, at_once = list[Examples](), dict[bytes, FloatArray](), os.cpu_count() or 1
-    for start in range(0, len(datasets), at_once):
-        group = datasets[start : start + at_once]
+    for group in (datasets[start : start + at_once] for start in range(0, len(datasets), at_once)):
         in_threads(partial(Dataset.keep, room=room / len(datasets)), dict.fromkeys(group))
         # One copy of equal contexts, which problems often share.
-        digests = in_threads(Dataset.contexts_digest, group) if len(datasets) > 1 else [b""]
+        digests = in_threads(lambda each: hashlib.blake2b(each.kept().features, digest_size=16).digest(), group)
         for dataset, digest in zip(group, digests, strict=True):
             kept.append(dataset.kept(distinct.setdefault(digest, dataset.kept().features)))
         size = sum(features.nbytes for features in distinct.values())

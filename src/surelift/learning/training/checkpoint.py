@@ -15,9 +15,10 @@ from torch import Tensor, nn
 
 from surelift.errors import SureliftError, UsageError
 from surelift.learning import files
-from surelift.learning.data.survey import full_fingerprint
+from surelift.learning.data.survey import survey_again
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.policies.items import ItemSoftmax
+from surelift.logs.seen import Origins
 from surelift.saving import exists, write_beside
 from surelift.traits.logs import Logs
 
@@ -36,13 +37,8 @@ class Checkpoint:
     identity: str  # everything the result depends on: the learner's parameters and a fingerprint of the rounds
 
     def save(
-        self,
-        policies: Iterable[nn.Module],
-        optimizer: torch.optim.Optimizer,
-        best: Iterable[dict[str, Tensor]],
-        state: Any,
+        self, policies: Iterable[nn.Module], optimizer: torch.optim.Optimizer, best: Iterable[dict[str, Tensor]], state: Any
     ) -> None:
-        """``state`` is kept as JSON."""
         named = {f"policy.{number}": policy.state_dict() for number, policy in enumerate(policies)}
         named |= {f"best.{number}": tensors for number, tensors in enumerate(best)}
         named |= {f"optimizer.{number}": buffers for number, buffers in optimizer.state_dict()["state"].items()}
@@ -75,16 +71,12 @@ class Checkpoint:
 
 def restore(tensors: dict[str, Tensor], policies: Sequence[nn.Module], optimizer: torch.optim.Optimizer) -> None:
     for number, policy in enumerate(policies):
-        policy.load_state_dict(_under(tensors, f"policy.{number}."))
+        policy.load_state_dict(under(tensors, f"policy.{number}."))
     buffers: dict[int, dict[str, Tensor]] = {}
-    for key, tensor in _under(tensors, "optimizer.").items():
+    for key, tensor in under(tensors, "optimizer.").items():
         parameter, _, name = key.partition(".")
         buffers.setdefault(int(parameter), {})[name] = tensor
     optimizer.load_state_dict({**optimizer.state_dict(), "state": buffers})
-
-
-def best_of(tensors: dict[str, Tensor], problem: int) -> dict[str, Tensor]:
-    return _under(tensors, f"best.{problem}.")
 
 
 @contextmanager
@@ -95,7 +87,8 @@ def _as_checkpoint_error() -> Iterator[None]:
         raise CheckpointError(str(error)) from error
 
 
-def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+def under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The tensors whose names begin so, by the rest of the name."""
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
@@ -109,15 +102,11 @@ def identity_of(value: Any) -> str:
     if isinstance(value, nn.Module):
         return files.digest({name: tensor.detach().cpu().numpy() for name, tensor in value.state_dict().items()})
     if hasattr(value, "predictable"):
-        return _identity_of_model(value)
+        estimator, logs = getattr(value, "estimator", None), getattr(value, "logs", None)
+        try:
+            content = hashlib.sha256(pickle.dumps(estimator)).hexdigest()
+        except (pickle.PicklingError, TypeError, AttributeError):
+            content = type(estimator).__name__
+        rounds = str(survey_again(logs, logs.contexts, Origins())[0]) if isinstance(logs, Logs) else ""
+        return f"{json.dumps(value.describe())} {content} {rounds}"
     return files.digest({"array": value}) if isinstance(value, np.ndarray) else repr(value)
-
-
-def _identity_of_model(model: Any) -> str:
-    estimator, logs = getattr(model, "estimator", None), getattr(model, "logs", None)
-    try:
-        content = hashlib.sha256(pickle.dumps(estimator)).hexdigest()
-    except (pickle.PicklingError, TypeError, AttributeError):
-        content = type(estimator).__name__
-    rounds = str(full_fingerprint(logs, logs.declaration.contexts or ())) if isinstance(logs, Logs) else ""
-    return f"{json.dumps(model.describe())} {content} {rounds}"

@@ -1,7 +1,7 @@
 """The training loop: batch, bound, step. After every epoch the bound over all rounds is computed, and the best is kept."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from surelift.errors import UsageError
 from surelift.learning.training.blocks import Block
-from surelift.learning.training.checkpoint import Checkpoint, best_of, restore
+from surelift.learning.training.checkpoint import Checkpoint, restore, under
 from surelift.learning.training.problem import LearningProblem, StackedProblems, TrainingOptions, stack
 from surelift.learning.training.processes import ProcessGroup, process_group
 
@@ -26,30 +26,18 @@ class BestEpoch:
     score: float
     epoch: int = 0
     stopped: bool = False
-    failed: UsageError | None = None
+    failed: str | None = None
 
     def state(self) -> dict[str, Any]:
         """Everything but the parameters, as JSON keeps it."""
-        failed = None if self.failed is None else str(self.failed)
-        return {"score": self.score, "epoch": self.epoch, "stopped": self.stopped, "failed": failed}
-
-    @classmethod
-    def resumed(cls, tensors: dict[str, Tensor], state: Any) -> "list[BestEpoch]":
-        """Of each problem in a checkpoint."""
-        return [
-            cls(
-                best_of(tensors, number), each["score"], each["epoch"], each["stopped"],
-                None if each["failed"] is None else UsageError(each["failed"]),
-            )
-            for number, each in enumerate(state["best"])
-        ]  # fmt: skip
+        return {item.name: getattr(self, item.name) for item in fields(self)[1:]}
 
     def update(self, policy: Any, problem: int, epoch: int, score: float, patience: int | None) -> None:
         if self.stopped:
             return
         if not np.isfinite(score):
             self.stopped = True
-            self.failed = UsageError(
+            self.failed = (
                 f"the bound is not finite after epoch {epoch}; lower learning_rate, or rescale very large contexts."
             )
             return
@@ -58,19 +46,13 @@ class BestEpoch:
         self.stopped = patience is not None and epoch - self.epoch >= patience
 
 
-def train(problems: Sequence[LearningProblem]) -> list[dict[str, Tensor]]:
-    """Train problems of the same schedule together, step by step: the parameters of each at its best epoch."""
-    outcomes = train_each(problems, problems[0].checkpoint)
-    for outcome in outcomes:
-        if isinstance(outcome, UsageError):
-            raise outcome
-    return [outcome for outcome in outcomes if not isinstance(outcome, UsageError)]
-
-
 def train_each(
     problems: Sequence[LearningProblem], checkpoint: Checkpoint | None = None
 ) -> list[dict[str, Tensor] | UsageError]:
-    """The same, where a problem may fail while the others go on: they share no parameters, so it does not touch them."""
+    """Train problems of the same schedule together, step by step: the parameters of each at its best epoch.
+
+    One may fail while the others go on: they share no parameters, so it does not touch them.
+    """
     options, before = problems[0].options, torch.get_num_threads()
     if options.device == "cpu" and len(problems) * options.batch_size <= 1024:
         # Steps on few rows are too short to split: threads would mostly wait for each other.
@@ -79,7 +61,7 @@ def train_each(
         best = _train(problems, checkpoint, process_group())
     finally:
         torch.set_num_threads(before)
-    return [each.parameters if each.failed is None else each.failed for each in best]
+    return [each.parameters if each.failed is None else UsageError(each.failed) for each in best]
 
 
 def _train(problems: Sequence[LearningProblem], checkpoint: Checkpoint | None, processes: ProcessGroup) -> list[BestEpoch]:
@@ -87,7 +69,11 @@ def _train(problems: Sequence[LearningProblem], checkpoint: Checkpoint | None, p
     processes.require_equal("rounds and options", str([problem.identity for problem in problems]))
     best, done = [BestEpoch({}, -np.inf) for _ in problems], 0
     if resumed is not None:
-        best, done = BestEpoch.resumed(*resumed), resumed[1]["epoch"]
+        tensors, state = resumed
+        best, done = (
+            [BestEpoch(under(tensors, f"best.{k}."), **each) for k, each in enumerate(state["best"])],
+            state["epoch"],
+        )
         if done >= options.epochs or all(each.stopped for each in best):
             return best
     stacks = processes.together(lambda: stack(problems, processes))
@@ -125,7 +111,6 @@ def _train(problems: Sequence[LearningProblem], checkpoint: Checkpoint | None, p
 def _evaluate(
     stacks: Sequence[StackedProblems], best: Sequence[BestEpoch], epoch: int, patience: int | None
 ) -> dict[int, float]:
-    """The score of each problem after an epoch, by its number."""
     scores: dict[int, float] = {}
     for stacked in stacks:
         stacked.policy.eval()
@@ -151,18 +136,13 @@ def _batches(
         for start in range(0, len(drawn), size):
             batch = [order[:, start : start + size] for order in orders]
             rows = batch[0].shape[1]
-            yield (
-                blocks,
-                batch if processes.count == 1 else [_held(index, held, options.device) for index in batch],
-                rows,
-            )
+            if processes.count > 1:
+                # Those in this process's share, the same of each problem, by their place in its block.
+                inside = [(index[0] >= held.start) & (index[0] < held.stop) for index in batch]
+                shares = zip(batch, inside, strict=True)
+                batch = [(index[:, mine] - held.start).to(options.device) for index, mine in shares]
+            yield blocks, batch, rows
         number += 1
-
-
-def _held(index: Tensor, held: range, device: str) -> Tensor:
-    """The rounds that lie in this process's share, the same of each problem, by their place in its block."""
-    inside = (index[0] >= held.start) & (index[0] < held.stop)
-    return (index[:, inside] - held.start).to(device)
 
 
 def _shuffled(stacked: StackedProblems, epoch: int, number: int, rounds: range) -> Tensor:
@@ -179,12 +159,12 @@ class OptimizerSteps:
         self._stacks, self._optimizer, self._processes = stacks, optimizer, processes
         self._parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
         on_gpu = self._parameters[0].device.type == "cuda"
-        recordable = all(stacked.recordable for stacked in stacks) and processes.count == 1
-        self._recorded: dict[int, Replay] | None = {} if on_gpu and recordable else None
+        self._records = on_gpu and all(stacked.recordable for stacked in stacks) and processes.count == 1
+        self._recorded: dict[int, Replay] = {}
 
     def take(self, blocks: Sequence[Block], indices: Sequence[Tensor], rows: int) -> None:
         """Take one step on these rounds of each stack's problems, of ``rows`` over all processes."""
-        if self._recorded is None:
+        if not self._records:
             self._step(blocks, indices, rows)
             return
         if rows not in self._recorded:
@@ -203,8 +183,7 @@ class OptimizerSteps:
 
     def _record(self, blocks: Sequence[Block], indices: Sequence[Tensor]) -> Replay:
         """Record a step as a CUDA graph that reads the rounds to use from fixed tensors."""
-        rows = indices[0].shape[1]
-        inputs = [index.clone() for index in indices]
+        rows, inputs = indices[0].shape[1], [index.clone() for index in indices]
         before = [parameter.detach().clone() for parameter in self._parameters]
         saved = {
             parameter: {name: buffer.clone() for name, buffer in state.items()}

@@ -1,7 +1,9 @@
 """Learning problems: a policy, an objective, a data set, how to train; and those of the same shape, trained as one."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -9,15 +11,14 @@ import torch
 from torch import Tensor
 
 from surelift import grids
-from surelift.errors import UsageError, is_number, positive, whole
+from surelift.errors import UsageError, first_line, is_number, positive, whole
 from surelift.learning.data.dataset import Dataset, Examples
 from surelift.learning.objectives.logarithmic_smoothing import ImprovementObjective, plain_parts
 from surelift.learning.objectives.objective import Objective, PlainEstimate
 from surelift.learning.policies.modules import STACKABLE, SoftmaxOfScores
 from surelift.learning.tensors import like, logged
-from surelift.learning.training.blocks import Blocks
+from surelift.learning.training.blocks import Blocks, ObjectiveGroup
 from surelift.learning.training.checkpoint import Checkpoint
-from surelift.learning.training.groups import grouped
 from surelift.learning.training.processes import ProcessGroup
 
 _ROWS_AT_ONCE = {"cpu": 4096, "cuda": 262_144}
@@ -39,16 +40,19 @@ class TrainingOptions:
         for name in ("epochs", "batch_size", *(() if self.patience is None else ("patience",))):
             whole(name, getattr(self, name))
         positive("learning_rate", self.learning_rate)
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer) or not 0 <= self.seed < 2**31:
-            raise UsageError(f"seed must be a non-negative whole number, but is {self.seed!r}.")
-        if not (is_number(self.weight_decay) and 0.0 <= self.weight_decay < np.inf):
-            raise UsageError(f"weight_decay must be a non-negative number, but is {self.weight_decay!r}.")
+        seed, decay, device, problem = self.seed, self.weight_decay, self.device, ""
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**31:
+            problem = f"seed must be a non-negative whole number, but is {seed!r}."
+        elif not (is_number(decay) and 0.0 <= decay < np.inf):
+            problem = f"weight_decay must be a non-negative number, but is {decay!r}."
+        elif not isinstance(device, str) or not re.fullmatch("(cpu|cuda)(:[0-9]+)?", device):
+            problem = f"device {device!r} is not available: use 'cpu', 'cuda' or 'cuda:1'"
+        if problem:
+            raise UsageError(problem)
         try:
-            if not isinstance(self.device, str) or torch.device(self.device).type not in ("cpu", "cuda"):
-                raise RuntimeError("use 'cpu', 'cuda' or 'cuda:1'")
-            torch.zeros(1, device=self.device)
+            torch.zeros(1, device=device)
         except (RuntimeError, AssertionError) as error:
-            raise UsageError(f"device {self.device!r} is not available: {str(error).splitlines()[0]}") from error
+            raise UsageError(f"device {device!r} is not available: {first_line(error)}") from error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +99,10 @@ class StackedProblems:
                 "the module has buffers, such as the running means of a batch normalisation, which would differ between "
                 "processes; train it in one process, or remove them."
             )
-        self._groups = grouped([(problem.objective, problem.delta) for problem in problems])
+        # Those with the same objective and delta follow each other.
+        alike = groupby(enumerate(problems), lambda numbered: (numbered[1].objective, numbered[1].delta))
+        places = [(key, [number for number, _ in each]) for key, each in alike]
+        self._groups = [ObjectiveGroup(*key, slice(each[0], each[-1] + 1)) for key, each in places]
         self._every_action, self._rounds = first.objective.every_action, first.dataset.rounds
         self.blocks = Blocks([problem.dataset for problem in problems], self._device, self._groups)
         choosing = [problem.validation for problem in problems if problem.validation is not None]
@@ -128,19 +135,15 @@ class StackedProblems:
             zero: Any = sum(0.0 * parameter.sum() for parameter in self.policy.parameters())
             shapes = [(len(group), group.objective.sums) for group in self._groups]
             return [torch.zeros(shape, dtype=torch.float64, device=self._device) + zero for shape in shapes]
-        probabilities, each = self._probabilities(batch), len(batch) // len(self.problems)
-        if len(self._groups) == 1:
-            known = None if batch.coefficients is None else batch.coefficients[0]
-            return [self._groups[0].sums(batch, probabilities, known)]
-        sums = []
+        probabilities, each, sums = self._probabilities(batch), len(batch) // len(self.problems), []
         for number, group in enumerate(self._groups):
             rows = group.rows(each)
             known = None if batch.coefficients is None else batch.coefficients[number]
-            sums.append(group.sums(batch if known is not None else batch.at(rows), probabilities[rows], known))
+            own = batch if known is not None or len(self._groups) == 1 else batch.at(rows)
+            sums.append(group.sums(own, probabilities[rows], known))
         return sums
 
     def _validation_sums(self, batch: Examples) -> list[Tensor]:
-        """(problems, sums), for ``EARLY_STOPPING``."""
         if not len(batch):
             return [torch.zeros(len(self.problems), EARLY_STOPPING.sums, dtype=torch.float64, device=self._device)]
         probabilities = self._probabilities(batch)
@@ -150,7 +153,6 @@ class StackedProblems:
         return [gains.view(len(self.problems), -1, EARLY_STOPPING.sums).sum(1)]
 
     def _probabilities(self, batch: Examples) -> Any:
-        """Of every action, or of the logged action where that is enough."""
         if self._every_action:
             return self.policy.every(batch.features)
         return self.policy.logged(batch.features, batch.action)
@@ -167,11 +169,10 @@ class StackedProblems:
         """
         (total,), first = map(self._processes.sum, sums), self.problems[0]
         assert first.validation is not None
-        expected = total * (first.judging / first.validation.rounds)
-        none, passes = 0.0 * total[:, 0], first.options.epochs
+        expected, none = total * (first.judging / first.validation.rounds), 0.0 * total[:, 0]
         parts = []
         for group in self._groups:
-            at, level = group.problems, group.delta / passes
+            at, level = group.problems, group.delta / first.options.epochs
             parts.append(EARLY_STOPPING.bound(expected[at], none[at], rounds=first.judging, delta=level))
         return torch.cat(parts)
 

@@ -1,7 +1,8 @@
-"""Distributed training under torchrun: every process reads and keeps its own share of the log.
+"""Learning in parallel: processes under torchrun, and threads over problems.
 
-The batches are those of a single process; of each, a process takes the rounds that lie in its share. Sums and gradients are
-added over the processes, so that every process holds the parameters a single one would have found, up to rounding.
+Every process reads and keeps its own share of the log. The batches are those of a single process; of each, a process takes
+the rounds that lie in its share. Sums and gradients are added over the processes, so that every process holds the parameters
+a single one would have found, up to rounding.
 """
 
 import atexit
@@ -9,15 +10,18 @@ import gc
 import os
 import pickle
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from surelift.errors import UsageError
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 class ProcessGroup:
@@ -28,11 +32,10 @@ class ProcessGroup:
 
     @property
     def first(self) -> bool:
-        """Whether this is the process that writes files and reports progress."""
+        """It writes files and reports progress."""
         return self.rank == 0
 
     def share(self, size: int) -> range:
-        """This process's share of ``size`` rounds."""
         return range(size * self.rank // self.count, size * (self.rank + 1) // self.count)
 
     def gather(self, work: Callable[[], T]) -> list[T]:
@@ -47,9 +50,9 @@ class ProcessGroup:
             error = raised
         outcomes: list[Any] = [None] * self.count
         dist.all_gather_object(outcomes, (found, _sendable(error)))
-        for rank, (_, told) in enumerate(outcomes):
-            if told is not None:
-                raise error if rank == self.rank and error is not None else told
+        for rank, (_, raised_there) in enumerate(outcomes):
+            if raised_there is not None:
+                raise error if rank == self.rank and error is not None else raised_there
         return [each for each, _ in outcomes]
 
     def together(self, work: Callable[[], T]) -> T:
@@ -78,9 +81,6 @@ class ProcessGroup:
                 dist.all_reduce(parameter.grad)
 
     def require_equal(self, what: str, value: str) -> None:
-        """Raise in every process unless all have the same value."""
-        if self.count == 1:
-            return
         if len(set(self.gather(lambda: value))) > 1:
             raise UsageError(f"the processes do not have the same {what}; start all of them with the same.")
 
@@ -115,3 +115,16 @@ def local_device(device: str) -> str:
     """With several GPUs, the one of this process."""
     local = os.environ.get("LOCAL_RANK")
     return f"cuda:{local}" if device == "cuda" and local is not None else device
+
+
+def in_threads(work: Callable[[T], R], items: Iterable[T], *, threads: int | None = None) -> list[R]:
+    """The results in order, by as many threads as there are processors unless said otherwise.
+
+    Each has single-threaded linear algebra, since threads within threads would wait for each other; a single item is worked
+    on by the caller, with all the threads that linear algebra may use.
+    """
+    waiting, threads = list(items), threads or os.cpu_count() or 1
+    if len(waiting) < 2 or threads < 2:
+        return [work(item) for item in waiting]
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, waiting))

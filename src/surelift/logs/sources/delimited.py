@@ -7,15 +7,12 @@ import numpy as np
 import pyarrow as pa
 
 from surelift.errors import LogsError
-from surelift.logs.sources.layout import TextStyle, layout_of
-from surelift.logs.sources.opened import opened_text
+from surelift.logs.batch import repeated_in
 from surelift.logs.sources.places import raw
-from surelift.logs.sources.repeated import repeated_in, without_repeated
-from surelift.logs.sources.stores import StoredFile
+from surelift.logs.sources.text_files import TextStyle, layout_of, opened_text
 
 _BLOCK = 1 << 20
-# Marks the columns of a file whose name occurs more than once.
-_AGAIN = "\0"
+_AGAIN = "\0"  # marks the columns of a file whose name occurs more than once
 
 
 class CsvFile:
@@ -48,7 +45,7 @@ class CsvFile:
     def check_lines(self, rows: int) -> None:
         """Detect an unclosed quote, which silently swallows the rows after it, by counting lines."""
         lines, at_start = 0, True
-        with self._header_on() as file:
+        with self._from_header() as file:
             while block := file.read(_BLOCK):
                 read = np.frombuffer(block, np.uint8)
                 ends = (read == ord("\n")) | (read == ord("\r"))
@@ -60,8 +57,7 @@ class CsvFile:
                 "break inside a cell, joins lines.\nFix the file, or save it as Parquet; nothing was computed."
             )
 
-    def _header_on(self) -> Any:
-        """The file from its header on."""
+    def _from_header(self) -> Any:
         stream = opened_text(self._path, self.layout.encoding)
         stream.read(self.layout.above)
         return stream
@@ -72,52 +68,27 @@ class CsvFile:
         apart = {} if self._names is None else {"column_names": self._names, "skip_rows": 1}
         types = {name: pa.string() for name in as_text}
         return csv.open_csv(
-            self._header_on(), read_options=csv.ReadOptions(**apart),
+            self._from_header(), read_options=csv.ReadOptions(**apart),
             parse_options=csv.ParseOptions(delimiter=self.layout.separator),
             convert_options=csv.ConvertOptions(column_types=types, include_columns=list(columns)),
         )  # fmt: skip
 
 
-class ArrowDataset:
-    """An Arrow file."""
-
-    def __init__(self, path: str) -> None:
-        import pyarrow.dataset as ds
-
-        self.repeated = frozenset[str]()
-        try:
-            self._data = _data_set(path)
-        except pa.ArrowInvalid as error:
-            if "duplicate field names" not in str(error):
-                raise
-            table, self.repeated = without_repeated(pa.ipc.open_file(raw(path)).read_all())
-            self._data = ds.dataset(table)
-        self.schema = self._data.schema
-
-    def count(self) -> int:
-        return int(self._data.count_rows())
-
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
-        return iter(self._data.scanner(list(columns), batch_size=size, batch_readahead=4).to_batches())
-
-
-def _data_set(path: str) -> Any:
-    import pyarrow.dataset as ds
-
-    return _StoredArrow(path) if isinstance(path, StoredFile) else ds.dataset(path, format="ipc")
-
-
-class _StoredArrow:
-    """A file in a store, as much of a data set as is needed; a scan closes its stream."""
-
+class ArrowFile:
     def __init__(self, path: str) -> None:
         import pyarrow.dataset as ds
 
         self._path, self._format = path, ds.IpcFileFormat()
-        self.schema = self._format.make_fragment(raw(path)).physical_schema
+        schema = self._format.make_fragment(raw(path)).physical_schema
+        self.repeated = repeated_in(schema.names)
+        self.schema = pa.schema([field for field in schema if field.name not in self.repeated])
 
-    def scanner(self, columns: Sequence[str] | None = None, **options: Any) -> Any:
+    def count(self) -> int:
+        return int(self._scanner([]).count_rows())
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
+        return iter(self._scanner(list(columns), batch_size=size, batch_readahead=4).to_batches())
+
+    def _scanner(self, columns: list[str], **options: Any) -> Any:
+        # A scan closes its stream.
         return self._format.make_fragment(raw(self._path)).scanner(self.schema, columns=columns, **options)
-
-    def count_rows(self) -> int:
-        return int(self.scanner().count_rows())

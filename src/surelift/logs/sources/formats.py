@@ -1,7 +1,9 @@
-"""Which file names hold rounds, in which format, and how they are compressed."""
+"""What the names of files and folders say: whether they hold rounds, in which format, or belong to a table of a lake."""
 
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from pathlib import Path
 
 from surelift.errors import UsageError
 
@@ -10,6 +12,7 @@ _BINARY = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather":
 _TEXT = {".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".ndjson": "json", ".json": "json"}
 FORMATS = _BINARY | {f"{ending}{zipped}": kind for ending, kind in _TEXT.items() for zipped in ("", *COMPRESSIONS)}
 _NOT_READ = (*COMPRESSIONS, ".lz4", ".br", ".snappy", ".zip", ".7z")
+DELTA, METADATA = "_delta_log", ".metadata.json"
 
 
 def holds_rounds(name: str) -> bool:
@@ -25,7 +28,6 @@ def without_side_files(files: list[str]) -> list[str]:
 
 
 def extension_of(path: str) -> str:
-    """The longest known file extension of a path, or an empty string."""
     name = os.path.basename(path).lower()
     return max((ending for ending in FORMATS if name.endswith(ending)), key=len, default="")
 
@@ -43,3 +45,42 @@ def format_of(path: str) -> str:
             f"{', '.join(COMPRESSIONS)}; save it in one of those formats."
         )
     return FORMATS[ending]
+
+
+def refuse_in_table(files: Sequence[str]) -> None:
+    """Refuse local files that lie in a table, where removed ones are kept beside those that count."""
+    known = set[str]()
+    for file in files:
+        folder = os.path.dirname(os.path.realpath(file))
+        while folder not in known:
+            known.add(folder)
+            if os.path.isdir(os.path.join(folder, DELTA)) or any(Path(folder, "metadata").glob(f"*{METADATA}")):
+                raise in_table(file, folder)
+            folder = os.path.dirname(folder)
+
+
+def in_table(file: str, table: str) -> UsageError:
+    return UsageError(
+        f"{file} belongs to a Delta or Iceberg table in {table}, which also keeps files that were removed from it: "
+        "read file by file, it would give wrong rounds.\nGive the path of the Delta table itself, of one .metadata.json "
+        "file of the Iceberg table, or the table as a Python object."
+    )
+
+
+def roots_among(paths: Iterable[str]) -> set[str]:
+    """The folders of tables, by the paths of all files in a folder of a store."""
+    roots = set[str]()
+    for path in paths:
+        folder, mark, _ = path.partition(f"/{DELTA}/")
+        if mark:
+            roots.add(folder)
+        elif path.endswith(METADATA) and path.split("/")[-2:-1] == ["metadata"]:
+            roots.add(path.rpartition("/metadata/")[0])
+    return roots
+
+
+def folders_above(path: str) -> Iterator[str]:
+    """The folders that a path in a store lies in, the bucket included."""
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,15 @@ from surelift.errors import LogsError, UsageError, printed
 from surelift.logs.alignment import aligned, index_of
 from surelift.logs.batch import Needs, TableBatch, engine_errors, left_behind, number_rows, rows_per_batch
 from surelift.logs.sources.pushdown import filtered
-from surelift.logs.sources.repeated import repeated_in
+from surelift.logs.sources.tables import UnorderedTable
 
 _CONVERSION = (pa.ArrowException, TypeError, ValueError, OverflowError)
-_UNREADABLE = "the query could not be read"
 
 
 class Arrays:
     """A dict of columns: NumPy arrays, lists, Series. A two-dimensional array holds one vector per round."""
 
-    ordered = True
+    ordered = skips_rows = True
 
     def __init__(self, columns: Mapping[str, Any]) -> None:
         if not columns:
@@ -41,10 +41,7 @@ class Arrays:
     def count(self) -> int:
         return self._rows
 
-    def batches(self, needs: Needs) -> Iterator[TableBatch]:
-        return self.batches_between(needs, 0, self._rows)
-
-    def batches_between(self, needs: Needs, first: int, last: int) -> Iterator[TableBatch]:
+    def batches(self, needs: Needs, first: int = 0, last: int = sys.maxsize) -> Iterator[TableBatch]:
         arrays = [self._columns[name] for name in needs.columns()]
         widest = max((a.shape[1] for a in arrays if isinstance(a, np.ndarray) and a.ndim == 2), default=1)
         size = rows_per_batch(len(arrays), widest)
@@ -58,11 +55,17 @@ class Arrays:
 class Frame:
     """An in-memory data frame that narwhals supports: pandas, polars, pyarrow."""
 
-    ordered = True
+    ordered = skips_rows = True
 
     def __init__(self, frame: Any, repeated: frozenset[str] = frozenset()) -> None:
         self._frame, self.repeated = frame, repeated
-        self.index = index_of(frame.to_native())
+        for name in frame.columns:
+            if not isinstance(name, str):
+                raise UsageError(f"column names must be strings, but one is {name!r}, a {type(name).__name__}; rename it.")
+
+    @cached_property
+    def index(self) -> Any:
+        return index_of(self._frame.to_native())
 
     def column_names(self) -> list[str]:
         return list(self._frame.columns)
@@ -70,62 +73,52 @@ class Frame:
     def count(self) -> int:
         return len(self._frame)
 
-    def batches(self, needs: Needs) -> Iterator[TableBatch]:
-        return self.batches_between(needs, 0, len(self._frame))
-
-    def batches_between(self, needs: Needs, first: int, last: int) -> Iterator[TableBatch]:
+    def batches(self, needs: Needs, first: int = 0, last: int = sys.maxsize) -> Iterator[TableBatch]:
         selected = self._frame.select(needs.columns())
         size, last = rows_per_batch(len(selected.columns)), min(last, len(selected))
         for start in range(first, last, size):
             part = selected[start : min(start + size, last)]
-            try:
-                if any(name for name in part.columns if _holds_masks(part[name])):
-                    raise TypeError("Arrow drops the masks of arrays in a column of objects")
-                table = part.to_arrow()
-            except _CONVERSION:
+            table = None
+            if "Object" not in map(str, part.schema.values()):
+                with suppress(*_CONVERSION):
+                    table = part.to_arrow()
+            if table is None:
                 table = pa.table({name: _one_column(part[name], name, start) for name in part.columns})
             yield TableBatch(table, start)
 
 
-class LazyQuery:
-    """A lazy query, streamed: a DuckDB relation or a polars LazyFrame. Its rows have no guaranteed order."""
+class LazyQuery(UnorderedTable):
+    """A lazy query, streamed: a DuckDB relation or a polars LazyFrame."""
 
-    ordered = False
+    unreadable = "the query could not be read"
 
     def __init__(self, frame: Any) -> None:
-        self._frame = frame
-        native = frame.to_native()
-        # Of a DuckDB relation; narwhals tells no name twice.
-        self.repeated = repeated_in(native.columns) if hasattr(native, "to_arrow_reader") else frozenset[str]()
+        self._frame, native = frame, frame.to_native()
+        with engine_errors(self.unreadable):
+            # Of a DuckDB relation narwhals gives no name twice.
+            super().__init__(native.columns if hasattr(native, "to_arrow_reader") else frame.collect_schema().names())
 
-    @engine_errors(_UNREADABLE)
-    def column_names(self) -> list[str]:
-        return [name for name in self._frame.collect_schema().names() if name not in self.repeated]
-
-    @engine_errors(_UNREADABLE)
-    def count(self) -> int:
+    def rows(self) -> int:
         import narwhals as nw
 
         return int(self._frame.select(nw.len()).collect("pyarrow").item())
 
     def batches(self, needs: Needs) -> Iterator[TableBatch]:
         names = needs.columns()
-        selected = self._frame.select(names).to_native()
+        selected, size = self._frame.select(names).to_native(), rows_per_batch(len(names))
         query = None if needs.where is None else filtered(selected, needs.where)
-        with engine_errors(_UNREADABLE):
-            kept = 0
-            for batch in number_rows(_tables(selected if query is None else query, rows_per_batch(len(names)))):
+        native, kept = selected if query is None else query, 0
+        with engine_errors(self.unreadable):
+            if hasattr(native, "to_arrow_reader"):
+                tables = (pa.Table.from_batches([batch]) for batch in native.to_arrow_reader(size))
+            else:
+                tables = (part.to_arrow() for part in native.collect_batches(chunk_size=size))
+            for batch in number_rows(tables):
                 kept += batch.table.num_rows
                 yield batch
             if query is not None:
                 nothing = pa.table({name: pa.nulls(0) for name in names})
                 yield TableBatch(nothing, kept, excluded=left_behind(self.count(), kept))
-
-
-def _tables(native: Any, size: int) -> Iterator[Any]:
-    if hasattr(native, "to_arrow_reader"):
-        return (pa.Table.from_batches([batch]) for batch in native.to_arrow_reader(size))
-    return (part.to_arrow() for part in native.collect_batches(chunk_size=size))
 
 
 def _sliceable(name: str, column: Any) -> Any:
@@ -136,25 +129,21 @@ def _sliceable(name: str, column: Any) -> Any:
         masked = isinstance(column, np.ma.MaskedArray) and column.ndim == 1 and column.dtype.kind in "fiub"
         masked = masked and column.dtype != np.longdouble
         array = column.astype(column.dtype.newbyteorder("=")) if masked else as_numpy(column, f"column {name!r}")
-        if array.ndim not in (1, 2):
-            raise UsageError(f"column {name!r} has {array.ndim} dimensions; give one number or one vector per round.")
-        return array
-    if isinstance(column, Sequence) and not isinstance(column, str | bytes):
+        if array.ndim in (1, 2):
+            return array
+        problem = f"has {array.ndim} dimensions; give one number or one vector per round"
+    elif isinstance(column, Sequence) and not isinstance(column, str | bytes):
         return column
-    raise UsageError(f"column {name!r} is a {type(column).__name__}; give an array or a list with one entry per round.")
-
-
-def _holds_masks(column: Any) -> bool:
-    """Whether a column of a frame holds masked arrays, as only one of Python objects can."""
-    return str(column.dtype) == "Object" and any(isinstance(entry, np.ma.MaskedArray) for entry in column)
+    else:
+        problem = f"is a {type(column).__name__}; give an array or a list with one entry per round"
+    raise UsageError(f"column {name!r} {problem}.")
 
 
 def _one_column(column: Any, name: str, start: int) -> ArrowColumn:
-    try:
-        if not _holds_masks(column):
+    # Arrow drops the masks of arrays in a column of objects.
+    if str(column.dtype) != "Object" or not any(isinstance(entry, np.ma.MaskedArray) for entry in column):
+        with suppress(*_CONVERSION):
             return column.to_arrow()
-    except _CONVERSION:
-        pass
     return to_arrow(name, column.to_list(), start)
 
 
@@ -179,11 +168,10 @@ def _mixed_numbers(name: str, values: list[Any], start: int) -> ArrowColumn:
     if text and None in values:
         with suppress(*_CONVERSION):
             return pa.array(values, pa.string())
-    numbers = bool | int | float | np.integer | np.floating
-    most = sys.float_info.max
     bad = [
         i for i, value in enumerate(values)
-        if not (value is None or isinstance(value, numbers)) or (isinstance(value, int) and abs(value) > most)
+        if not (value is None or isinstance(value, bool | int | float | np.integer | np.floating))
+        or (isinstance(value, int) and abs(value) > sys.float_info.max)
     ]  # fmt: skip
     if bad:
         first = values[bad[0]]

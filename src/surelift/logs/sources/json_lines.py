@@ -6,11 +6,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from surelift.errors import LogsError, printed
+from surelift.errors import LogsError, UsageError, printed
+from surelift.logs.batch import repeated_in
 from surelift.logs.sources.frames import to_arrow
-from surelift.logs.sources.layout import TextStyle
-from surelift.logs.sources.opened import LONGEST_LINE, encoding_in, opened, opened_text
-from surelift.logs.sources.repeated import repeated_in, told_apart
+from surelift.logs.sources.text_files import LONGEST_LINE, TextStyle, encoding_in, opened, opened_text
 
 MOST_BRACKETS = 10_000
 # Bytes that are read at once, and those whose keys are the columns unless others are asked for.
@@ -26,14 +25,18 @@ class JsonLines:
                 self._encoding = encoding_in(file.read(4))
         schema = next(self._schemas(_FIRST), pa.schema([]))
         self.repeated = repeated_in(schema.names)
-        self.schema = pa.schema([schema.field(name) for name in told_apart(schema.names)])
+        self.schema = pa.schema([field for field in schema if field.name not in self.repeated])
 
     def count(self) -> int:
         return sum(1 for _, lines in self._blocks() for line in lines if line.strip())
 
     def all_names(self) -> list[str]:
         """Of all lines; ``schema`` is that of the first ones."""
-        return list(dict.fromkeys(name for schema in self._schemas(_BLOCK) for name in told_apart(schema.names)))
+        names = dict[str, None]()
+        for schema in self._schemas(_BLOCK):
+            repeated = repeated_in(schema.names)
+            names |= dict.fromkeys(name for name in schema.names if name not in repeated)
+        return list(names)
 
     def _schemas(self, size: int) -> Iterator[Any]:
         reader = JsonReader(self._path)
@@ -56,7 +59,6 @@ class JsonLines:
             start += table.num_rows
 
     def _blocks(self, size: int = 0) -> Iterator[tuple[int, list[bytes]]]:
-        """Lines, many at a time, with the number of the first."""
         number, rest = 1, b""
         with opened_text(self._path, self._encoding) as stream:
             while block := stream.read(size or _BLOCK):
@@ -76,7 +78,7 @@ class JsonLines:
 
 
 class JsonReader:
-    """Tables from lines: by Arrow, and line by line where it finds fault, to tell what is wrong or whether it matters."""
+    """Tables from lines: by Arrow, and line by line where it finds fault, to say what is wrong, or that it is no matter."""
 
     def __init__(self, called: str) -> None:
         self._called = called
@@ -110,13 +112,8 @@ class JsonReader:
         if _brackets(content) > MOST_BRACKETS and max(map(_brackets, texts), default=0) > MOST_BRACKETS:
             raise LogsError(f"a line of {self._called} has more than {MOST_BRACKETS:,} brackets; a round is a flat object.")
         content.decode()
-        try:
-            table = self._by_arrow(content) if texts else pa.table({})
-        except pa.ArrowInvalid:
-            return None
-        return table if table.num_rows == len(texts) else None
-
-    def _by_arrow(self, content: bytes) -> Any:
+        if not texts:
+            return pa.table({})
         from pyarrow import json as arrow_json
 
         def read() -> Any:
@@ -124,29 +121,29 @@ class JsonReader:
             options = arrow_json.ParseOptions(explicit_schema=schema)
             return arrow_json.read_json(in_arrow(content), parse_options=options)
 
-        table = read()
-        if any(_holds_times(field.type) for field in table.schema):
-            self._texts |= {field.name: text for field in table.schema if (text := _as_text(field)) is not None}
+        try:
             table = read()
-        while any(pa.types.is_struct(field.type) for field in table.schema):
-            table = table.flatten()
-        return table
+            if any("timestamp[" in str(field.type) for field in table.schema):
+                self._texts |= {field.name: text for field in table.schema if (text := _as_text(field)) is not None}
+                table = read()
+            while any(pa.types.is_struct(field.type) for field in table.schema):
+                table = table.flatten()
+        except pa.ArrowInvalid:
+            return None
+        return table if table.num_rows == len(texts) else None
 
     def _object(self, line: bytes, number: int) -> Mapping[str, Any]:
         shown = printed(line[:60].decode(errors="replace"))
         try:
             found = json.loads(line.decode(), object_pairs_hook=_once)
+            if not isinstance(found, dict):
+                raise ValueError("it holds another value")
+            return found
         except (ValueError, RecursionError) as error:
             raise LogsError(
                 f"{self._called}, line {number:,}, is not a JSON object: {error}. It begins {shown}.\nJSON is read as one "
                 "object per line (JSON lines), such as written by: jq -c '.[]'. Nothing was computed."
             ) from error
-        if not isinstance(found, dict):
-            raise LogsError(
-                f"{self._called}, line {number:,}, holds no JSON object: {shown}.\nJSON is read as one object per line "
-                "(JSON lines), such as written by: jq -c '.[]'. Nothing was computed."
-            )
-        return found
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -159,7 +156,13 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def columns_of(rows: Iterable[Mapping[Any, Any]]) -> dict[str, list[Any]]:
     """The columns of rows that are dicts; a key that a row does not have is null in it."""
-    flat = [flattened(row) for row in rows]
+    flat = list[dict[str, Any]]()
+    for place, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise UsageError(
+                f"entry {place:,} of the list is a {type(row).__name__}, counting from 0; give a dict for each round."
+            )
+        flat.append(flattened(row))
     names = dict.fromkeys(name for row in flat for name in row)
     return {name: [row.get(name) for row in flat] for name in names}
 
@@ -173,9 +176,8 @@ def flattened(row: Mapping[Any, Any], above: str = "") -> dict[str, Any]:
     found = dict[str, Any]()
     for key, value in row.items():
         inner = flattened(value, f"{above}{key}.") if isinstance(value, Mapping) else {f"{above}{key}": value}
-        again = next((name for name in inner if name in found), None)
-        if again is not None:
-            raise LogsError(f"the key {again!r} occurs twice in one object, once as an object inside it; rename one.")
+        if again := [name for name in inner if name in found]:
+            raise LogsError(f"the key {again[0]!r} occurs twice in one object, once as an object inside it; rename one.")
         found |= inner
     return found
 
@@ -192,22 +194,13 @@ def _brackets(text: bytes) -> int:
     return text.count(b"[") + text.count(b"{")
 
 
-def _inner(kind: Any) -> list[Any]:
-    if pa.types.is_struct(kind):
-        return list(kind)
-    return [kind.value_field] if pa.types.is_list(kind) else []
-
-
-def _holds_times(kind: Any) -> bool:
-    return bool(pa.types.is_timestamp(kind)) or any(_holds_times(field.type) for field in _inner(kind))
-
-
 def _as_text(field: Any) -> Any | None:
     """The field with its times as text, and nothing but text; None if it has none."""
     kind = field.type
     if pa.types.is_timestamp(kind) or pa.types.is_string(kind):
         return field.with_type(pa.string())
-    inner = [text for text in map(_as_text, _inner(kind)) if text is not None]
-    if not inner:
-        return None
-    return field.with_type(pa.struct(inner) if pa.types.is_struct(kind) else pa.list_(inner[0]))
+    if pa.types.is_list(kind):
+        entry = _as_text(kind.value_field)
+        return None if entry is None else field.with_type(pa.list_(entry))
+    inner = [text for text in map(_as_text, kind) if text is not None] if pa.types.is_struct(kind) else []
+    return field.with_type(pa.struct(inner)) if inner else None

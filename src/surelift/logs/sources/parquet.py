@@ -12,22 +12,17 @@ from typing import Any
 
 import pyarrow as pa
 
+from surelift.logs.batch import repeated_in
 from surelift.logs.sources.places import raw
 from surelift.logs.sources.pushdown import Extremes, extremes_of, may_meet
-from surelift.logs.sources.repeated import repeated_in, told_apart
 from surelift.logs.sources.stores import StoredFile
 from surelift.logs.where import Condition
 
-# Up to this size threads are not worth their start.
-SMALL_FILE = 1 << 24
-# Up to this size they cost more than they decode.
-_TINY_FILE = 1 << 18
-# Batches of one row group that wait for their reader.
-_WAITING = 4
-# Column chunks are read in parts of this size, not whole.
-_READ_AT_ONCE = 1 << 18
-# From a store, where each request takes a while.
-_FETCH_AT_ONCE = 1 << 22
+SMALL_FILE = 1 << 24  # up to this size threads are not worth their start
+_TINY_FILE = 1 << 18  # up to this size they cost more than they decode
+_WAITING = 4  # batches of one row group that wait for their reader
+_READ_AT_ONCE = 1 << 18  # column chunks are read in parts of this size, not whole
+_FETCH_AT_ONCE = 1 << 22  # from a store, where each request takes a while
 
 
 class ParquetFile:
@@ -37,22 +32,21 @@ class ParquetFile:
         self.schema = self._file.schema_arrow
         self.repeated = repeated_in(self.schema.names)
         if self.repeated:
-            self.schema = pa.schema([self.schema.field(name) for name in told_apart(self.schema.names)])
+            self.schema = pa.schema([field for field in self.schema if field.name not in self.repeated])
         self._coded = [name for name in self.schema.names if name in coded]
 
     def _opened(self, **options: Any) -> Any:
         from pyarrow.parquet import ParquetFile
 
         # pre_buffer=False: otherwise Arrow holds whole row groups of all columns, ten times the memory.
-        if self._remote:
-            return ParquetFile(raw(self._path), pre_buffer=False, buffer_size=_FETCH_AT_ONCE, **options)
-        return ParquetFile(self._path, pre_buffer=False, buffer_size=_READ_AT_ONCE, **options)
+        size, source = (_FETCH_AT_ONCE, raw(self._path)) if self._remote else (_READ_AT_ONCE, self._path)
+        return ParquetFile(source, pre_buffer=False, buffer_size=size, **options)
 
     def count(self) -> int:
         return int(self._file.metadata.num_rows)
 
     def row_groups(self, first: int, last: int) -> tuple[range, int]:
-        """Those that hold the rows from ``first`` to ``last`` (exclusive), and the number of rows before them."""
+        """Those with the rows from ``first`` to ``last`` (exclusive), and the number of rows before them."""
         metadata = self._file.metadata
         ends = list(accumulate(metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)))
         begin = bisect_right(ends, max(first, 0))
@@ -60,7 +54,7 @@ class ParquetFile:
         return range(begin, max(begin, end)), ends[begin - 1] if begin else 0
 
     def runs(self, condition: Condition, folders: Mapping[str, str | None]) -> Iterator[tuple[range, int, bool]]:
-        """Stretches of row groups, how many rows each has, and whether some of them may meet a condition."""
+        """Stretches of row groups, each with its number of rows, and True where some may meet a condition."""
         metadata = self._file.metadata
         places = {metadata.schema.column(place).path: place for place in range(metadata.num_columns)}
         places = {name: place for name, place in places.items() if "." not in name}  # which a field of a struct may be
@@ -79,7 +73,6 @@ class ParquetFile:
             yield range(listed[0], listed[-1] + 1), rows, wanted
 
     def batches(self, columns: Sequence[str], size: int, groups: range | None = None) -> Iterator[Any]:
-        """Of some row groups, or of all."""
         options = {"columns": list(columns), "batch_size": size}
         metadata, threads = self._file.metadata, os.cpu_count() or 1
         groups = range(metadata.num_row_groups) if groups is None else groups
@@ -100,7 +93,7 @@ class ParquetFile:
                 while True:
                     while len(waiting) < threads and (group := next(following, None)) is not None:
                         waiting.append(_RowGroup())
-                        # A generator: whatever goes wrong, also in opening the file, is told to the reader.
+                        # A generator: whatever goes wrong, also in opening the file, reaches the reader.
                         pool.submit(waiting[-1].put_all, decode(group))
                     if not waiting:
                         return

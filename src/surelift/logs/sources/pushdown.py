@@ -1,5 +1,6 @@
 """The condition of ``where=`` where the rows are: as a filter of another engine, and by the statistics of Parquet files."""
 
+import operator
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from functools import reduce
@@ -10,12 +11,10 @@ import pyarrow as pa
 
 from surelift.logs.batch import TableBatch
 from surelift.logs.chosen import holds_of, kind_of, met, require_comparable, ticks_of
-from surelift.logs.where import Comparison, Condition, Joined, Missing
+from surelift.logs.where import Condition, Joined, Missing
 
 _SIGNS: dict[str, Callable[[Any, Any], Any]] = {
-    "=": lambda column, value: column == value, "!=": lambda column, value: column != value,
-    "<": lambda column, value: column < value, "<=": lambda column, value: column <= value,
-    ">": lambda column, value: column > value, ">=": lambda column, value: column >= value,
+    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 
 
@@ -38,8 +37,7 @@ def _expression(condition: Condition, schema: Mapping[str, Any], *, in_spark: bo
         parts = [_expression(part, schema, in_spark=in_spark) for part in condition.parts]
         if any(part is None for part in parts):
             return None
-        join: Callable[[Any, Any], Any] = (lambda a, b: a & b) if condition.all_of else (lambda a, b: a | b)
-        return reduce(join, parts)
+        return reduce(operator.and_ if condition.all_of else operator.or_, parts)
     dtype, column = schema[condition.column], nw.col(condition.column)
     if isinstance(condition, Missing):
         # What is not a number counts as null, as everywhere.
@@ -49,11 +47,19 @@ def _expression(condition: Condition, schema: Mapping[str, Any], *, in_spark: bo
     holds, value = _holds(dtype), condition.value
     require_comparable(condition.column, holds, zone is not None, condition)
     if isinstance(value, date):
-        stored: Any = _as_stored(value, dtype, zone)
-        if in_spark and isinstance(stored, datetime) and zone is None:
+        # In the type of its column; there is no filter where engines would round one of them.
+        midnight = not isinstance(value, datetime) or (value.tzinfo is None and value.time() == datetime.min.time())
+        stored: Any = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
+        if dtype == nw.Date and midnight:
+            stored = stored.date()
+        elif dtype != nw.Datetime or dtype.time_unit != "us":
+            return None
+        elif zone is not None:
+            stored = stored.replace(tzinfo=ZoneInfo("UTC")).astimezone(ZoneInfo(zone))
+        elif in_spark:
             # Spark would take it for an instant, in the zone of this machine.
             stored = nw.lit(stored.isoformat(sep=" ")).cast(nw.Datetime("us"))
-        return None if stored is None else _SIGNS[condition.sign](column, stored)
+        return _SIGNS[condition.sign](column, stored)
     if holds == "numbers":
         # In 64 bits, and no NaN, which engines hold to be larger than any number.
         column, value = column.cast(nw.Float64), float(value)
@@ -74,23 +80,8 @@ def _holds(dtype: Any) -> str:
     return next((kind for of, kind in kinds.items() if dtype == of), "moments" if dtype == nw.Datetime else str(dtype))
 
 
-def _as_stored(value: date, dtype: Any, zone: str | None) -> date | None:
-    """A day or a moment in the type of its column; None where engines would round one of them."""
-    import narwhals as nw
-
-    midnight = not isinstance(value, datetime) or (value.tzinfo is None and value.time() == datetime.min.time())
-    if dtype == nw.Date:
-        return date(value.year, value.month, value.day) if midnight else None
-    if dtype != nw.Datetime or dtype.time_unit != "us":
-        return None
-    moment = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
-    if zone is None:
-        return moment
-    return moment.replace(tzinfo=ZoneInfo("UTC")).astimezone(ZoneInfo(zone))
-
-
 class Extremes(NamedTuple):
-    """What the statistics of a column tell of some rows; ``low`` and ``high`` bound those that are not null."""
+    """The statistics of a column of some rows; ``low`` and ``high`` bound those that are not null."""
 
     low: Any
     high: Any
@@ -99,7 +90,7 @@ class Extremes(NamedTuple):
 
 
 def may_meet(condition: Condition, extremes: Callable[[str], Extremes | None], folders: Mapping[str, str | None]) -> bool:
-    """Whether some of the rows may meet a condition, by what is known of their columns; True where nothing is.
+    """Some of the rows may meet a condition, by what is known of their columns; True where nothing is.
 
     ``folders`` has the columns that are the same in all rows, since the names of folders hold them.
     """
@@ -108,22 +99,16 @@ def may_meet(condition: Condition, extremes: Callable[[str], Extremes | None], f
         return all(each) if condition.all_of else any(each)
     name = condition.column
     if name in folders:
-        return bool(
-            met(
-                TableBatch(pa.table({name: pa.array([folders[name]], pa.string())}), 0, as_text=frozenset({name})),
-                condition,
-            )[0]
-        )
+        row = pa.table({name: pa.array([folders[name]], pa.string())})
+        return bool(met(TableBatch(row, 0, as_text=frozenset({name})), condition)[0])
     known = extremes(name)
     if known is None:
         return True
     if isinstance(condition, Missing):
         return known.nulls is None or (known.nulls > 0 if condition.wanted else known.nulls < known.rows)
-    return known.low is None or _may_hold(condition, known)
-
-
-def _may_hold(leaf: Comparison, known: Extremes) -> bool:
-    low, high, value = known.low, known.high, leaf.value
+    low, high, value = known.low, known.high, condition.value
+    if low is None:
+        return True
     if isinstance(value, date):
         if not isinstance(low, date) or not isinstance(high, date):
             return True
@@ -133,7 +118,7 @@ def _may_hold(leaf: Comparison, known: Extremes) -> bool:
         return True
     # Written so that an extreme that is NaN leaves rows out by no comparison.
     outside = {"=": value < low or value > high, "!=": False, "<": low >= value, "<=": low > value}
-    return not {**outside, ">": high <= value, ">=": high < value}[leaf.sign]
+    return not {**outside, ">": high <= value, ">=": high < value}[condition.sign]
 
 
 def extremes_of(row_group: Any, place: int, kind: pa.DataType) -> Extremes | None:
@@ -146,6 +131,6 @@ def extremes_of(row_group: Any, place: int, kind: pa.DataType) -> Extremes | Non
     try:
         plain = holds in ("whole numbers", "numbers", "text", "days", "moments") and not pa.types.is_decimal(kind)
         low, high = (statistics.min, statistics.max) if plain and statistics.has_min_max else (None, None)
-    except ValueError:  # a moment that Python cannot tell
+    except ValueError:  # a moment that Python cannot hold
         low = high = None
     return Extremes(low, high, nulls, row_group.num_rows)

@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
+from types import SimpleNamespace
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
-from surelift.errors import LogsError, UsageError
-from surelift.logs.sources.table_folders import DELTA, folders_above, inside, roots_among
+from surelift.errors import LogsError, UsageError, first_line
+from surelift.logs.sources.formats import DELTA, folders_above, in_table, roots_among
 
 T = TypeVar("T")
 # Files of a store that are read at once.
@@ -44,7 +46,7 @@ _SCHEMES = {
 
 
 class StoredFile(str):
-    """The name of a file in a store, without the secrets of its URI; it can be opened, and knows which version was read."""
+    """The name of a file in a store, without the secrets of its URI. It opens in the version that was read first."""
 
     __slots__ = ("filesystem", "key", "listed", "seen")
     filesystem: Any
@@ -58,10 +60,13 @@ class StoredFile(str):
         return file
 
     def open(self) -> Any:
-        """A binary stream with random access, of the version that was read first."""
         with store_errors(self):
             stream = self.filesystem.open_input_file(self.key)
-            self._require_seen(stream)
+            version = {name: value for name, value in (stream.metadata() or {}).items() if name in _VERSION}
+            state = (stream.size(), version)
+        self.seen = self.seen or state
+        if state != self.seen or (self.listed is not None and not _is_listed(self.listed, state)):
+            raise changed(self)
         return stream if isinstance(stream, pa.NativeFile) else pa.PythonFile(stream, "r")
 
     @property
@@ -76,22 +81,15 @@ class StoredFile(str):
         known = self.listed or self.seen
         return None if known is None else known[0]
 
-    def _require_seen(self, stream: Any) -> None:
-        told = {name: value for name, value in (stream.metadata() or {}).items() if name in _VERSION}
-        state = (stream.size(), told)
-        self.seen = self.seen or state
-        if state != self.seen or (self.listed is not None and not _is_listed(self.listed, state)):
-            raise changed(self)
-
 
 def _is_listed(listed: tuple[int, int | None], state: tuple[int, dict[str, bytes]]) -> bool:
-    """Whether a file has the size that a listing told, and the time, to the second: some stores round it, some cut it."""
+    """A file has the size that was listed, and the time, to the second: some stores round it, some cut it."""
+    moment = listed[1] or 0  # where it was not listed, or could not be read
     try:
-        written = datetime.fromisoformat(state[1].get("Last-Modified", b"").decode())
+        written = datetime.fromisoformat(state[1].get("Last-Modified", b"").decode()).timestamp()
     except ValueError:
-        return listed[0] == state[0]
-    moment = listed[1] or 0  # where it was not told, or could not be read
-    return listed[0] == state[0] and (moment <= 0 or abs(moment / 1e9 - written.timestamp()) < 1.001)
+        moment = written = 0
+    return listed[0] == state[0] and (moment <= 0 or abs(moment / 1e9 - written) < 1.001)
 
 
 def changed(name: str) -> LogsError:
@@ -135,50 +133,40 @@ def open_store(uri: str) -> tuple[Any, str, str]:
     """The file system of a URI, the path in it, and what stands before such a path in names."""
     scheme, _, rest = uri.partition("://")
     kind = _SCHEMES.get(scheme.lower())
-    if kind is None:
-        raise UsageError(
-            f"{without_secrets(uri)} cannot be read: stores are known by {', '.join(f'{name}://' for name in _SCHEMES)}."
-        )
     if kind == "http":
-        from surelift.logs.sources.web import WebFiles
+        from surelift.logs.sources.web import WebFile
 
-        return WebFiles(), uri, ""
+        return SimpleNamespace(open_input_file=WebFile), uri, ""
     host, _, path = rest.partition("/")
-    if not host:
-        raise UsageError(f"{without_secrets(uri)} names no bucket; write {scheme}://BUCKET/PATH.")
+    if kind is None or not host:
+        known = ", ".join(f"{name}://" for name in _SCHEMES)
+        problem = f"stores are known by {known}" if kind is None else f"it names no bucket; write {scheme}://BUCKET/PATH"
+        raise UsageError(f"{without_secrets(uri)} cannot be read: {problem}.")
     with store_errors(uri):
+        from pyarrow import fs
+
         if kind == "abfs":
             container, _, account = host.rpartition(":")[2].partition("@")
-            endpoint = account.partition(".")[0] or None
             named = f"{scheme}://{container}{account and f'@{account}'}/"
-            return _azure(endpoint), f"{container}/{path}".rstrip("/"), named
+            return _azure(account.partition(".")[0] or None), f"{container}/{path}".rstrip("/"), named
         host = host.rpartition("@")[2]
-        return (_s3() if kind == "s3" else _google()), f"{host}/{path}".rstrip("/"), f"{scheme}://{host}/"
+        if kind == "s3":
+            retries = fs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS)
+            filesystem = fs.S3FileSystem(
+                endpoint_override=s3_endpoint(), connect_timeout=_CONNECT, request_timeout=_ANSWER, retry_strategy=retries
+            )
+        else:
+            emulator = os.environ.get("STORAGE_EMULATOR_HOST")
+            options: dict[str, Any] = {"retry_time_limit": timedelta(seconds=_CONNECT)}
+            if emulator is not None:
+                endpoint = emulator.removeprefix("http://").rstrip("/")
+                options |= {"anonymous": True, "scheme": "http", "endpoint_override": endpoint}
+            filesystem = fs.GcsFileSystem(**options)
+        return filesystem, f"{host}/{path}".rstrip("/"), f"{scheme}://{host}/"
 
 
 def s3_endpoint() -> str | None:
     return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-
-
-def _s3() -> Any:
-    from pyarrow import fs
-
-    retries = fs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS)
-    return fs.S3FileSystem(
-        endpoint_override=s3_endpoint(), connect_timeout=_CONNECT, request_timeout=_ANSWER, retry_strategy=retries
-    )
-
-
-def _google() -> Any:
-    from pyarrow import fs
-
-    emulator = os.environ.get("STORAGE_EMULATOR_HOST")
-    limit = {"retry_time_limit": timedelta(seconds=_CONNECT)}
-    if emulator is None:
-        return fs.GcsFileSystem(**limit)
-    return fs.GcsFileSystem(
-        anonymous=True, scheme="http", endpoint_override=emulator.removeprefix("http://").rstrip("/"), **limit
-    )
 
 
 def _azure(account: str | None) -> Any:
@@ -200,11 +188,9 @@ def _azure(account: str | None) -> Any:
 
 @contextmanager
 def store_errors(name: str) -> Iterator[None]:
-    """Tell in a sentence, without secrets, why a store did not answer."""
+    """Report in a sentence, without secrets, why a store did not answer."""
     try:
         yield
-    except (LogsError, UsageError):
-        raise
     except (OSError, pa.ArrowException) as error:
         raise LogsError(f"{without_secrets(name)} cannot be read: {why(name, error)}. Nothing was computed.") from None
 
@@ -212,18 +198,28 @@ def store_errors(name: str) -> Iterator[None]:
 def why(name: str, error: Exception) -> str:
     kind = _SCHEMES.get(name.partition("://")[0].lower(), "http")
     endpoint = s3_endpoint() if kind == "s3" else None
-    told = f", and the endpoint {without_secrets(endpoint)}" if endpoint else ""
+    checked = f", and the endpoint {without_secrets(endpoint)}" if endpoint else ""
     for pattern, reason in _REASONS.items():
         if re.search(pattern, str(error)):
-            return reason.format(credentials=_CREDENTIALS[kind], endpoint=told)
-    return re.sub(r"\S+://\S+", lambda found: without_secrets(found[0]), str(error).splitlines()[0])
+            return reason.format(credentials=_CREDENTIALS[kind], endpoint=checked)
+    return re.sub(r"\S+://\S+", lambda found: without_secrets(found[0]), first_line(error))
 
 
 def expand_stored(uri: str, wanted: Callable[[str], bool], hidden: Callable[[str], bool]) -> list[StoredFile]:
     """The files that a URI, a folder in a store, or a glob there stands for."""
     filesystem, key, before = open_store(uri)
     if not before:
-        return [_web_file(uri, filesystem)]
+        problem = ""
+        try:
+            if re.search(r"[*\[]", urlsplit(uri).path):
+                problem = f"{without_secrets(uri)} has a glob, but a web server does not list its files; name each file."
+        except ValueError as error:
+            problem = f"{uri} is no address of a file on the web: {error}."
+        if problem:
+            raise UsageError(problem)
+        file = StoredFile(unquote(without_secrets(uri)), filesystem, uri)
+        file.open().close()
+        return [file]
     from pyarrow import fs
 
     name, marks = without_secrets(uri), re.search(r"[*?\[]", key)
@@ -263,53 +259,31 @@ def _refuse_in_table(filesystem: Any, keys: Sequence[str], roots: set[str]) -> N
             roots = roots | roots_among(info.path for info in filesystem.get_file_info(inner))
     for key in keys:
         for root in roots.intersection(folders_above(key)) if roots else ():
-            raise inside(key, root)
+            raise in_table(key, root)
 
 
 def _matches(path: str, key: str, glob: bool, wanted: Callable[[str], bool], hidden: Callable[[str], bool]) -> bool:
-    """Whether a file is named by a glob, or lies in a folder that is: there, what is hidden and holds no rounds is not."""
+    """A file is named by a glob, or lies in a folder that is: there, what is hidden and holds no rounds is not.
+
+    ** matches any number of folders, hidden ones excepted.
+    """
     parts, pattern = path.split("/"), key.split("/")
-    depths = _depths(parts, pattern) if glob else {len(pattern)}
-    return any(depth == len(parts) or (wanted(parts[-1]) and not any(map(hidden, parts[depth:]))) for depth in depths)
-
-
-def _depths(parts: list[str], pattern: list[str]) -> set[int]:
-    """How many of the first parts of a path a glob can match; ** matches any number of folders, hidden ones excepted."""
-    from fnmatch import fnmatchcase
-
-    reached = {0}
-    for piece in pattern:
-        if piece == "**":
-            further = set(reached)
-            for depth in reached:
-                for end in range(depth, len(parts)):
-                    if parts[end].startswith("."):
-                        break
-                    further.add(end + 1)
-            reached = further
-        else:
-            reached = {
-                depth + 1 for depth in reached
-                if depth < len(parts) and fnmatchcase(parts[depth], piece)
-                and (piece.startswith(".") or not parts[depth].startswith("."))
-            }  # fmt: skip
-    return reached
+    # How many of the first parts the glob can match.
+    reached = {0} if glob else {len(pattern)}
+    for piece in pattern if glob else ():
+        further = set(reached) if piece == "**" else set[int]()
+        for depth in reached:
+            for end in range(depth, len(parts) if piece == "**" else min(depth + 1, len(parts))):
+                dotted = parts[end].startswith(".") and not piece.startswith(".")
+                if dotted or not fnmatchcase(parts[end], piece):
+                    break
+                further.add(end + 1)
+        reached = further
+    return any(depth == len(parts) or (wanted(parts[-1]) and not any(map(hidden, parts[depth:]))) for depth in reached)
 
 
 def _stored(info: Any, filesystem: Any, before: str) -> StoredFile:
     return StoredFile(f"{before}{info.path.partition('/')[2]}", filesystem, info.path, (info.size, info.mtime_ns))
-
-
-def _web_file(uri: str, filesystem: Any) -> StoredFile:
-    try:
-        path = urlsplit(uri).path
-    except ValueError as error:
-        raise UsageError(f"{uri} is no address of a file on the web: {error}.") from error
-    if re.search(r"[*\[]", path):
-        raise UsageError(f"{without_secrets(uri)} has a glob, but a web server does not list its files; name each file.")
-    file = StoredFile(unquote(without_secrets(uri)), filesystem, uri)
-    file.open().close()
-    return file
 
 
 def ahead(read: Callable[[str], T], files: Sequence[str]) -> Iterator[T]:

@@ -1,18 +1,17 @@
 """Rounds from a stream that can be read only once (CSV, JSON lines or Arrow), in chunks that are sources themselves."""
 
 from collections.abc import Iterator
-from typing import IO, Any, Literal, get_args
+from typing import IO, Any, Literal
 
 import pyarrow as pa
 
-from surelift.errors import LogsError, UsageError
-from surelift.logs.batch import ROWS_PER_BATCH, Needs, TableBatch
-from surelift.logs.clusters import whole_clusters
-from surelift.logs.sources import opened
+from surelift.errors import LogsError, UsageError, first_line
+from surelift.logs.batch import ROWS_PER_BATCH, Needs, TableBatch, repeated_in
+from surelift.logs.ids import whole_clusters
+from surelift.logs.sources import text_files
 from surelift.logs.sources.json_lines import JsonReader, in_arrow
 
-# Bytes of the lines that are read at once.
-CHUNK = 1 << 26
+CHUNK = 1 << 26  # bytes of the lines that are read at once
 StreamKind = Literal["csv", "jsonl", "arrow"]
 
 
@@ -40,12 +39,11 @@ def read_stream(
 
     With a ``cluster`` column no cluster is split: the last cluster of a chunk waits for the next chunk.
     """
-    if kind not in get_args(StreamKind):
-        raise UsageError(f"unknown stream kind {kind!r}; choose from {', '.join(get_args(StreamKind))}.")
-    start = 0
+    readers, start = {"csv": _csv, "jsonl": _json_lines, "arrow": _arrow}, 0
+    if kind not in readers:
+        raise UsageError(f"unknown stream kind {kind!r}; choose from {', '.join(readers)}.")
     try:
-        tables = {"csv": _csv, "jsonl": _json_lines, "arrow": _arrow}[kind](file, rows)
-        for table in map(_distinct, tables) if cluster is None else _whole_clusters(map(_distinct, tables), cluster):
+        for table in _tables(readers[kind](file, rows), cluster):
             dropped = min(max(skip - start, 0), table.num_rows)
             for first, last in ((0, dropped), (dropped, table.num_rows)):
                 if first < last:
@@ -53,31 +51,25 @@ def read_stream(
                     yield Chunk(part, start=start + first, as_text=kind == "csv", skipped=last == dropped)
             start += table.num_rows
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise LogsError(f"the stream cannot be read as {kind} after row {start:,}: {str(error).splitlines()[0]}") from error
+        raise LogsError(f"the stream cannot be read as {kind} after row {start:,}: {first_line(error)}") from error
     if start < skip:
         raise LogsError(f"the stream has {start:,} rows, but {skip:,} were counted before: it is not the same stream.")
 
 
-def _distinct(table: Any) -> Any:
-    names = table.column_names
-    if len(set(names)) < len(names):
-        raise LogsError(f"the stream has two columns {next(name for name in names if names.count(name) > 1)!r}.")
-    return table
-
-
-def _whole_clusters(tables: Iterator[Any], cluster: str) -> Iterator[Any]:
+def _tables(tables: Iterator[Any], cluster: str | None) -> Iterator[Any]:
     def batches() -> Iterator[TableBatch]:
         for table in tables:
-            if cluster not in table.column_names:
+            if repeated := repeated_in(table.column_names):
+                raise LogsError(f"the stream has two columns {min(repeated)!r}.")
+            if cluster is not None and cluster not in table.column_names:
                 raise UsageError(f"the stream has no column {cluster!r} for cluster.")
             yield TableBatch(table, start=0)
 
-    return (batch.table for batch in whole_clusters(batches(), cluster))
+    return (batch.table for batch in (batches() if cluster is None else whole_clusters(batches(), cluster)))
 
 
-def _lines(file: IO[bytes], rows: int, *, first: int = 1) -> Iterator[bytes]:
-    """Chunks of whole lines; ``first`` is the number of the first one."""
-    number = first
+def _lines(file: IO[bytes], rows: int, *, number: int = 1) -> Iterator[bytes]:
+    """Chunks of whole lines, which are numbered from ``number`` on."""
     while True:
         lines, size = list[bytes](), 0
         while len(lines) < rows and size < CHUNK and (line := read_line(file, f"line {number:,} of the stream")):
@@ -90,11 +82,11 @@ def _lines(file: IO[bytes], rows: int, *, first: int = 1) -> Iterator[bytes]:
 
 def read_line(file: Any, called: str) -> bytes:
     """The next line, empty at the end: one that does not end is refused, not kept in memory."""
-    line: bytes = file.readline(opened.LONGEST_LINE + 1)
-    if len(line) > opened.LONGEST_LINE:
+    line: bytes = file.readline(text_files.LONGEST_LINE + 1)
+    if len(line) > text_files.LONGEST_LINE:
         raise LogsError(
-            f"{called} is longer than {opened.LONGEST_LINE >> 20} MiB: it begins {line[:40]!r}. A round is one line, ended "
-            "by a line feed; nothing of it was counted."
+            f"{called} is longer than {text_files.LONGEST_LINE >> 20} MiB: it begins {line[:40]!r}. A round is one line, "
+            "ended by a line feed; nothing of it was counted."
         )
     return line
 
@@ -112,7 +104,7 @@ def _csv(file: IO[bytes], rows: int) -> Iterator[Any]:
     except UnicodeDecodeError as error:
         raise LogsError(f"a column name of the stream is not UTF-8 text: {error.object!r}.") from error
     text = csv.ConvertOptions(column_types={name: pa.string() for name in names})
-    for chunk in _lines(file, rows, first=2):
+    for chunk in _lines(file, rows, number=2):
         table = csv.read_csv(in_arrow(header.rstrip(b"\r\n") + b"\n" + chunk), convert_options=text)
         lines = sum(1 for line in chunk.splitlines() if line.strip())
         if table.num_rows != lines:

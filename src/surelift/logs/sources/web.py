@@ -3,6 +3,7 @@
 import re
 import tempfile
 from http.client import HTTPException
+from io import RawIOBase
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -16,19 +17,16 @@ _BLOCK = 1 << 20
 _SHORT = "the connection ended before the file did"
 
 
-class WebFile:
-    """A binary file with random access."""
-
-    mode, closed = "rb", False
+class WebFile(RawIOBase):
+    mode = "rb"
 
     def __init__(self, uri: str) -> None:
-        self._uri, self._place, self._block, self._block_start = uri, 0, b"", 0
         self._whole: Any = None
+        self._uri, self._place, self._block, self._block_start = uri, 0, b"", 0
         # Not HEAD: a signed URL is good for GET only.
         with _answer(uri, "bytes=0-0") as answer:
             self._ranges, self._version = answer.status != 200, _version(answer)
-            told = answer.headers.get("Content-Range" if self._ranges else "Content-Length") or ""
-            length = re.search(r"\d+$", told)
+            length = re.search(r"\d+$", answer.headers.get("Content-Range" if self._ranges else "Content-Length") or "")
             if length is None:
                 raise OSError("the server does not tell the length of the file")
             self._size = int(length[0])
@@ -44,12 +42,6 @@ class WebFile:
 
     seekable = readable
 
-    def writable(self) -> bool:
-        return False
-
-    def tell(self) -> int:
-        return self._place
-
     def seek(self, offset: int, whence: int = 0) -> int:
         self._place = offset + (0, self._place, self._size)[whence]
         return self._place
@@ -61,13 +53,10 @@ class WebFile:
         self._place += len(content)
         return content
 
-    def flush(self) -> None:
-        pass
-
     def close(self) -> None:
         if self._whole is not None:
             self._whole.close()
-        self.closed = True
+        super().close()
 
     def _from_whole(self, count: int) -> bytes:
         if self._whole is None:
@@ -112,18 +101,12 @@ def _answer(uri: str, bytes_wanted: str | None = None) -> Any:
         uri = urlunsplit(parts._replace(netloc=host))
     try:
         return urlopen(Request(uri, headers=headers), timeout=_SECONDS)
-    except HTTPError as error:
-        if error.code == 416:  # of an empty file there is no first byte
-            return error
-        raise OSError(f"HTTP {error.code}: {error.reason}") from None
-    except URLError as error:
-        raise OSError(f"Connection failed: {error.reason}") from None
-    except (HTTPException, ValueError) as error:
-        raise OSError(f"{type(error).__name__}") from None
-
-
-class WebFiles:
-    """What is needed of a file system."""
-
-    def open_input_file(self, uri: str) -> WebFile:
-        return WebFile(uri)
+    except (URLError, HTTPException, ValueError) as error:
+        failed = type(error).__name__
+        if isinstance(error, HTTPError):
+            if error.code == 416:  # of an empty file there is no first byte
+                return error
+            failed = f"HTTP {error.code}: {error.reason}"
+        elif isinstance(error, URLError):
+            failed = f"Connection failed: {error.reason}"
+        raise OSError(failed) from None

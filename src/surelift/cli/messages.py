@@ -1,0 +1,113 @@
+"""Messages in the words of the command line, in lines of a terminal's width.
+
+The library names Python arguments in its advice, and cyclopts speaks of tokens and parameters.
+"""
+
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cyclopts.exceptions import CycloptsError
+
+# Flags of single commands that messages name.
+_OWN = {
+    "many", "name", "prior", "prior_share", "holdout", "epochs", "objective", "checkpoint", "level", "estimator", "alpha",
+    "strength", "model",
+}  # fmt: skip
+_CALLS = {
+    "by=bins('column', [18, 30, 50])": "--by COL:18,30,50",
+    "such as bins('column', [18, 30, 50]), or list several for": "--by COL:18,30,50, or repeat --by for",
+    "Outcome(column, range=(low, high))": "the range, COL:range=LOW,HIGH,",
+    "models.given('column')": "--control model:COL",
+    'propensity=wins("k", "m")': "--propensity-wins K,M",
+    "propensity=wins(...)": "--propensity-wins",
+    "leave includes_played out": "leave ',played' out",
+    "in policies=": "in --predictions, or in Python as policies=",
+    "in module=": "in Python, as module=",
+}
+_ARGUMENT = re.compile(r"(?<!as )\b([a-z_]+)=(\(low, high\)|\[\.\.\.\]|True|'[^']*')?")
+_VALUES = {"(low, high)": " LOW,HIGH", "[...]": " A,B,...", "True": ""}
+# What is not broken: a command up to the end of its line, what is in quotes, a flag with its placeholder, a word.
+_PIECE = re.compile(
+    r"""(?: (?<=:\ )(?:surelift|pip|cat)\ .*$
+          | (?<!\w)'[^']*'(?!\w) | (?<!\w)"[^"]*"(?!\w)
+          | --[a-z-]+\ (?:[A-Z][A-Z=,.]+|\.\.\.)
+          | \S )+""",
+    re.VERBOSE,
+)
+
+
+def as_flags(message: str) -> str:
+    """Turn the Python arguments in a message into flags.
+
+    >>> as_flags("declare it in reward_range=(low, high), or actions=[...]; name it in action=.")
+    'declare it in --reward-range LOW,HIGH, or --actions A,B,...; name it in --action.'
+    """
+    from surelift.cli.options import FLAGS
+
+    def flag(match: re.Match[str]) -> str:
+        name, value = match[1], match[2]
+        if name not in FLAGS | _OWN:
+            return match[0]
+        plain = " " + shlex.quote(value.strip("'")) if value else ""
+        return f"--{name.replace('_', '-')}{_VALUES.get(value, plain)}"
+
+    for call, spelled in _CALLS.items():
+        message = message.replace(call, spelled)
+    return _ARGUMENT.sub(flag, message)
+
+
+def complaint(error: "CycloptsError") -> str:
+    """What is wrong with a command line."""
+    command = " ".join(("surelift", *(error.command_chain or ())))
+    return f"surelift: {_complaint(error, command)}\nSee '{command} --help'."
+
+
+def _complaint(error: "CycloptsError", command: str) -> str:
+    from difflib import get_close_matches
+
+    from cyclopts.exceptions import MissingArgumentError, UnknownCommandError, UnusedCliTokensError
+
+    from surelift.cli.commands import SECTIONS
+
+    if isinstance(error, UnknownCommandError) and error.unused_tokens:
+        given, *rest = error.unused_tokens
+        known = [name for section in SECTIONS.values() for name in section]
+        later = next((token for token in rest if token in known), None)
+        if later is not None:
+            return f"there is no command {given!r}; the command comes first: surelift {later} {given} ..."
+        near = get_close_matches(given, [*known, "--help", "--version"], n=1)
+        return f"there is no command {given!r}." + (f" Did you mean '{near[0]}'?" if near else "")
+    if isinstance(error, MissingArgumentError) and error.argument is not None:
+        parameter = error.argument.parameter
+        flag = error.keyword or next((token.keyword for token in error.argument.tokens if token.keyword), None)
+        if flag is not None:
+            return f"{flag} needs a value: {flag} {parameter.metavar or 'VALUE'}. {parameter.help}"
+        return f"'{command}' needs {error.argument.name}: {parameter.help}"
+    if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
+        return f"what is {error.unused_tokens[0]!r}? Sources come before the flags, and every other value after its flag."
+    return str(error)
+
+
+def wrapped(text: str, width: int) -> str:
+    """The text with line breaks between words; its own breaks and indents stay, and bullets hang.
+
+    >>> print(wrapped("Certificate written; confirm it with: surelift verify c.json SOURCE", 30))
+    Certificate written; confirm
+    it with:
+    surelift verify c.json SOURCE
+    """
+    rows: list[str] = []
+    for line in text.split("\n"):
+        bare = line.lstrip().removeprefix("- ")
+        begin = line[: len(line) - len(bare)] if len(line) > width else line
+        rows.append(begin)
+        blank = ""
+        for piece in _PIECE.findall(line, len(begin)):
+            if blank and len(rows[-1]) + 1 + len(piece) > width:
+                rows.append(" " * len(begin) + piece)
+            else:
+                rows[-1] += blank + piece
+            blank = " "
+    return "\n".join(rows)

@@ -1,0 +1,146 @@
+"""Vowpal Wabbit's text: ``cb``, one decision per line, and ``cb_adf``, several lines per event, ended by a blank line.
+
+    cb       2:-1:0.8 | morning phone
+    cb_adf   shared | morning phone
+             | item=hat
+             0:-1:0.8 | item=coat
+
+A label is action:cost:probability; in ``cb_adf`` it is on the line of the logged action. Rewards are negative costs.
+"""
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from surelift.arrays import ArrowTable
+from surelift.importers.contexts import NONE, Features, events_with_contexts, of_text, row_of
+from surelift.importers.events import Found, Imported, Names, Paths, Range, files_of, to_table
+from surelift.policies.resolve import chosen, uniform
+from surelift.traits.logs import Logs
+
+_LABEL = {"reward": pa.float64(), "propensity": pa.float64(), "action": pa.int64()}
+CB = pa.schema({**_LABEL, "features": pa.string()})
+ADF = pa.schema({**_LABEL, "action_count": pa.int64(), "first_action": pa.int64()})
+
+
+def cb(
+    paths: Paths, *, contexts: Names | None = None, reward_range: Range = (0, 1), action_count: int | None = None
+) -> Imported:
+    """A log in VW's ``cb`` text. Features are columns, such as ``User.country``.
+
+    Args:
+        paths: A file, gzipped or not, a glob, or a list of them.
+        contexts: The features to learn from, and that functions of the batch see.
+        reward_range: What a reward, minus the cost, can be.
+        action_count: How many actions there are; a uniform policy over them is then a candidate.
+    """
+    logs = _log(paths, contexts, reward_range, action_count, adf=False)
+    return Imported(logs, {} if action_count is None else {"uniform": uniform()})
+
+
+def cb_adf(paths: Paths, *, contexts: Names | None = None, reward_range: Range = (0, 1)) -> Imported:
+    """A log in VW's ``cb_adf`` text, with two candidates: always the first action, and uniform.
+
+    Shared features are columns, such as ``User.country``.
+
+    Args:
+        paths: A file, gzipped or not, a glob, or a list of them.
+        contexts: The features to learn from, and that functions of the batch see.
+        reward_range: What a reward, minus the cost, can be.
+    """
+    logs = _log(paths, contexts, reward_range, "action_count", adf=True)
+    return Imported(logs, {"first": chosen("first_action"), "uniform": uniform()})
+
+
+def _log(paths: Paths, contexts: Names | None, reward_range: Any, action_count: Any, *, adf: bool) -> Logs:
+    what, schema, ends = ("cb_adf text", ADF, _is_blank) if adf else ("cb text", CB, None)
+    parse, features_of = partial(_parse, adf=adf), partial(_features, adf=adf)
+    return Logs(
+        events_with_contexts(files_of(paths), what, schema, parse, features_of, contexts, ends), reward="reward",
+        propensity="propensity", action="action", action_count=action_count, reward_range=reward_range, contexts=contexts,
+    )  # fmt: skip
+
+
+def _is_blank(line: bytes) -> bool:
+    return not line.strip()
+
+
+def _features(line: bytes, *, adf: bool) -> Features:
+    _, bar, features = line.decode(errors="replace").partition("|")
+    return of_text(bar + features) if not adf or line.lstrip().startswith(b"shared") else ()
+
+
+def _parse(lines: list[tuple[int, bytes]], path: str, report: Found, *, adf: bool, wanted: pa.Schema = NONE) -> ArrowTable:
+    rows: list[tuple[Any, ...]] = []
+    schema = ADF if adf else CB
+    for number, event in _events(lines, several=adf):
+        row = _several_lines(event) if adf else _one_line(event[0])
+        if isinstance(row, str):
+            report.breaks(row, path, number, event[0].encode())
+        else:
+            rows.append((*row, *row_of(_features(event[0].encode(), adf=adf), schema, wanted)))
+    return to_table(rows, pa.schema([*schema, *wanted]))
+
+
+def _events(lines: list[tuple[int, bytes]], *, several: bool) -> Iterator[tuple[int, list[str]]]:
+    """The lines that are not blank, or ``several`` between blank ones, with the number of the first."""
+    first, event = 0, list[str]()
+    for number, line in lines:
+        text = line.decode(errors="replace").strip()
+        if text:
+            first = first if event else number
+            event.append(text)
+        if event and not (several and text):
+            yield first, event
+            event = []
+    if event:
+        yield first, event
+
+
+def _one_line(line: str) -> tuple[Any, ...] | str:
+    label, bar, features = line.partition("|")
+    if not bar:
+        return "lines have no '|' between label and features"
+    read = _label(label)
+    if not isinstance(read, str) and read[0] < 1:
+        return "labels have action 0; actions are numbered from 1"
+    return read if isinstance(read, str) else (0.0 - read[1], read[2], read[0] - 1, features.strip())
+
+
+def _several_lines(event: list[str]) -> tuple[Any, ...] | str:
+    actions = event[1:] if event[0].startswith("shared") else event
+    if not actions:
+        return "events have no line for an action"
+    if any(line.startswith("shared") for line in actions):
+        return "events have a shared line that is not their first; a blank line must end every event"
+    if any("|" not in line for line in actions):
+        return "events have a line without '|'"
+    labels = {position: label for position, line in enumerate(actions) if ":" in (label := line.partition("|")[0])}
+    if len(labels) != 1:
+        return "events have more than one label" if labels else "events have no label"
+    ((taken, label),) = labels.items()
+    read = _label(label)
+    return read if isinstance(read, str) else (0.0 - read[1], read[2], taken, len(actions), 0)
+
+
+def _label(text: str) -> tuple[int, float, float] | str:
+    """The action, its cost and its probability, or what is wrong."""
+    # A tag may precede the bar, and other available actions may be listed next to the logged one.
+    labels = [part for part in text.split() if ":" in part and not part.startswith("'")]
+    if len(labels) != 1:
+        return "events have more than one label" if labels else "events have no label"
+    parts = labels[0].split(":")
+    if len(parts) != 3:
+        return "labels are not action:cost:probability; the probability has no default"
+    try:
+        action, cost, probability = int(parts[0]), float(parts[1]), float(parts[2])
+    except ValueError:
+        return "labels are not action:cost:probability, three numbers"
+    if not 0 <= action < 1 << 31:
+        return "labels have an action number that is negative or too large"
+    if not (math.isfinite(cost) and math.isfinite(probability)):
+        return "labels have a number that is not finite"
+    return action, cost, probability
