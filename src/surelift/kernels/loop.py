@@ -205,12 +205,12 @@ def add_up(plan: LoopPlan, rows: PlainRows | WeighedRows, units: LoopUnits) -> L
     hashes, pending = np.zeros(4, dtype=np.uint64), np.empty((count, groups, room + SLACK))
     tables = np.zeros((len(plan.policies), BINS, PLACES)) if plan.drops else None
     kept = [np.empty(units.count) if term.kept else None for term in plan.terms] if plan.keeps else []
-    opened, values = np.zeros(count), np.empty(min(units.count, BLOCK) + 1)
+    opened, values, counted = np.zeros(count), np.empty(min(units.count, BLOCK) + 1), np.zeros(groups + 1, dtype=np.int64)
     keeps = packed(*[kept[place] for place in plan.by_owner]) if kept else None
     loop = packed(
         size, len(plan.policies), count, units.count, groups, room, len(extra), *read,
         units.starts, units.divisors, padding, units.scale, units.codes, *arrays, totals, lost, zeros, moments, deepest,
-        smallest, hashes, pending, filled, tables, opened, values, keeps,
+        smallest, hashes, pending, filled, tables, opened, values, keeps, counted,
     )  # fmt: skip
     if not library.call("add_up", loop):
         return None

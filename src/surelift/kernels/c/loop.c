@@ -44,9 +44,11 @@ typedef struct {
     double *open;                /* (terms), zeros: sums over the rows so far of a unit that goes on in the next block */
     double *values;              /* (BLOCK): room for the terms of units */
     double *const *kept;         /* of each term: where its numbers of all units are kept, or null */
+    int64_t *counted;            /* (groups + 1): where the rows of each group begin, in a block by group */
 } Loop;
 
-enum { AT_A_GLANCE = 32 };
+/* With more groups than this a block has few rows of each, and is not sorted by them. */
+enum { AT_A_GLANCE = 32, FEW_GROUPS = 256 };
 
 /* Weights, and weights minus 1, of a blend with production. */
 static void weigh_block(const double *restrict probability, const double *restrict propensity, double alpha, int64_t count,
@@ -158,26 +160,32 @@ static void flush(const Loop *b, int64_t t, int64_t g) {
     b->filled[place] = 0;
 }
 
-/* Numbers of units, shifted by the offset and scaled, wait for a whole block of their group. */
+/* Numbers of units of one group, shifted by the offset and scaled, wait for a whole block of it. */
+static void wait_in_group(const Loop *b, int64_t t, int64_t g, const double *restrict values, const double *restrict scale,
+                          int64_t count) {
+    const double offset = b->offsets[t];
+    const int64_t place = t * b->groups + g;
+    for (int64_t start = 0; start < count;) {
+        if (b->filled[place] == b->room) flush(b, t, g);
+        const int64_t some = fewer(count - start, b->room - b->filled[place]);
+        double *restrict to = b->pending + place * (b->room + 128) + b->filled[place];
+        if (scale) {
+#pragma omp simd
+            for (int64_t i = 0; i < some; i++) to[i] = larger(values[start + i] + offset, 0.0) * scale[start + i];
+        } else {
+#pragma omp simd
+            for (int64_t i = 0; i < some; i++) to[i] = larger(values[start + i] + offset, 0.0);
+        }
+        b->filled[place] += some;
+        start += some;
+    }
+}
+
 static void wait_for_block(const Loop *b, int64_t t, const double *restrict values, const double *restrict scale,
                            const int64_t *restrict codes, int64_t count) {
     const double offset = b->offsets[t];
     if (!codes) {
-        const int64_t place = t * b->groups;
-        for (int64_t start = 0; start < count;) {
-            if (b->filled[place] == b->room) flush(b, t, 0);
-            const int64_t some = fewer(count - start, b->room - b->filled[place]);
-            double *restrict to = b->pending + place * (b->room + 128) + b->filled[place];
-            if (scale) {
-#pragma omp simd
-                for (int64_t i = 0; i < some; i++) to[i] = larger(values[start + i] + offset, 0.0) * scale[start + i];
-            } else {
-#pragma omp simd
-                for (int64_t i = 0; i < some; i++) to[i] = larger(values[start + i] + offset, 0.0);
-            }
-            b->filled[place] += some;
-            start += some;
-        }
+        wait_in_group(b, t, 0, values, scale, count);
         return;
     }
     for (int64_t i = 0; i < count; i++) {
@@ -208,15 +216,67 @@ static void add_moments(const Loop *b, int64_t t, const double *restrict values,
     }
 }
 
+/* Rows that are units of several groups, in one go: their moments, the largest, and for log sums those that wait. */
+static void add_by_group(const Loop *b, int64_t t, const double *restrict values, const int64_t *restrict codes, int64_t count,
+                         bool logs) {
+    const double offset = b->offsets[t];
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t g = codes[i];
+        if (g < 0) continue;
+        const double value = values[i];
+        double *of_group = b->moments + 3 * (g * b->terms + t);
+        of_group[0] += value;
+        of_group[1] += value * value;
+        of_group[2] = larger(of_group[2], value);
+        if (!logs) continue;
+        const int64_t place = t * b->groups + g;
+        if (b->filled[place] == b->room) flush(b, t, g);
+        b->pending[place * (b->room + 128) + b->filled[place]++] = larger(value + offset, 0.0);
+    }
+}
+
 /* What is known of one block of rows. */
 typedef struct {
     int64_t start, count;
     int64_t unit, last; /* the first unit that it has rows of, and behind the last that it completes */
     const double *earned, *missed;
     const int32_t *places; /* rows that earned something, where few did */
+    const int32_t *sorted; /* rows by group, or null */
     int64_t paying;
     bool few;
 } Block;
+
+/* The same of a whole block, group by group. */
+static void add_sorted(const Loop *b, int64_t t, const double *restrict x, const Block *block, bool logs) {
+    double values[BLOCK];
+    const int64_t known = b->counted[b->groups];
+    for (int64_t i = 0; i < known; i++) values[i] = x[block->sorted[i]];
+    for (int64_t g = 0; g < b->groups; g++) {
+        const int64_t first = b->counted[g], count = b->counted[g + 1] - first;
+        if (count == 0) continue;
+        const Seen seen = seen_in(values + first, count);
+        double *of_group = b->moments + 3 * (g * b->terms + t);
+        of_group[0] += seen.total;
+        of_group[1] += seen.squares;
+        of_group[2] = larger(of_group[2], seen.largest);
+        if (logs) wait_in_group(b, t, g, values + first, NULL, count);
+    }
+}
+
+/* Rows by group, and where those of each begin; rows of no group are behind. */
+static void sort_by_group(const int64_t *restrict codes, int64_t count, int64_t groups, int64_t *restrict begins,
+                          int32_t *restrict sorted) {
+    int64_t next[FEW_GROUPS];
+    memset(begins, 0, (size_t)(groups + 1) * sizeof(int64_t));
+    for (int64_t i = 0; i < count; i++)
+        if (codes[i] >= 0) begins[codes[i] + 1]++;
+    for (int64_t g = 0; g < groups; g++) {
+        next[g] = begins[g];
+        begins[g + 1] += begins[g];
+    }
+    for (int64_t i = 0; i < count; i++)
+        if (codes[i] >= 0) sorted[next[codes[i]]++] = (int32_t)i;
+}
 
 static void largest_by_group(const Loop *b, int64_t t, const double *restrict x, const Block *block) {
     if (!b->codes) {
@@ -253,10 +313,19 @@ static void add_term(const Loop *b, int64_t t, const double *const *pieces, cons
         for (int64_t i = 0; i < block->paying; i++) some[i] = block->earned[block->places[i]];
         terms_of(b, t, of_some, some, NULL, block->paying, values);
         const Seen seen = seen_in(values, block->paying);
+        b->deepest[t] = larger(b->deepest[t], -(seen.least + offset) / (1.0 + offset));
+        if (b->codes) {
+            int64_t codes[BLOCK];
+            for (int64_t i = 0; i < block->paying; i++) codes[i] = b->codes[block->start + block->places[i]];
+            add_by_group(b, t, values, codes, block->paying, logs);
+            for (int64_t g = 0; logs && g < b->groups; g++) b->zeros[g * b->terms + t] += b->counted[g + 1] - b->counted[g];
+            for (int64_t i = 0; logs && i < block->paying; i++)
+                if (codes[i] >= 0) b->zeros[codes[i] * b->terms + t]--;
+            return;
+        }
         b->moments[3 * t] += seen.total;
         b->moments[3 * t + 1] += seen.squares;
         b->moments[3 * t + 2] = larger(b->moments[3 * t + 2], seen.largest);
-        b->deepest[t] = larger(b->deepest[t], -(seen.least + offset) / (1.0 + offset));
         if (logs) {
             wait_for_block(b, t, values, NULL, NULL, block->paying);
             b->zeros[t] += block->count - block->paying;
@@ -270,6 +339,11 @@ static void add_term(const Loop *b, int64_t t, const double *const *pieces, cons
         keep_values(b, t, block->start, x, block->count);
         const double *scale = b->scale ? b->scale + block->start : NULL;
         const int64_t *codes = b->codes ? b->codes + block->start : NULL;
+        if (codes && !scale) {
+            if (block->sorted) add_sorted(b, t, x, block, logs);
+            else add_by_group(b, t, x, codes, block->count, logs);
+            return;
+        }
         if (!codes) b->moments[3 * t + 2] = larger(b->moments[3 * t + 2], seen.largest);
         else largest_by_group(b, t, x, block);
         if (!codes && !scale) {
@@ -342,12 +416,12 @@ EXPORT(add_up)(const Loop *b) {
     _Alignas(64) double raw[BLOCK], propensity[BLOCK], probability[BLOCK], scaled[BLOCK], weight[BLOCK], excess[BLOCK], x[BLOCK_ROOM];
     _Alignas(64) uint64_t low[BLOCK], high[BLOCK];
     double reward_places[BLOCK];
-    int32_t places[BLOCK + 1], rows[BLOCK];
-    const bool plain = b->zero == 0.0 && b->divisor == 1.0, simple = !b->starts && !b->scale && !b->codes && !b->missed;
+    int32_t places[BLOCK + 1], rows[BLOCK], sorted[BLOCK];
+    const bool plain = b->zero == 0.0 && b->divisor == 1.0, simple = !b->starts && !b->scale && !b->missed;
     int64_t unit = 0;
     for (int64_t start = 0; start < b->rows; start += BLOCK) {
         const int64_t count = fewer(BLOCK, b->rows - start);
-        Block block = {start, count, b->starts ? unit : start, start + count, NULL, NULL, places, count, false};
+        Block block = {start, count, b->starts ? unit : start, start + count, NULL, NULL, places, NULL, count, false};
         if (b->columns) {
             if (copy_numbers(b->columns[0], b->kinds[0], start, count, b->least[0], b->most[0], raw)) return false;
             if (copy_numbers(b->columns[1], b->kinds[1], start, count, b->least[1], b->most[1], propensity)) return false;
@@ -370,6 +444,12 @@ EXPORT(add_up)(const Loop *b) {
         if (simple) {
             block.paying = find_paying(block.earned, count, places);
             block.few = 5 * block.paying < 2 * count;
+        }
+        if (simple && b->codes && b->groups <= FEW_GROUPS) {
+            sort_by_group(b->codes + start, count, b->groups, b->counted, sorted);
+            block.sorted = sorted;
+        } else if (b->codes) {
+            block.few = false;
         }
         if (b->tables) reward_bins(block.earned, count, rows, reward_places);
         for (int64_t p = 0; p <= b->policies; p++) {
