@@ -1,10 +1,11 @@
 """The compiled loop says what NumPy says: of rows and units, in groups or not, where few rounds earn or most do."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from surelift.kernels.library import compiled
@@ -24,36 +25,31 @@ TERMS = {
 }
 
 
-@st.composite
-def batches(draw: st.DrawFn) -> tuple[LoopPlan, WeighedRows, LoopUnits]:
-    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    size, earning = draw(st.sampled_from(LENGTHS[1:])), draw(st.sampled_from([0.0, 0.02, 0.5, 1.0]))
+def batch_of(
+    seed: int, size: int, earning: float, groups: int, *, of_units: bool, scaled: bool, labelled: bool
+) -> tuple[LoopPlan, WeighedRows, LoopUnits]:
+    rng = np.random.default_rng(seed)
     earned = np.where(rng.random(size) < earning, rng.choice([1.0, 0.25, 0.5], size), 0.0)
-    missed = draw(st.sampled_from([None, 1.0 - earned + 0.5 * rng.random(size)]))
+    missed = 1.0 - earned + 0.5 * rng.random(size) if labelled else None
     weights = [rng.exponential(1.0, size) for _ in "ab"]
     rows = WeighedRows(earned, missed, rng.uniform(0.01, 1.0, size), weights, [weight - 1.0 for weight in weights])
-    names = draw(st.lists(st.sampled_from(sorted(TERMS)), min_size=1, max_size=7, unique=True))
-    plan = LoopPlan(("a", "b"), tuple(TERMS[name] for name in names), draw(st.sampled_from([(), (1.0, 0.5)])))
+    names = [name for name in TERMS if rng.random() < 0.7] or ["gain"]
+    plan = LoopPlan(("a", "b"), tuple(TERMS[name] for name in names), (1.0, 0.5) if rng.random() < 0.5 else ())
     starts = divisors = None
     padding: Any = ()
     count = size
-    if draw(st.booleans()) and size:
-        cuts = np.flatnonzero(rng.random(size - 1) < draw(st.sampled_from([0.01, 0.5]))) + 1
-        starts = np.array([0, *cuts, size])
+    if of_units:
+        starts = np.array([0, *np.flatnonzero(rng.random(size - 1) < rng.choice([0.01, 0.5])) + 1, size])
         count, divisors = len(starts) - 1, np.diff(starts) + rng.integers(0, 3, len(starts) - 1).astype(float)
-        padding = [draw(st.sampled_from([0.0, rng.random(count)])) for _ in names]
-    groups = draw(st.sampled_from([0, 1, 3, 256, 257, 400]))
+        padding = [0.0 if rng.random() < 0.5 else rng.random(count) for _ in names]
     codes = rng.integers(-1, groups, count) if groups else None
-    scale = draw(st.sampled_from([None, rng.uniform(1.0, 4.0, count)]))
+    scale = rng.uniform(1.0, 4.0, count) if scaled else None
     return plan, rows, LoopUnits(count, max(1, groups), codes, starts, divisors, padding, scale)
 
 
-@settings(max_examples=300)
-@given(batches())
-def test_it_says_what_numpy_says(batch: tuple[LoopPlan, WeighedRows, LoopUnits]) -> None:
+def require_agreement(plan: LoopPlan, rows: WeighedRows, units: LoopUnits) -> None:
     if compiled() is None:
         pytest.skip("no compiled library was built")
-    plan, rows, units = batch
     found, expected = add_up(plan, rows, units), by_numpy(add_up, plan, rows, units)
     assert found is not None
     for own, other in zip(found.totals, expected.totals, strict=True):
@@ -67,3 +63,21 @@ def test_it_says_what_numpy_says(batch: tuple[LoopPlan, WeighedRows, LoopUnits])
         assert (numbers is None) == (others is None)
         if numbers is not None:
             np.testing.assert_allclose(numbers, others, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("groups", [0, 3, 256, 257])
+@pytest.mark.parametrize("earning", [0.02, 0.5])
+@pytest.mark.parametrize("of_units, scaled, labelled", list(product([False, True], repeat=3)))
+def test_every_way_through_it(groups: int, earning: float, of_units: bool, scaled: bool, labelled: bool) -> None:
+    for seed in range(2):
+        require_agreement(*batch_of(seed, 9001, earning, groups, of_units=of_units, scaled=scaled, labelled=labelled))
+
+
+@given(
+    st.integers(0, 2**32), st.sampled_from(LENGTHS[1:]), st.sampled_from([0.0, 0.02, 0.5, 1.0]),
+    st.sampled_from([0, 1, 3, 256, 257, 400]), st.booleans(), st.booleans(), st.booleans(),
+)  # fmt: skip
+def test_it_says_what_numpy_says(
+    seed: int, size: int, earning: float, groups: int, of_units: bool, scaled: bool, labelled: bool
+) -> None:
+    require_agreement(*batch_of(seed, size, earning, groups, of_units=of_units, scaled=scaled, labelled=labelled))
