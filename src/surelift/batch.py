@@ -117,7 +117,7 @@ class Batch:
 
     @cached_property
     def identified(self) -> bool:
-        """Whether no row lacks a time or an id; those that do are refused once."""
+        """No row lacks a time or an id; those that do are refused once."""
         for role, name in self.declared.identifying_roles:
             self.rows.refuse_missing(name, f"{role} {name!r}")
         return self.fit

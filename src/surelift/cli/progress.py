@@ -20,7 +20,7 @@ FIRST_LINE, RAREST_LINE = 2.0, 60.0
 
 
 def watched() -> bool:
-    """Whether a terminal shows standard error, and can redraw a bar."""
+    """A terminal shows standard error, and can redraw a bar."""
     return sys.stderr.isatty() and not _plain()
 
 

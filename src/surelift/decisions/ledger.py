@@ -58,7 +58,7 @@ class Ledger:
         return cls(**{**content, "files": files, "stretches": stretches, "digests": tuple(content["digests"])})
 
     def is_next(self, sequence: int | None) -> bool:
-        """Whether a batch is the next one; False where it was counted before."""
+        """A batch is the next one; False where it was counted before."""
         if sequence is None:
             return True
         if whole("sequence", sequence) > self.sequence + 1:
@@ -114,7 +114,7 @@ class Ledger:
             )
 
     def knows(self, seen: SeenRounds) -> bool:
-        """Whether some of these rounds were counted, as far as can be told."""
+        """Some of these rounds were counted, as far as can be told."""
         return any(stretch.overlaps(seen) for stretch in self.stretches)
 
     def new_files(self, paths: Sequence[str | Path]) -> list[str]:

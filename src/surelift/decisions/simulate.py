@@ -95,7 +95,7 @@ def simulate(
 def _held(
     logs: Logs, probability: FloatArray, method: str, delta: float, low: float, high: float
 ) -> tuple[bool, float, bool]:
-    """Whether both bounds hold, how far they are apart, and whether the lower one says nothing."""
+    """Both bounds hold, how far they are apart, and whether the lower one says nothing."""
     try:
         bounds = evaluate(logs, {"new": probability}, method=method, delta=delta)["new"]
     except LogsError:

@@ -133,7 +133,7 @@ def _asked(question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unknown(content: Mapping[str, Any]) -> bool:
-    """Whether the rounds were added up where no fingerprint is made, such as a database."""
+    """The rounds were added up where no fingerprint is made, such as a database."""
     return bool(content["fingerprint"] == f"{content['rounds']}:none")
 
 

@@ -30,7 +30,7 @@ class LoopTerm(NamedTuple):
     offset: float = 0.0
     smoothings: tuple[float, ...] = ()
     kept: bool = False
-    """Whether the number of every unit is wanted too."""
+    """The number of every unit is wanted too."""
 
 
 class LoopArrays(NamedTuple):
@@ -65,7 +65,7 @@ class LoopPlan:
 
     @cached_property
     def of_one(self) -> bool:
-        """Whether every term needs one policy at most."""
+        """Every term needs one policy at most."""
         pairs = zip(self.owners, self.terms, strict=True)
         return all(owner < len(self.policies) or not term.pieces for owner, term in pairs)
 

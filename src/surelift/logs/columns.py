@@ -180,7 +180,7 @@ def numbers_in(column: ArrowColumn) -> ArrowColumn | None:
 
 
 def is_vector(column: ArrowColumn) -> bool:
-    """Whether a column holds vectors: lists, or the text of JSON such as "[0.1, 0.9]", judged by the first entries."""
+    """A column holds vectors: lists, or the text of JSON such as "[0.1, 0.9]", judged by the first entries."""
     if is_list(column):
         return True
     column = decode(column[:_LOOKED_AT])

@@ -38,7 +38,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Whether a column is null; ``wanted`` is False for ``is not null``."""
+    """A column is null; ``wanted`` is False for ``is not null``."""
 
     column: str
     wanted: bool

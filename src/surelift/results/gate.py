@@ -20,7 +20,7 @@ UNCHECKED = Health(0, (), {}, (), None, None)
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Gate(Result):
-    """Whether a candidate can be launched, and which claims are certified."""
+    """A candidate can be launched, and which claims are certified."""
 
     certified: bool
     """The logs are fit, the improvement exceeds its margin, and every guardrail holds."""

@@ -11,7 +11,7 @@ from surelift.views.text import lines
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Verification(Result):
-    """Whether the certificate was reproduced, and what differs."""
+    """The certificate was reproduced, and what differs."""
 
     differences: tuple[str, ...]
     rounds: int

@@ -30,7 +30,7 @@ class WeightCells:
     """Numbered row by row, those of a reward in the order of their weights; ascending, without the empty ones."""
     rounds: FloatArray
     complete: bool = True
-    """Whether every round is in it: not where it was added to a state that was saved before tables were kept."""
+    """Every round is in it: not where it was added to a state that was saved before tables were kept."""
 
     def __add__(self, other: "WeightCells") -> "WeightCells":
         complete = self.complete and other.complete

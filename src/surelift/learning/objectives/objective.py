@@ -47,7 +47,7 @@ class Coefficients:
 
 class Objective(Protocol):
     signs: ClassVar[tuple[float, ...]]
-    """Whether the bound rises (1) or falls (-1) with a sum: one sign for all sums, or one for each."""
+    """The bound rises (1) or falls (-1) with a sum: one sign for all sums, or one for each."""
 
     every_action: ClassVar[bool]  # whether it needs the probabilities of every action, the policy's and production's
 
