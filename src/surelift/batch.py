@@ -57,12 +57,16 @@ class Batch:
 
     @cached_property
     def units(self) -> Units:
+        if self.declared.unit.column is None:
+            return Units(self.size)
         with self.rows.hashes.at(Stage.UNIT):
             return self.declared.unit.read(self.rows)
 
     @cached_property
     def keep(self) -> FloatArray | None:
         """How likely each unit was to be kept; None where all were."""
+        if not self.declared.kept.named_by:
+            return None
         with self.rows.hashes.at(Stage.KEPT):
             return self.declared.kept.read(self.rows, self.units)
 
@@ -129,7 +133,7 @@ class Batch:
 
     @property
     def fit(self) -> bool:
-        return self.rows.fit
+        return not self.rows.tallies
 
     @property
     def plainly_counted(self) -> bool:

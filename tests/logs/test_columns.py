@@ -6,7 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from surelift.logs.columns import plain_numbers, to_numbers
+from surelift.logs.batch import TableBatch
+from surelift.logs.columns import to_numbers
+from surelift.logs.rows import Rows
 
 TYPES = [
     pa.bool_(), pa.int8(), pa.uint8(), pa.int32(), pa.int64(), pa.uint64(), pa.float16(), pa.float32(), pa.float64(),
@@ -16,6 +18,7 @@ TYPES = [
 @pytest.mark.parametrize("kind", TYPES, ids=str)
 @pytest.mark.parametrize("missing", [False, True])
 def test_numbers_of_every_type(kind: Any, missing: bool) -> None:
+    logs: Any = None
     whole = pa.array([1, 0, None if missing else 1, 1, 0, 1, 1]).cast(kind)
     for column in (whole, whole.slice(2, 4), whole.slice(0, 0), pa.chunked_array([whole.slice(0, 3), whole.slice(3)])):
         expected = [float("nan") if value is None else float(value) for value in column.to_pylist()]
@@ -24,7 +27,7 @@ def test_numbers_of_every_type(kind: Any, missing: bool) -> None:
         assert numbers.values.dtype == np.float64
         assert numbers.null.tolist() == [value is None for value in column.to_pylist()]
         assert not numbers.not_numeric.any()
-        plain = plain_numbers(column)
+        plain = Rows(logs, TableBatch(pa.table({"x": column}), 0)).in_memory("x")
         assert (plain is None) == (column.null_count > 0)
         if plain is not None:
             np.testing.assert_array_equal(plain[0], expected)

@@ -103,9 +103,8 @@ class LogFlags:
             if is_so:
                 raise UsageError(message)
         from surelift.logs.sources.recognise import open_source
-        from surelift.logs.sources.text_files import TextStyle
 
-        rows = open_source(sources, TextStyle(self.separator, self.encoding))
+        rows = open_source(sources, self.separator, self.encoding)
         return importers.slates(
             rows, columns, slate=self.value("slate"), reward=given["reward"], propensity=given["propensity"],
             weight=self.slate_weight or "product", most=self.slate_max, reward_range=given["reward_range"],

@@ -50,7 +50,11 @@ def verify(
         declared = stated.content["question"]["declaration"]
         kind = again.format or importers.format_of(sources[0])
         style = TextStyle(again.separator, again.encoding)
-        logs: Any = open_source(sources, style) if kind is None else importers.read_declared(kind, sources, declared)
+        logs: Any
+        if kind is None:
+            logs = open_source(sources, style.separator, style.encoding)
+        else:
+            logs = importers.read_declared(kind, sources, declared)
         if again.slate is not None:
             logs = slates_again(logs, again.slate, stated.content["question"])
         elif of_pages(declared) and kind is None:

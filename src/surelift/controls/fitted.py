@@ -202,7 +202,8 @@ def _whole_training(logs: Logs, features: ModelFeatures) -> tuple[TrainingRounds
             kept.append(training)
             actions = same_actions(batch, actions)
             origins += Origins.of(batch.rows, batch.decisions.taken, [logs.contexts])
-    refuse_faults(invalid, rows=rows)
+    if invalid:
+        refuse_faults(invalid, rows=rows)
     if not kept:
         raise LogsError("the log to fit the reward model on is empty.")
     return joined(kept), actions, origins

@@ -55,7 +55,8 @@ def simulate(
     capabilities.check(logs.declaration.features | {"simulation"})
     sample = Sample(tuple(named), SAMPLED)
     sums = collect(completed(logs), Plan(named, (Request(COUNT), Request(PRODUCTION), Request(sample))))
-    refuse_faults(sums.invalid, rows=sums.rows)
+    if sums.invalid:
+        refuse_faults(sums.invalid, rows=sums.rows)
     if sums.rows == 0:
         raise LogsError(EMPTY)
     count = whole("rounds", min(sums.rows, 10_000) if rounds is None else rounds)

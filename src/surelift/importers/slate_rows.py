@@ -152,7 +152,8 @@ def _pages(rows: Logs, policies: Mapping[str, Policy], *, positions: int | None)
                 terms = found.excess(batch.propensity) if additive else np.log(found.logged)
             summed = np.add.reduceat(terms, starts)
             candidates[name].append(summed if additive else np.exp(summed))
-    refuse_faults(invalid, rows=count)
+    if invalid:
+        refuse_faults(invalid, rows=count)
     if not rewards:
         raise LogsError("these logs are empty: they contain no slate.")
     of_page = np.concatenate(chances)

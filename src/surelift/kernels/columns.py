@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from itertools import pairwise
+from operator import lshift
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ Words = npt.NDArray[np.uint64]
 LARGEST = float(np.finfo(np.float64).max)
 SEEDS: Words = np.array([0x9E3779B97F4A7C15, 0xD1B54A32D192ED03], dtype=np.uint64)
 """Where the two lanes of a hash begin, and what they are multiplied by."""
+HALVES, MODULUS = (0, 32, 64, 96), 1 << 128
+"""The places of the halves of both words in a hash of 128 bits, and the modulus of their sums."""
 
 
 def read_numbers(column: npt.NDArray[Any], least: float = -LARGEST, most: float = LARGEST) -> tuple[FloatArray, int]:
@@ -62,18 +65,17 @@ HashedColumn = FloatArray | tuple[Words, Words]
 """Numbers, or two words for each round."""
 
 
-def hash_columns(columns: Sequence[HashedColumn], rows: int) -> tuple[Words, tuple[int, int, int, int]]:
-    """A word of 64 bits for each round; and the sums of the lower and upper halves of both words of its hash."""
+def hash_columns(columns: Sequence[HashedColumn], rows: int) -> tuple[Words, int]:
+    """A word of 64 bits for each round; and the sum of the hashes of 128 bits."""
     library = compiled()
     if library is None:
         first, second = (scramble(lane) for lane in mixed_lanes(columns, rows))
-        return first, (*halves(first), *halves(second))
+        return first, hash_total(first, second)
     firsts = [column[0] if isinstance(column, tuple) else column for column in columns]
     seconds = [column[1] if isinstance(column, tuple) else None for column in columns]
     words, totals = np.empty(rows, dtype=np.uint64), np.zeros(4, dtype=np.uint64)
     library.call("hash_columns", packed(*firsts), packed(*seconds), len(columns), rows, words, totals)
-    low, high, other_low, other_high = totals.tolist()
-    return words, (low, high, other_low, other_high)
+    return words, sum(map(lshift, totals.tolist(), HALVES)) % MODULUS
 
 
 def mixed_lanes(columns: Sequence[HashedColumn], rows: int) -> list[Words]:
@@ -88,10 +90,10 @@ def mixed_lanes(columns: Sequence[HashedColumn], rows: int) -> list[Words]:
     return lanes
 
 
-def halves(words: Words) -> tuple[int, int]:
-    """Sums of the lower and of the upper 32 bits: neither overflows before 2^32 rounds."""
-    low = int((words & np.uint64(0xFFFFFFFF)).sum(dtype=np.uint64))
-    return low, int((words >> np.uint64(32)).sum(dtype=np.uint64))
+def hash_total(first: Words, second: Words) -> int:
+    """The sum of hashes of two words each. Of their halves, of which no sum overflows before 2^32 rounds."""
+    parts = (half for words in (first, second) for half in (words & np.uint64(0xFFFFFFFF), words >> np.uint64(32)))
+    return sum(int(part.sum(dtype=np.uint64)) << place for part, place in zip(parts, HALVES, strict=True)) % MODULUS
 
 
 def hash_texts(data: npt.NDArray[np.uint8], offsets: npt.NDArray[Any]) -> IntArray:

@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import lshift
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from surelift.arrays import FloatArray, IntArray
-from surelift.kernels.columns import KINDS
+from surelift.kernels.columns import HALVES, KINDS, MODULUS
 from surelift.kernels.library import compiled, packed
 from surelift.kernels.log_sums import log_sums
 from surelift.kernels.sorting import Sorted
@@ -156,7 +157,8 @@ class LoopSums(NamedTuple):
     """Of each term, by how much, relative to 1 + offset, a row fell below minus its offset."""
     smallest: FloatArray
     """Of each group, the smallest propensity."""
-    hashes: npt.NDArray[np.uint64] | None = None
+    hashes: int | None = None
+    """The sum of the hashes of plain rows."""
     tables: Mapping[str, FloatArray] | None = None
     """Of each policy, (bins, 4): rows by weight and reward, as ``weight_tables`` has them."""
     kept: Sequence[FloatArray | None] = ()
@@ -202,7 +204,7 @@ def add_up(plan: LoopPlan, rows: PlainRows | WeighedRows, units: LoopUnits) -> L
     totals, lost = np.zeros((2, groups, len(arrays.smoothings)))
     zeros, filled = np.zeros((groups, count), dtype=np.int64), np.zeros((count, groups), dtype=np.int64)
     moments, deepest, smallest = np.zeros((groups, count, 3)), np.full(count, -np.inf), np.full(groups, np.inf)
-    hashes, pending = np.zeros(4, dtype=np.uint64), np.empty((count, groups, room + SLACK))
+    halves, pending = np.zeros(4, dtype=np.uint64), np.empty((count, groups, room + SLACK))
     tables = np.zeros((len(plan.policies), BINS, PLACES)) if plan.drops else None
     kept = [np.empty(units.count) if term.kept else None for term in plan.terms] if plan.keeps else []
     opened, values, counted = np.zeros(count), np.empty(min(units.count, BLOCK) + 1), np.zeros(groups + 1, dtype=np.int64)
@@ -210,7 +212,7 @@ def add_up(plan: LoopPlan, rows: PlainRows | WeighedRows, units: LoopUnits) -> L
     loop = packed(
         size, len(plan.policies), count, units.count, groups, room, len(extra), *read,
         units.starts, units.divisors, padding, units.scale, units.codes, *arrays, totals, lost, zeros, moments, deepest,
-        smallest, hashes, pending, filled, tables, opened, values, keeps, counted,
+        smallest, halves, pending, filled, tables, opened, values, keeps, counted,
     )  # fmt: skip
     if not library.call("add_up", loop):
         return None
@@ -220,7 +222,7 @@ def add_up(plan: LoopPlan, rows: PlainRows | WeighedRows, units: LoopUnits) -> L
     totals += np.repeat(zeros, lengths, axis=1) * np.log1p(arrays.smoothings * np.repeat(arrays.offsets, lengths))
     return LoopSums(
         [totals[:, first[place] : first[place + 1]] for place in order.tolist()], moments[:, order], deepest[order],
-        smallest, hashes if isinstance(rows, PlainRows) else None,
+        smallest, sum(map(lshift, halves.tolist(), HALVES)) % MODULUS if isinstance(rows, PlainRows) else None,
         None if tables is None else dict(zip(plan.policies, tables, strict=True)), kept,
     )  # fmt: skip
 

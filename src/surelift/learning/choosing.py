@@ -97,7 +97,7 @@ def _tried(
         gain = claims[name].low
         estimate = method.estimate(sums, gain, lower=method.lower_bound(sums, gain, delta=level))
         lower = method.lower_bound(expected, gain, delta=level)
-        tried.append(TriedLearner(name, scale.improvement(estimate), scale.improvement(lower)))
+        tried.append(TriedLearner(name, scale.width * estimate, scale.width * lower))
     return tried
 
 

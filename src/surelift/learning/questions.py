@@ -130,7 +130,7 @@ def guarantee_of(
         subject=f"the {about} of the learned policy, in [0, 1]",
     )  # fmt: skip
     declared, doubts = logs.declaration, doubts_of(logs.declaration)
-    bound = (scale.improvement if paired else scale.upper if by_cost else scale.lower)(lower)
+    bound = scale.width * lower if paired else scale.upper(lower) if by_cost else scale.lower(lower)
     first, last = rows_of(logs, aside, whole)
     assumptions = (
         *declared.assumptions,
@@ -143,7 +143,7 @@ def guarantee_of(
         *declared.assumes,
     )  # fmt: skip
     return Guarantee(
-        policy=NAME, about=about, estimate=(scale.improvement if paired else scale.value)(estimate),
+        policy=NAME, about=about, estimate=scale.width * estimate if paired else scale.value(estimate),
         lower=None if by_cost else bound, upper=bound if by_cost else None,
         certified=paired and lower > 0.0 and not doubts, delta=delta, rounds=rounds, objective=chosen.objective,
         divergence=rule.divergence, prior=options["prior"],

@@ -134,17 +134,6 @@ def to_numbers(column: ArrowColumn, *, text: bool = True, words: bool = False) -
     return Numbers(values, null, not_numeric, column, TOLERANCE_FLOAT32 if narrow else TOLERANCE)
 
 
-def plain_numbers(column: ArrowColumn) -> tuple[npt.NDArray[Any], float] | None:
-    """A complete column of numbers as they lie in memory, with the tolerance of their type; None of any other column."""
-    column = decode(column)
-    kind = column.type
-    if column.null_count or not pa.types.is_primitive(kind) or pa.types.is_temporal(kind):
-        return None
-    if pa.types.is_boolean(kind) or pa.types.is_float16(kind):
-        column = column.cast(pa.uint8() if pa.types.is_boolean(kind) else pa.float32())
-    return np.from_dlpack(column), TOLERANCE_FLOAT32 if column.type == pa.float32() else TOLERANCE
-
-
 def _as_float(column: ArrowColumn) -> FloatArray:
     if pa.types.is_decimal(column.type):
         # Through text, which is parsed exactly: Arrow's own cast of decimals is sometimes off by one bit.

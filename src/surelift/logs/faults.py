@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NoReturn
 
 from surelift.errors import LogsError
 
@@ -192,11 +192,10 @@ def describe_faults(tallies: Mapping[Fault, Tally], *, rows: int) -> list[tuple[
     return described
 
 
-def refuse_faults(tallies: Mapping[Fault, Tally], *, rows: int) -> None:
-    """Raise if any row has a fault: a guarantee for the remaining rows would be about something else."""
-    if tallies:
-        body = "\n".join(f"- {line}\n  {fault.reason.remedy}" for fault, line in describe_faults(tallies, rows=rows))
-        raise LogsError(f"these logs cannot support a guarantee, so nothing was computed:\n{body}")
+def refuse_faults(tallies: Mapping[Fault, Tally], *, rows: int) -> NoReturn:
+    """Any row with a fault is too many: a guarantee for the remaining rows would be about something else."""
+    body = "\n".join(f"- {line}\n  {fault.reason.remedy}" for fault, line in describe_faults(tallies, rows=rows))
+    raise LogsError(f"these logs cannot support a guarantee, so nothing was computed:\n{body}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,28 @@ so shards can be read separately and in any order. It detects accidental differe
 against deliberate forgery.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import chain
 
 import numpy as np
 
-from surelift.kernels.columns import SEEDS, HashedColumn, Words, halves, hash_columns, hash_vectors, mixed_lanes, scramble
+from surelift.kernels.columns import (
+    MODULUS,
+    SEEDS,
+    HashedColumn,
+    Words,
+    hash_columns,
+    hash_total,
+    hash_vectors,
+    mixed_lanes,
+    scramble,
+)
 from surelift.kernels.sorting import Sorted
 from surelift.logs.vectors import Vectors
 
-_MODULUS = 1 << 128
 _UNKNOWN = -1
 
 
@@ -28,13 +38,7 @@ class Fingerprint:
     def __add__(self, other: "Fingerprint") -> "Fingerprint":
         if not (self.known and other.known):
             return Fingerprint.unknown(self.rounds + other.rounds)
-        return Fingerprint(self.rounds + other.rounds, (self.total + other.total) % _MODULUS)
-
-    @classmethod
-    def of_halves(cls, rounds: int, halves: Sequence[int]) -> "Fingerprint":
-        """From sums of the lower and upper 32 bits of both words of every hash."""
-        low, high = halves[0] + (halves[1] << 32), halves[2] + (halves[3] << 32)
-        return cls(rounds, (low + (high << 64)) % _MODULUS)
+        return Fingerprint(self.rounds + other.rounds, (self.total + other.total) % MODULUS)
 
     @classmethod
     def unknown(cls, rounds: int) -> "Fingerprint":
@@ -67,9 +71,10 @@ class RoundHashes:
     """The hashes of the rounds of one batch: of all columns that were read, in their order."""
 
     rounds: int
-    _stages: dict[Stage, list[HashedColumn]] = field(default_factory=dict)
+    columns: list[list[HashedColumn]] = field(default_factory=lambda: [[] for _ in Stage])
+    """What was read for each stage."""
     _now: Stage = Stage.BESIDES
-    _hashed: tuple[Words, tuple[int, int, int, int]] | None = None
+    _hashed: tuple[Words, int] | None = None
 
     @contextmanager
     def at(self, stage: Stage) -> Iterator[None]:
@@ -79,30 +84,24 @@ class RoundHashes:
         finally:
             self._now = before
 
-    def of(self, *stages: Stage) -> list[HashedColumn]:
-        columns = list[HashedColumn]()
-        for stage in stages:
-            columns += self._stages.get(stage, ())
-        return columns
-
     def mix(self, column: HashedColumn | Vectors, stage: Stage | None = None) -> None:
         """Numbers of the rounds, their vectors, or two words of each that were hashed already."""
         if isinstance(column, Vectors):
             column = vector_words(column)
         elif isinstance(column, np.ndarray):
             column = np.ascontiguousarray(column)
-        self._stages.setdefault(self._now if stage is None else stage, []).append(column)
+        self.columns[self._now if stage is None else stage].append(column)
         self._hashed = None
 
     def words(self) -> Words:
         """A hash of 64 bits for each round, of all that was read so far."""
-        self._hashed = self._hashed or hash_columns(self.of(*Stage), self.rounds)
+        self._hashed = self._hashed or hash_columns([*chain(*self.columns)], self.rounds)
         return self._hashed[0]
 
     def fingerprint(self) -> Fingerprint:
-        self._hashed = self._hashed or hash_columns(self.of(*Stage), self.rounds)
-        return Fingerprint.of_halves(self.rounds, self._hashed[1])
+        self._hashed = self._hashed or hash_columns([*chain(*self.columns)], self.rounds)
+        return Fingerprint(self.rounds, self._hashed[1])
 
     def fingerprints(self, groups: Sorted) -> list[Fingerprint]:
-        lanes = np.stack([scramble(lane) for lane in mixed_lanes(self.of(*Stage), self.rounds)], axis=1)
-        return [Fingerprint.of_halves(len(part), (*halves(part[:, 0]), *halves(part[:, 1]))) for part in groups.split(lanes)]
+        lanes = np.stack([scramble(lane) for lane in mixed_lanes([*chain(*self.columns)], self.rounds)], axis=1)
+        return [Fingerprint(len(part), hash_total(part[:, 0], part[:, 1])) for part in groups.split(lanes)]

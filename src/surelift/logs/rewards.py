@@ -24,10 +24,17 @@ class Scale:
     high: float
     is_cost: bool
     width: float = field(init=False, repr=False, compare=False)
+    """A difference on [-1, 1], times this, is one in the column's units; positive is better, also for costs."""
+    zero: float = field(init=False, repr=False, compare=False)
+    divisor: float = field(init=False, repr=False, compare=False)
+    """(reward - zero) / divisor lies in [0, 1]."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "width", self.high - self.low)
-        if not (self.low < self.high and np.isfinite(self.width)):
+        width = self.high - self.low
+        zero, divisor = (self.high, -width) if self.is_cost else (self.low, width)
+        for name, value in (("width", width), ("zero", zero), ("divisor", divisor)):
+            object.__setattr__(self, name, value)
+        if not (self.low < self.high and np.isfinite(width)):
             raise UsageError(
                 f"reward_range must be two finite numbers, the smaller first, but is ({self.low}, {self.high}).\n"
                 "Declare the range of possible rewards, such as (0, 1) for a click, not the observed extremes."
@@ -38,11 +45,6 @@ class Scale:
             return rewards
         with np.errstate(over="ignore"):  # of rewards outside the range, which are refused
             return ((self.high - rewards) if self.is_cost else (rewards - self.low)) / self.width
-
-    @property
-    def affine(self) -> tuple[float, float]:
-        """(zero, divisor) such that (reward - zero) / divisor lies in [0, 1]."""
-        return (self.high, -self.width) if self.is_cost else (self.low, self.width)
 
     def value(self, unit: float) -> float:
         """Convert a value on [0, 1] to an expected reward or cost in the column's units."""
@@ -61,10 +63,6 @@ class Scale:
     def _round_outward(self, unit: float, towards: float) -> float:
         exact = unit in (0.0, 1.0) or (self.low == 0.0 and self.high == 1.0 and not self.is_cost)
         return self.value(unit) if exact else math.nextafter(self.value(unit), towards)
-
-    def improvement(self, unit: float) -> float:
-        """A difference on [-1, 1] in the column's units; positive is better, also for costs."""
-        return self.width * unit
 
 
 End = FloatArray | float  # a term at one end of the reward: a number for each row, or one for all

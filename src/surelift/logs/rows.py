@@ -42,10 +42,6 @@ class Rows:
     def numbered(self) -> IntArray:
         return self.start + np.arange(self.size, dtype=np.int64) if self.batch.rows is None else self.batch.rows
 
-    @property
-    def fit(self) -> bool:
-        return not self.tallies
-
     def refuse(self, subject: str, reason: Reason, bad: BoolArray, shown: Any) -> None:
         """Count the rows marked in ``bad``; ``shown`` holds the values to show, or is the first of them."""
         rows = np.flatnonzero(bad)
@@ -77,8 +73,22 @@ class Rows:
         self.hashes.mix(values, stage)
         return values, tolerance
 
+    def in_memory(self, name: str) -> tuple[npt.NDArray[Any], float] | None:
+        """A complete column of numbers as they lie in memory, with the tolerance of their type; None of any other."""
+        column = self.table[name]
+        if name in self.as_text:
+            return None
+        single = column.num_chunks == 1 and pa.types.is_primitive(column.type)
+        column = column.chunk(0) if single else columns.decode(column)
+        kind = column.type
+        if column.null_count or not pa.types.is_primitive(kind) or pa.types.is_temporal(kind):
+            return None
+        if pa.types.is_boolean(kind) or pa.types.is_float16(kind):
+            column = column.cast(pa.uint8() if pa.types.is_boolean(kind) else pa.float32())
+        return np.from_dlpack(column), columns.TOLERANCE_FLOAT32 if column.type == pa.float32() else columns.TOLERANCE
+
     def _checked_numbers(self, name: str, subject: str) -> tuple[FloatArray, float]:
-        plain = None if name in self.as_text else columns.plain_numbers(self.table[name])
+        plain = self.in_memory(name)
         if plain is not None:
             values, infinite = read_numbers(plain[0])
             if not infinite:

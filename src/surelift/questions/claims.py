@@ -77,7 +77,7 @@ class Claim:
         """Two ends in the units of the column."""
         scale = self.declaration.scale
         if not self.most:
-            return scale.improvement(low), scale.improvement(high)
+            return scale.width * low, scale.width * high
         return (scale.value(high), scale.value(low)) if scale.is_cost else (scale.value(low), scale.value(high))
 
 

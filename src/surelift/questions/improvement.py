@@ -114,11 +114,11 @@ class ImprovementsQuestion(Question):
             )
         exceeds = low > self.margin if share is None else ratio.lower is not None and ratio.lower > share
         evidence = found.e_value(self.margin / scale.width) if share is None else ratio.e_value
-        certified, most = exceeds and not stated["doubts"], scale.improvement(found.most)
+        certified, most = exceeds and not stated["doubts"], scale.width * found.most
         better = certified and share is None and self.margin == 0.0
         return Improvement(
-            policy=claim.policy, over=self.over[0], estimate=scale.improvement(found.estimate), lower=low, upper=high,
-            terms_mean=scale.improvement(found.terms_mean), margin=float(self.margin), certified=certified,
+            policy=claim.policy, over=self.over[0], estimate=scale.width * found.estimate, lower=low, upper=high,
+            terms_mean=scale.width * found.terms_mean, margin=float(self.margin), certified=certified,
             e_value=evidence, p_value=p_value(evidence), improvement_range=(-most, most), provenance=found.place.provenance,
             relative_lower=ratio.lower, relative_upper=ratio.upper, relative_margin=share, relative_note=ratio.note,
             relative_doubt=doubt,

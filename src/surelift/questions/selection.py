@@ -106,7 +106,7 @@ class SelectionQuestion(ImprovementsQuestion):
 
     def _lower(self, found: BoundedClaim, alone: Improvement, level: float) -> float:
         """Its bound at a level of at least delta / candidates; at that, where its upper bound would contradict it."""
-        bound = self.declaration.scale.improvement(found.lower_at(level))
+        bound = self.declaration.scale.width * found.lower_at(level)
         return max(bound, alone.lower) if min(bound, self.margin) <= alone.upper else alone.lower
 
 

@@ -96,7 +96,8 @@ def refuse_chosen_by_policies(question: "Question", logs: Logs) -> None:
 def refuse_unfit(question: "Question", sums: Sums) -> None:
     if sums.rows == 0:
         raise LogsError(" ".join([EMPTY, *remarks_on(question, sums)]))
-    refuse_faults(sums.invalid, rows=sums.rows)
+    if sums.invalid:
+        refuse_faults(sums.invalid, rows=sums.rows)
     for name, of_units in question.declaration.ids:
         memory = IdMemory(name, of_clusters=of_units)
         memory.refuse_again(sums.get(memory))

@@ -10,7 +10,6 @@ import numpy as np
 from surelift.batch import Batch
 from surelift.kernels.library import compiled
 from surelift.kernels.loop import LoopPlan, LoopSums, LoopTerm, LoopUnits, PlainRows, WeighedRows, add_up
-from surelift.logs.columns import plain_numbers
 from surelift.logs.fingerprint import Stage
 from surelift.statistics.groups import Groups
 from surelift.statistics.statistic import Statistic
@@ -89,14 +88,14 @@ def plain_rows(batch: Batch, plan: LoopPlan) -> PlainRows | None:
         alphas.append(alpha)
     reward, columns, most, rows = recipes[0], list[Any](), list[float](), batch.rows
     for recipe in recipes:
-        plain = None if recipe is None or recipe.column in rows.as_text else plain_numbers(rows.table[recipe.column])
+        plain = None if recipe is None else rows.in_memory(recipe.column)
         if plain is None:
             return None
         columns.append(plain[0])
         most.append(1.0 + plain[1])
     assert reward is not None
     limits = np.array([[reward.least, SMALLEST_PROPENSITY, *[0.0] * len(alphas)], [reward.most, *most[1:]]])
-    extra: list[Any] = rows.hashes.of(Stage.UNIT, Stage.KEPT)
+    extra: list[Any] = [*rows.hashes.columns[Stage.UNIT], *rows.hashes.columns[Stage.KEPT]]
     return PlainRows(columns, limits, (reward.zero, reward.divisor), np.array(alphas), extra)
 
 

@@ -292,7 +292,7 @@ def plan_of(
 def accumulate(batch: Batch, plan: Plan) -> Sums:
     """The sums of one batch; one with faults adds nothing but their count, and will be refused."""
     table = batch.rows.batch
-    if table.is_remainder:
+    if not batch.size and (table.left_out or table.excluded):
         return Sums(left_out=table.left_out, excluded=table.excluded, asked=plan.asked)
     _ = batch.identified
     found, fingerprint, groups = dict[Request, Sequence[Any]](), Fingerprint(), dict[Key, Groups]()
@@ -328,4 +328,4 @@ def _in_one_pass(
     for request in besides:
         found[request] = request.statistic.of(batch, groups[request.key])
     assert sums.hashes is not None
-    return found, Fingerprint.of_halves(batch.size, sums.hashes.tolist())
+    return found, Fingerprint(batch.size, sums.hashes)

@@ -125,7 +125,7 @@ def _by_embedding(decisions: Decisions, embedding: Embedding) -> Decisions:
     rows, logging, shares = decisions.rows, decisions.logging, decisions.shares
     assert logging is not None
     assert shares is not None
-    if not rows.fit:
+    if rows.tallies:
         return decisions
     chances = _chances(rows, embedding)
     came = _came(decisions, embedding, chances)

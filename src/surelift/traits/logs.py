@@ -14,7 +14,6 @@ from surelift.logs.batch import Needs, Slice, Source, TableBatch, kind_as_read, 
 from surelift.logs.rewards import Scale
 from surelift.logs.sources.recognise import open_source
 from surelift.logs.sources.tables import REMOTE
-from surelift.logs.sources.text_files import TextStyle
 from surelift.logs.wins import Wins
 from surelift.traits.declaration import FLAT, Declaration
 from surelift.traits.reward import UNIT_RANGE
@@ -121,7 +120,7 @@ class Logs:
         if source is None and {"reward", "cost"} & given.keys() and drawn:
             source, names = _name_arrays({role: value for role, value in given.items() if FLAT[role].array})
             given |= names
-        self._open(open_source(source, TextStyle(separator, encoding)), Declaration.of(**given))
+        self._open(open_source(source, separator, encoding), Declaration.of(**given))
 
     @classmethod
     def of(cls, source: Any, declaration: Declaration) -> "Logs":

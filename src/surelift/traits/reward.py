@@ -97,7 +97,7 @@ class Reward(Trait):
 
     def recipe(self) -> Recipe | None:
         scale = self.scale
-        return Recipe(self.name, scale.low, scale.high, *scale.affine)
+        return Recipe(self.name, scale.low, scale.high, scale.zero, scale.divisor)
 
     def line(self, rows: Rows) -> RewardLine:
         return RewardLine(read_rewards(rows, self.name, self.scale, faults.REWARD))

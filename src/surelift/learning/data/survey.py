@@ -103,7 +103,8 @@ class SurveyedShare:
 
     def checked(self, logs: Logs) -> LogSurvey:
         counts, declared = set(self.counts), logs.declaration
-        refuse_faults(self.invalid, rows=self.rows)
+        if self.invalid:
+            refuse_faults(self.invalid, rows=self.rows)
         problem = ""
         if not counts:
             problem = "these logs are empty: there are no rounds to learn from."
@@ -269,7 +270,8 @@ def checked_rounds(logs: Logs, batches: Iterable[TableBatch]) -> Iterator[Batch]
         invalid = merge_tallies(invalid, rounds.rows.tallies)
         if rounds.size and not invalid:
             yield rounds
-    refuse_faults(invalid, rows=rows)
+    if invalid:
+        refuse_faults(invalid, rows=rows)
 
 
 def fingerprint_of_all(batch: Batch, contexts: Sequence[str]) -> Fingerprint:

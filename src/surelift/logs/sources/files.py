@@ -18,7 +18,7 @@ from surelift.logs.sources.json_lines import JsonLines
 from surelift.logs.sources.parquet import ParquetFile
 from surelift.logs.sources.places import each_once, expand, name_of_files, partitions_of, refuse_copies, require_unchanged
 from surelift.logs.sources.stores import StoredFile, ahead, why
-from surelift.logs.sources.text_files import TextStyle, refuse_encoding
+from surelift.logs.sources.text_files import PLAIN, TextStyle, refuse_encoding
 
 # Files whose rows are counted before they are read, for progress.
 _FEW = 100
@@ -30,7 +30,7 @@ _Data = ParquetFile | ArrowFile | CsvFile | JsonLines
 class Files:
     ordered = skips_rows = True
 
-    def __init__(self, paths: Sequence[str | Path], style: TextStyle = TextStyle()) -> None:
+    def __init__(self, paths: Sequence[str | Path], style: TextStyle = PLAIN) -> None:
         # Their set is fixed here, for every pass: one that arrives later is not read, one that changes is refused.
         self._states, self._style = each_once(file for path in paths for file in expand(str(path))), style
         self._paths = sorted(self._states)
@@ -43,7 +43,7 @@ class Files:
             problem = "no file was given; give a path, a glob such as 'logs/*.parquet', or a list of paths."
         elif len(kinds) > 1:
             problem = f"the files mix formats ({', '.join(sorted(kinds))}); give files of one format."
-        elif style != TextStyle() and kinds.isdisjoint(_TEXT):
+        elif style != PLAIN and kinds.isdisjoint(_TEXT):
             problem = f"separator and encoding are about CSV and JSON lines, but {self._paths[0]} is {min(kinds)}."
         else:
             problem = ""

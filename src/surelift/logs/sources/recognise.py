@@ -12,15 +12,16 @@ from surelift.logs.sources.files import Files
 from surelift.logs.sources.frames import Arrays, Frame, LazyQuery
 from surelift.logs.sources.json_lines import columns_of
 from surelift.logs.sources.tables import SparkFrame, SqlTable, delta_table, iceberg_table, lake_at
-from surelift.logs.sources.text_files import TextStyle
+from surelift.logs.sources.text_files import PLAIN, TextStyle
 
 
-def open_source(source: Any, style: TextStyle = TextStyle()) -> Source:
+def open_source(source: Any, separator: str | None = None, encoding: str | None = None) -> Source:
+    style = PLAIN if separator is None is encoding else TextStyle(separator, encoding)
     if isinstance(source, str | Path):
         source = [source]
     if isinstance(source, Sequence) and source and all(isinstance(path, str | Path) for path in source):
         return (lake_at(str(source[0])) if len(source) == 1 else None) or Files(list(source), style)
-    if style.separator or style.encoding:
+    if style != PLAIN:
         raise UsageError("separator and encoding are about files of text, but the source is no path.")
     if hasattr(source, "batches") and hasattr(source, "ordered"):
         return source  # type: ignore[no-any-return]

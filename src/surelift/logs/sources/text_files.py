@@ -120,6 +120,9 @@ class TextStyle:
             object.__setattr__(self, "encoding", None if name in ("utf-8", "utf-8-sig", "ascii") else name)
 
 
+PLAIN = TextStyle()
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     separator: str
