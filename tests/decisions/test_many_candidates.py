@@ -94,7 +94,7 @@ def test_looking_up_columns_and_terms_takes_no_time() -> None:
     terms = [request.statistic for request in plan.requests if isinstance(request.statistic, LogSums)]
     assert len(terms) == 20_000
     program = program_of(tuple(terms), True)
-    policies_of = [{piece.policy for piece in program.plan.terms[place].pieces} for (place,) in program.places]
+    policies_of = [{piece.policy for piece in program.plan.terms[place].pieces} for _, (place,) in program.places]
     assert policies_of == [{term.candidate} for term in terms]
     assert time.process_time() - start < 5.0
 

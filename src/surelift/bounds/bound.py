@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import signature
 from typing import Any, Literal, Protocol
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from surelift.errors import UsageError
 from surelift.grids import Grid
-from surelift.quantities import Quantity, Value
+from surelift.quantities import Value
 from surelift.quantities.regularizers import describe_regularizer
 from surelift.statistics.plan import Needed
 from surelift.statistics.sums import TermSums
@@ -94,8 +95,11 @@ class BoundChoice:
     """Its plan depends on the number of rounds."""
     features: frozenset[str] = field(init=False)
     """The names that the table of capabilities has for it."""
+    plan: Callable[..., Needed] = field(init=False, repr=False, compare=False)
+    """That of the bound, with these options."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "plan", partial(self.bound.plan, **self.options))
         asked: list[int] = []
 
         def count() -> int:
@@ -109,9 +113,6 @@ class BoundChoice:
         object.__setattr__(self, "counts_rounds", bool(asked))
         bare = [moment for moment in needed.moments if not moment.regularizer.for_densities]
         object.__setattr__(self, "features", frozenset({"densities above 1"} if bare else ()))
-
-    def plan(self, *, quantity: Quantity, offset: float, count: Callable[[], int], **narrowing: Any) -> Needed:
-        return self.bound.plan(**self.options, **narrowing, quantity=quantity, offset=offset, count=count)
 
     def describe(self) -> dict[str, Any]:
         options = dict(self.options)

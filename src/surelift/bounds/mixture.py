@@ -12,7 +12,7 @@ from surelift.errors import UsageError
 from surelift.grids import Grid
 from surelift.quantities import Quantity
 from surelift.statistics.narrowing import Narrowing
-from surelift.statistics.plan import MEAN, Needed, on_grid
+from surelift.statistics.plan import MEAN, Needed, arranged, on_grid
 from surelift.statistics.sums import TermSums
 
 _STEPS = 100
@@ -46,9 +46,10 @@ def log_wealth(mean: float, sums: TermSums) -> float:
     1/delta with probability at most delta. Two rounds with terms 2 and 0 and smoothing 0.5, held against a mean of 0,
     have the factors 2 and 1, and the wealth 2.
     """
-    smoothing, offset, weighted = _components(sums)
+    parts = arranged(sums.needed.components)
+    weighted = parts.log_prior + sums.log_sums
     with np.errstate(over="ignore"):  # a margin far beyond the range: no wealth
-        return float(np.logaddexp.reduce(weighted - sums.rounds * np.log1p(smoothing * (mean + offset))))
+        return float(np.logaddexp.reduce(weighted - sums.rounds * np.log1p(parts.smoothings * (mean + parts.offsets))))
 
 
 def lower_bound(sums: TermSums, *, delta: float) -> float:
@@ -58,11 +59,12 @@ def lower_bound(sums: TermSums, *, delta: float) -> float:
     smallest offset) has not that much against it, there is no evidence, and that least mean is the answer. The wealth
     falls and is convex in the mean, so Newton's steps climb to the root from below, and each is itself a valid bound.
     """
-    smoothing, offset, weighted = _components(sums)
-    floor = 0.0 - float(offset.min())
+    parts = arranged(sums.needed.components)
+    floor = 0.0 - float(parts.offsets.min())
     if sums.rounds == 0:
         return floor
-    mean = root(weighted, smoothing, offset, rounds=sums.rounds, target=math.log(1.0 / delta), floor=floor)
+    weighted, target = parts.log_prior + sums.log_sums, math.log(1.0 / delta)
+    mean = root(weighted, parts.smoothings, parts.offsets, rounds=sums.rounds, target=target, floor=floor)
     return rounded_down(mean, floor, abs(floor))
 
 
@@ -74,18 +76,18 @@ def centre(sums: TermSums, mean: float) -> float:
     Jensen and since log is concave, with b_j = smoothing_j/(1 + smoothing_j (bound + offset_j)). So the mean weighed by
     s_j b_j exceeds the bound. Without a control all components have the same terms, and this is their mean.
     """
-    if not [part for part in sums.needed.components if part.control is not None]:
-        return sums.mean(MEAN)
-    _, offset, _ = _components(sums)
-    return float(central_weights(sums, mean) @ (sums.sums / sums.rounds - offset))
+    parts = arranged(sums.needed.components)
+    if not parts.controlled:
+        return sums.moments[MEAN] / sums.rounds
+    return float(central_weights(sums, mean) @ (sums.sums / sums.rounds - parts.offsets))
 
 
 def central_weights(sums: TermSums, mean: float) -> FloatArray:
     """The share of each component in the slope of the wealth at ``mean``."""
-    smoothing, offset, weighted = _components(sums)
-    shifted = 1.0 + smoothing * (mean + offset)
-    exponents = weighted - sums.rounds * np.log(shifted)
-    weights = np.exp(exponents - exponents.max()) * smoothing / shifted
+    parts = arranged(sums.needed.components)
+    shifted = 1.0 + parts.smoothings * (mean + parts.offsets)
+    exponents = parts.log_prior + sums.log_sums - sums.rounds * np.log(shifted)
+    weights = np.exp(exponents - exponents.max()) * parts.smoothings / shifted
     return np.asarray(weights / weights.sum())
 
 
@@ -114,12 +116,6 @@ def root(
         if step <= ROUNDING * (abs(mean) + abs(floor)):
             break
     return mean
-
-
-def _components(sums: TermSums) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Their smoothings, their offsets, and their log sums with the logarithms of the prior added."""
-    table = np.array([(part.smoothing, part.offset, part.prior) for part in sums.needed.components], dtype=np.float64)
-    return table[:, 0], table[:, 1], np.log(table[:, 2]) + sums.log_sums
 
 
 MIXTURE = Bound(

@@ -15,7 +15,9 @@ from typing import Any
 import pyarrow as pa
 
 from surelift import capabilities
-from surelift.engines import local
+from surelift.engines.collect import collect as collect_here
+from surelift.engines.collect import known_distributions as known_here
+from surelift.engines.collect import refuse_many_segments
 from surelift.errors import LogsError, SureliftError
 from surelift.logs.batch import ROWS_PER_BATCH, Needs, TableBatch, left_behind
 from surelift.logs.sources.pushdown import filtered
@@ -52,7 +54,7 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
     if before is not None:
         read = total.rows + total.left_out + total.excluded
         total = total + Sums(excluded=left_behind(_run(before.count), read))
-    local.refuse_many_segments(total)
+    refuse_many_segments(total)
     if progress is not None:
         progress(total.rows)
     return total
@@ -66,7 +68,7 @@ def known_distributions(logs: Logs, plan: Plan) -> frozenset[str]:
         source = Partition(batches)
         yield _packed(
             lambda: frozenset(plan.policies) if source.empty
-            else local.known_distributions(_logs_of(source, declaration), plan)
+            else known_here(_logs_of(source, declaration), plan.policies)
         )  # fmt: skip
 
     rows = _run(lambda: _selected(logs, plan)[0].limit(100).mapInArrow(look, SCHEMA).collect())
@@ -167,7 +169,7 @@ def _partition_sums(source: Partition, declaration: Declaration, plan: Plan) -> 
     """Rows are numbered within a partition, so the partition is named beside them."""
     if source.empty:
         return Sums()
-    sums = local.collect(_logs_of(source, declaration), plan)
+    sums = collect_here(_logs_of(source, declaration), plan)
     place = f" (partition {source.part})"
     return replace(sums, invalid={fault: replace(tally, place=place) for fault, tally in sums.invalid.items()})
 

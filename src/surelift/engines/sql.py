@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from surelift import capabilities
-from surelift.engines.local import refuse_many_segments
+from surelift.engines.collect import refuse_many_segments
 from surelift.engines.sql_query import AggregateQuery, Part, rows_of
 from surelift.errors import LogsError, UsageError
 from surelift.kernels.loop import LoopSums, LoopTerm
@@ -184,9 +184,10 @@ class _Answer:
         tallied: Any = _Tallied(list(self._groups), rounds)
         found = {}
         for part in self._query.parts:
-            states = part.program.states(tallied, tallied, self._sums(part))
-            for statistic, of_groups in zip(part.program.statistics, states, strict=True):
-                found[Request(statistic, key, part.outcome)] = dict(zip(self._groups, of_groups, strict=True))
+            sums = self._sums(part)
+            for statistic, places in part.program.places:
+                states = statistic.states(tallied, tallied, sums, places)
+                found[Request(statistic, key, part.outcome)] = dict(zip(self._groups, states, strict=True))
         return found
 
     def _sums(self, part: Part) -> LoopSums:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from surelift.batch import Batch
+from surelift.batch import LARGEST_WEIGHT, Batch
 from surelift.kernels.library import compiled
 from surelift.kernels.loop import LoopPlan, LoopSums, LoopTerm, LoopUnits, PlainRows, WeighedRows, add_up
 from surelift.logs.fingerprint import Stage
@@ -46,7 +46,7 @@ class Looped(Statistic):
         )  # fmt: skip
         sums = program.add_up(rows, batch, groups)
         assert sums is not None
-        return program.states(batch, groups, sums)
+        return [statistic.states(batch, groups, sums, places) for statistic, places in program.places]
 
 
 Looped.works_with = Looped
@@ -56,10 +56,9 @@ Looped.works_with = Looped
 class Program:
     """What one pass adds up for some statistics."""
 
-    statistics: tuple[Looped, ...]
     plan: LoopPlan
-    places: tuple[tuple[int, ...], ...]
-    """Of each statistic, those of its lines."""
+    places: tuple[tuple[Looped, tuple[int, ...]], ...]
+    """The statistics, each with the places of its lines."""
 
     def add_up(self, rows: PlainRows | WeighedRows, batch: Batch, groups: Groups) -> LoopSums | None:
         units, padding = batch.units, list[Any]()
@@ -70,33 +69,30 @@ class Program:
             units.count, len(groups.values), codes, units.starts, units.divisor, padding, batch.scale
         ))  # fmt: skip
 
-    def states(self, batch: Batch, groups: Groups, sums: LoopSums) -> list[Sequence[Any]]:
-        found = list[Sequence[Any]]()
-        for statistic, places in zip(self.statistics, self.places, strict=True):
-            found.append(statistic.states(batch, groups, sums, places))
-        return found
-
-
-def plain_rows(batch: Batch, plan: LoopPlan) -> PlainRows | None:
-    """The columns as they lie in memory; None where there is more to one of them, or all were read already."""
-    if compiled() is None or batch.is_read or batch.units.multiplies or not plan.of_one:
-        return None
-    recipes, alphas = [batch.declared.reward.recipe(), batch.declared.propensity.recipe()], list[float]()
-    for name in plan.policies:
-        recipe, alpha = batch.asked[name].recipe() or (None, 0.0)
-        recipes.append(recipe)
-        alphas.append(alpha)
-    reward, columns, most, rows = recipes[0], list[Any](), list[float](), batch.rows
-    for recipe in recipes:
-        plain = None if recipe is None else rows.in_memory(recipe.column)
-        if plain is None:
+    def add_up_columns(self, batch: Batch, groups: Groups) -> LoopSums | None:
+        """Columns as they lie in memory; None where they have to be looked at more closely, or all were read already."""
+        if compiled() is None or batch.is_read or batch.units.multiplies or not self.plan.of_one:
             return None
-        columns.append(plain[0])
-        most.append(1.0 + plain[1])
-    assert reward is not None
-    limits = np.array([[reward.least, SMALLEST_PROPENSITY, *[0.0] * len(alphas)], [reward.most, *most[1:]]])
-    extra: list[Any] = [*rows.hashes.columns[Stage.UNIT], *rows.hashes.columns[Stage.KEPT]]
-    return PlainRows(columns, limits, (reward.zero, reward.divisor), np.array(alphas), extra)
+        recipes, alphas = [batch.declared.reward.recipe(), batch.declared.propensity.recipe()], list[float]()
+        for name in self.plan.policies:
+            recipe, alpha = batch.asked[name].recipe() or (None, 0.0)
+            recipes.append(recipe)
+            alphas.append(alpha)
+        reward, columns, most, rows = recipes[0], list[Any](), list[float](), batch.rows
+        for recipe in recipes:
+            plain = None if recipe is None else rows.in_memory(recipe.column)
+            if plain is None:
+                return None
+            columns.append(plain[0])
+            most.append(1.0 + plain[1])
+        assert reward is not None
+        limits = np.array([[reward.least, SMALLEST_PROPENSITY, *[0.0] * len(alphas)], [reward.most, *most[1:]]])
+        extra: list[Any] = [*rows.hashes.columns[Stage.UNIT], *rows.hashes.columns[Stage.KEPT]]
+        if rows.tallies or not (batch.scale is None or (batch.scale <= LARGEST_WEIGHT).all()):
+            return None
+        plain_rows = PlainRows(columns, limits, (reward.zero, reward.divisor), np.array(alphas), extra)
+        sums = self.add_up(plain_rows, batch, groups)
+        return sums if sums is not None and (sums.moments[:, :, 2] <= LARGEST_WEIGHT).all() else None
 
 
 @lru_cache(maxsize=256)
@@ -123,4 +119,4 @@ def program_of(statistics: tuple[Looped, ...], simple: bool) -> Program:
     tables = dict(table for statistic in statistics if simple and (table := statistic.table()) is not None)
     names = tuple(sorted({piece[0] for line in lines for piece in line.pieces} | tables.keys()))
     drops = tuple(tables.get(name, 1.0) for name in names) if tables else ()
-    return Program(statistics, LoopPlan(names, tuple(lines), drops), tuple(places))
+    return Program(LoopPlan(names, tuple(lines), drops), tuple(zip(statistics, places, strict=True)))

@@ -1,8 +1,8 @@
 """The plan: which statistics to add up over the rounds, and by what the rounds are split."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -46,6 +46,36 @@ class Moment(NamedTuple):
 MEAN, SQUARES = Moment(Plain()), Moment(Plain(), 2)
 
 
+class Arranged(NamedTuple):
+    """Components as columns, and their places by what adds them up."""
+
+    smoothings: FloatArray
+    offsets: FloatArray
+    log_prior: FloatArray
+    lines: list[tuple[MaxWeightControl | None, float, list[int]]]
+    """Those of one control and one offset are made of one line."""
+    by_weights: list[int]
+    by_score: list[int]
+    controlled: list[int]
+
+
+@lru_cache(maxsize=1024)
+def arranged(components: tuple[Component, ...]) -> Arranged:
+    columns = np.array([part[:3] for part in components], dtype=np.float64).reshape(-1, 3).T.copy()
+    lines, found = dict[Any, list[int]](), Arranged(columns[0], columns[1], np.log(columns[2]), [], [], [], [])
+    for place, part in enumerate(components):
+        if part.control is not None:
+            found.controlled.append(place)
+        if isinstance(part.control, WeightControl):
+            found.by_weights.append(place)
+        elif isinstance(part.control, ScoreControl):
+            found.by_score.append(place)
+        else:
+            lines.setdefault((part.control, part.offset), []).append(place)
+    found.lines.extend((*alike, places) for alike, places in lines.items())
+    return found
+
+
 @dataclass(frozen=True, kw_only=True)
 class Needed:
     """What a bound adds up for one quantity, and whether that depends on the number of rounds."""
@@ -65,11 +95,6 @@ class Needed:
     blocks: Dealt | None = None
     """What deals the rounds into blocks, where the sums are needed of each."""
     any_looks: bool = True
-
-    @cached_property
-    def columns(self) -> FloatArray:
-        """(3, components): smoothings, offsets and shares of the prior."""
-        return np.array([*zip(*self.components, strict=True)][:3] or [()] * 3, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,20 +121,29 @@ class Plan:
     model: RewardModel | None = None
     asked: str = ""
     """The digest of the question whose sums it makes."""
+    keys: tuple[Key, ...] = field(init=False, repr=False)
+    outcomes: tuple[RewardColumn, ...] = field(init=False, repr=False)
+    shared: tuple[list[Request], ...] = field(init=False, repr=False)
+    """The requests, those together whose statistics share their work, and each other alone."""
+    looped: list[Request] | None = field(init=False, repr=False)
+    """Those of one pass over plain columns, where all others look at the rows alone; None where that is not enough."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "requests", tuple(dict.fromkeys(self.requests)))
+        requests, together = tuple(dict.fromkeys(self.requests)), dict[Any, list[Request]]()
         foretold = self.model is None or self.model.predictable
-        if not foretold and any(getattr(request.statistic, "components", ()) for request in self.requests):
+        if not foretold and any(getattr(request.statistic, "components", ()) for request in requests):
             raise UsageError(CROSS_FITTED)
-
-    @cached_property
-    def keys(self) -> tuple[Key, ...]:
-        return tuple(dict.fromkeys(map(attrgetter("key"), self.requests)))
-
-    @cached_property
-    def outcomes(self) -> tuple[RewardColumn, ...]:
-        return tuple(dict.fromkeys(filter(None, map(attrgetter("outcome"), self.requests))))
+        for request in requests:
+            kind = request.statistic.works_with
+            together.setdefault(request if kind is None else (kind, request.key, request.outcome), []).append(request)
+        looped = [group for group in together.values() if not group[0].statistic.looks_at_rows]
+        is_one = len(looped) == 1 and looped[0][0].statistic.works_with is Looped and looped[0][0].outcome is None
+        vars(self).update(
+            requests=requests, shared=tuple(together.values()),
+            keys=tuple(dict.fromkeys([request.key for request in requests])),
+            outcomes=tuple(dict.fromkeys([request.outcome for request in requests if request.outcome is not None])),
+            looped=looped[0] if is_one and self.policies and self.model is None else None,
+        )  # fmt: skip
 
     @property
     def needs_order(self) -> str | None:
@@ -119,32 +153,6 @@ class Plan:
         if self.model is not None and self.model.in_order:
             labels.append("a reward model that is refitted in the order of time")
         return labels[0] if labels else None
-
-    @cached_property
-    def shared(self) -> list[list[Request]]:
-        """The requests, those together whose statistics share their work, and each other alone."""
-        together = dict[Any, list[Request]]()
-        for request in self.requests:
-            kind = request.statistic.works_with
-            same = request if kind is None else (kind, request.key, request.outcome)
-            together.setdefault(same, []).append(request)
-        return list(together.values())
-
-    @cached_property
-    def one_pass(self) -> tuple[list[Request], list[Request]] | None:
-        """The requests that one pass over plain columns adds up, and those that look at the rows alone; None where there are
-        others, or several passes.
-        """
-        looped, others = list[Request](), list[Request]()
-        for request in self.requests:
-            if request.statistic.works_with is Looped and request.outcome is None:
-                looped.append(request)
-            elif request.statistic.looks_at_rows:
-                others.append(request)
-            else:
-                return None
-        alone = len(set(map(attrgetter("key"), looped))) == 1
-        return (looped, others) if alone and self.policies and self.model is None else None
 
     def needs(self, logs: Logs) -> Needs:
         """The columns it reads beside the log's own; raises if these logs cannot carry a policy or the model."""

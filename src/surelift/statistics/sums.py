@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.batch import LARGEST_WEIGHT, Batch, RewardColumn
+from surelift.batch import Batch, RewardColumn
 from surelift.controls.model import RewardModel
 from surelift.errors import LogsError, SureliftError, UsageError
 from surelift.logs.faults import Fault, Tally, merge_tallies
@@ -19,12 +19,12 @@ from surelift.logs.fingerprint import Fingerprint
 from surelift.policies import Policy
 from surelift.statistics.dealing import Dealt
 from surelift.statistics.groups import Groups, groups_of
-from surelift.statistics.looped import plain_rows, program_of
-from surelift.statistics.plan import MEAN, SQUARES, Moment, Needed, Plan, Request, Term
+from surelift.statistics.looped import program_of
+from surelift.statistics.plan import MEAN, SQUARES, Moment, Needed, Plan, Request, Term, arranged
 from surelift.statistics.redraws import Proxies, Redraws, Resamples
 from surelift.statistics.splits import Key, KeyValue, Split
 from surelift.statistics.statistic import Statistic
-from surelift.statistics.terms import LogSums, MomentSums, arranged
+from surelift.statistics.terms import LogSums, MomentSums
 from surelift.statistics.totals import Count, PolicyWeights, ProductionSums, ProductionTotals, RewardMoments, WeightSums
 
 States = Mapping[KeyValue, Any]
@@ -75,6 +75,7 @@ class Sums:
     """Rows that do not meet the condition of ``where=``."""
     asked: str = ""
     """The digest of the question that they answer."""
+    _terms: dict[Any, TermSums] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __add__(self, other: "Sums") -> "Sums":
         if (self.asked and other.asked and self.asked != other.asked) or (
@@ -87,9 +88,14 @@ class Sums:
         }  # fmt: skip
         if self.rows == 0 or other.rows == 0:
             return replace(other if self.rows == 0 else self, **besides)
+        added = dict[Request, States]()
+        for request, states in self.states.items():
+            added[request] = both = dict(states)
+            for value, state in other.states[request].items():
+                both[value] = both[value] + state if value in both else state
         return Sums(
             rows=self.rows + other.rows,
-            states={request: _added(states, other.states[request]) for request, states in self.states.items()},
+            states=added,
             invalid=merge_tallies(self.invalid, other.invalid),
             fingerprint=self.fingerprint + other.fingerprint,
             **besides,
@@ -145,41 +151,33 @@ class Sums:
         """The same sums, where more rounds are known to have been dropped."""
         return replace(self, states={**self.states, Request(COUNT): {(): units}})
 
-    def of(self, term: Term, key: Key = (), value: KeyValue = ()) -> TermSums:
-        """What was added up for a term, in one group of the rounds."""
-        place = term, key, value
-        if place not in self._terms:
-            self._terms[place] = self._of(term, None, key, value)
-        return self._terms[place]
-
-    @cached_property
-    def _terms(self) -> dict[tuple[Term, Key, KeyValue], TermSums]:
-        return {}
-
-    def _of(self, term: Term, units: int | None, key: Key, value: KeyValue) -> TermSums:
-        found, components = dict[type, Any](), term.needed.components
+    def of(self, term: Term, key: Key = (), value: KeyValue = (), units: int | None = None) -> TermSums:
+        """What was added up for a term, in one group of the rounds; ``units`` counts those that sampling dropped too."""
+        if (known := self._terms.get((term, key, value, units))) is not None:
+            return known
+        found, needed = dict[type, Any](), term.needed
         moments_of, *others = statistics_of(term)
         for statistic in (moments_of, *others, COUNT, PolicyWeights(term.candidate)):
             found[type(statistic)] = self.states[Request(statistic, key)].get(value) if self.rows else None
         moments, whole = found[MomentSums], found.get(Redraws)
         named = {} if moments is None else dict(zip(moments_of.moments, moments.tolist(), strict=True))
         rounds = int(found[Count] or 0) if units is None else units
-        dealt = term.needed.blocks if self.rows else None
+        dealt = needed.blocks if self.rows else None
         blocks = () if dealt is None else tuple(self._blocks(term, dealt, rounds, key, value))
         if blocks:
             log_sums, sums = (np.sum([getattr(block, name) for block in blocks], axis=0) for name in ("log_sums", "sums"))
         else:
             # Sums of the terms with their offsets: what a control leaves of a term was added up beside the log sums.
-            controlled, state = arranged(components).controlled, found.get(LogSums)
+            layout, state, count = arranged(needed.components), found.get(LogSums), len(needed.components)
             if state is None:
-                state = np.zeros(len(components) + len(controlled))
-            log_sums, sums = state[: len(components)], named.get(MEAN, 0.0) + rounds * term.needed.columns[1]
-            sums[controlled] = state[len(components) :]
-        return TermSums(
-            rounds=rounds, needed=term.needed, log_sums=log_sums, sums=sums, moments=named, resamples=found.get(Resamples),
-            weights=found[PolicyWeights] or WeightSums(),
-            proxies=None if whole is None else whole.proxies, blocks=blocks,
+                state = np.zeros(count + len(layout.controlled))
+            log_sums, sums = state[:count], named.get(MEAN, 0.0) + rounds * layout.offsets
+            sums[layout.controlled] = state[count:]
+        self._terms[term, key, value, units] = TermSums(
+            rounds=rounds, needed=needed, log_sums=log_sums, sums=sums, moments=named, resamples=found.get(Resamples),
+            weights=found[PolicyWeights] or WeightSums(), proxies=None if whole is None else whole.proxies, blocks=blocks,
         )  # fmt: skip
+        return self._terms[term, key, value, units]
 
     def _blocks(self, term: Term, blocks: Dealt, rounds: int, key: Key, value: KeyValue) -> Iterator[TermSums]:
         """What was added up in each block; rounds that sampling dropped are dealt to them, by chance, as the others were."""
@@ -188,7 +186,7 @@ class Sums:
         dropped = np.random.default_rng(DEALT_BY).multinomial(rounds - sum(counts), blocks.shares)
         for name, count in zip(blocks.names, (counts + dropped).tolist(), strict=True):
             if count:
-                yield self._of(one, count, within, (*value, name))
+                yield self.of(one, within, (*value, name), count)
 
     def to_state(self) -> dict[str, Any]:
         """As JSON, in the order of the plan, whose requests need not be kept; numbers come back to the last bit."""
@@ -244,13 +242,6 @@ class Sums:
         )
 
 
-def _added(left: States, right: States) -> States:
-    added = dict(left)
-    for value, state in right.items():
-        added[value] = added[value] + state if value in added else state
-    return added
-
-
 def in_one_block(term: Term) -> Term:
     return replace(term, needed=replace(term.needed, blocks=None))
 
@@ -295,37 +286,24 @@ def accumulate(batch: Batch, plan: Plan) -> Sums:
     if not batch.size and (table.left_out or table.excluded):
         return Sums(left_out=table.left_out, excluded=table.excluded, asked=plan.asked)
     _ = batch.identified
-    found, fingerprint, groups = dict[Request, Sequence[Any]](), Fingerprint(), dict[Key, Groups]()
-    for key in plan.keys:
-        groups[key] = groups_of(key, batch) if key else Groups([()], None, batch.units.starts)
-    quick = None if plan.one_pass is None else _in_one_pass(batch, *plan.one_pass, groups)
-    if quick is not None:
-        found, fingerprint = quick
-    elif batch.read().fit:
+    found, fingerprint, plain = dict[Request, Sequence[Any]](), Fingerprint(), None
+    groups = {key: groups_of(key, batch) if key else Groups([()], None, batch.units.starts) for key in plan.keys}
+    if plan.looped is not None:
+        of_key = groups[plan.looped[0].key]
+        looped = tuple([request.statistic for request in plan.looped])
+        program = program_of(looped, of_key.codes is None and batch.plainly_counted)
+        plain = program.add_up_columns(batch, of_key)
+        if plain is not None and plain.hashes is not None:
+            for request, (each, places) in zip(plan.looped, program.places, strict=True):
+                found[request] = each.states(batch, of_key, plain, places)
+            fingerprint = Fingerprint(batch.size, plain.hashes)
+    if plain is not None or batch.read().fit:
         for requests in plan.shared:
             (statistic, key, batch.outcome), statistics = requests[0], [request.statistic for request in requests]
-            found.update(zip(requests, type(statistic).of_all(statistics, batch, groups[key]), strict=True))
-        fingerprint = batch.rows.hashes.fingerprint()
+            if requests[0] not in found:
+                found.update(zip(requests, type(statistic).of_all(statistics, batch, groups[key]), strict=True))
+        fingerprint = fingerprint if plain is not None else batch.rows.hashes.fingerprint()
     states = dict[Request, States]()
     for request in plan.requests:
         states[request] = dict(zip(groups[request.key].values, found[request], strict=True)) if found else {}
     return Sums(batch.size, states, batch.rows.tallies, fingerprint, table.left_out, table.excluded, plan.asked)
-
-
-def _in_one_pass(
-    batch: Batch, looped: Sequence[Request], besides: Sequence[Request], groups: Mapping[Key, Groups]
-) -> tuple[dict[Request, Sequence[Any]], Fingerprint] | None:
-    """Over plain columns; None where they have to be looked at more closely."""
-    of_key, statistics = groups[looped[0].key], tuple(map(attrgetter("statistic"), looped))
-    program = program_of(statistics, of_key.codes is None and batch.plainly_counted)
-    rows = plain_rows(batch, program.plan)
-    if rows is None or not batch.fit or not (batch.scale is None or (batch.scale <= LARGEST_WEIGHT).all()):
-        return None
-    sums = program.add_up(rows, batch, of_key)
-    if sums is None or not (sums.moments[:, :, 2] <= LARGEST_WEIGHT).all():
-        return None
-    found = dict(zip(looped, program.states(batch, of_key, sums), strict=True))
-    for request in besides:
-        found[request] = request.statistic.of(batch, groups[request.key])
-    assert sums.hashes is not None
-    return found, Fingerprint(batch.size, sums.hashes)

@@ -6,15 +6,14 @@ that is a moment of the term, which is added up anyway.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import groupby
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from surelift.arrays import FloatArray
 from surelift.batch import Batch
-from surelift.controls import MaxWeightControl, ScoreControl, WeightControl
+from surelift.controls import ScoreControl
 from surelift.controls.weights import KnownDistributions, controlled_by_score
 from surelift.errors import LogsError
 from surelift.kernels.control import ControlComponents, ControlledTerms, controlled_log_sums
@@ -25,7 +24,7 @@ from surelift.quantities import Quantity
 from surelift.quantities.regularizers import PolicyRounds
 from surelift.statistics.groups import Groups
 from surelift.statistics.looped import Looped
-from surelift.statistics.plan import MEAN, SQUARES, Component, Moment
+from surelift.statistics.plan import MEAN, SQUARES, Component, Moment, arranged
 
 # A term below its floor by more than rounding shows that an assumption is false.
 ROUNDING = 1e-9
@@ -177,32 +176,6 @@ class LogSums(Looped):
             "below its floor.\nA smallest or largest weight must follow from how the policy is built, as in "
             "blend(policy, alpha); with a false one nothing can be certified."
         )
-
-
-class Arranged(NamedTuple):
-    """The places of components, by what adds them up."""
-
-    lines: list[tuple[MaxWeightControl | None, float, list[int]]]
-    """Those of one control and one offset are made of one line."""
-    by_weights: list[int]
-    by_score: list[int]
-    controlled: list[int]
-
-
-@lru_cache(maxsize=1024)
-def arranged(components: tuple[Component, ...]) -> Arranged:
-    lines, found = dict[Any, list[int]](), Arranged([], [], [], [])
-    for place, part in enumerate(components):
-        if part.control is not None:
-            found.controlled.append(place)
-        if isinstance(part.control, WeightControl):
-            found.by_weights.append(place)
-        elif isinstance(part.control, ScoreControl):
-            found.by_score.append(place)
-        else:
-            lines.setdefault((part.control, part.offset), []).append(place)
-    found.lines.extend((*alike, places) for alike, places in lines.items())
-    return found
 
 
 def _share(control: Any) -> tuple[bool, float]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -36,8 +36,10 @@ class WeightCells:
         complete = self.complete and other.complete
         if np.array_equal(self.corners, other.corners):
             return WeightCells(self.corners, self.rounds + other.rounds, complete)
-        both = (np.concatenate([self.corners, other.corners]), np.concatenate([self.rounds, other.rounds]))
-        return WeightCells(*_joined(*both), complete)
+        corners = np.concatenate([self.corners, other.corners])
+        rounds: Any = np.bincount(corners, np.concatenate([self.rounds, other.rounds]))
+        present = np.flatnonzero(rounds)
+        return WeightCells(present, rounds[present], complete)
 
     @classmethod
     def of_bins(cls, bins: IntArray, sums: FloatArray) -> "WeightCells":
@@ -45,9 +47,10 @@ class WeightCells:
         ones, weight, reward, both = sums.T
         first = bins // WEIGHT_BINS * _WIDTH + bins % WEIGHT_BINS
         shares = (ones - weight - reward + both, weight - both, reward - both, both)
-        numbers = np.concatenate([first, first + 1, first + _WIDTH, first + _WIDTH + 1])
-        present, rounds = _joined(numbers, np.concatenate(shares))
-        return cls(present[rounds > NEGLIGIBLE], rounds[rounds > NEGLIGIBLE])
+        corners = np.concatenate([first, first + 1, first + _WIDTH, first + _WIDTH + 1])
+        rounds: Any = np.bincount(corners, np.concatenate(shares))
+        present = np.flatnonzero(rounds > NEGLIGIBLE)
+        return cls(present, rounds[present])
 
     def pairs(self, side: Side) -> tuple[FloatArray, FloatArray]:
         r"""The two parts of z at each corner, of which a claim scales one.
@@ -60,11 +63,6 @@ class WeightCells:
         if side == "gain":
             return weight * reward, 1.0 - reward
         return (reward if side == "decline" else weight * reward), weight * (1.0 - reward)
-
-
-def _joined(numbers: IntArray, rounds: FloatArray) -> tuple[IntArray, FloatArray]:
-    present, places = np.unique(numbers, return_inverse=True)
-    return present, np.asarray(np.bincount(places, rounds, minlength=len(present)), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
