@@ -1,6 +1,6 @@
 """Sums of one term, built by hand or by the library."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,8 +9,10 @@ from surelift import Logs
 from surelift.arrays import FloatArray
 from surelift.bounds import BOUNDS
 from surelift.engines import collect
+from surelift.policies import Policy
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Quantity, Value
+from surelift.questions.method import choose_method, no_count
 from surelift.statistics import Component, Needed, Term, TermSums, WeightSums, plan_of
 from tests.strategies import LoggedRounds
 
@@ -31,3 +33,10 @@ def collected_from(logs: Logs, policy: Any, method: str, quantity: Quantity | No
     needed = BOUNDS[method].plan(quantity=Value(), offset=0.0, count=logs.count, **options)
     term = Term("new", Value() if quantity is None else quantity, needed)
     return collect(logs, plan_of(name_policies({"new": policy}), (term,))).of(term)
+
+
+def offset_of(candidate: str, quantity: Quantity, policies: Mapping[str, Policy]) -> float:
+    """How far below zero a term can be."""
+    limits = {name: policy.limits for name, policy in policies.items()}
+    plain = choose_method("mixture", "none")
+    return plain.plan(candidate, quantity, limits=limits, count=no_count, known=frozenset()).needed.offset

@@ -14,9 +14,10 @@ from surelift.engines import collect
 from surelift.policies import Policy
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Gain, Quantity, Value
-from surelift.statistics import Narrowing, Term, automatic, by_max_weight, by_model, by_weights, offset_of, plan_of
+from surelift.statistics import Narrowing, Term, automatic, by_max_weight, by_model, by_weights, plan_of
 from tests.controls.exact import cases, log_of, means_of_factors
 from tests.laws import LAWS, Law
+from tests.term_sums import offset_of
 
 ALPHAS = (0.05, 0.5, 1.0)
 MODELS: dict[str, Callable[[Law], FloatArray]] = {

@@ -22,9 +22,10 @@ from surelift.logs.rewards import LabelledLine
 from surelift.logs.units import Piece, Weights
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Gain, Quantity, Value
-from surelift.statistics import Component, Needed, Term, by_score, offset_of, plan_of
+from surelift.statistics import Component, Needed, Term, by_score, plan_of
 from tests.controls.exact import cases, factors_of
 from tests.laws import LAWS, Law
+from tests.term_sums import offset_of
 
 SCORES = (0.25, 0.7)
 JUDGES: dict[str, Callable[[float], float]] = {

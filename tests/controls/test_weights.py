@@ -18,11 +18,12 @@ from surelift.engines import collect
 from surelift.logs.batch import ROWS_PER_BATCH
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Difference, Gain, Quantity, Value
-from surelift.statistics import Sums, Term, automatic, by_weights, offset_of, plan_of
+from surelift.statistics import Sums, Term, automatic, by_weights, plan_of
 from tests.controls.exact import cases
 from tests.laws import LAWS, Law
 from tests.same_sums import assert_same_sums
 from tests.strategies import deltas
+from tests.term_sums import offset_of
 
 
 def problem(rng: np.random.Generator, rounds: int, law: Law) -> sl.Logs:

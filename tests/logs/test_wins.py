@@ -15,8 +15,9 @@ from surelift.arrays import FloatArray
 from surelift.batch import Batch
 from surelift.policies.resolve import as_policy
 from surelift.quantities import Decline, Difference, Gain, Quantity, Shortfall, Value
-from surelift.statistics.plan import Plan, offset_of
+from surelift.statistics.plan import Plan
 from tests.laws import LAWS, Law
+from tests.term_sums import offset_of
 
 DELTA, LOGS = 0.05, 200
 ALLOWED = int(stats.binom.isf(1e-6, LOGS, DELTA))

@@ -22,10 +22,11 @@ from surelift.logs import fingerprint
 from surelift.logs.vectors import Vectors
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Decline, Gain, Quantity, Shortfall, Value
-from surelift.statistics import Plan, Sums, Term, offset_of, plan_of
+from surelift.statistics import Plan, Sums, Term, plan_of
 from surelift.statistics.sums import accumulate
 from tests.numpy_loops import in_numpy
 from tests.same_sums import assert_same_sums
+from tests.term_sums import offset_of
 
 
 def plain_table(seed: int, rounds: int, *, precision: Any = np.float64, paying: float = 0.01) -> dict[str, Any]:

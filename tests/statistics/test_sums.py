@@ -10,9 +10,10 @@ from surelift import grids
 from surelift.engines import collect
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Decline, Difference, Gain, Quantity, Shortfall, Value
-from surelift.statistics import Sums, Term, offset_of, on_grid, plan_of
+from surelift.statistics import Sums, Term, on_grid, plan_of
 from tests.same_sums import assert_same_sums
 from tests.strategies import LoggedRounds, logged_rounds
+from tests.term_sums import offset_of
 
 QUANTITIES: tuple[Quantity, ...] = (Value(), Shortfall(), Gain(), Decline(), Difference("other"))
 

@@ -84,7 +84,7 @@ def newest_time(source: SqlTable, time: str) -> int | None:
 def _refuse_unable(logs: Logs, plan: Plan) -> None:
     """Refuse what a database does not add up."""
     features = set(logs.declaration.features).union({"database"}, *(policy.features for policy in plan.policies.values()))
-    if any(policy.recipe() is None and not isinstance(policy, Production) for policy in plan.policies.values()):
+    if any(policy.recipe is None and not isinstance(policy, Production) for policy in plan.policies.values()):
         features.add("policy that is no column")
     if any(isinstance(split, Dealt) for key in plan.keys for split in key) and not logs.declaration.dealt_by:
         features.add("dealt by rows")

@@ -83,7 +83,7 @@ class AggregateQuery:
         self._propensity = _found(logs.declaration.propensity.recipe())
         itself = self._propensity, 0.0  # production, blended with nothing
         self._policies = {
-            name: itself if isinstance(plan.policies[name], Production) else _found(plan.policies[name].recipe())
+            name: itself if isinstance(plan.policies[name], Production) else _found(plan.policies[name].recipe)
             for name in names
         }
         self.bad = list(self._conditions())

@@ -34,25 +34,25 @@ class Library:
         if wanted is not None and wanted not in INSTRUCTION_SETS[: best + 1]:
             raise UsageError(f"{SETTING}={wanted}: this machine runs {', '.join(INSTRUCTION_SETS[: best + 1])}, or {NUMPY}.")
         self.instruction_set = wanted or INSTRUCTION_SETS[best]
-        self._functions: dict[str, Any] = {}
+        self.function = cache(self._function)
 
     def call(self, name: str, *arguments: Any) -> int:
         """Arrays as pointers (None as a null one), whole numbers in 64 bits, others in double precision."""
-        function = self._functions.get(name)
-        if function is None:
-            function = self._functions[name] = self._library[f"{name}_{self.instruction_set}"]
-            function.restype = ctypes.c_int64
-        passed = list[Any]()
+        held, passed = list[Any](), list[Any]()
         for argument in arguments:
             if isinstance(argument, np.ndarray):
-                assert argument.flags.c_contiguous
-                passed.append(ctypes.c_void_p(argument.ctypes.data))
+                held.append(np.ascontiguousarray(argument))
+                passed.append(ctypes.c_void_p(held[-1].ctypes.data))
             elif argument is None:
-                passed.append(ctypes.c_void_p(None))
+                passed.append(argument)
             else:
                 passed.append(ctypes.c_double(argument) if isinstance(argument, float) else ctypes.c_int64(argument))
-        result: int = function(*passed)
-        return result
+        return int(self.function(name)(*passed))
+
+    def _function(self, name: str) -> Any:
+        function = self._library[f"{name}_{self.instruction_set}"]
+        function.restype = ctypes.c_int64
+        return function
 
 
 def packed(*fields: Any) -> npt.NDArray[np.uint8]:

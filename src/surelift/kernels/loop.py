@@ -214,7 +214,7 @@ def add_up(plan: LoopPlan, rows: PlainRows | WeighedRows, units: LoopUnits) -> L
         units.starts, units.divisors, padding, units.scale, units.codes, *arrays, totals, lost, zeros, moments, deepest,
         smallest, halves, pending, filled, tables, opened, values, keeps, counted,
     )  # fmt: skip
-    if not library.call("add_up", loop):
+    if not library.function("add_up")(loop.ctypes):
         return None
     # What a term of zero adds: log(1 + smoothing offset).
     first, lengths = arrays.first, np.diff(arrays.first)

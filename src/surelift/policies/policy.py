@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,6 +41,7 @@ class Policy(ABC):
         """Its names in the table of capabilities."""
         return frozenset()
 
+    @property
     def recipe(self) -> tuple[Recipe, float] | None:
         """The column of its probabilities and its share in a blend, where a loop or a database needs no more than these."""
         return None
@@ -61,7 +63,7 @@ class Policy(ABC):
                 inner = {"of": value.describe()}
             else:
                 own[item.name] = value
-        return {**own, **inner}
+        return own | inner
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,30 +100,45 @@ class Reader(Policy):
         return decisions.single(numbers.values, numbers.tolerance, subject)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Column(Reader):
-    """A column of numbers or of lists, or one column per action."""
+    """A column of numbers, or of lists."""
 
-    column: str | tuple[str, ...]
+    column: str
+    kind = "column"
     limits, features = Limits(), frozenset[str]()
 
+    @cached_property
     def recipe(self) -> tuple[Recipe, float] | None:
-        return (Recipe(self.column), 1.0) if isinstance(self.column, str) else None
+        return Recipe(self.column), 1.0
 
     def needs(self, logs: Logs) -> Needs:
         logs.require_columns(self.column, role="a policy")
-        return Needs(read=(self.column,) if isinstance(self.column, str) else self.column)
+        return Needs(read=(self.column,))
 
     def read(self, decisions: Decisions, subject: str) -> Singles | Vectors:
         rows = decisions.rows
-        if isinstance(self.column, str) and not is_vector(rows.table[self.column]):
-            return Singles(*rows.numbers(self.column, subject))
-        return rows.vectors(self.column, subject)
+        if is_vector(rows.table[self.column]):
+            return rows.vectors(self.column, subject)
+        return Singles(*rows.numbers(self.column, subject))
+
+
+@dataclass(frozen=True, slots=True)
+class Columns(Reader):
+    """One column of numbers for each action."""
+
+    columns: tuple[str, ...]
+    kind = "columns"
+
+    def needs(self, logs: Logs) -> Needs:
+        logs.require_columns(self.columns, role="a policy")
+        return Needs(read=self.columns)
+
+    def read(self, decisions: Decisions, subject: str) -> Vectors:
+        return decisions.rows.vectors(self.columns, subject)
 
     def describe(self) -> dict[str, Any]:
-        if isinstance(self.column, str):
-            return {"kind": "column", "column": self.column}
-        return {"kind": "columns", "columns": list(self.column)}
+        return {"kind": self.kind, "columns": list(self.columns)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +170,8 @@ def origins_of(policy: Any) -> Origins:
         found = getattr(policy, "learned_from", None)
         if isinstance(found, Origins):
             return found
-        for name in _INSIDE:
-            if hasattr(policy, name):
-                policy = getattr(policy, name)
-                break
-        else:
-            return Origins()
+        inside = next((name for name in _INSIDE if hasattr(policy, name)), None)
+        if inside is None:
+            break
+        policy = getattr(policy, inside)
     return Origins()

@@ -1,6 +1,7 @@
 """Turn what a user passes, or a description from a certificate, into a policy."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from surelift.logs.densities import DENSITIES, density_from
 from surelift.logs.wins import Wins, wins_from
 from surelift.policies.continuous import DensityReader, binned_from, kernel
 from surelift.policies.over_actions import Chosen, EpsilonGreedy, Softmax, UniformPolicy
-from surelift.policies.policy import Column, Given, Policy, Production, Reader
+from surelift.policies.policy import Column, Columns, Given, Policy, Production, Reader
 from surelift.policies.readers import Array, Function, Model, as_numbers, names_of
 from surelift.policies.unbiased import AdditiveSlate, Simulated
 from surelift.policies.wrappers import Blend, Bounded
@@ -81,9 +82,15 @@ def bounded(policy: Any, max_weight: float) -> Policy:
     return Bounded(as_policy(policy), float(max_weight))
 
 
+@lru_cache(maxsize=1024)
+def _named_by(column: str) -> Policy:
+    """Made once for each name, so that every question of it finds what was derived from it."""
+    return Production() if column == PRODUCTION else Column(column)
+
+
 def as_policy(form: Any) -> Policy:
     if isinstance(form, str):
-        return Production() if form == PRODUCTION else Column(form)
+        return _named_by(form)
     if isinstance(form, Policy):
         return form
     if isinstance(form, Wins):
@@ -103,7 +110,7 @@ def as_reader(form: Any) -> Reader:
     if isinstance(form, DENSITIES):
         return DensityReader(form)
     if isinstance(form, Sequence) and form and all(isinstance(name, str) for name in form):
-        return Column(tuple(form))
+        return Columns(tuple(form))
     if hasattr(form, "as_reader"):
         return Given(form.as_reader())
     if hasattr(form, "predict_proba"):
@@ -145,7 +152,7 @@ def name_policies(policies: Any) -> dict[str, Policy]:
 
 def one_policy(policy: Any, declared: Declaration | None = None) -> tuple[str, Policy]:
     if isinstance(policy, str):
-        return policy, as_policy(policy)  # a question checks the names of its policies
+        return policy, _named_by(policy)  # a question checks the names of its policies
     # A list of columns stands for one policy only where the logs say which of them was taken.
     listed = isinstance(policy, list | tuple) and len(policy) > 1 and all(isinstance(name, str) for name in policy)
     several = isinstance(policy, Mapping) or (listed and declared is not None and not declared.has("actions"))
@@ -155,21 +162,18 @@ def one_policy(policy: Any, declared: Declaration | None = None) -> tuple[str, P
     return next(iter(named.items()))
 
 
-def check_name(name: str, policy: Policy) -> None:
-    reserved = name == PRODUCTION and not isinstance(policy, Production)
-    if reserved or not name or (not name.isascii() and name.encode(errors="replace").decode() != name):
-        why = f"{name!r} is the name of production" if reserved else f"a policy cannot be named {name!r}"
-        raise UsageError(f"{why}; give this policy another name, of valid Unicode, in a dict.")
-
-
 def check_policies(policies: Any, *, some: bool = False) -> None:
     """Refuse what is no mapping from names to policies; or, where ``some`` are needed, an empty one."""
-    for name, policy in policies.items() if isinstance(policies, Mapping) else (("", policies),):
-        if policy is policies or not isinstance(policy, Policy):
-            raise UsageError("policies must be a mapping from names to policies, as name_policies makes it.")
-        check_name(name, policy)
-    if some and not policies:
-        raise UsageError(NO_POLICY)
+    wrong = NO_POLICY if some and not policies else ""
+    if not isinstance(policies, Mapping) or not all(isinstance(policy, Policy) for policy in policies.values()):
+        raise UsageError("policies must be a mapping from names to policies, as name_policies makes it.")
+    for name, policy in policies.items():
+        if name == PRODUCTION and not isinstance(policy, Production):
+            wrong = f"{name!r} is the name of production; give this policy another name, in a dict."
+        elif not name or (not name.isascii() and name.encode(errors="replace").decode() != name):
+            wrong = f"a policy cannot be named {name!r}; give it another name, of valid Unicode, in a dict."
+    if wrong:
+        raise UsageError(wrong)
 
 
 def name_of(form: Any) -> str:
@@ -198,7 +202,7 @@ def from_description(description: Mapping[str, Any]) -> Policy:
 _REBUILD: dict[str, Callable[[Mapping[str, Any]], Policy]] = {
     "production": lambda _: Production(),
     "column": lambda saved: Column(str(saved["column"])),
-    "columns": lambda saved: Column(tuple(map(str, saved["columns"]))),
+    "columns": lambda saved: Columns(tuple(map(str, saved["columns"]))),
     "chosen": lambda saved: Chosen(saved["column"]),
     "uniform": lambda _: UniformPolicy(),
     "softmax": lambda saved: softmax(from_description(saved["of"]), saved["temperature"]),

@@ -56,8 +56,9 @@ class Blend(Wrapper):
         other = self.policy.limits
         return Limits(self.alpha * other.drop, self.alpha * other.rise if self.alpha else 0.0)
 
+    @property
     def recipe(self) -> tuple[Recipe, float] | None:
-        inner = self.policy.recipe()
+        inner = self.policy.recipe
         return None if inner is None else (inner[0], self.alpha * inner[1])
 
     def probabilities(self, decisions: Decisions, subject: str) -> Probabilities:

@@ -23,6 +23,8 @@ class Quantity(Protocol):
     """The prior of each of these shares where control is automatic; the rest is for the plain components."""
     complement: ClassVar[bool] = False
     """It is about what was not earned."""
+    over: str | None = None
+    """The policy that the candidate is compared with, where that is not production."""
 
     def pieces(self, candidate: str) -> tuple[Piece, ...]:
         """The number of a round, a line in its reward; its mean given the past is at most the target of the bound."""
@@ -31,16 +33,9 @@ class Quantity(Protocol):
         """The part of the reward the quantity is about: the reward, or 1 minus the reward."""
         return 1.0 - reward if self.complement else reward
 
-    def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
-        """How far below zero a term can be."""
-
     def subtracted(self, candidate: str, share: float, predicted: Predicted) -> Mapping[str, float | FloatArray]:
         """The share of each policy's weight that control subtracts, possibly times the predicted reward."""
         return {candidate: share if predicted is None else share * self.earned(predicted)}
-
-    def counted_from(self, limits: Limits) -> float:
-        """The origin from which control measures a weight: 0, or the smallest possible weight."""
-        return 1.0 - limits.drop if self.paired else 0.0
 
     def control_caps(self, cap: float, offset: float) -> tuple[float, float]:
         """Turn a desired cap into the cap used and the offset a controlled term then needs."""
@@ -59,9 +54,6 @@ class Value(Quantity):
 
     def pieces(self, candidate: str) -> tuple[Piece, ...]:
         return (Piece(candidate, False, 0.0, 1.0),)
-
-    def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
-        return max(0.0, limits[candidate].drop - 1.0)
 
     def offset_without(self, candidate: str, subtracted: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
         return subtracted[candidate] * limits[candidate].rise
@@ -85,9 +77,6 @@ class Gain(Quantity):
 
     def pieces(self, candidate: str) -> tuple[Piece, ...]:
         return (Piece(candidate, True, 0.0, 1.0),)
-
-    def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
-        return limits[candidate].drop
 
     def control_caps(self, cap: float, offset: float) -> tuple[float, float]:
         # If t is at most w - w_min, (w - 1) r - t is at least -(1 - w_min) at r = 1, and at least -t at r = 0.
@@ -120,10 +109,6 @@ class Difference(Quantity):
 
     def pieces(self, candidate: str) -> tuple[Piece, ...]:
         return Piece(self.over, True, 1.0, 0.0), Piece(candidate, True, 0.0, 1.0)
-
-    def offset(self, candidate: str, limits: Mapping[str, Limits]) -> float:
-        # A weighted average of two excesses is never below the smaller one.
-        return max(limits[candidate].drop, limits[self.over].drop)
 
     def subtracted(self, candidate: str, share: float, predicted: Predicted) -> Mapping[str, float | FloatArray]:
         if predicted is None:

@@ -11,7 +11,7 @@ from surelift.errors import UsageError, exact, is_number, printed
 from surelift.evidence import p_value
 from surelift.policies import Policy
 from surelift.policies.policy import Production
-from surelift.policies.resolve import PRODUCTION, check_name
+from surelift.policies.resolve import PRODUCTION, check_policies
 from surelift.quantities import Decline, Difference, Gain
 from surelift.questions.claims import BoundedClaim, Claim, Place
 from surelift.questions.drift import ratio_doubt
@@ -52,7 +52,7 @@ class ImprovementsQuestion(Question):
         over = self.over
         if not (isinstance(over, tuple) and len(over) == 2 and hasattr(over[1], "probabilities")):
             raise UsageError(f"over must be a name with its policy, but is {printed(over)}.")
-        check_name(*over)
+        check_policies(dict([over]))
         if over[0] in self.policies:
             what = "production" if over[0] == PRODUCTION else repr(over[0])
             raise UsageError(f"{what} would be compared with itself; name another policy in over=, or give both names.")

@@ -93,11 +93,13 @@ class Method:
         known: frozenset[str], scored: bool = False,
     ) -> Term:  # fmt: skip
         """What to add up to bound a quantity: nothing where it is certain to be zero."""
-        offset = quantity.offset(candidate, limits)
+        names = [candidate] if quantity.over is None else [candidate, quantity.over]
+        # How far below zero a term can be: a weighted average of two excesses is never below the smaller one.
+        drop = max([limits[name].drop for name in names])
+        offset = drop if quantity.paired else max(0.0, drop - 1.0)
         if quantity.paired and offset == 0.0:
             return Term(candidate, quantity)
         narrowing: Narrowing | None = None
-        names = quantity.subtracted(candidate, 0.5, None)
         if scored:
             narrowing = by_score if self.control != "none" and "score" in self.bound.controls else None
         elif self.wants_distributions and not (quantity.paired and offset < SMALLEST_CONTROLLED):
@@ -105,7 +107,8 @@ class Method:
             narrowing = self._narrowing(candidate, quantity, {name: limits[name] for name in names}, known)
         used = {} if narrowing is None else {"narrowing": narrowing}
         needed = self.choice.plan(quantity=quantity, offset=offset, count=count, **used)
-        smallest = tuple([(name, quantity.counted_from(limits[name])) for name in names])
+        # Control measures a weight from 0, or from the smallest that it can be.
+        smallest = tuple([(name, 1.0 - limits[name].drop if quantity.paired else 0.0) for name in names])
         return Term(candidate, quantity, replace(needed, smallest=smallest))
 
     def _narrowing(

@@ -65,7 +65,8 @@ def learned_from(question: "Question") -> list[tuple[str, Origins]]:
     """What must not have been learned from the rounds that judge, behind what is said where it was."""
     found = []
     for name, policy in question.everyone.items():
-        origins = origins_of(policy)
+        # Columns were learned from nothing that is known here.
+        origins = Origins() if policy.recipe else origins_of(policy)
         if origins.memories:
             found.append((f"policy {name!r} {LEARNED_FROM}", origins))
     if question.model is not None:

@@ -75,7 +75,7 @@ class Program:
             return None
         recipes, alphas = [batch.declared.reward.recipe(), batch.declared.propensity.recipe()], list[float]()
         for name in self.plan.policies:
-            recipe, alpha = batch.asked[name].recipe() or (None, 0.0)
+            recipe, alpha = batch.asked[name].recipe or (None, 0.0)
             recipes.append(recipe)
             alphas.append(alpha)
         reward, columns, most, rows = recipes[0], list[Any](), list[float](), batch.rows

@@ -171,8 +171,3 @@ def on_grid(grid: Grid, *, offset: float) -> Needed:
     pairs = zip(grid.smoothings, grid.prior, strict=True)
     components = tuple(Component(smoothing, offset, prior) for smoothing, prior in pairs)
     return Needed(offset=offset, components=components, any_looks=grid.any_looks)
-
-
-def offset_of(candidate: str, quantity: Quantity, policies: Mapping[str, Policy]) -> float:
-    names = quantity.subtracted(candidate, 0.5, None)
-    return quantity.offset(candidate, {name: policies[name].limits for name in names})
