@@ -193,6 +193,12 @@ def refusals(features: frozenset[str]) -> tuple[tuple[str, str, str], ...]:
     return tuple((*pair, reason) for pair, reason in NOT_TOGETHER.items() if features.issuperset(pair))
 
 
+@lru_cache(maxsize=4096)
+def reason(features: frozenset[str], wanted: str) -> str:
+    """Why a feature does not go together with these; empty where it does."""
+    return next((why for one, _, why in refusals(features | {wanted}) if one == wanted), "")
+
+
 def check(features: Set[str], named: Mapping[str, str] = {}) -> None:
     """Refuse features that do not go together; ``named`` says what some are called in this case."""
     for one, other, reason in refusals(frozenset(features)):

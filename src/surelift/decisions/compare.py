@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack, overload
 
+from surelift import capabilities
 from surelift.decisions.options import Options
 from surelift.engines import engine_features
 from surelift.logs.segments import By
 from surelift.policies.resolve import PRODUCTION
 from surelift.questions.improvement import ImprovementQuestion
+from surelift.questions.method import choose_method
 from surelift.questions.outcomes import OutcomesQuestion
 from surelift.questions.stored import made
 from surelift.results.improvement import Improvement
@@ -85,7 +87,10 @@ def compare(
     else:
         question = made(OutcomesQuestion, logs, policy, outcomes=outcomes, **asked)
     answer: Improvement | Outcomes | Segments[Any] = question.ask(logs, progress=progress)
-    plain = question.method.name == "mixture" and question.model is None
-    if plain and isinstance(answer, Improvement) and not answer.doubts and question.allows_blocks(engine_features(logs)):
-        return replace(answer, advice=BLOCKS_ADVICE)
+    plain = question.method.name == "mixture" and question.method.model is None
+    if plain and isinstance(answer, Improvement) and not answer.doubts:
+        dealt = frozenset() if question.features & {"id", "clusters"} else {"dealt by rows"}
+        others = (question.features - question.method.features) | choose_method("blocks").features | dealt
+        if not capabilities.refusals(others | engine_features(logs)):
+            return replace(answer, advice=BLOCKS_ADVICE)
     return answer

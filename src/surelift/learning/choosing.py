@@ -95,7 +95,7 @@ def _tried(
     method, level, scale, tried = question.method, params["delta"] / len(policies), logs.scale, list[TriedLearner]()
     for name in policies:
         gain = claims[name].low
-        estimate = method.estimate(sums, gain, lower=method.lower_bound(sums, gain, delta=level))
+        estimate = method.mean(sums, gain, lower=method.lower_bound(sums, gain, delta=level))
         lower = method.lower_bound(expected, gain, delta=level)
         tried.append(TriedLearner(name, scale.width * estimate, scale.width * lower))
     return tried

@@ -40,12 +40,12 @@ from surelift.questions.claims import consistent
 from surelift.questions.improvement import ImprovementQuestion
 from surelift.questions.method import check_delta, choose_method
 from surelift.questions.question import Progress, Question
-from surelift.questions.soundness import tests_condition
-from surelift.questions.telling import TAKEN, condition_findings
+from surelift.questions.soundness import tests_of
+from surelift.questions.telling import condition_findings
 from surelift.results.improvement import Improvement
 from surelift.results.learned import Guarantee
 from surelift.results.provenance import Provenance
-from surelift.statistics.plan import Plan, Request
+from surelift.statistics.plan import Plan
 from surelift.traits.logs import Logs
 
 if TYPE_CHECKING:
@@ -118,8 +118,9 @@ def guarantee_of(
         learning={name: value for name, value in options.items() if name not in ("control", "delta")},
     )  # fmt: skip
     question.check(judged)
-    if tests_condition(question):
-        for finding in condition_findings(collect(judged, Plan({}, (Request(TAKEN),))), logs.declaration.which.words):
+    if logs.declaration.has("where"):
+        taken = collect(judged, Plan({}, tuple(tests_of(question))))
+        for finding in condition_findings(taken, logs.declaration):
             raise LogsError(f"{finding.statement}.\n{finding.remedy}")
     objective = chosen.build(dataset)
     paired, by_cost = objective.paired, scale.is_cost and not objective.paired

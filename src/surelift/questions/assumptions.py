@@ -69,6 +69,6 @@ def doubts_of(declared: Declaration, policies: Mapping[str, Policy] = {}) -> tup
     return (*declared.propensity.doubts, *notes_of(policies, "doubts"))
 
 
-def notes_of(policies: Mapping[str, Policy], kind: str) -> tuple[str, ...]:
+def notes_of(policies: Mapping[str, Policy], kind: str) -> list[str]:
     """What is assumed of policies, or why they cannot be certified."""
-    return tuple([f"policy {name!r}: {note}" for name, policy in policies.items() for note in getattr(policy, kind, ())])
+    return [f"policy {name!r}: {note}" for name, policy in policies.items() for note in getattr(policy, kind, ())]

@@ -3,19 +3,18 @@
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from surelift.batch import RewardColumn
 from surelift.errors import LogsError
 from surelift.policies import Policy
 from surelift.questions.drift import ratio_requests
 from surelift.questions.method import Method, control_of, least_of
-from surelift.questions.relative import NOT_KEPT, Ratio, Relative, tables_of
-from surelift.results.lift import Measured
+from surelift.questions.relative import NOT_KEPT, Ratio, Relative
 from surelift.results.provenance import Provenance
 from surelift.statistics.plan import MEAN, Request, Term
 from surelift.statistics.splits import Key
 from surelift.statistics.sums import Sums, requests_of
+from surelift.statistics.weight_table import WeightTable
 from surelift.traits.declaration import Declaration
 
 
@@ -49,26 +48,16 @@ class Claim:
     """What it is judged by, where that is not the reward."""
     no_ratio: str = "a value has none"
     """Why there are no bounds in per cent; empty where there are."""
-    no_factor: str = no_ratio
-    """Why there is no tipping factor."""
-
-    @property
-    def terms(self) -> tuple[Term, ...]:
-        """What is added up for it: of usual intervals both ends are made from one."""
-        return (self.low, self.high) if self.method.believes_contradictions else (self.low,)
-
-    @property
-    def is_tabulated(self) -> bool:
-        """Weights are counted by reward: bounds in per cent and tipping factors are read off that table."""
-        return not (self.no_ratio and self.no_factor) and 0.0 < self.low.needed.offset <= 1.0
+    tables: tuple[WeightTable, ...] = ()
+    """Weights counted by reward, for the lower and the upper side: per cent and tipping factors are read off them."""
 
     def requests(self, everyone: Mapping[str, Policy], key: Key, declared: Declaration) -> list[Request]:
         """What is added up for it; ``declared`` is the log, whatever column judges."""
         names = [name for name in self.policies if name in everyone]
-        found = list(requests_of(names, self.terms, key, self.outcome))
-        if self.is_tabulated:
-            tables = tables_of(self.low, self.high, plain=self.declaration.plain)
-            found += [Request(table, key, self.outcome) for table in tables]
+        terms = (self.low, self.high) if self.method.believes_contradictions else (self.low,)
+        found = list(requests_of(names, terms, key, self.outcome))
+        if self.tables:
+            found += [Request(table, key, self.outcome) for table in self.tables]
             if declared.times:
                 found += ratio_requests(declared, key, self.outcome)
         return found
@@ -81,99 +70,38 @@ class Claim:
         return (scale.value(high), scale.value(low)) if scale.is_cost else (scale.value(low), scale.value(high))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class BoundedClaim:
-    """A claim and the sums that answer it. Numbers are on the scale of rewards in [0, 1], unless they say otherwise."""
+    """A claim and what sums say of it. Numbers are on the scale of rewards in [0, 1], unless they say otherwise."""
 
     claim: Claim
     sums: Sums
     place: Place
     levels: tuple[float, float]
     """What is spent on each end."""
-    half: float
-    """What both ends are held to where they contradict each other."""
-
-    @property
-    def mean_weight(self) -> float:
-        return self.sums.weights(self.claim.policy).total / self.sums.units
-
-    @property
-    def most(self) -> float:
-        """The most that it can be: the least is the same below 0 for a difference, and 0 for a value."""
-        return self.claim.most or -least_of(self.claim.low)
-
-    @cached_property
-    def ends(self) -> tuple[float, float]:
-        """The lower and the upper bound, which contradict neither each other nor the range."""
-        claim, most = self.claim, self.most
-        least = 0.0 if claim.most else -most
-        lower, upper = self._ends_at(*self.levels)
-        if not self.claim.method.believes_contradictions or least <= lower <= upper <= most:
-            return lower, upper
-        where = "" if self.place.segment is None else f" in segment {self.place.segment!r}"
-        return consistent(
-            [(lower, upper), self._ends_at(self.half, self.half)], possible=(least, most),
-            subject=f"{'value' if claim.most else 'improvement'} of {claim.policy!r}{where}", mean_weight=self.mean_weight,
-            in_units=claim.in_units,
-        )  # fmt: skip
-
-    def _ends_at(self, low: float, high: float) -> tuple[float, float]:
-        claim, method = self.claim, self.claim.method
-        lower = method.lower_bound(self.sums, claim.low, delta=low)
-        return lower, method.upper_bound(self.sums, claim.low, claim.high, most=claim.most, delta=high)
+    ends: tuple[float, float]
+    """The lower and the upper bound, which contradict neither each other nor the range."""
+    control: str
+    mean_weight: float
+    terms_mean: float
+    """The mean of the terms that the bounds are made of; of a plain difference, that of w r - w' r."""
+    estimate: float
+    """That mean, moved into the bounds."""
+    most: float
+    """The most that it can be: the least is the same below 0 for a difference, and 0 for a value."""
 
     def lower_at(self, level: float) -> float:
         return self.claim.method.lower_bound(self.sums, self.claim.low, delta=level)
 
-    @cached_property
-    def terms_mean(self) -> float:
-        """The mean of the terms that the bounds are made of; of a plain difference, that of w r - w' r."""
-        claim, (lower, upper) = self.claim, self.ends
-        if claim.most and not claim.shown[0] and control_of(claim.high) != "none":
-            return 1.0 - self.claim.method.estimate(self.sums, claim.high, lower=1.0 - upper)
-        mean = self.claim.method.estimate(self.sums, claim.low, lower=lower)
-        same = claim.low.candidate == claim.high.candidate
-        if same or not self.claim.method.bound.certifies or control_of(claim.low) != "none":
-            return mean
-        own, other = (self.sums.weights(term.candidate).total / self.sums.units for term in (claim.low, claim.high))
-        return (mean - self.sums.of(claim.high).mean(MEAN) + own - other) / 2.0
-
-    @property
-    def estimate(self) -> float:
-        return min(max(self.terms_mean, self.ends[0]), self.ends[1])
-
-    @cached_property
-    def control(self) -> str:
-        return control_of(self.claim.low, self.claim.high)
-
-    def e_value(self, margin: float) -> float:
-        """Evidence against "at most the margin"."""
-        return self.claim.method.e_value(self.sums, self.claim.low, margin, delta=self.levels[0])
-
     def relative(self, margin: float | None) -> tuple[Relative, Ratio | None]:
         """The bounds in per cent, and the evidence against a margin in per cent; and what they were read off."""
-        claim, declared = self.claim, self.claim.declaration
-        ratio = None
-        if claim.is_tabulated:
-            ratio = Ratio.of(claim.low, claim.high, self.sums, plain=declared.plain, is_cost=declared.scale.is_cost)
+        claim = self.claim
         if not claim.no_ratio and claim.low.needed.offset == 0.0:
             return Relative.of_equals(margin), None
+        ratio = Ratio.of(claim.tables, claim.low, claim.high, self.sums, is_cost=claim.declaration.scale.is_cost)
         if claim.no_ratio or ratio is None:
             return Relative(note=claim.no_ratio or NOT_KEPT), ratio
         return ratio.answer(margin, delta=self.levels[0]), ratio
-
-    @property
-    def doubts(self) -> tuple[str, ...]:
-        """Of the method."""
-        claim, (low, high) = self.claim, self.levels
-        asked, delta = (claim.low, low) if claim.shown[0] else (claim.high, high)
-        return self.claim.method.doubts(self.sums, asked, delta=delta)
-
-    @property
-    def measured(self) -> Measured:
-        """What it is measured in, for words such as "48% more clicks"."""
-        declared = self.claim.declaration
-        return Measured(declared.reward.name, "cost" if declared.scale.is_cost else "reward", declared.unit.sums_up)
 
 
 def bound_together(
@@ -188,9 +116,34 @@ def bound_together(
             both = all(claim.shown)
             low, high = (share if is_shown and not both else half for is_shown in claim.shown)
         spent = [spent[0] + low, spent[1] + high]
-        found[name] = BoundedClaim(claim, sums[claim.outcome], place, (low, high), half)
+        found[name] = _bounded(claim, sums[claim.outcome], place, (low, high), half)
     assert max(spent) <= place.delta * (1.0 + 1e-12), "no more than delta is spent on one side"
     return found
+
+
+def _bounded(claim: Claim, sums: Sums, place: Place, levels: tuple[float, float], half: float) -> BoundedClaim:
+    """Both ends, held to ``half`` where they contradict each other, and the mean of their terms."""
+    method, low, high = claim.method, claim.low, claim.high
+    mean_weight = sums.weights(claim.policy).total / sums.units
+    most = claim.most or -least_of(low)
+    least = 0.0 if claim.most else -most
+    ends = method.ends(sums, low, high, most=claim.most, levels=levels)
+    if method.believes_contradictions and not least <= ends[0] <= ends[1] <= most:
+        where = "" if place.segment is None else f" in segment {place.segment!r}"
+        ends = consistent(
+            [ends, method.ends(sums, low, high, most=claim.most, levels=(half, half))], possible=(least, most),
+            subject=f"{'value' if claim.most else 'improvement'} of {claim.policy!r}{where}", mean_weight=mean_weight,
+            in_units=claim.in_units,
+        )  # fmt: skip
+    if claim.most and not claim.shown[0] and control_of(high) != "none":
+        mean = 1.0 - method.mean(sums, high, lower=1.0 - ends[1])
+    else:
+        mean = method.mean(sums, low, lower=ends[0])
+        if low.candidate != high.candidate and method.bound.certifies and control_of(low) == "none":
+            own, other = (sums.weights(term.candidate).total / sums.units for term in (low, high))
+            mean = (mean - sums.of(high).mean(MEAN) + own - other) / 2.0
+    estimate = min(max(mean, ends[0]), ends[1])
+    return BoundedClaim(claim, sums, place, levels, ends, control_of(low, high), mean_weight, mean, estimate, most)
 
 
 def consistent(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from surelift.controls import models
@@ -20,7 +20,6 @@ from surelift.results.evaluation import Estimation, PolicyEstimate
 from surelift.statistics.plan import Moment, Needed, Request, Term
 from surelift.statistics.splits import Key
 from surelift.statistics.sums import Sums, requests_of
-from surelift.traits.logs import Logs
 
 FROM_ROUNDS = {"smoothing": lambda rounds: 1.0 / math.sqrt(rounds), "clip": math.sqrt}
 """Hyper-parameters with a default that depends on the number of rounds."""
@@ -53,6 +52,7 @@ class EstimateQuestion(Question):
         return {"estimator": estimator, "model": choose_model(estimator, model), "by": split, **own}
 
     def check_fields(self) -> None:
+        object.__setattr__(self, "known", frozenset())
         if self.estimator not in ESTIMATES:
             raise UsageError(f"no estimator {printed(self.estimator)}; the estimators are {', '.join(ESTIMATES)}.")
         name = self.line.parameter
@@ -74,10 +74,6 @@ class EstimateQuestion(Question):
     @property
     def line(self) -> Estimate:
         return ESTIMATES[self.estimator]
-
-    def resolved(self, logs: Logs) -> "Question":
-        self.check(logs)
-        return self if self.known is not None else replace(self, known=frozenset())
 
     @property
     def counts_rounds(self) -> bool:

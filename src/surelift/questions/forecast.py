@@ -12,7 +12,7 @@ from surelift.bounds.betting import BlockBets, alike
 from surelift.bounds.mixture import central_weights
 from surelift.errors import LogsError, UsageError, exact, is_number, printed
 from surelift.evidence.growth import BlockGrowth, BlockTotals, Growth, PowerCurve
-from surelift.questions.claims import BoundedClaim, Place
+from surelift.questions.claims import BoundedClaim, Claim, Place
 from surelift.questions.improvement import ImprovementQuestion
 from surelift.questions.method import RoundCount, slack_of
 from surelift.results.growth import RANGE, Forecast, Range
@@ -53,8 +53,10 @@ class ForecastQuestion(ImprovementQuestion):
     def result(self, found: Mapping[str, BoundedClaim], sums: Sums, place: Place) -> Any:
         if sums.units < 2:
             raise LogsError("these logs have fewer than 2 rounds, which is too few for a forecast.")
-        bounded = found[self.policy]
-        return forecast_of(bounded, self.improvement(bounded), assumed=self.improvement_to_find, power=float(self.power))
+        (bounded,) = found.values()
+        return forecast_of(
+            bounded.claim, bounded.sums, self.improvement(bounded), assumed=self.improvement_to_find, power=float(self.power)
+        )
 
 
 def block_requests(terms: Sequence[Term], key: Key = ()) -> list[Request]:
@@ -62,10 +64,11 @@ def block_requests(terms: Sequence[Term], key: Key = ()) -> list[Request]:
     return list(requests_of([term.candidate for term in terms], map(in_one_block, terms), (*key, BLOCKS)))
 
 
-def forecast_of(found: BoundedClaim, answer: Improvement, *, assumed: float | None = None, power: float = 0.8) -> Forecast:
+def forecast_of(
+    claim: Claim, sums: Sums, answer: Improvement, *, assumed: float | None = None, power: float = 0.8
+) -> Forecast:
     """``answer`` is what the whole log says."""
-    sums, term, width = found.sums, found.claim.low, found.claim.declaration.scale.width
-    planned = found.claim.method.counts_rounds
+    term, width, planned = claim.low, claim.declaration.scale.width, claim.method.counts_rounds
     prospect = Prospect.of(sums, term, answer, width=width, assumed=assumed, planned=planned)
     hope = bool(term.needed.components) and not answer.doubts and (assumed is None or assumed > answer.margin)
     needed = prospect.rounds_needed(power) if hope else NO_NUMBER

@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 from surelift.errors import UsageError
 from surelift.questions.claims import BoundedClaim, Claim, Place
 from surelift.questions.health import HealthQuestion
-from surelift.questions.method import RoundCount
+from surelift.questions.method import Counts, RoundCount
 from surelift.questions.outcomes import JudgedQuestion
-from surelift.questions.question import Question
-from surelift.questions.soundness import refuse_disproved, refuse_unfit
 from surelift.results.gate import UNCHECKED, Gate
 from surelift.results.outcomes import Outcome
 from surelift.results.segments import Segments
+from surelift.statistics.plan import Request
 from surelift.statistics.sums import Sums
 
 NOT_GUARDRAILS = "guardrails must be a list of Outcome(column, at_most_worse=...)."
@@ -29,7 +28,6 @@ class GateQuestion(JudgedQuestion):
     kind: ClassVar[str] = "gate"
     role: ClassVar[str] = "a guardrail"
     reads_again: ClassVar[bool] = True
-    tells_faults: ClassVar[bool] = True
     guardrails: tuple[Outcome, ...] = ()
 
     def check_fields(self) -> None:
@@ -49,19 +47,17 @@ class GateQuestion(JudgedQuestion):
     def health(self) -> HealthQuestion:
         return HealthQuestion(declaration=self.declaration, policies=self.everyone, method=self.method)
 
-    def joined(self) -> Sequence[Question]:
-        return (self.health,)
-
     def claims(self, count: RoundCount) -> Mapping[str, Claim]:
         return {IMPROVEMENT: self.claim(self.policy, count), **super().claims(count)}
+
+    def wanted(self, counts: Counts | None) -> list[Request]:
+        return super().wanted(counts) + self.health.wanted(counts)
 
     def answered(self, sums: Sums) -> Any:
         health = self.health.answered(sums)
         if not health.ok:
             return Gate(False, health, None, {}, self.delta, None)
-        refuse_unfit(self, sums)
-        refuse_disproved(self, sums)
-        answer = self.segmented(sums, self.provenance(sums))
+        answer = super().answered(sums)
         if isinstance(answer, Segments):
             return replace(answer, results={name: replace(one, health=health) for name, one in answer.items()})
         return replace(answer, health=health)

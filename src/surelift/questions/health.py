@@ -25,7 +25,7 @@ from surelift.questions.findings import (
 from surelift.questions.method import RoundCount
 from surelift.questions.question import Question
 from surelift.questions.segments import check_roles, parts_of
-from surelift.questions.soundness import found_against_traits, tests_condition, weight_evidence, weight_findings
+from surelift.questions.soundness import found_against_traits, weight_evidence, weight_findings
 from surelift.questions.telling import TAKEN, condition_findings, evidence_of_segments, segment_findings, without_telling
 from surelift.results.health import Health
 from surelift.statistics.bets import Bets, Wealths
@@ -65,6 +65,7 @@ class HealthQuestion(Question):
         return {**own, "columns": tuple(columns)}
 
     def check_fields(self) -> None:
+        object.__setattr__(self, "known", frozenset())
         if not (is_number(self.level) and 0.0 < self.level < 1.0):
             raise UsageError(
                 f"level, the chance of a false alarm, must lie strictly between 0 and 1, but is {printed(self.level)}."
@@ -85,10 +86,6 @@ class HealthQuestion(Question):
         for split in self._splits:
             logs.require_columns(split.columns(), role="by")
             check_roles(self.declaration, split, self.columns_of_policies(logs))
-
-    def resolved(self, logs: Logs) -> Question:
-        self.check(logs)
-        return self
 
     def can(self, test: str) -> bool:
         return not capabilities.untested(self.features, test)
@@ -128,8 +125,6 @@ class HealthQuestion(Question):
         if self.can("test of digits"):
             found.append(Request(DIGITS))
         found += [*map(Request, self._copies), *drift_requests(self.declaration)]
-        if tests_condition(self):
-            found.append(Request(TAKEN))
         if self.can("test of the ends of actions"):
             found.append(Request(ENDS))
         return found + [Request(Tails(name)) for name in self.policies]
@@ -154,8 +149,7 @@ class HealthQuestion(Question):
         for copies in self._copies:
             findings += duplicate_findings(sums.get(copies))
         findings += found_against_traits(self, sums, self.level)
-        if tests_condition(self):
-            findings += condition_findings(sums, declared.which.words, self.level)
+        findings += condition_findings(sums, declared, self.level)
         findings += drift_findings(declared, sums, self.method, level=self.level)
         findings += policy_findings(weights, sums, declared)
         for split in self._splits:

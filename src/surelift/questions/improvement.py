@@ -8,14 +8,13 @@ from typing import Any, ClassVar
 
 from surelift import capabilities
 from surelift.errors import UsageError, exact, is_number, printed
-from surelift.evidence import p_value
 from surelift.policies import Policy
 from surelift.policies.policy import Production
 from surelift.policies.resolve import PRODUCTION, check_policies
 from surelift.quantities import Decline, Difference, Gain
 from surelift.questions.claims import BoundedClaim, Claim, Place
 from surelift.questions.drift import ratio_doubt
-from surelift.questions.method import RoundCount, choose_method
+from surelift.questions.method import RoundCount
 from surelift.questions.question import Question
 from surelift.questions.relative import (
     IN_PER_CENT,
@@ -24,13 +23,12 @@ from surelift.questions.relative import (
     STEADY_RATIO,
     TIPPING_FACTOR,
     check_relative_margin,
-    lacking,
     parse_margin,
+    tables_of,
 )
 from surelift.results.improvement import Improvement
-from surelift.results.lift import ZERO_IS_NONE
+from surelift.results.lift import ZERO_IS_NONE, Measured
 from surelift.statistics.sums import Sums
-from surelift.traits.declaration import Declaration
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +44,16 @@ class ImprovementsQuestion(Question):
         if isinstance(self.margin, str):
             object.__setattr__(self, "relative_margin", parse_margin(self.margin))
             object.__setattr__(self, "margin", 0.0)
-        check_margin(self.margin, self.declaration)
+        margin, scale = self.margin, self.declaration.scale
+        if not (is_number(margin) and abs(exact(margin)) <= sys.float_info.max):
+            raise UsageError(f"margin must be a finite number, but is {printed(margin)}.")
+        if not -scale.width <= margin < scale.width:
+            kind = "cost" if scale.is_cost else "reward"
+            raise UsageError(
+                f"margin is {printed(margin)}, but no improvement can be that large: each {kind} lies in [{scale.low:g}, "
+                f"{scale.high:g}]. A margin is in the units of the {kind}; in per cent of production, compare and gate take "
+                f"margin='{margin:g}%'."
+            )
         if self.relative_margin is not None:
             check_relative_margin(self.relative_margin, is_cost=self.declaration.scale.is_cost)
         over = self.over
@@ -68,10 +75,6 @@ class ImprovementsQuestion(Question):
 
     @cached_property
     def everyone(self) -> Mapping[str, Policy]:
-        return self.compared
-
-    @cached_property
-    def compared(self) -> Mapping[str, Policy]:
         """The candidates, and what they are compared with where that is not production."""
         name, baseline = self.over
         return self.policies if isinstance(baseline, Production) else {**self.policies, name: baseline}
@@ -86,9 +89,11 @@ class ImprovementsQuestion(Question):
             gain, loss = self.term(name, Gain(), count), self.term(name, Decline(), count)
         else:
             gain, loss = self.term(name, Difference(other), count), self.term(other, Difference(name), count)
+        lacking = {wanted: capabilities.reason(self.features, wanted) for wanted in (IN_PER_CENT, TIPPING_FACTOR)}
+        tables = () if all(lacking.values()) else tables_of(gain, loss, plain=self.declaration.plain)
         return Claim(
             name, gain, loss, 0.0, {name: self.policies[name], other: baseline}, self.declaration, self.method,
-            no_ratio=lacking(IN_PER_CENT, self.features), no_factor=lacking(TIPPING_FACTOR, self.features),
+            no_ratio=lacking[IN_PER_CENT], tables=tables,
         )  # fmt: skip
 
     def improvements(self, found: Mapping[str, BoundedClaim]) -> dict[str, Improvement]:
@@ -96,7 +101,8 @@ class ImprovementsQuestion(Question):
 
     def improvement(self, found: BoundedClaim) -> Improvement:
         """From its claim, bounded."""
-        claim, scale, share = found.claim, found.claim.declaration.scale, self.relative_margin
+        claim, declared, share = found.claim, found.claim.declaration, self.relative_margin
+        scale, kind = declared.scale, "cost" if declared.scale.is_cost else "reward"
         low, high = claim.in_units(*found.ends)
         ratio, table = found.relative(share)
         bounded, doubt = ratio.lower is not None or ratio.upper is not None, ""
@@ -105,7 +111,7 @@ class ImprovementsQuestion(Question):
         # Also where a database did not keep the table: the same question has the same assumptions everywhere.
         besides: tuple[str, ...] = (STEADY_RATIO,) if bounded or ratio.note == NOT_KEPT else ()
         if share is not None:
-            besides += (ZERO_IS_NONE.format(kind="cost" if scale.is_cost else "reward"),)
+            besides += (ZERO_IS_NONE.format(kind=kind),)
         stated = self.stated(found, *besides)
         if share is not None and ratio.note == NOT_KEPT:
             raise UsageError(
@@ -113,17 +119,20 @@ class ImprovementsQuestion(Question):
                 "of the reward."
             )
         exceeds = low > self.margin if share is None else ratio.lower is not None and ratio.lower > share
-        evidence = found.e_value(self.margin / scale.width) if share is None else ratio.e_value
+        evidence = ratio.e_value
+        if share is None:
+            evidence = claim.method.e_value(found.sums, claim.low, self.margin / scale.width, delta=found.levels[0])
         certified, most = exceeds and not stated["doubts"], scale.width * found.most
         better = certified and share is None and self.margin == 0.0
         return Improvement(
             policy=claim.policy, over=self.over[0], estimate=scale.width * found.estimate, lower=low, upper=high,
             terms_mean=scale.width * found.terms_mean, margin=float(self.margin), certified=certified,
-            e_value=evidence, p_value=p_value(evidence), improvement_range=(-most, most), provenance=found.place.provenance,
+            e_value=evidence, p_value=1.0 / max(evidence, 1.0), improvement_range=(-most, most),
+            provenance=found.place.provenance,
             relative_lower=ratio.lower, relative_upper=ratio.upper, relative_margin=share, relative_note=ratio.note,
             relative_doubt=doubt,
             tipping_factor=table.tipping_factor(delta=found.levels[0]) if better and table is not None else None,
-            measured=found.measured, **stated,
+            measured=Measured(declared.reward.name, kind, declared.unit.sums_up), **stated,
         )  # fmt: skip
 
 
@@ -134,32 +143,10 @@ class ImprovementQuestion(ImprovementsQuestion):
     kind: ClassVar[str] = "compare"
     takes_one: ClassVar[bool] = True
 
-    def check_fields(self) -> None:
-        if len(self.policies) != 1:
-            raise UsageError(f"compare takes one policy, but was given {len(self.policies)}; use select for several.")
-        super().check_fields()
-
     @property
     def policy(self) -> str:
         return next(iter(self.policies))
 
     def result(self, found: Mapping[str, BoundedClaim], sums: Sums, place: Place) -> Any:
-        return self.improvement(found[self.policy])
-
-    def allows_blocks(self, engine: frozenset[str]) -> bool:
-        """Bets in blocks would answer it too."""
-        blocks = choose_method("blocks")
-        dealt = frozenset() if self.features & {"id", "clusters"} else {"dealt by rows"}
-        return not capabilities.refusals((self.features - self.method.features) | blocks.features | dealt | engine)
-
-
-def check_margin(margin: float, declared: Declaration) -> None:
-    if not (is_number(margin) and abs(exact(margin)) <= sys.float_info.max):
-        raise UsageError(f"margin must be a finite number, but is {printed(margin)}.")
-    scale, kind = declared.scale, "cost" if declared.scale.is_cost else "reward"
-    if not -scale.width <= margin < scale.width:
-        raise UsageError(
-            f"margin is {printed(margin)}, but no improvement can be that large: each {kind} lies in [{scale.low:g}, "
-            f"{scale.high:g}]. A margin is in the units of the {kind}; in per cent of production, compare and gate take "
-            f"margin='{margin:g}%'."
-        )
+        (bounded,) = found.values()
+        return self.improvement(bounded)

@@ -104,24 +104,16 @@ class Method:
             narrowing = by_score if self.control != "none" and "score" in self.bound.controls else None
         elif self.wants_distributions and not (quantity.paired and offset < SMALLEST_CONTROLLED):
             # A weight so close to 1 is lost in the rounding of its vector.
-            narrowing = self._narrowing(candidate, quantity, {name: limits[name] for name in names}, known)
+            if known.issuperset(names):
+                weights = by_weights if self.control == "weights" or self.bound.in_blocks else automatic
+                narrowing = (by_model if self.model is not None else weights)(quantity)
+            elif all(isfinite(limits[name].rise) for name in names):
+                narrowing = by_max_weight(quantity, candidate, {name: limits[name] for name in names})
         used = {} if narrowing is None else {"narrowing": narrowing}
         needed = self.choice.plan(quantity=quantity, offset=offset, count=count, **used)
         # Control measures a weight from 0, or from the smallest that it can be.
         smallest = tuple([(name, 1.0 - limits[name].drop if quantity.paired else 0.0) for name in names])
         return Term(candidate, quantity, replace(needed, smallest=smallest))
-
-    def _narrowing(
-        self, candidate: str, quantity: Quantity, limits: Mapping[str, Limits], known: frozenset[str]
-    ) -> Narrowing | None:
-        if known.issuperset(limits):
-            if self.model is not None:
-                return by_model(quantity)
-            return by_weights(quantity) if self.control == "weights" or self.bound.in_blocks else automatic(quantity)
-        for limit in limits.values():
-            if not isfinite(limit.rise):
-                return None
-        return by_max_weight(quantity, candidate, limits)
 
     def lower_bound(self, sums: Sums, term: Term, *, delta: float) -> float:
         if is_zero(term):
@@ -130,17 +122,18 @@ class Method:
         bound = self.bound.lower_bound(sums.of(term), delta=delta) - slack_of(sums, term)
         return max(bound, least_of(term))
 
-    def upper_bound(self, sums: Sums, term: Term, mirror: Term, *, most: float, delta: float) -> float:
-        """From the quantity itself, or from a lower bound on its mirror image, which adds up to ``most`` with it."""
-        if self.bound.upper_bound is None or is_zero(term):
-            return most - self.lower_bound(sums, mirror, delta=delta)
-        own = sums.of(term)
-        top = most if most > 0.0 else term.needed.offset
-        upper = self.bound.upper_bound(own, delta=delta)
+    def ends(self, sums: Sums, low: Term, high: Term, *, most: float, levels: tuple[float, float]) -> tuple[float, float]:
+        """Bounds from below and above; ``high`` is the mirror image of ``low``, which adds up to ``most`` with it."""
+        lower = self.lower_bound(sums, low, delta=levels[0])
+        if self.bound.upper_bound is None or is_zero(low):
+            return lower, most - self.lower_bound(sums, high, delta=levels[1])
+        own = sums.of(low)
+        top = most if most > 0.0 else low.needed.offset
+        upper = self.bound.upper_bound(own, delta=levels[1])
         # Above the range it says no more than the range does, unless the whole interval lies there.
-        return upper if self.bound.lower_bound(own, delta=delta) > top else min(upper, top)
+        return lower, upper if self.bound.lower_bound(own, delta=levels[1]) > top else min(upper, top)
 
-    def estimate(self, sums: Sums, term: Term, *, lower: float) -> float:
+    def mean(self, sums: Sums, term: Term, *, lower: float) -> float:
         """The mean of the terms that the lower bound is made of, as they count there."""
         return 0.0 if is_zero(term) else centre(sums.of(term), max(lower, -term.needed.offset))
 

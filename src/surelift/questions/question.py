@@ -6,7 +6,7 @@ asked of logs, saved and read back, sent to a cluster, or kept in a monitor; the
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property, partial
 from typing import Any, ClassVar
@@ -21,7 +21,7 @@ from surelift.policies import Policy
 from surelift.policies.resolve import check_policies, one_policy
 from surelift.quantities import Quantity
 from surelift.questions import soundness
-from surelift.questions.assumptions import assumptions_of, delta_note, doubts_of, notes_of
+from surelift.questions.assumptions import assumptions_of, delta_note, notes_of
 from surelift.questions.claims import BoundedClaim, Claim, Place, bound_together
 from surelift.questions.fields import encoded
 from surelift.questions.method import Counts, Method, RoundCount, check_delta, choose_method, no_count
@@ -97,6 +97,8 @@ class Question:
         check_policies(self.policies, some=not self.asks_without)
         if self.by is not None:
             check_roles(self.declaration, self.by)
+        if self.takes_one and len(self.policies) != 1:
+            raise UsageError(f"{self.kind} takes one policy, but was given {len(self.policies)}; use select for several.")
         self.check_fields()
         features = self.features
         if capabilities.refusals(features):
@@ -141,12 +143,9 @@ class Question:
         """What it bounds, by name; ``count`` tells the number of rounds, for plans that depend on it."""
         return {}
 
-    def planned(self, count: RoundCount) -> Mapping[str, Claim]:
-        """The claims, of which there is one plan where that does not depend on the number of rounds."""
-        return self.claims(count) if self.counts_rounds else self._claims
-
     @cached_property
-    def _claims(self) -> Mapping[str, Claim]:
+    def standing_claims(self) -> Mapping[str, Claim]:
+        """The claims where their plan does not depend on the number of rounds."""
         return self.claims(no_count)
 
     def result(self, found: Mapping[str, BoundedClaim], sums: Sums, place: Place) -> Any:
@@ -162,24 +161,24 @@ class Question:
 
     def stated(self, found: BoundedClaim, *besides: str) -> dict[str, Any]:
         """What every bounded answer states beside its numbers: how it was made, and what has to be true for it."""
-        claim, policies = found.claim, found.claim.policies
-        doubts = (*doubts_of(self.declaration, policies), *found.doubts)
-        assumed = assumptions_of(claim.declaration, self.promise, (*claim.method.assumes(found.control), *besides), self.by)
+        claim, policies, (low, high) = found.claim, found.claim.policies, found.levels
+        method, (term, level) = claim.method, (claim.low, low) if claim.shown[0] else (claim.high, high)
+        doubts = (
+            *self.declaration.propensity.doubts,
+            *notes_of(policies, "doubts"),
+            *method.doubts(found.sums, term, delta=level),
+        )
+        assumed = assumptions_of(claim.declaration, self.promise, (*method.assumes(found.control), *besides), self.by)
         return {
-            "delta": found.levels[0], "rounds": found.sums.units, "counted": self.declaration.counted,
-            "method": claim.method.name, "control": found.control, "promise": self.promise,
-            "mean_weight": found.mean_weight, "assumptions": (*assumed, *notes_of(policies, "assumes"), *doubts),
-            "doubts": doubts,
+            "delta": low, "rounds": found.sums.units, "counted": self.declaration.counted, "method": method.name,
+            "control": found.control, "promise": self.promise, "mean_weight": found.mean_weight,
+            "assumptions": (*assumed, *notes_of(policies, "assumes"), *doubts), "doubts": doubts,
         }  # fmt: skip
-
-    def joined(self) -> "Sequence[Question]":
-        """Questions whose plans are added up in the same pass, and whose answers it needs."""
-        return ()
 
     def requests(self, count: RoundCount, key: Key = ()) -> list[Request]:
         """What to add up under a key."""
-        claims = self.planned(count).values()
-        return [request for claim in claims for request in claim.requests(self.everyone, key, self.declaration)]
+        claims = self.claims(count) if self.counts_rounds else self.standing_claims
+        return [request for claim in claims.values() for request in claim.requests(self.everyone, key, self.declaration)]
 
     @cached_property
     def everyone(self) -> Mapping[str, Policy]:
@@ -209,7 +208,7 @@ class Question:
     @cached_property
     def digest(self) -> str:
         """By which sums know what they answer: the same for all parts of a log."""
-        content, declared = self.to_dict(), dict(self._stated["declaration"])
+        content, declared = self.stored, dict(self.stored["declaration"])
         for name in soundness.OF_A_PART:
             declared.pop(name, None)
         text = json.dumps({**content, "declaration": declared}, sort_keys=True, default=str)
@@ -218,23 +217,19 @@ class Question:
     def ask(self, logs: Logs, *, progress: Progress | None = None) -> Any:
         """Read the log once, where its rounds are, and answer."""
         whole = completed(logs, self.declaration)
-        question = self._of(whole)
+        question = self.resolved(whole)
         counts = cache(partial(count_units, whole)) if question.counts_rounds else None
         return question.answer(collect(whole, question.plan(counts), progress=progress))
 
     def completed(self, logs: Logs) -> "Question":
         """The same question, with what a first pass finds of these logs."""
-        return self._of(completed(logs, self.declaration))
-
-    def _of(self, logs: Logs) -> "Question":
-        found = logs.declaration
-        if found == self.declaration:
-            return self.resolved(logs)
-        soundness.refuse_declared_otherwise(self.declaration, found)
-        return replace(self, declaration=found).resolved(logs)
+        return self.resolved(completed(logs, self.declaration))
 
     def resolved(self, logs: Logs) -> "Question":
-        """The same question, once it is seen which policies give whole distributions."""
+        """The same question of these logs, once it is seen which policies give whole distributions."""
+        if logs.declaration != self.declaration:
+            soundness.refuse_declared_otherwise(self.declaration, logs.declaration)
+            return replace(self, declaration=logs.declaration).resolved(logs)
         self.check(logs)
         if self.known is not None:
             return self
@@ -267,7 +262,7 @@ class Question:
     def wanted(self, counts: Counts | None) -> list[Request]:
         found = [*soundness.tests_of(self), Request(COUNT), Request(PRODUCTION)]
         if self.by is None:
-            found += self.requests(no_count if counts is None else partial(_whole, counts))
+            found += self.requests(no_count if counts is None else lambda: counts(())[()])
         else:
             key: Key = (self.by,)
             found += [Request(COUNT, key), Request(PRODUCTION, key)]
@@ -277,8 +272,6 @@ class Question:
                 # Each segment has a plan of its own, for its own number of rounds.
                 only = (replace(self.by, only=value[0]),)
                 found += [Request(COUNT, only), Request(PRODUCTION, only), *self.requests(partial(int, count), only)]
-        for question in self.joined():
-            found += question.wanted(counts)
         return found
 
     def answer(self, sums: Sums) -> Any:
@@ -292,26 +285,20 @@ class Question:
         if not self.tells_faults:
             soundness.refuse_unfit(self, sums)
             soundness.refuse_disproved(self, sums)
-        return self.segmented(sums, self.provenance(sums))
-
-    def segmented(self, sums: Sums, provenance: Provenance) -> Any:
-        """One result, or one for each segment."""
+        provenance = self.provenance(sums)
         if self.by is None:
             return self.found(self.before_sampling(sums), Place(self.delta, provenance))
         return answer_by_segment(self, self.by, sums, provenance)
 
     def found(self, sums: Sums, place: Place) -> Any:
-        claims = self.planned(partial(int, place.planned or sums.units))
-        return self.result(self.bounded(claims, sums, place), sums, place)
-
-    def bounded(self, claims: Mapping[str, Claim], sums: Sums, place: Place) -> dict[str, BoundedClaim]:
-        of_outcomes = {claim.outcome: self.before_sampling(sums.judged_by(claim.outcome)) for claim in claims.values()}
-        return bound_together(claims, of_outcomes, place, sides_together=self.sides_together)
+        claims = self.claims(partial(int, place.planned or sums.units)) if self.counts_rounds else self.standing_claims
+        judged = {claim.outcome: self.before_sampling(sums.judged_by(claim.outcome)) for claim in claims.values()}
+        return self.result(bound_together(claims, judged, place, sides_together=self.sides_together), sums, place)
 
     def provenance(self, sums: Sums) -> Provenance:
         said = (*self.declaration.unit.amounts(self.declaration.scale), *soundness.remarks_on(self, sums))
         return Provenance(
-            question=self.to_dict(), rounds=self.before_sampling(sums).units, fingerprint=sums.fingerprint,
+            question=self.stored, rounds=self.before_sampling(sums).units, fingerprint=sums.fingerprint,
             certifies=self.method.bound.certifies, notes=(delta_note(self.delta), *said) if self.delta > 0.5 else said,
         )  # fmt: skip
 
@@ -324,10 +311,10 @@ class Question:
 
     def to_dict(self) -> dict[str, Any]:
         """The question as JSON keeps it, defaults included: what is stored must not change with them."""
-        return dict(self._stated)
+        return dict(self.stored)
 
     @cached_property
-    def _stated(self) -> dict[str, Any]:
+    def stored(self) -> dict[str, Any]:
         found: dict[str, Any] = {"kind": self.kind}
         for item in fields(self):
             value = getattr(self, item.name)
@@ -344,7 +331,3 @@ class Question:
         from surelift.questions.stored import question_from
 
         return question_from(content, policies or {}, control, declaration)
-
-
-def _whole(counts: Counts) -> int:
-    return counts(())[()]

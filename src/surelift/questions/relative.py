@@ -1,10 +1,10 @@
 """Better by how many per cent, and how wrong may the propensities be? Both are read off one table of weights by reward."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-from surelift import capabilities
 from surelift.bounds.relative import Part, RatioEvidence
 from surelift.errors import UsageError, printed
 from surelift.quantities import Gain
@@ -64,16 +64,10 @@ def check_relative_margin(margin: float, *, is_cost: bool) -> None:
         raise UsageError(f"margin in per cent must be {possible}, but is {100.0 * margin:g}%.")
 
 
-def lacking(wanted: str, features: frozenset[str]) -> str:
-    """Why such a question has no bounds in per cent, or no tipping factor; empty where it has."""
-    for one, _, reason in capabilities.refusals(features | {wanted}):
-        if one == wanted:
-            return reason
-    return ""
-
-
-def tables_of(gain: Term, loss: Term, *, plain: bool) -> tuple[WeightTable, WeightTable]:
+def tables_of(gain: Term, loss: Term, *, plain: bool) -> tuple[WeightTable, ...]:
     """For the lower and the upper side: one and the same where every row stands for itself, beside production."""
+    if not 0.0 < gain.needed.offset <= 1.0:
+        return ()
     if not isinstance(gain.quantity, Gain):
         return WeightTable(gain.candidate, 1.0, gain.quantity), WeightTable(loss.candidate, 1.0, loss.quantity)
     drop = gain.needed.offset
@@ -95,16 +89,18 @@ class Ratio:
     """Weights of two candidates are wrong together."""
 
     @classmethod
-    def of(cls, gain: Term, loss: Term, sums: Sums, *, plain: bool, is_cost: bool) -> "Ratio | None":
+    def of(cls, tables: Sequence[WeightTable], gain: Term, loss: Term, sums: Sums, *, is_cost: bool) -> "Ratio | None":
         """None where no tables were kept."""
         sides = []
         names: tuple[Side, Side] = ("gain", "decline")
-        for table, term, name in zip(tables_of(gain, loss, plain=plain), (gain, loss), names, strict=True):
+        for table, term, name in zip(tables, (gain, loss), names, strict=False):
             cells = sums.get(table) if Request(table) in sums.states else None
             if cells is None or not cells.complete:
                 return None
             side: Side = name if table.quantity is None else "pair"
             sides.append(RatioEvidence.of(cells, side, term.needed.components, units=sums.units))
+        if not sides:
+            return None
         of_two = not isinstance(gain.quantity, Gain)
         return cls(sides[0], sides[1], 1.0 if of_two else gain.needed.offset, is_cost, of_two)
 

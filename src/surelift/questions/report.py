@@ -1,6 +1,6 @@
 """Everything a decision report needs, from one pass: health, selection, values, forecasts and the history."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -12,7 +12,7 @@ from surelift.logs.faults import Finding
 from surelift.policies import Policy
 from surelift.policies.policy import Production
 from surelift.policies.resolve import PRODUCTION
-from surelift.questions.claims import Claim, Place
+from surelift.questions.claims import Place
 from surelift.questions.forecast import block_requests, forecast_of
 from surelift.questions.health import HealthQuestion
 from surelift.questions.improvement import ImprovementsQuestion
@@ -44,7 +44,6 @@ class ReportQuestion(ImprovementsQuestion):
     """
 
     kind: ClassVar[str] = "report"
-    tells_faults: ClassVar[bool] = True
     outcomes: Mapping[str, Outcome] | None = None
     """Columns that judge every candidate beside the reward."""
     source: str = ""
@@ -76,7 +75,7 @@ class ReportQuestion(ImprovementsQuestion):
 
     @cached_property
     def health(self) -> HealthQuestion:
-        return HealthQuestion(declaration=self.declaration, policies=self.compared, method=self.method)
+        return HealthQuestion(declaration=self.declaration, policies=super().everyone, method=self.method)
 
     @cached_property
     def values(self) -> ValueQuestion:
@@ -103,10 +102,6 @@ class ReportQuestion(ImprovementsQuestion):
         each = {**self._comparing, "delta": self.delta / len(self.policies), "outcomes": self.outcomes}
         return {name: OutcomesQuestion(**{**each, "policies": {name: policy}}) for name, policy in self.policies.items()}
 
-    def joined(self) -> Sequence[Question]:
-        besides = [question for question in (self.normal, self.by_segment) if question is not None]
-        return [self.selection, self.health, self.values, *besides, *self.by_outcome.values()]
-
     def check(self, logs: Logs) -> None:
         super().check(logs)
         for question in self.by_outcome.values():
@@ -114,7 +109,7 @@ class ReportQuestion(ImprovementsQuestion):
 
     @cached_property
     def everyone(self) -> Mapping[str, Policy]:
-        return {PRODUCTION: Production(), **self.compared}
+        return {PRODUCTION: Production(), **super().everyone}
 
     @property
     def few(self) -> bool:
@@ -135,7 +130,9 @@ class ReportQuestion(ImprovementsQuestion):
 
     def wanted(self, counts: Counts | None) -> list[Request]:
         """Its segments are those of one of its questions; the course and the forecasts are of the whole log."""
-        found = [request for question in self.joined() for request in question.wanted(counts)]
+        besides = [question for question in (self.normal, self.by_segment) if question is not None]
+        joined = [self.selection, self.health, self.values, *besides, *self.by_outcome.values()]
+        found = [request for question in joined for request in question.wanted(counts)]
         claims = self.selection.claims(no_count if counts is None else lambda: counts(())[()])
         if self.course is not None:
             terms = [end for claim in claims.values() for end in (claim.low, claim.high)]
@@ -156,19 +153,17 @@ class ReportQuestion(ImprovementsQuestion):
 
     def _report(self, sums: Sums, unfit: Report) -> Report:
         """From logs that are fit, unless their bounds contradict each other."""
-        selection = self.selection.answered(sums)
-        whole = self.before_sampling(sums)
+        selection, whole = self.selection.answered(sums), self.before_sampling(sums)
         claims = self.selection.claims(lambda: whole.units)
-        place = Place(self.delta, selection.provenance)
-        found = self.selection.bounded(claims, whole, place)
+        place = Place(self.delta, selection.provenance, planned=whole.units)
         return replace(
             unfit,
             selection=selection,
             values=self.values.answered(sums),
-            history=self._history(sums, claims, place, selection.improvements),
+            history=self._history(sums, place, selection.improvements),
             normal_intervals={} if self.normal is None else self.normal.answered(sums).improvements,
             forecasts={
-                name: forecast_of(found[name], answer)
+                name: forecast_of(claims[name], whole, answer)
                 for name, answer in selection.improvements.items()
                 if self.forecasts and whole.units > 1 and not answer.certified
             },
@@ -176,9 +171,7 @@ class ReportQuestion(ImprovementsQuestion):
             outcomes={name: question.answered(sums) for name, question in self.by_outcome.items()},
         )
 
-    def _history(
-        self, sums: Sums, claims: Mapping[str, Claim], place: Place, last: Mapping[str, Improvement]
-    ) -> History | None:
+    def _history(self, sums: Sums, place: Place, last: Mapping[str, Improvement]) -> History | None:
         """Each bound made at the level of the answer, which is the last point."""
         course = self.course
         if course is None:
@@ -188,7 +181,7 @@ class ReportQuestion(ImprovementsQuestion):
         points = [
             Point(name, result.rounds, result.estimate, result.lower, result.upper)
             for moment in _evenly(totals, POINTS)[:-1]
-            for name, result in self._at(moment, claims, place).items()
+            for name, result in self._at(moment, place).items()
         ]
         points += [Point(name, one.rounds, one.estimate, one.lower, one.upper) for name, one in last.items()]
         first = next(iter(last.values()))
@@ -197,11 +190,12 @@ class ReportQuestion(ImprovementsQuestion):
             first.doubts,
         )  # fmt: skip
 
-    def _at(self, sums: Sums, claims: Mapping[str, Claim], place: Place) -> Mapping[str, Improvement]:
+    def _at(self, sums: Sums, place: Place) -> Mapping[str, Improvement]:
         try:
-            return self.selection.improvements(self.selection.bounded(claims, self.before_sampling(sums), place))
+            improvements: Mapping[str, Improvement] = self.selection.found(self.before_sampling(sums), place).improvements
         except LogsError:
             return {}  # bounds that contradict each other on the way: the answer at the end is what counts
+        return improvements
 
 
 def _evenly(totals: list[Sums], points: int) -> list[Sums]:

@@ -46,7 +46,7 @@ def tests_of(question: "Question") -> list[Request]:
     found = [Request(test, key) for test in question.weight_tests]
     if by is not None and not capabilities.untested(question.features, "test of segments"):
         found += [Request(TAKEN, (split,)) for split in tested_splits(by)]
-    if tests_condition(question):
+    if question.declaration.has("where") and not capabilities.untested(question.features, "test of segments"):
         found.append(Request(TAKEN))
     for trait in question.declaration.audits:
         found.append(Request(Audit(trait.slot), key if trait.audited_by_segment else ()))
@@ -55,10 +55,6 @@ def tests_of(question: "Question") -> list[Request]:
     for name, of_units in question.declaration.ids:
         found.append(Request(IdMemory(name, of_clusters=of_units)))
     return found
-
-
-def tests_condition(question: "Question") -> bool:
-    return question.declaration.has("where") and not capabilities.untested(question.features, "test of segments")
 
 
 def learned_from(question: "Question") -> list[tuple[str, Origins]]:
@@ -112,7 +108,9 @@ def refuse_disproved(question: "Question", sums: Sums) -> None:
     """Refuse what was declared and these rounds disprove; each test refuses right logs with probability at most 0.001."""
     if question.by is not None and not capabilities.untested(question.features, "test of segments"):
         refuse_telling(sums, question.by)
-    findings = list(condition_findings(sums, question.declaration.which.words, LEVEL)) if tests_condition(question) else []
+    findings: list[Finding] = []
+    if question.declaration.has("where"):
+        findings += condition_findings(sums, question.declaration, LEVEL)
     if question.declaration.audits:
         findings += found_against_traits(question, sums, LEVEL)
     for finding in findings:

@@ -22,7 +22,9 @@ _ALWAYS = {"declaration", "policies", "delta", "method"}
 
 def made(kind: type[Question], logs: Any, policies: Any, **options: Any) -> Any:
     """A question from what a user writes, checked."""
-    declared = logs if isinstance(logs, Declaration) else require_logs(logs).declaration
+    declared = logs.declaration if isinstance(logs, Logs) else logs
+    if not isinstance(declared, Declaration):
+        declared = require_logs(logs).declaration
     needed = policies is not None or not kind.asks_without
     named = {} if not needed else dict([one_policy(policies, declared)]) if kind.takes_one else name_policies(policies)
     return kind(declaration=declared, policies=named, **kind.fields_from(options))

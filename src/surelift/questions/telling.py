@@ -5,9 +5,11 @@ from collections.abc import Iterable, Iterator
 from surelift.errors import LogsError
 from surelift.evidence.propensities import TELLING, Evidence, Family, telling_evidence
 from surelift.logs.faults import Finding
+from surelift.statistics.plan import Request
 from surelift.statistics.restricted import TakenActions
 from surelift.statistics.splits import Segment
 from surelift.statistics.sums import Sums
+from surelift.traits.declaration import Declaration
 
 TAKEN, LEVEL = TakenActions(), 0.001
 """What is added up, and the chance that a right column is refused."""
@@ -35,8 +37,11 @@ def refuse_telling(sums: Sums, by: Segment) -> None:
                 raise LogsError(f"{finding.statement}.\n{finding.remedy}")
 
 
-def condition_findings(sums: Sums, words: str, level: float = LEVEL) -> Iterator[Finding]:
-    """Only some actions were taken in the rounds that meet ``where=``."""
+def condition_findings(sums: Sums, declared: Declaration, level: float = LEVEL) -> Iterator[Finding]:
+    """Only some actions were taken in the rounds that meet ``where=``, where that was counted."""
+    if not declared.has("where") or Request(TAKEN) not in sums.states:
+        return
+    words = declared.which.words
     found = telling_evidence("where", {"": sums.get(TAKEN)}, level=level)
     if found.e_value >= 1.0 / level:
         yield Finding(
