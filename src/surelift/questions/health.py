@@ -25,7 +25,7 @@ from surelift.questions.findings import (
 from surelift.questions.method import RoundCount
 from surelift.questions.question import Question
 from surelift.questions.segments import check_roles, parts_of
-from surelift.questions.soundness import found_against_traits, weight_evidence, weight_findings
+from surelift.questions.soundness import found_against_traits, weight_evidence, weight_findings, weight_tests
 from surelift.questions.telling import TAKEN, condition_findings, evidence_of_segments, segment_findings, without_telling
 from surelift.results.health import Health
 from surelift.statistics.bets import Bets, Wealths
@@ -76,6 +76,11 @@ class HealthQuestion(Question):
         if len(set(named)) != len(named):
             twice = max(named, key=named.count)
             raise UsageError(f"the test {twice} is asked for twice; each column is tested by itself, once: leave one out.")
+
+    def encoded(self, name: str, value: Any) -> Any:
+        if name != "columns":
+            return super().encoded(name, value)
+        return [part if isinstance(part, str) else split.describe() for part, split in zip(value, self._splits, strict=True)]
 
     @property
     def own_features(self) -> frozenset[str]:
@@ -167,4 +172,4 @@ class HealthQuestion(Question):
             states: Mapping[Any, Wealths] = sums.by(self._bets, *key)
             families[family] = {"".join(value): wealths for value, wealths in states.items()}
         telling = [evidence_of_segments(sums, split, self.level) for split in self._telling]
-        return evidence_of(families) + telling + list(weight_evidence(sums, self.weight_tests))
+        return evidence_of(families) + telling + list(weight_evidence(sums, weight_tests(self.declaration, self.limits)))

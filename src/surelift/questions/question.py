@@ -23,11 +23,9 @@ from surelift.quantities import Quantity
 from surelift.questions import soundness
 from surelift.questions.assumptions import assumptions_of, delta_note, notes_of
 from surelift.questions.claims import BoundedClaim, Claim, Place, bound_together
-from surelift.questions.fields import encoded
 from surelift.questions.method import Counts, Method, RoundCount, check_delta, choose_method, no_count
 from surelift.questions.segments import answer_by_segment, check_roles, split_by
 from surelift.results.provenance import Provenance
-from surelift.statistics.bets import MeanWeight
 from surelift.statistics.plan import Plan, Request, Term
 from surelift.statistics.splits import Key, Segment
 from surelift.statistics.sums import COUNT, OTHER_QUESTION, PRODUCTION, Sums
@@ -202,10 +200,6 @@ class Question:
         return self.method.model
 
     @cached_property
-    def weight_tests(self) -> list[MeanWeight]:
-        return soundness.weight_tests(self.declaration, self.limits)
-
-    @cached_property
     def digest(self) -> str:
         """By which sums know what they answer: the same for all parts of a log."""
         content, declared = self.stored, dict(self.stored["declaration"])
@@ -314,13 +308,21 @@ class Question:
         return dict(self.stored)
 
     @cached_property
-    def stored(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"kind": self.kind}
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if value is not None:
-                found[item.name] = encoded(item.name, value)
-        return found
+    def stored(self) -> Mapping[str, Any]:
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {"kind": self.kind} | {name: self.encoded(name, value) for name, value in values.items() if value is not None}
+
+    def encoded(self, name: str, value: Any) -> Any:
+        """One of its fields, as JSON keeps it."""
+        if name == "over":
+            return {value[0]: value[1].describe()}
+        if hasattr(value, "describe"):
+            return value.describe()
+        if isinstance(value, Mapping):
+            return {key: each.describe() if hasattr(each, "describe") else each for key, each in value.items()}
+        if isinstance(value, tuple):
+            return [each.describe() if hasattr(each, "describe") else each for each in value]
+        return sorted(value) if isinstance(value, frozenset) else value
 
     @classmethod
     def from_dict(

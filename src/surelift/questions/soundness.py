@@ -43,7 +43,7 @@ def tests_of(question: "Question") -> list[Request]:
     """
     by = question.by
     key: Key = () if by is None else (by,)
-    found = [Request(test, key) for test in question.weight_tests]
+    found = [Request(test, key) for test in weight_tests(question.declaration, question.limits)]
     if by is not None and not capabilities.untested(question.features, "test of segments"):
         found += [Request(TAKEN, (split,)) for split in tested_splits(by)]
     if question.declaration.has("where") and not capabilities.untested(question.features, "test of segments"):
@@ -115,8 +115,8 @@ def refuse_disproved(question: "Question", sums: Sums) -> None:
         findings += found_against_traits(question, sums, LEVEL)
     for finding in findings:
         raise LogsError(f"{finding.statement}.\n{finding.remedy}")
-    if question.weight_tests:
-        refuse_mean_weights(sums, question.weight_tests, question.by)
+    if tests := weight_tests(question.declaration, question.limits):
+        refuse_mean_weights(sums, tests, question.by)
 
 
 def found_against_traits(question: "Question", sums: Sums, level: float) -> Iterator[Finding]:

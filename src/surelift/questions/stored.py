@@ -9,11 +9,13 @@ from typing import Any
 
 from surelift import questions
 from surelift.errors import LogsError, SureliftError, UsageError, printed
+from surelift.logs.segments import Bins, SegmentColumn
 from surelift.policies import Policy
-from surelift.policies.resolve import name_policies, one_policy
-from surelift.questions.fields import decoded
+from surelift.policies.resolve import name_policies, one_policy, rebuild
 from surelift.questions.method import method_from
 from surelift.questions.question import Question
+from surelift.results.outcomes import outcome_from
+from surelift.statistics.splits import Segment
 from surelift.traits.declaration import Declaration
 from surelift.traits.logs import Logs
 
@@ -73,6 +75,46 @@ def _question_from(
     values = {name: decoded(name, value, policies) for name, value in stated.items()}
     values["method"] = method_from(content["method"], control)
     return kind(**values)
+
+
+def decoded(name: str, value: Any, given: Mapping[str, Policy]) -> Any:
+    if name == "declaration":
+        return value if isinstance(value, Declaration) else Declaration.from_description(value)
+    if name in ("policies", "over"):
+        found = {
+            policy: given[policy] if policy in given else rebuild(policy, form, kept_in="the file")
+            for policy, form in value.items()
+        }
+        if name == "over":
+            ((baseline, policy),) = found.items()
+            return baseline, policy
+        return found
+    if name == "by":
+        return Segment(_parts_from(value), tuple(_listed(value["segments"])) if "segments" in value else None)
+    if name == "columns":
+        return tuple(part if isinstance(part, str) else _parts_from(part) for part in _listed(value))
+    if name == "model":
+        from surelift.controls import models
+
+        return models.from_description(value)
+    if name == "guardrails":
+        return tuple(map(outcome_from, value))
+    if name == "outcomes":
+        return {outcome: outcome_from(claim) for outcome, claim in value.items()}
+    if name == "known":
+        return frozenset(value)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _listed(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError(f"{value!r} is no list")
+    return value
+
+
+def _parts_from(content: Mapping[str, Any]) -> tuple[SegmentColumn, ...]:
+    columns = content["columns"] if "columns" in content else [str(content["column"])]
+    return tuple(part if isinstance(part, str) else Bins(part["column"], part["bins"]) for part in columns)
 
 
 def refuse_others(question: Question, stated: Mapping[str, Any], place: str) -> None:

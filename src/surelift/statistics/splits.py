@@ -76,6 +76,14 @@ class Segment(Split):
     def columns(self) -> tuple[str, ...]:
         return tuple(map(column_name, self.by))
 
+    def describe(self) -> dict[str, Any]:
+        """As JSON keeps it: a single column by its name, others one by one, with the edges of their bins."""
+        listed = {} if self.declared is None else {"segments": list(self.declared)}
+        if len(self.by) == 1 and isinstance(self.by[0], str):
+            return {"column": self.by[0], **listed}
+        parts = ({"column": part.column, "bins": list(part.edges)} if isinstance(part, Bins) else part for part in self.by)
+        return {"columns": list(parts), **listed}
+
     @property
     def subject(self) -> str:
         return f"by {', '.join(map(repr, self.columns()))}"
