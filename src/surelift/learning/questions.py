@@ -279,7 +279,7 @@ class ProgressiveQuestion(ImprovementQuestion):
         if problem:
             raise UsageError(problem)
         played = PlayedStages(learned, getattr(logs.source, "first", 0))
-        asked = {item.name: getattr(self, item.name) for item in fields(self)}
+        asked = {item.name: getattr(self, item.name) for item in fields(self) if item.init}
         return ImprovementQuestion(**{**asked, "policies": {NAME: as_policy(played)}})
 
     def drawn(self, answer: Improvement) -> Improvement:

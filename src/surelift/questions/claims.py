@@ -8,10 +8,10 @@ from surelift.batch import RewardColumn
 from surelift.errors import LogsError
 from surelift.policies import Policy
 from surelift.questions.drift import ratio_requests
-from surelift.questions.method import Method, control_of, least_of
+from surelift.questions.method import Method, control_of
 from surelift.questions.relative import NOT_KEPT, Ratio, Relative
 from surelift.results.provenance import Provenance
-from surelift.statistics.plan import MEAN, Request, Term
+from surelift.statistics.plan import MEAN, NOTHING, Request, Term
 from surelift.statistics.splits import Key
 from surelift.statistics.sums import Sums, requests_of
 from surelift.statistics.weight_table import WeightTable
@@ -96,7 +96,7 @@ class BoundedClaim:
     def relative(self, margin: float | None) -> tuple[Relative, Ratio | None]:
         """The bounds in per cent, and the evidence against a margin in per cent; and what they were read off."""
         claim = self.claim
-        if not claim.no_ratio and claim.low.needed.offset == 0.0:
+        if not claim.no_ratio and claim.low.needed is NOTHING:
             return Relative.of_equals(margin), None
         ratio = Ratio.of(claim.tables, claim.low, claim.high, self.sums, is_cost=claim.declaration.scale.is_cost)
         if claim.no_ratio or ratio is None:
@@ -125,7 +125,7 @@ def _bounded(claim: Claim, sums: Sums, place: Place, levels: tuple[float, float]
     """Both ends, held to ``half`` where they contradict each other, and the mean of their terms."""
     method, low, high = claim.method, claim.low, claim.high
     mean_weight = sums.weights(claim.policy).total / sums.units
-    most = claim.most or -least_of(low)
+    most = claim.most or min(low.needed.offset, 1.0)
     least = 0.0 if claim.most else -most
     ends = method.ends(sums, low, high, most=claim.most, levels=levels)
     if method.believes_contradictions and not least <= ends[0] <= ends[1] <= most:

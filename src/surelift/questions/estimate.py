@@ -56,6 +56,7 @@ class EstimateQuestion(Question):
         if self.estimator not in ESTIMATES:
             raise UsageError(f"no estimator {printed(self.estimator)}; the estimators are {', '.join(ESTIMATES)}.")
         name = self.line.parameter
+        object.__setattr__(self, "counts_rounds", self.parameter is None and self.line.parameter in FROM_ROUNDS)
         if self.parameter is None and name and name not in FROM_ROUNDS:
             raise UsageError(f"estimator {self.estimator!r} needs {name}=; there is no default that suits every log.")
         if self.parameter is not None:
@@ -74,10 +75,6 @@ class EstimateQuestion(Question):
     @property
     def line(self) -> Estimate:
         return ESTIMATES[self.estimator]
-
-    @property
-    def counts_rounds(self) -> bool:
-        return self.parameter is None and self.line.parameter in FROM_ROUNDS
 
     def _moments(self, count: RoundCount) -> tuple[Mapping[str, float], tuple[Moment, ...]]:
         """The hyper-parameter, and the moments: the estimate's own first, then those beside it."""

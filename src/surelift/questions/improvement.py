@@ -103,7 +103,7 @@ class ImprovementsQuestion(Question):
         """From its claim, bounded."""
         claim, declared, share = found.claim, found.claim.declaration, self.relative_margin
         scale, kind = declared.scale, "cost" if declared.scale.is_cost else "reward"
-        low, high = claim.in_units(*found.ends)
+        low, high = (scale.width * end for end in found.ends)
         ratio, table = found.relative(share)
         bounded, doubt = ratio.lower is not None or ratio.upper is not None, ""
         if bounded and self.declaration.times:

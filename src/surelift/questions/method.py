@@ -15,7 +15,7 @@ from surelift.evidence import e_value
 from surelift.logs.decisions import Limits
 from surelift.quantities import Quantity
 from surelift.statistics.narrowing import Narrowing, automatic, by_max_weight, by_model, by_score, by_weights
-from surelift.statistics.plan import Term
+from surelift.statistics.plan import NOTHING, Term
 from surelift.statistics.splits import Key, KeyValue
 from surelift.statistics.sums import Sums
 
@@ -116,16 +116,16 @@ class Method:
         return Term(candidate, quantity, replace(needed, smallest=smallest))
 
     def lower_bound(self, sums: Sums, term: Term, *, delta: float) -> float:
-        if is_zero(term):
+        if term.needed is NOTHING:
             return 0.0
         # Where the vectors and the propensities differ a little, so does the production they are compared with.
         bound = self.bound.lower_bound(sums.of(term), delta=delta) - slack_of(sums, term)
-        return max(bound, least_of(term))
+        return max(bound, 0.0 - min(term.needed.offset, 1.0) if term.quantity.paired else 0.0)
 
     def ends(self, sums: Sums, low: Term, high: Term, *, most: float, levels: tuple[float, float]) -> tuple[float, float]:
         """Bounds from below and above; ``high`` is the mirror image of ``low``, which adds up to ``most`` with it."""
         lower = self.lower_bound(sums, low, delta=levels[0])
-        if self.bound.upper_bound is None or is_zero(low):
+        if self.bound.upper_bound is None or low.needed is NOTHING:
             return lower, most - self.lower_bound(sums, high, delta=levels[1])
         own = sums.of(low)
         top = most if most > 0.0 else low.needed.offset
@@ -135,36 +135,25 @@ class Method:
 
     def mean(self, sums: Sums, term: Term, *, lower: float) -> float:
         """The mean of the terms that the lower bound is made of, as they count there."""
-        return 0.0 if is_zero(term) else centre(sums.of(term), max(lower, -term.needed.offset))
+        return 0.0 if term.needed is NOTHING else centre(sums.of(term), max(lower, -term.needed.offset))
 
     def e_value(self, sums: Sums, term: Term, mean: float, *, delta: float) -> float:
         """Evidence against "the mean of the term is at most this"; ``delta`` is that of the bound beside it."""
         return e_value(mean + slack_of(sums, term), sums.of(term), delta=delta)
 
-    def doubts(self, sums: Sums, term: Term, *, delta: float) -> tuple[str, ...]:
-        """What keeps an answer of this method from being certified."""
-        if self.bound.certifies or is_zero(term):
-            return ()
-        return (_ASYMPTOTIC,) if self.bound.remark is None else (self.bound.remark(sums.of(term), delta=delta),)
-
-    def assumes(self, used: str) -> tuple[str, ...]:
-        """What has to be true for this bound, with the control that was used, beyond what every bound assumes."""
+    def conditions(self, sums: Sums, term: Term, used: str, *, delta: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What this bound assumes with the control that was used; and what keeps its answer from being certified."""
+        assumed = self.bound.assumes
         if used == "model" and self.model is not None:
-            return (*self.bound.assumes, self.model.assumes)
-        return (*self.bound.assumes, LARGEST_WEIGHT_TRUE) if used == "max-weight" else self.bound.assumes
+            assumed = *assumed, self.model.assumes
+        elif used == "max-weight":
+            assumed = *assumed, LARGEST_WEIGHT_TRUE
+        if self.bound.certifies or term.needed is NOTHING:
+            return assumed, ()
+        return assumed, (_ASYMPTOTIC if self.bound.remark is None else self.bound.remark(sums.of(term), delta=delta),)
 
     def describe(self) -> dict[str, Any]:
         return {**self.choice.describe(), "control": self.control if self.model is None else self.model.describe()}
-
-
-def is_zero(term: Term) -> bool:
-    """Certainly, since the policies are one."""
-    return term.quantity.paired and term.needed.offset == 0.0
-
-
-def least_of(term: Term) -> float:
-    """The least that a value, or an improvement, can be: terms may be lower where weights can be negative."""
-    return 0.0 - min(term.needed.offset, 1.0) if term.quantity.paired else 0.0
 
 
 def slack_of(sums: Sums, term: Term) -> float:

@@ -59,6 +59,10 @@ class Question:
     by: Segment | None = None
     known: frozenset[str] | None = None
     """The policies whose whole distribution is known; None until a log was looked at that may tell."""
+    counts_rounds: bool = field(init=False, compare=False, repr=False)
+    """Its plan depends on the number of rounds."""
+    limits: Mapping[str, Limits] = field(init=False, compare=False, repr=False)
+    """How far the weights of each policy can lie from 1 in these logs."""
 
     @classmethod
     def of(cls, kind: str, logs: Logs | Mapping[str, Any], policies: Any, **options: Any) -> "Question":
@@ -80,7 +84,7 @@ class Question:
         if by is not None or segments is not None:
             own["by"] = split_by(by, segments)
         for item in fields(cls):
-            if item.name in options and item.name != "method":
+            if item.init and item.name in options and item.name != "method":
                 own[item.name] = options.pop(item.name)
         if "over" in own:
             own["over"] = one_policy(own["over"])
@@ -97,7 +101,10 @@ class Question:
             check_roles(self.declaration, self.by)
         if self.takes_one and len(self.policies) != 1:
             raise UsageError(f"{self.kind} takes one policy, but was given {len(self.policies)}; use select for several.")
+        object.__setattr__(self, "counts_rounds", self.method.counts_rounds)
         self.check_fields()
+        limits = {name: self.declaration.unit.limits(policy.limits) for name, policy in self.everyone.items()}
+        object.__setattr__(self, "limits", limits)
         features = self.features
         if capabilities.refusals(features):
             capabilities.check(features, self.method.called)
@@ -161,12 +168,9 @@ class Question:
         """What every bounded answer states beside its numbers: how it was made, and what has to be true for it."""
         claim, policies, (low, high) = found.claim, found.claim.policies, found.levels
         method, (term, level) = claim.method, (claim.low, low) if claim.shown[0] else (claim.high, high)
-        doubts = (
-            *self.declaration.propensity.doubts,
-            *notes_of(policies, "doubts"),
-            *method.doubts(found.sums, term, delta=level),
-        )
-        assumed = assumptions_of(claim.declaration, self.promise, (*method.assumes(found.control), *besides), self.by)
+        conditions, remarks = method.conditions(found.sums, term, found.control, delta=level)
+        doubts = (*self.declaration.propensity.doubts, *notes_of(policies, "doubts"), *remarks)
+        assumed = assumptions_of(claim.declaration, self.promise, (*conditions, *besides), self.by)
         return {
             "delta": low, "rounds": found.sums.units, "counted": self.declaration.counted, "method": method.name,
             "control": found.control, "promise": self.promise, "mean_weight": found.mean_weight,
@@ -189,11 +193,6 @@ class Question:
         promised = self.method.promise
         one_look = (self.by is not None and self.by.declared is None) or self.declaration.has("balanced loggers")
         return "one look" if one_look and promised == "any number of looks" else promised
-
-    @property
-    def counts_rounds(self) -> bool:
-        """Its plan depends on the number of rounds."""
-        return self.method.counts_rounds
 
     @property
     def model(self) -> RewardModel | None:
@@ -230,11 +229,6 @@ class Question:
         known = known_distributions(logs, self.everyone)
         self.method.check_known(self.limits, known)
         return replace(self, known=known)
-
-    @cached_property
-    def limits(self) -> Mapping[str, Limits]:
-        """How far the weights of each policy can lie from 1 in these logs."""
-        return {name: self.declaration.unit.limits(policy.limits) for name, policy in self.everyone.items()}
 
     def check(self, logs: Logs) -> None:
         """Refuse logs that this question, or its segments, cannot be asked of."""
@@ -309,7 +303,7 @@ class Question:
 
     @cached_property
     def stored(self) -> Mapping[str, Any]:
-        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        values = {item.name: getattr(self, item.name) for item in fields(self) if item.init}
         return {"kind": self.kind} | {name: self.encoded(name, value) for name, value in values.items() if value is not None}
 
     def encoded(self, name: str, value: Any) -> Any:

@@ -61,7 +61,7 @@ def _question_from(
         raise UsageError(
             f"no question of kind {content['kind']!r} is known here; for a learned policy, give it in policies=."
         )
-    names = {item.name for item in fields(kind)}
+    names = {item.name for item in fields(kind) if item.init}
     stated = {name: value for name, value in content.items() if name != "kind"}
     if stated.keys() - names:
         raise ValueError(f"unknown options {', '.join(sorted(stated.keys() - names))}")

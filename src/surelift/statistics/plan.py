@@ -97,13 +97,17 @@ class Needed:
     any_looks: bool = True
 
 
+NOTHING = Needed()
+"""Of a quantity that is certainly zero, since two policies are one."""
+
+
 @dataclass(frozen=True, eq=False)
 class Term:
     """One quantity of one candidate, and what is needed of it."""
 
     candidate: str
     quantity: Quantity
-    needed: Needed = Needed()
+    needed: Needed = NOTHING
 
 
 class Request(NamedTuple):
