@@ -103,7 +103,6 @@ class Improvement(Result):
 
     @property
     def bounded_by(self) -> str:
-        """The method, as it is named beside the lower bound."""
         return self.method
 
     @property
@@ -113,14 +112,20 @@ class Improvement(Result):
         return upper is not None and upper < self.asked_margin and not self.doubts
 
     @property
+    def verdict(self) -> str:
+        if self.certified or not self.ruled_out:
+            return "certified" if self.certified else "not certified"
+        return "ruled out" if self.asked_margin else "worse"
+
+    @property
     def lift(self) -> str:
-        """The bounds in per cent, where both say something."""
+        """The bounds in per cent of the baseline, where both say something."""
         low, high = self.relative_lower, self.relative_upper
         if low is None or high is None or low <= -1.0:
             return ""
         decimals = max(decimals_for(100.0 * (high - low)) - 1, 0)
-        ends = (rounded(100.0 * end, decimals, towards=way, sign=True) for end, way in ((low, "down"), (high, "up")))
-        return " to ".join(f"{end}%" for end in ends)
+        down, up = (rounded(100.0 * end, decimals, towards=way, sign=True) for end, way in ((low, "down"), (high, "up")))
+        return f"{down}% to {up}%"
 
     @property
     def survives(self) -> str:
@@ -143,20 +148,15 @@ class Improvement(Result):
         """What per cent are of."""
         return f"the {'cost' if self.measured.kind == 'cost' else 'value'} of {baseline_name(self.over)}"
 
-    @property
-    def _refutation(self) -> str:
-        return "ruled out" if self.margin or self.relative_margin else "worse"
-
     def sentence(self) -> str:
-        if self.certified:
-            return f"Certified: {self.claim}."
-        if self.exceeds_margin:
+        if self.exceeds_margin and not self.certified:
             return f"Not certified: it looks as if {self.claim}, but this is in doubt: {'; '.join(self.doubts)}."
-        if not self.ruled_out:
-            return f"Not certified: these rounds do not show that {self.claim}; they do not rule it out either."
-        if self._refutation == "worse":
-            return f"Worse: {quoted(self.policy)} performs worse than {baseline_name(self.over)}."
-        return f"Not certified: these rounds rule out that {self.claim}."
+        return {
+            "certified": f"Certified: {self.claim}.",
+            "not certified": f"Not certified: these rounds do not show that {self.claim}; they do not rule it out either.",
+            "ruled out": f"Not certified: these rounds rule out that {self.claim}.",
+            "worse": f"Worse: {quoted(self.policy)} performs worse than {baseline_name(self.over)}.",
+        }[self.verdict]
 
     def text(self) -> str:
         decimals = decimals_for(self.upper - self.lower)
@@ -166,7 +166,7 @@ class Improvement(Result):
         e_value = f"  evidence      e-value {at_least(self.e_value)}; {self.e_value_that_certifies:.3g} certifies"
         percent = float(chance(self.delta)) * 100  # never overstated
         outside = moved_estimate("improvement", self.terms_mean, self.estimate, self.improvement_range, self.mean_weight)
-        without = f"no bounds in per cent: {self.relative_note}" if self.relative_note else ""
+        without = self.relative_note and f"no bounds in per cent: {self.relative_note}"
         return lines(
             f"Improvement of {quoted(self.policy)} over {baseline_name(self.over)}, {self.rounds:,} {self.counted}",
             f"  estimate      {estimate}",
@@ -196,8 +196,7 @@ class Improvement(Result):
         return {self.policy: self}
 
     def interval(self, name: str) -> Interval:
-        verdict = "certified" if self.certified else self._refutation if self.ruled_out else "not certified"
-        return Interval(name, self.estimate, self.lower, self.upper, verdict, self.certified, self.margin)
+        return Interval(name, self.estimate, self.lower, self.upper, self.verdict, self.certified, self.margin)
 
     def figure_of(self, rows: Iterable[Interval], **options: Any) -> Intervals:
         """Improvements over the same baseline, in one figure."""

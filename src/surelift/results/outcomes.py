@@ -13,7 +13,7 @@ from surelift.results.result import ByName, dict_key
 from surelift.views.figures import Intervals
 from surelift.views.formats import baseline_name, plain, quoted
 from surelift.views.page import Page, Paragraph, Section
-from surelift.views.tables import decimals_of, interval_cells
+from surelift.views.tables import interval_cells
 from surelift.views.text import aligned, doubt_lines, lines
 
 
@@ -171,9 +171,7 @@ class Outcomes(ByName[Improvement]):
         rows: list[tuple[str, ...]] = [("outcome", "estimate", "at least", "at most", "claim", "verdict")]
         for name, result in self.results.items():
             row = result.interval(name)
-            rows.append(
-                (quoted(name), *interval_cells(row, decimals_of(row), sign=True), self.claims[name].words, row.verdict)
-            )
+            rows.append((quoted(name), *interval_cells(row, sign=True), self.claims[name].words, row.verdict))
         split = f"Each outcome is in its own units and bounded at delta {self.delta / len(self):g}. {self.together()}"
         return lines(f"{head}; positive is better", aligned(rows), split, doubt_lines(self.doubts), self.sentence())
 

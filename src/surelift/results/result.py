@@ -1,24 +1,23 @@
 """What every result can do: describe itself, and become a dict, JSON, CSV, a data frame, a plot or a page."""
 
+import csv
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
+from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from surelift.errors import SureliftError, UsageError
 from surelift.results.provenance import certificate_content
 from surelift.saving import as_json, write_beside
+from surelift.views.figures import Figure
 from surelift.views.formats import cell
+from surelift.views.page import Page, Section, Tone, assumptions_section, shown
 from surelift.views.text import all_hold, doubt_lines, one_holds, some, wrap
 
-if TYPE_CHECKING:
-    from surelift.views.figures import Figure
-    from surelift.views.page import Page, Tone
-
 FrameKind = Literal["pandas", "polars", "pyarrow"]
-
 R = TypeVar("R", bound="Result")
-
 # A longer sentence does not fit above a plot.
 LONGEST_TITLE = 140
 # The metadata of a field that is left out of dicts.
@@ -44,14 +43,7 @@ def plain_value(value: Any) -> Any:
         return fields_dict(value)
     if isinstance(value, Mapping):
         return {name: plain_value(entry) for name, entry in value.items()}
-    return [plain_value(entry) for entry in value] if isinstance(value, tuple | list) else value
-
-
-def cell_at(content: Any, path: str) -> Any:
-    """The value at a path such as "plain.lower" or "sizes.0", for one cell: a list becomes text."""
-    for step in path.split("."):
-        content = content[int(step)] if isinstance(content, list) else content[step]
-    return "; ".join(map(str, content)) if isinstance(content, list) else content
+    return list(map(plain_value, value)) if isinstance(value, tuple | list) else value
 
 
 def delivered(text: str, path: str | Path | None, what: str) -> str | None:
@@ -85,15 +77,14 @@ class Result:
         """The facts in lines and the answer in a sentence, for a terminal."""
         return self.sentence()
 
-    def figure(self) -> "Figure":
+    def figure(self) -> Figure:
         """The numbers to draw; raises ``UsageError`` where there is nothing to show."""
         raise UsageError(self.without_figure)
 
-    def figure_or_none(self) -> "Figure | None":
-        try:
+    def figure_or_none(self) -> Figure | None:
+        with suppress(UsageError):
             return self.figure()
-        except UsageError:
-            return None
+        return None
 
     def lead(self) -> tuple[str, ...]:
         """Right below the verdict of its page: how many rounds there are, and what each bound promises."""
@@ -103,13 +94,11 @@ class Result:
             return count
         return *count, f"Each bound {one_holds(promise, delta, getattr(self, 'method', ''))}."
 
-    def tone(self) -> "Tone":
+    def tone(self) -> Tone:
         return "good" if getattr(self, "certified", False) else "open"
 
-    def page(self) -> "Page":
+    def page(self) -> Page:
         """The numbers, and the assumptions behind them."""
-        from surelift.views.page import Page, Section, assumptions_section, shown
-
         figure, assumptions = self.figure_or_none(), dict.fromkeys([*self.all_of("assumptions"), *self.besides()])
         numbers = Section("The numbers", shown(figure))
         sections = (numbers, assumptions_section(assumptions)) if assumptions else (numbers,)
@@ -151,10 +140,9 @@ class Result:
 
     def certificate_content(self) -> Mapping[str, Any] | None:
         """The content of its certificate; None where it does not certify anything."""
-        try:
+        with suppress(SureliftError):
             return certificate_content(getattr(self, "provenance", None), self.to_dict())
-        except SureliftError:
-            return None
+        return None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -171,8 +159,13 @@ class Result:
         content = self.to_dict()
         if self.rows:
             return list(content[self.rows])
-        columns = self.columns if isinstance(self.columns, Mapping) else {name: name for name in self.columns}
-        return [{name: cell_at(content, path) for name, path in columns.items()}]
+        paths, record = self.columns if isinstance(self.columns, Mapping) else {}, dict[str, Any]()
+        for name in self.columns:
+            value: Any = content
+            for step in paths.get(name, name).split("."):
+                value = value[int(step)] if isinstance(value, list) else value[step]
+            record[name] = "; ".join(map(str, value)) if isinstance(value, list) else value
+        return [record]
 
     def to_json(self) -> str:
         """The dict as text."""
@@ -191,10 +184,7 @@ class Result:
 
     def to_csv(self, path: str | Path | None = None) -> str | None:
         """One row for each record, as CSV: to a file, or as text. Names that a spreadsheet would run are quoted."""
-        import csv
-        import io
-
-        text, records = io.StringIO(), self.records()
+        text, records = StringIO(), self.records()
         writer = csv.DictWriter(text, list(records[0]) if records else [], lineterminator="\n")
         writer.writerow({name: cell(name) for name in writer.fieldnames})
         writer.writerows({name: cell(value) for name, value in record.items()} for record in records)
@@ -248,12 +238,12 @@ class Several(Result, Generic[R]):
         members: Mapping[str, R] = getattr(self, self.held_in)
         return members
 
-    def __getitem__(self, name: str) -> R:
-        return self.members[name]
-
     @property
     def first(self) -> R:
         return next(iter(self.members.values()))
+
+    def __getitem__(self, name: str) -> R:
+        return self.members[name]
 
     def lead(self) -> tuple[str, ...]:
         return self.first.lead()
@@ -270,22 +260,21 @@ class ByName(Several[R], Mapping[str, R]):
     """Results of several policies, by name."""
 
     __slots__ = ()
-    results: Mapping[str, R]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.results)
+        return iter(self.members)
 
     def __len__(self) -> int:
-        return len(self.results)
+        return len(self.members)
 
     def __bool__(self) -> bool:
-        return bool(self.results)
+        return bool(self.members)
 
     def sentence(self) -> str:
-        return " ".join(some((result.sentence() for result in self.results.values()), "policies"))
+        return " ".join(some((result.sentence() for result in self.values()), "policies"))
 
     def parts(self) -> Iterable[Result]:
-        return [part for result in self.results.values() for part in result.parts()]
+        return [part for result in self.values() for part in result.parts()]
 
     def bounded(self) -> Mapping[str, Any]:
-        return {name: part for name, result in self.results.items() for part in result.bounded().values()}
+        return {name: part for name, result in self.items() for part in result.bounded().values()}

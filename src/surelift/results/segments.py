@@ -13,7 +13,7 @@ from surelift.results.result import OMITTED, ByName, Result, dict_key, plain_val
 from surelift.statistics.splits import Segment
 from surelift.views.figures import Figure
 from surelift.views.formats import quoted, visible
-from surelift.views.tables import decimals_of, interval_cells
+from surelift.views.tables import interval_cells
 from surelift.views.text import aligned, doubt_lines, lines
 
 R = TypeVar("R", bound=Result)
@@ -86,7 +86,7 @@ class Segments(ByName[R], Generic[R]):
         rows = [head if improves else head[:-1]]
         for segment, name, answer in answers:
             row = answer.interval("")
-            cells = interval_cells(row, decimals_of(row), sign=improves, reference=row.mark)
+            cells = interval_cells(row, sign=improves, reference=row.mark)
             verdict = (row.verdict,) if improves else ()
             rows.append((visible(segment), quoted(name), f"{answer.rounds:,}", *cells, *verdict))
         return lines(

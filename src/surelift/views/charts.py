@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from surelift.errors import UsageError, install_extra
 from surelift.views.figures import Figure, Growing, WeightHistogram
 from surelift.views.formats import short
@@ -117,16 +119,9 @@ def spread(places: Sequence[float], *, apart: float) -> list[float]:
     >>> spread([0.0, 0.1, 5.0], apart=1.0)
     [-0.45, 0.55, 5.0]
     """
-    groups: list[list[int]] = []
-    centres: list[float] = []
-    for index in sorted(range(len(places)), key=places.__getitem__):
-        groups.append([index])
-        centres.append(places[index])
-        while len(groups) > 1 and centres[-1] - centres[-2] < apart * (len(groups[-1]) + len(groups[-2])) / 2:
-            merged = groups[-2] + groups[-1]
-            groups[-2:], centres[-2:] = [merged], [sum(places[member] for member in merged) / len(merged)]
-    spaced = [0.0] * len(places)
-    for group, centre in zip(groups, centres, strict=True):
-        for place, member in enumerate(group):
-            spaced[member] = centre + (place - (len(group) - 1) / 2) * apart
-    return spaced
+    from scipy.optimize import isotonic_regression
+
+    order, room = np.argsort(places, kind="stable"), apart * np.arange(len(places))
+    spaced = np.empty(len(places))
+    spaced[order] = isotonic_regression(np.asarray(places)[order] - room).x + room
+    return list(map(float, spaced))

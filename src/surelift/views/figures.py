@@ -35,9 +35,15 @@ class Interval:
     """The margin its lower bound must exceed, where margins differ between rows."""
 
     def in_shares(self) -> "Interval":
+        """All its numbers, as shares of the largest."""
         ends = {name: end for name in ("estimate", "lower", "upper", "mark") if (end := getattr(self, name)) is not None}
         reach = max(map(abs, ends.values())) or 1.0
         return replace(self, **{name: end / reach for name, end in ends.items()})
+
+    def bound(self, *, cost: bool) -> float:
+        """The side that counts, or else the estimate."""
+        end = self.upper if cost else self.lower
+        return self.estimate if end is None else end
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,6 @@ class Intervals(Figure):
     cost: bool = False
     """Less is better."""
     note: str = ""
-    """About rows that were left out."""
     own_units: bool = False
     """Every row has units of its own: then rows share the zero, and no scale."""
     chosen: str | None = None
@@ -63,13 +68,8 @@ class Intervals(Figure):
     def brief(self) -> Self:
         if len(self.rows) <= MOST_SHOWN:
             return self
-
-        def bound(row: Interval) -> float:
-            end = row.upper if self.cost else row.lower
-            return row.estimate if end is None else end
-
-        best = sorted(self.rows, key=bound, reverse=not self.cost)[:MOST_SHOWN]
-        return replace(self, rows=tuple(best), note=left_out("best", len(self.rows)))
+        best = sorted(self.rows, key=lambda row: row.bound(cost=self.cost), reverse=not self.cost)
+        return replace(self, rows=tuple(best[:MOST_SHOWN]), note=left_out(len(self.rows), "best"))
 
     def on_one_axis(self) -> tuple[Interval, ...]:
         """The rows as they are drawn: where units differ, each in shares of its own largest number."""
@@ -102,21 +102,17 @@ class Growing(Figure):
         return [line.name for line in self.lines]
 
     def brief(self) -> Self:
-        if len(self.lines) <= MOST_SHOWN:
-            return self
-        return replace(self, lines=self.lines[:MOST_SHOWN], note=left_out("first", len(self.lines)))
+        return replace(self, lines=self.lines[:MOST_SHOWN], note=left_out(len(self.lines)) or self.note)
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """The importance weights of one policy between ``below / 2`` and ``below``."""
+    """The importance weights of one policy between ``below / 2`` and ``below``, as shares of all rounds and weights."""
 
     name: str
     below: float
     rounds: float
-    """As a share of all rounds."""
     weight: float
-    """As a share of the total weight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +136,7 @@ class WeightHistogram(Figure):
 
     def brief(self) -> Self:
         names = self.policies
-        if len(names) <= MOST_SHOWN:
-            return self
-        return replace(self, bars=self.bars_of(set(names[:MOST_SHOWN])), note=left_out("first", len(names)))
+        return replace(self, bars=self.bars_of(set(names[:MOST_SHOWN])), note=left_out(len(names)) or self.note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +178,10 @@ class Dots(Figure):
         return [f"{dot.name}, {dot.method}" if several else dot.method for dot in self.rows]
 
 
-def left_out(which: str, of: int) -> str:
-    """
-    >>> left_out("best", 10_000)
+def left_out(count: int, which: str = "first") -> str:
+    """A note on those that are shown; empty where that is all of them.
+
+    >>> left_out(10_000, "best")
     'The best 60 of 10,000; to_dict() has them all.'
     """
-    return f"The {which} {MOST_SHOWN} of {of:,}; to_dict() has them all."
+    return f"The {which} {MOST_SHOWN} of {count:,}; to_dict() has them all." if count > MOST_SHOWN else ""

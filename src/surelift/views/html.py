@@ -3,8 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from datetime import date
 from functools import cache
 from html import escape
@@ -15,29 +14,22 @@ from surelift.version import __version__
 from surelift.views.charts import STAR, Identities, panels
 from surelift.views.figures import Figure, Growing, WeightHistogram
 from surelift.views.formats import visible
-from surelift.views.page import Page, Section
+from surelift.views.glossary import WORDS
+from surelift.views.page import Page, Paragraph, Section
 from surelift.views.tables import table
 from surelift.views.text import doubt_lines
 from surelift.views.vega import require_altair, spec
 
 TEMPLATE = Path(__file__).with_name("page.html.j2")
+EXPLAINED = (
+    "lower bound", "certified", "improvement", "propensity", "weight", "effective sample size", "e-value", "looks",
+)  # fmt: skip
 # Of the picture that stands in for a chart where scripts do not run, and what cannot be seen in it, most of its bytes.
 STILL_WIDTH = 640
 _TAG, _EMPTY = re.compile(r"<[a-z][^>]*>"), re.compile(r'<path d="(?:M0,0h0v0h0Z)?"[^>]*/>')
 _UNSEEN = re.compile(
     r' (?:aria-\w+|role|class|pointer-events|font-family|opacity(?=="1")|stroke-width(?=="1"))="[^"]*"|(?<=\.\d)\d+'
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """A chart of a page: its place in the list of charts, and what stands around it."""
-
-    index: int
-    still: str
-    """A picture for readers without scripts, as an SVG in base64."""
-    policy: str = ""
-    """Above one of several small charts."""
 
 
 def render(page: Page) -> str:
@@ -58,26 +50,29 @@ def render(page: Page) -> str:
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         page=page, sections=sections, colours=identities.colours, star=STAR, charts=in_script(charts),
         bundle=bundle() if charts else "", made=f"{date.today().isoformat()}, surelift {__version__}",
-        certificate=certificate,
+        certificate=certificate, words={word: WORDS[word] for word in EXPLAINED},
     )  # fmt: skip
 
 
-def _drawn(section: Section, identities: Identities, charts: list[dict[str, Any]]) -> Iterable[Any]:
-    """The paragraphs of a section, each with its drawings and the policies to name above them; adds to the charts."""
+def _drawn(
+    section: Section, identities: Identities, charts: list[dict[str, Any]]
+) -> Iterator[tuple[Paragraph, list[dict[str, Any]], list[str]]]:
+    """The paragraphs of a section, each with its drawings and the policies to name above them; adds to the charts.
+
+    A drawing is the place of a chart in the list, a still for readers without scripts, and the policy above a small one.
+    """
     for paragraph in section.paragraphs:
-        drawings, key = [], list[str]()
-        if paragraph.figure is not None:
-            shown = panels(paragraph.figure)
-            for panel in shown:
-                charts.append(spec(panel.figure, identities))
-                drawings.append(Drawing(len(charts) - 1, still(charts[-1]), panel.policy))
-            policies = paragraph.figure.policies
-            if isinstance(paragraph.figure, Growing | WeightHistogram) and len(shown) == 1 and len(policies) > 1:
-                key = policies
+        figure, drawings, key = paragraph.figure, [], list[str]()
+        for panel in () if figure is None else panels(figure):
+            charts.append(spec(panel.figure, identities))
+            drawings.append({"index": len(charts) - 1, "still": still(charts[-1]), "policy": panel.policy})
+        if isinstance(figure, Growing | WeightHistogram) and len(drawings) == 1 and len(figure.policies) > 1:
+            key = figure.policies
         yield paragraph, drawings, key
 
 
 def still(chart: dict[str, Any]) -> str:
+    """A picture of a chart, as an SVG in base64."""
     import vl_convert
 
     drawn = {**chart, "width": STILL_WIDTH, "background": "white", "config": {"aria": False}}
@@ -108,19 +103,17 @@ def bundle() -> str:
 
 def notebook_html(sentence: str, text: str, figure: Figure | None, doubts: Iterable[str]) -> str:
     """The sentence, the table, and the full text behind a fold, without a script."""
-    caveats = "".join(f"<p>{_escaped(doubt)}</p>" for doubt in doubt_lines(doubts))
     numbers = ""
     if figure is not None:
         shown = table(figure.brief())
-        head = "".join(f"<th>{_escaped(cell)}</th>" for cell in shown.head)
-        rows = "".join("<tr>" + "".join(f"<td>{_escaped(cell)}</td>" for cell in row) + "</tr>" for row in shown.rows)
-        note = f"<p>{_escaped(shown.note)}</p>" if shown.note else ""
+        head, rows = _elements("th", shown.head), "".join(f"<tr>{_elements('td', row)}</tr>" for row in shown.rows)
+        note = _elements("p", [shown.note] if shown.note else [])
         numbers = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
     return (
-        f"<div><p><strong>{_escaped(sentence)}</strong></p>{caveats}{numbers}"
+        f"<div><p>{_elements('strong', [sentence])}</p>{_elements('p', doubt_lines(doubts))}{numbers}"
         f"<details><summary>in full</summary><pre>{escape(text)}</pre></details></div>"
     )
 
 
-def _escaped(text: str) -> str:
-    return escape(visible(text))
+def _elements(tag: str, texts: Iterable[str]) -> str:
+    return "".join(f"<{tag}>{escape(visible(text))}</{tag}>" for text in texts)

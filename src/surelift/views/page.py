@@ -1,20 +1,16 @@
 """The content of a page: the answer first, then the numbers, the assumptions, and how to verify it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from surelift.views.figures import Figure
-from surelift.views.glossary import WORDS
 from surelift.views.tables import Table, table
 from surelift.views.text import some
 
 # Candidates whose course and weights are drawn.
 MOST_DRAWN = 12
 Tone = Literal["good", "open", "bad"]
-EXPLAINED = (
-    "lower bound", "certified", "improvement", "propensity", "weight", "effective sample size", "e-value", "looks",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +45,10 @@ class Page:
     method: str = ""
     """How the bounds were made; at the foot of the page, as is the command."""
     command: str = ""
-    words: Mapping[str, str] = field(default_factory=lambda: {word: WORDS[word] for word in EXPLAINED})
 
-    def with_section(self, section: Section, *, after: int = 1) -> "Page":
-        """The same page with one more section, after the first ``after`` ones."""
-        return replace(self, sections=(*self.sections[:after], section, *self.sections[after:]))
+    def with_section(self, section: Section) -> "Page":
+        """The same page with one more section, after the first."""
+        return replace(self, sections=(*self.sections[:1], section, *self.sections[1:]))
 
 
 def shown(figure: Figure | None) -> tuple[Paragraph, ...]:

@@ -3,6 +3,8 @@
 from textwrap import fill
 from typing import Any
 
+import numpy as np
+
 from surelift.views.charts import FEW_LINES, Identities, drawn_lines, ends_of_lines, require, settled_range
 from surelift.views.figures import Curve, Dots, Figure, Growing, Intervals, WeightHistogram
 from surelift.views.formats import short, visible
@@ -25,15 +27,21 @@ def plot(figure: Figure, ax: Any = None, *, title: str = "", level: str = "") ->
     """Draw into ``ax``, or into a new matplotlib figure, and return the axes."""
     figure = figure.brief()
     if ax is None:
+        names = [short(row.name) for row in figure.rows] if isinstance(figure, Intervals) else [""]
+        width = WIDTH - 0.4 - 0.08 * max(map(len, names))
+    else:
+        width = ax.get_window_extent().width / ax.figure.dpi
+    # In lines as wide as the axes; the level of the bounds in small print.
+    title, level = fill(visible(title), max(int(10 * width), 24)), fill(visible(level), max(int(14 * width), 34))
+    if ax is None:
         require_matplotlib()
         from matplotlib import pyplot
 
-        names = [short(row.name) for row in figure.rows] if isinstance(figure, Intervals) else [""]
-        title, level = _head(title, level, WIDTH - 0.4 - 0.08 * max(map(len, names)))
-        size = (WIDTH, _height(figure) + 0.2 * sum(text.count("\n") + 1 for text in (title, level) if text))
-        _, ax = pyplot.subplots(figsize=size, layout="constrained")
-    else:
-        title, level = _head(title, level, ax.get_window_extent().width / ax.figure.dpi)
+        lines = sum(text.count("\n") + 1 for text in (title, level) if text)
+        height = max(3.8, 1.0 + 0.21 * len(figure.policies))
+        if isinstance(figure, Intervals | Dots):
+            height = 1.1 + 0.42 * len(figure.rows)
+        _, ax = pyplot.subplots(figsize=(WIDTH, height + 0.2 * lines), layout="constrained")
     ax.spines[["top", "right"]].set_visible(False)
     _DRAWN[type(figure)](figure, ax)
     if level:
@@ -44,18 +52,6 @@ def plot(figure: Figure, ax: Any = None, *, title: str = "", level: str = "") ->
         above = 7 + 11 * (level.count("\n") + 1 if level else 0)
         ax.set_title(title, loc="left", fontsize="large", pad=above, parse_math=False)
     return ax
-
-
-def _head(title: str, level: str, width: float) -> tuple[str, str]:
-    """The title, and the level of the bounds in small print, in lines as wide as the axes, in inches."""
-    return fill(visible(title), max(int(10 * width), 24)), fill(visible(level), max(int(14 * width), 34))
-
-
-def _height(figure: Figure) -> float:
-    """In inches: one line for each interval or dot."""
-    if isinstance(figure, Intervals | Dots):
-        return 1.1 + 0.42 * len(figure.rows)
-    return max(3.8, 1.0 + 0.21 * len(figure.policies))
 
 
 def _intervals(figure: Intervals, ax: Any) -> None:
@@ -86,13 +82,15 @@ def _growing(figure: Growing, ax: Any) -> None:
     identities, few = Identities.in_figure(figure), len(figure.lines) <= FEW_LINES
     for line in figure.lines:
         colour = identities.colours[line.name]
-        ax.plot(line.x, _gaps(line.lower), "-", color=colour, linewidth=1.8)
+        # Where there is no bound yet, NaN leaves a gap.
+        lower, estimate, upper = (np.array(side, float) for side in (line.lower, line.estimate, line.upper))
+        ax.plot(line.x, lower, "-", color=colour, linewidth=1.8)
         if few:
-            ax.plot(line.x, _gaps(line.estimate), "--", color=colour, linewidth=0.8)
+            ax.plot(line.x, estimate, "--", color=colour, linewidth=0.8)
         if len(figure.lines) == 1:
-            ax.plot(line.x, _gaps(line.upper), ":", color=colour)
-            if None not in line.lower and None not in line.upper:
-                ax.fill_between(line.x, line.lower, line.upper, color=colour, alpha=0.12, linewidth=0)
+            ax.plot(line.x, upper, ":", color=colour)
+            if not np.isnan([lower, upper]).any():
+                ax.fill_between(line.x, lower, upper, color=colour, alpha=0.12, linewidth=0)
     _reference(ax.axhline, figure.reference)
     ax.set_xlabel(f"{figure.counted}\n{drawn_lines(figure)}")
     ax.set_ylabel(visible(figure.label), parse_math=False)
@@ -103,10 +101,6 @@ def _growing(figure: Growing, ax: Any) -> None:
         for line, name, at in zip(figure.lines, names, places, strict=True):
             ax.annotate(name, (1.01, at), xycoords=("axes fraction", "data"), color=identities.colours[line.name],
                         fontsize="small", va="center", annotation_clip=False, parse_math=False)  # fmt: skip
-
-
-def _gaps(values: Any) -> list[float]:
-    return [float("nan") if value is None else value for value in values]
 
 
 def _weights(figure: WeightHistogram, ax: Any) -> None:
@@ -135,12 +129,13 @@ def _curve(figure: Curve, ax: Any) -> None:
 
 
 def _dots(figure: Dots, ax: Any) -> None:
-    for y, dot in enumerate(figure.rows):
-        colour = CERTIFIED if dot.certifies else UNCERTAIN
-        ax.plot(100 * dot.held, y, "o", color=colour, markerfacecolor=colour if dot.certifies else "white")
+    names = []
+    for y, (label, dot) in enumerate(zip(figure.labels, figure.rows, strict=True)):
+        colour, inside = (CERTIFIED, CERTIFIED) if dot.certifies else (UNCERTAIN, "white")
+        ax.plot(100 * dot.held, y, "o", color=colour, markerfacecolor=inside)
+        names.append(short(f"{label}, width {dot.width:.3g}"))
     _reference(ax.axvline, 100 * figure.level)
-    rows = zip(figure.labels, figure.rows, strict=True)
-    _name_rows(ax, [short(f"{label}, width {dot.width:.3g}") for label, dot in rows])
+    _name_rows(ax, names)
     ax.set_xlabel(f"simulated logs in which it held, in per cent (promised: {100 * figure.level:g})")
 
 

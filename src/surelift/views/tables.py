@@ -23,9 +23,7 @@ class Table:
 
     def brief(self) -> "Table":
         """At most ``MOST_SHOWN`` rows, and a note of how many there are."""
-        if len(self.rows) <= MOST_SHOWN:
-            return self
-        return replace(self, rows=self.rows[:MOST_SHOWN], note=left_out("first", len(self.rows)))
+        return replace(self, rows=self.rows[:MOST_SHOWN], note=left_out(len(self.rows)) or self.note)
 
 
 @singledispatch
@@ -35,30 +33,32 @@ def table(figure: Any) -> Table:
 
 @table.register
 def _(figure: Intervals) -> Table:
-    widest, rows = max(map(decimals_of, figure.rows), default=4), []
-    verdicts = any(row.verdict for row in figure.rows)
+    decimals = None if figure.own_units else max(map(_decimals_of, figure.rows), default=4)
+    head, rows = [figure.column, "estimate", "at least", "at most"], []
+    if any(row.verdict for row in figure.rows):
+        head.append("verdict")
     for row in figure.rows:
-        decimals = decimals_of(row) if figure.own_units else widest
         cells = interval_cells(row, decimals, sign=figure.signed, reference=figure.reference)
-        rows.append((row.name, *cells, row.verdict) if verdicts else (row.name, *cells))
-    head = (figure.column, "estimate", "at least", "at most")
-    return Table((*head, "verdict") if verdicts else head, tuple(rows), figure.note)
+        rows.append((row.name, *cells, row.verdict)[: len(head)])
+    return Table(tuple(head), tuple(rows), figure.note)
 
 
-def interval_cells(interval: Interval, decimals: int, *, sign: bool, reference: float | None = None) -> tuple[str, ...]:
+def interval_cells(
+    interval: Interval, decimals: int | None = None, *, sign: bool, reference: float | None = None
+) -> tuple[str, ...]:
     """The estimate and the bounds; "> 0" for a lower bound that is certified to exceed 0, and would be rounded to it."""
-    lower = _cell(interval.lower, decimals, "down", sign=sign)
+    digits = _decimals_of(interval) if decimals is None else decimals
+    lower = _cell(interval.lower, digits, "down", sign=sign)
     if interval.certified and interval.lower is not None and reference is not None and interval.lower >= reference:
         lower = lower if Decimal(lower.replace(",", "")) > Decimal(reference) else f"> {plain(reference)}"
-    estimate, upper = _cell(interval.estimate, decimals, sign=sign), _cell(interval.upper, decimals, "up", sign=sign)
-    return estimate, lower, upper
+    return _cell(interval.estimate, digits, sign=sign), lower, _cell(interval.upper, digits, "up", sign=sign)
 
 
 def _cell(number: float | None, decimals: int, towards: str = "nearest", *, sign: bool = True) -> str:
     return "-" if number is None else rounded(number, decimals, towards=towards, sign=sign)
 
 
-def decimals_of(interval: Interval) -> int:
+def _decimals_of(interval: Interval) -> int:
     ends = [end for end in (interval.lower, interval.upper, interval.estimate) if end is not None]
     return decimals_for(max(ends) - min(ends))
 

@@ -42,7 +42,7 @@ def _intervals(figure: Intervals, alt: Any, identities: Identities) -> Any:
         for name, row, shown in zip(names, figure.on_one_axis(), cells, strict=True)
     ]  # fmt: skip
     if policies:
-        colour = _coloured(alt, "name:N", names, [identities.colours[name] for name in policies], legend=False)
+        colour = _coloured(alt, "name:N", names, [identities.colours[name] for name in policies])
     else:
         verdicts = list(dict.fromkeys(str(row["verdict"]) for row in rows))
         colours = [VERDICTS.get(verdict, CERTIFIED) for verdict in verdicts]
@@ -58,32 +58,28 @@ def _intervals(figure: Intervals, alt: Any, identities: Identities) -> Any:
     if figure.own_units:
         scale, axis = alt.Scale(zero=True, padding=40), alt.Axis(values=[0], titleAnchor="end")
     x = alt.X("from:Q", title=visible(figure.label), scale=scale, axis=axis)
-    layers = [
-        base.mark_rule(strokeWidth=3).encode(x=x, x2="to:Q"),
-        *(
-            base.mark_tick(thickness=3, size=18).encode(x=f"{side}:Q").transform_filter(f"isValid(datum.{side})")
-            for side in ("lower", "upper")
-            if any(row[side] is not None for row in rows)
-        ),
-        *(
-            base.mark_point(size=size, opacity=1, strokeWidth=2, **inside).encode(x="estimate:Q").transform_filter(which)
-            for certified, which, size, inside in (
-                (True, "datum.certified", 70, {"filled": True}),
-                (False, "!datum.certified", 60, {"filled": False, "fill": alt.ExprRef(GROUND)}),
-            )
-            if any(row["certified"] == certified for row in rows)
-        ),
-    ]
+    layers = [base.mark_rule(strokeWidth=3).encode(x=x, x2="to:Q")]
+    for side in ("lower", "upper"):
+        if any(row[side] is not None for row in rows):
+            tick = base.mark_tick(thickness=3, size=18).encode(x=f"{side}:Q")
+            layers.append(tick.transform_filter(f"isValid(datum.{side})"))
+    for certified, which, look in (
+        (True, "datum.certified", {"size": 70, "filled": True}),
+        (False, "!datum.certified", {"size": 60, "filled": False, "fill": alt.ExprRef(GROUND)}),
+    ):
+        if any(row["certified"] == certified for row in rows):
+            point = base.mark_point(opacity=1, strokeWidth=2, **look).encode(x="estimate:Q")
+            layers.append(point.transform_filter(which))
     if figure.own_units:
         layers += [
             base.mark_text(dy=-14, fontSize=11, align=align).encode(x=f"{side}:Q", text=f"{words}:N")
             for side, words, align in (("lower", "at least", "right"), ("upper", "at most", "left"))
         ]
-        layers.insert(0, _rule(alt, x=0.0))
+        layers.insert(0, _rule(alt, 0.0, axis="x"))
     elif policies and figure.rows[0].verdict:
         layers += _verdicts(rows, base)
     if figure.reference is not None:
-        layers.insert(0, _rule(alt, x=figure.reference))
+        layers.insert(0, _rule(alt, figure.reference, axis="x"))
     elif any(interval.mark is not None for interval in figure.rows):
         layers.append(base.mark_point(shape="diamond", size=50, color="#888").encode(x="mark:Q"))
     together = alt.layer(*layers, data=alt.Data(values=rows))
@@ -94,31 +90,30 @@ def _verdicts(rows: list[dict[str, Any]], base: Any) -> list[Any]:
     """Above each interval, at the end that is further from the edge of the chart."""
     ends = [row[end] for row in rows for end in ("estimate", "from", "to")]
     middle = (min(ends) + max(ends)) / 2
-    left = [row["from"] <= middle for row in rows]
-    return [
-        base.mark_text(dy=-15, fontSize=11, align=align)
-        .encode(x=f"{end}:Q", text="verdict:N")
-        .transform_filter(f"datum.from {sign} {middle!r}")
-        for end, align, sign, any_there in (("from", "left", "<=", any(left)), ("to", "right", ">", not all(left)))
-        if any_there
-    ]
+    left, layers = [row["from"] <= middle for row in rows], []
+    for end, align, sign, some in (("from", "left", "<=", any(left)), ("to", "right", ">", not all(left))):
+        if some:
+            text = base.mark_text(dy=-15, fontSize=11, align=align).encode(x=f"{end}:Q", text="verdict:N")
+            layers.append(text.transform_filter(f"datum.from {sign} {middle!r}"))
+    return layers
 
 
 def _growing(figure: Growing, alt: Any, identities: Identities) -> Any:
     names = identities.labels(line.name for line in figure.lines)
     alone, small = len(names) == 1, figure.reach is not None
-    rows = [
-        {"policy": name, "rounds": x, "lower": _drawn(low), "estimate": _drawn(middle), "upper": _drawn(high)}
-        for name, line in zip(names, figure.lines, strict=True)
-        for x, low, middle, high in zip(line.x, line.lower, line.estimate, line.upper, strict=True)
-    ]
+    rows = []
+    for name, line in zip(names, figure.lines, strict=True):
+        for x, *ends in zip(line.x, line.lower, line.estimate, line.upper, strict=True):
+            # To the digits that a line can show: all of them would be most of a page.
+            low, middle, high = (None if end is None else float(f"{end:.5g}") for end in ends)
+            rows.append({"policy": name, "rounds": x, "lower": low, "estimate": middle, "upper": high})
     last, reach = max(line.x[-1] for line in figure.lines), settled_range(figure)
     room = alt.Undefined if alone else alt.ExprRef(f"width < {NAMES_FROM_WIDTH} ? {last} : {last} * 1.22")
     counted = None if small else figure.counted
     base = alt.Chart().encode(
         x=alt.X("rounds:Q", title=counted, axis=alt.Axis(format="~s", tickCount=3 if small else 6),
                 scale=alt.Scale(domainMax=room, nice=False)),
-        color=_coloured(alt, "policy:N", names, [identities.colours[line.name] for line in figure.lines], legend=False),
+        color=_coloured(alt, "policy:N", names, [identities.colours[line.name] for line in figure.lines]),
     )  # fmt: skip
     title = None if small else visible(figure.label)
     y = alt.Y("lower:Q", title=title, scale=alt.Scale(domain=list(reach)), axis=alt.Axis(tickCount=4 if small else 6))
@@ -132,14 +127,9 @@ def _growing(figure: Growing, alt: Any, identities: Identities) -> Any:
     else:
         layers.append(_names_at_the_end(figure, names, base, alt))
     if figure.reference is not None:
-        layers.insert(0, _rule(alt, y=figure.reference))
+        layers.insert(0, _rule(alt, figure.reference, axis="y"))
     together = alt.layer(*layers, data=alt.Data(values=rows))
     return together.properties(height=SMALL_HEIGHT if small else HEIGHT)
-
-
-def _drawn(number: float | None) -> float | None:
-    """To the digits that a line can show: all of them would be most of a page."""
-    return None if number is None else float(f"{number:.5g}")
 
 
 def _names_at_the_end(figure: Growing, names: list[str], base: Any, alt: Any) -> Any:
@@ -155,19 +145,16 @@ def _names_at_the_end(figure: Growing, names: list[str], base: Any, alt: Any) ->
 
 def _weights(figure: WeightHistogram, alt: Any, identities: Identities) -> Any:
     ranges = [weight_range(below) for below in figure.all_sizes]
-    names = figure.policies
-    labels = dict(zip(names, identities.labels(names), strict=True))
+    names, rows = figure.policies, list[dict[str, Any]]()
+    labels, colours = identities.labels(names), [identities.colours[name] for name in names]
+    label_of = dict(zip(names, labels, strict=True))
     # One policy has room for both shares; several show the share of the weight only.
     alone, small = len(names) == 1, figure.top is not None
-    both = {"share of rounds": UNCERTAIN, "share of weight": identities.colours[names[0]]}
-    rows = [
-        {"weight": weight_range(bar.below), "share": share, "of": label}
-        for bar in figure.bars
-        for label, share in (
-            [("share of rounds", bar.rounds), ("share of weight", bar.weight)] if alone else [(labels[bar.name], bar.weight)]
-        )
-    ]
-    colours = list(both.values()) if alone else [identities.colours[name] for name in names]
+    if alone:
+        labels, colours = ["share of rounds", "share of weight"], [UNCERTAIN, *colours]
+    for bar in figure.bars:
+        shares = zip(labels, (bar.rounds, bar.weight), strict=True) if alone else [(label_of[bar.name], bar.weight)]
+        rows += [{"weight": weight_range(bar.below), "share": share, "of": label} for label, share in shares]
     titles = (None, None) if small else ("importance weight", "share" if alone else "share of weight")
     axis = alt.Axis(labelAngle=-40, labelFontSize=9 if small else 12)
     bars = alt.Chart(alt.Data(values=rows)).mark_bar().properties(height=SMALL_HEIGHT if small else 220)
@@ -176,7 +163,7 @@ def _weights(figure: WeightHistogram, alt: Any, identities: Identities) -> Any:
         xOffset=alt.XOffset("of:N", sort=None),
         y=alt.Y("share:Q", title=titles[1], axis=alt.Axis(format="%", tickCount=4 if small else 6),
                 scale=alt.Scale(domain=[0, figure.top]) if small else alt.Undefined),
-        color=_coloured(alt, "of:N", list(both) if alone else list(labels.values()), colours, legend=alone and not small),
+        color=_coloured(alt, "of:N", labels, colours, legend=alone and not small),
         tooltip=[alt.Tooltip("of:N", title=" "), alt.Tooltip("share:Q", format=".3%", title="share")],
     )  # fmt: skip
 
@@ -189,10 +176,10 @@ def _curve(figure: Curve, alt: Any, identities: Identities) -> Any:
             x=alt.X("x:Q", title=figure.x_label, scale=alt.Scale(type="log"), axis=alt.Axis(format="~s", tickCount=5)),
             y=alt.Y("y:Q", title=visible(figure.y_label), axis=alt.Axis(format="%") if figure.percent else alt.Axis()),
         ),
-        _rule(alt, y=figure.level, colour=LEVEL, dash=True),
+        _rule(alt, figure.level, axis="y", colour=LEVEL, dash=(5, 4)),
     ]
     if figure.mark is not None:
-        layers.append(_rule(alt, x=figure.mark))
+        layers.append(_rule(alt, figure.mark, axis="x"))
     return alt.layer(*layers).properties(height=260)
 
 
@@ -209,7 +196,7 @@ def _dots(figure: Dots, alt: Any, identities: Identities) -> Any:
         color=_coloured(alt, "kind:N", list(kinds.values()), [CERTIFIED, UNCERTAIN], legend=True),
         tooltip=[alt.Tooltip("held:Q", format=".1%"), alt.Tooltip("width:Q", format=".4g")],
     )
-    return alt.layer(_rule(alt, x=figure.level), labelled).properties(height=28 * len(figure.rows))
+    return alt.layer(_rule(alt, figure.level, axis="x"), labelled).properties(height=28 * len(figure.rows))
 
 
 _CHARTS: dict[type[Figure], Any] = {
@@ -217,14 +204,12 @@ _CHARTS: dict[type[Figure], Any] = {
 }  # fmt: skip
 
 
-def _coloured(alt: Any, field: str, kinds: list[str], colours: list[str], *, legend: bool) -> Any:
+def _coloured(alt: Any, field: str, kinds: list[str], colours: list[str], *, legend: bool = False) -> Any:
     """A colour for each kind, and a legend above where the page does not tell them."""
     key = alt.Legend(orient="top", symbolLimit=0, labelLimit=220) if legend else None
     return alt.Color(field, title=None, legend=key, scale=alt.Scale(domain=kinds, range=colours))
 
 
-def _rule(alt: Any, *, x: float | None = None, y: float | None = None, colour: str = "#888", dash: bool = False) -> Any:
-    mark = alt.Chart(alt.Data(values=[{"at": x if y is None else y}])).mark_rule(
-        color=colour, strokeWidth=1.5, strokeDash=[5, 4] if dash else [1, 0]
-    )
-    return mark.encode(x="at:Q") if y is None else mark.encode(y="at:Q")
+def _rule(alt: Any, at: float, *, axis: str, colour: str = "#888", dash: tuple[int, int] = (1, 0)) -> Any:
+    mark = alt.Chart(alt.Data(values=[{"at": at}])).mark_rule(color=colour, strokeWidth=1.5, strokeDash=list(dash))
+    return mark.encode(**{axis: "at:Q"})
