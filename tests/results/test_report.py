@@ -26,6 +26,7 @@ def test_a_report_agrees_with_its_parts() -> None:
         name: improvement.lower for name, improvement in report.selection.improvements.items()
     }
     assert list(report.values) == ["production", "new", "old"]
+    assert report.health.to_dict() == sl.check(rounds, policies).to_dict()
     assert list(report.forecasts) == ["old"]
 
 

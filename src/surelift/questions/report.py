@@ -75,7 +75,7 @@ class ReportQuestion(ImprovementsQuestion):
 
     @cached_property
     def health(self) -> HealthQuestion:
-        return HealthQuestion(declaration=self.declaration, policies=super().everyone, method=self.method)
+        return HealthQuestion(declaration=self.declaration, policies=self.selection.everyone, method=self.method)
 
     @cached_property
     def values(self) -> ValueQuestion:
