@@ -3,7 +3,7 @@
 import pytest
 
 from surelift.views.charts import COLOURS, MOST_GROUPS, MOST_LINES, NEUTRAL, Identities, drawn_lines, panels, spread
-from surelift.views.figures import Bar, Growing, Interval, Intervals, Line, WeightHistogram
+from surelift.views.figures import Growing, Interval, Intervals, Line, WeightHistogram, WeightSize
 from surelift.views.vega import spec
 
 
@@ -45,7 +45,7 @@ def test_a_policy_has_the_same_colour_in_every_chart_of_a_page() -> None:
     charts = [
         intervals("production", "a", "b", "c"),
         Growing("improvement", "rounds", (line, Line("b", *((0.0, 0.1) for _ in range(4)))), 0.0),
-        WeightHistogram((Bar("c", 2.0, 0.5, 0.5), Bar("b", 2.0, 0.5, 0.5))),
+        WeightHistogram({"c": (WeightSize(2.0, 0.5, 0.5),), "b": (WeightSize(2.0, 0.5, 0.5),)}),
     ]
     for figure in charts:
         shown = colours_in(spec(figure, identities))
@@ -69,7 +69,7 @@ def growing(count: int) -> Growing:
 
 
 def histogram(count: int) -> WeightHistogram:
-    return WeightHistogram(tuple(Bar(f"p{k}", 2.0**k, 0.1 * k, 0.05) for k in range(count)))
+    return WeightHistogram({f"p{k}": (WeightSize(2.0**k, 0.1 * k, 0.05),) for k in range(count)})
 
 
 def test_few_policies_share_one_chart() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from surelift.views.figures import Bar, Curve, Dot, Dots, Growing, Interval, Intervals, Line, WeightHistogram
+from surelift.views.figures import Curve, Dot, Dots, Growing, Interval, Intervals, Line, WeightHistogram, WeightSize
 from surelift.views.tables import Table, table
 
 
@@ -49,7 +49,7 @@ def test_a_long_line_is_thinned_to_twelve_rows_with_both_ends() -> None:
 
 
 def test_the_other_figures() -> None:
-    assert table(WeightHistogram((Bar("a", 2.0, 0.25, 0.5),))).rows == (("a", "1 to 2", "25%", "50%"),)
+    assert table(WeightHistogram({"a": (WeightSize(2.0, 0.25, 0.5),)})).rows == (("a", "1 to 2", "25%", "50%"),)
     assert table(Curve("n", "power", (10.0,), (0.5,), 0.8, "", percent=True)).rows == (("10", "50.0%"),)
     assert table(Dots((Dot("a", "mixture", 0.96, 0.1, True),), 0.95)).rows == (("a", "mixture", "96.0%", "0.1"),)
 

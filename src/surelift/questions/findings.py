@@ -7,7 +7,7 @@ from surelift.evidence.propensities import BY_ACTION, OVERALL, TESTED, Evidence,
 from surelift.logs.faults import Finding, describe_faults
 from surelift.logs.rewards import Scale
 from surelift.questions.assumptions import doubts_of
-from surelift.results.health import HeavyRound, WeightHealth, WeightSize
+from surelift.results.health import HeavyRound, WeightHealth
 from surelift.statistics.memories import DuplicateSample
 from surelift.statistics.recorded_values import EndCounts, RoundedDigits
 from surelift.statistics.single_rounds import TailSums
@@ -15,6 +15,7 @@ from surelift.statistics.splits import Segment
 from surelift.statistics.sums import COUNT, Sums
 from surelift.statistics.totals import PolicyWeights, WeightSums
 from surelift.traits.declaration import Declaration
+from surelift.views.figures import WeightSize
 
 # Below this effective sample size, or this share of the rounds, a bound is wide; above this share one round decides.
 FEW_ROUNDS = 100

@@ -56,14 +56,14 @@ class Gate(Result):
         warnings = [f"Warning: {finding.statement}." for finding in self.health.findings]
         if not self.guardrails:
             return lines(warnings, self.improvement.text())
-        claims = 1 + len(self.guardrails)
+        claims, guardrails = 1 + len(self.guardrails), []
+        for column, each in self.guardrails.items():
+            holds = "holds" if each.certified else "is not shown to hold"
+            interval = between(each.lower, each.upper, decimals_for(each.upper - each.lower))
+            guardrails.append(
+                f"Guardrail {quoted(column)} {holds}: better by {interval}, more than {plain(each.margin)} required"
+            )
         head = f"{claims} claims, each at delta {self.delta / claims:g}. {self.together()}"
-        guardrails = [
-            f"Guardrail {quoted(column)} {'holds' if each.certified else 'is not shown to hold'}: better by "
-            f"{between(each.lower, each.upper, decimals_for(each.upper - each.lower))}, more than {plain(each.margin)} "
-            "required"
-            for column, each in self.guardrails.items()
-        ]
         return lines(warnings, head, self.improvement.text(), guardrails, self.sentence())
 
     def bounded(self) -> Mapping[str, Improvement]:

@@ -8,7 +8,7 @@ from surelift.evidence.propensities import Evidence
 from surelift.logs.faults import Finding
 from surelift.results.result import OMITTED, Result
 from surelift.views.charts import MOST_GROUPS
-from surelift.views.figures import MOST_SHOWN, Bar, Figure, WeightHistogram
+from surelift.views.figures import MOST_SHOWN, Figure, WeightHistogram, WeightSize
 from surelift.views.formats import quoted, visible
 from surelift.views.page import MOST_DRAWN, Page, Paragraph, Section, Tone, shown
 from surelift.views.tables import Table
@@ -29,16 +29,6 @@ UNKNOWN_SUPPORT = (
     "1 a sign of missing support. Bounds hold either way, as a decision without support counts as the worst that the "
     "declared range allows; only a largest weight that was declared assumes that no support is missing."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class WeightSize:
-    """The rounds whose weight is below a power of two, but not below half of it."""
-
-    below: float
-    rounds: float
-    """As a share of all rounds; the next as a share of the total weight."""
-    weight: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +61,9 @@ class WeightHealth:
     heaviest_rounds: tuple[HeavyRound, ...]
 
     def cells(self) -> tuple[str, ...]:
-        """Its numbers under ``HEAD``, and how much of the weight is in the heaviest rounds."""
+        """Its numbers under ``HEAD``."""
         missing = "unknown" if self.missing_support is None else f"{self.missing_support:.2%}"
-        rounds, weight = self.heaviest
-        heaviest = f"{weight:.{0 if weight >= 0.1 else 1}%} in {rounds:.2%}" if weight else "-"
-        return f"{self.mean:.4g}", f"{self.largest:.4g}", f"{self.effective_sample_size:,.0f}", missing, heaviest
+        return f"{self.mean:.4g}", f"{self.largest:.4g}", f"{self.effective_sample_size:,.0f}", missing
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -117,14 +105,14 @@ class Health(Result):
         production = ""
         if self.mean_reward is not None and self.smallest_propensity is not None:
             production = f"  production {self.earned()}; smallest propensity {self.smallest_propensity:.3g}"
-        weights = [(quoted(each.policy), *each.cells()[:-1]) for each in self.weights.values()]
+        weights = [(quoted(each.policy), *each.cells()) for each in self.weights.values()]
         findings = (f"{each.severity.upper()}  {each.statement}\n  {each.remedy}" for each in self.findings)
         return lines(
             f"Logs of {self.rounds:,} rounds",
             production,
             aligned([HEAD, *weights]) if weights else "",
             some(findings, "findings"),
-            self.tests() if self.evidence else "",
+            self.tests(),
             self.sentence(),
         )
 
@@ -132,23 +120,20 @@ class Health(Result):
         return f"{'cost' if self.kind == 'cost' else 'earned'} {self.mean_reward:.4g} per {unit}"
 
     def tests(self) -> str:
-        """How the propensities were tested, and the strongest evidence against them."""
-        count = len(self.evidence)
+        """How the propensities were tested, and the strongest evidence against them; empty where they were not."""
+        if not self.evidence:
+            return ""
+        count = f"{len(self.evidence):,} {'test' if len(self.evidence) == 1 else 'tests'}"
         families = dict.fromkeys(evidence.family.name or "overall" for evidence in self.evidence)
+        tested = f"{count} of the propensities ({', '.join(map(visible, families))})"
         strongest = max(evidence.e_value for evidence in self.evidence)
-        return (
-            f"{count:,} {'test' if count == 1 else 'tests'} of the propensities ({', '.join(map(visible, families))}); the "
-            f"strongest evidence against them is an e-value of {strongest:.3g}. {EVIDENCE}"
-        )
+        return f"{tested}; the strongest evidence against them is an e-value of {strongest:.3g}. {EVIDENCE}"
 
     def figure(self) -> Figure:
         return self._histogram(self.weights) if self.weights else Result.figure(self)
 
     def _histogram(self, policies: Collection[str]) -> WeightHistogram:
-        drawn = (self.weights[name] for name in policies)
-        return WeightHistogram(
-            tuple(Bar(each.policy, size.below, size.rounds, size.weight) for each in drawn for size in each.sizes)
-        )
+        return WeightHistogram({name: self.weights[name].sizes for name in policies})
 
     def tone(self) -> Tone:
         return "good" if self.ok else "bad"
@@ -165,16 +150,13 @@ class Health(Result):
 
     def section(self) -> Section:
         """The logs, as a section of another result's page."""
-        tests = self.tests() if self.evidence else "The propensities could not be tested."
+        tests = self.tests() or "The propensities could not be tested."
         return Section("The logs", (Paragraph(" ".join(self.lead())), Paragraph(tests), *self._paragraphs()))
 
     def _paragraphs(self) -> tuple[Paragraph, ...]:
-        found = [
-            Paragraph(f"{each.statement.rstrip('.')}. {each.remedy}", kind=each.severity)
-            for each in self.findings[:MOST_SHOWN]
-        ]
-        if len(self.findings) > MOST_SHOWN:
-            found.append(Paragraph(f"and {len(self.findings) - MOST_SHOWN:,} more findings"))
+        found = [Paragraph(f"{each.statement.rstrip('.')}. {each.remedy}", kind=each.severity) for each in self.findings]
+        if len(found) > MOST_SHOWN:
+            found[MOST_SHOWN:] = [Paragraph(f"and {len(found) - MOST_SHOWN:,} more findings")]
         return tuple(found) or (Paragraph("No problems were found in these logs."),)
 
     def weight_sections(self, preferred: Collection[str] = ()) -> list[Section]:
@@ -182,26 +164,25 @@ class Health(Result):
         if not self.weights:
             return []
         first = [name for name in preferred if name in self.weights]
-        ordered = [self.weights[name] for name in dict.fromkeys([*first, *self.weights])]
         drawn = (first or list(self.weights))[:MOST_DRAWN]
         bars = "Grey: the share of the rounds that have such a weight. In colour: the share of the weight they carry."
         if 1 < len(drawn) <= MOST_GROUPS:
             bars = "Bars: the share of each candidate's weight in rounds of such a weight."
-        numbers = Table((*HEAD, "weight in heaviest"), tuple((each.policy, *each.cells()) for each in ordered)).brief()
-        unknown = any(each.missing_support is None for each in ordered)
-        heaviest = Table(
-            ("policy", "row", "weight", "propensity", self.kind),
-            tuple(
-                (name, f"{heavy.row:,}", f"{heavy.weight:.4g}", f"{heavy.propensity:.4g}",
-                 "-" if heavy.reward is None else f"{heavy.reward:.4g}")
-                for name in drawn
-                for heavy in self.weights[name].heaviest_rounds
-            ),
-            "the rounds with the largest weights, by row number, counted from 0",
-            fold=True,
-        )  # fmt: skip
-        paragraphs = (
-            Paragraph(MEANING), Paragraph(table=numbers), *((Paragraph(UNKNOWN_SUPPORT),) if unknown else ()),
-            *shown(self._histogram(drawn)), Paragraph(bars), Paragraph(table=heaviest),
-        )  # fmt: skip
-        return [Section("Importance weights", paragraphs)]
+        numbers = []
+        for name in dict.fromkeys([*first, *self.weights]):
+            rounds, weight = self.weights[name].heaviest
+            heaviest = f"{weight:.{0 if weight >= 0.1 else 1}%} in {rounds:.2%}" if weight else "-"
+            numbers.append((name, *self.weights[name].cells(), heaviest))
+        paragraphs = [Paragraph(MEANING), Paragraph(table=Table((*HEAD, "weight in heaviest"), tuple(numbers)).brief())]
+        if any(each.missing_support is None for each in self.weights.values()):
+            paragraphs.append(Paragraph(UNKNOWN_SUPPORT))
+        largest = []
+        for name in drawn:
+            for heavy in self.weights[name].heaviest_rounds:
+                reward = "-" if heavy.reward is None else f"{heavy.reward:.4g}"
+                largest.append((name, f"{heavy.row:,}", f"{heavy.weight:.4g}", f"{heavy.propensity:.4g}", reward))
+        head = ("policy", "row", "weight", "propensity", self.kind)
+        note = "the rounds with the largest weights, by row number, counted from 0"
+        paragraphs += [*shown(self._histogram(drawn)), Paragraph(bars)]
+        paragraphs.append(Paragraph(table=Table(head, tuple(largest), note, fold=True)))
+        return [Section("Importance weights", tuple(paragraphs))]

@@ -1,7 +1,7 @@
 """Learned policies: the bound that one carries, and which of many learners found the best one."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 from surelift.bounds.bound import Promise
@@ -10,6 +10,7 @@ from surelift.results.provenance import Provenance
 from surelift.results.result import OMITTED, Result
 from surelift.views.figures import Interval, Intervals
 from surelift.views.formats import decimals_for, rounded
+from surelift.views.tables import interval_cells
 from surelift.views.text import doubt_lines, lines, one_holds
 
 _SHOWN = 5
@@ -63,24 +64,19 @@ class Guarantee(Result):
         assert bound is not None
         return bound
 
-    def _rounded(self) -> tuple[str, str]:
-        """The estimate and the bound."""
-        decimals, towards = decimals_for(abs(self.bound - self.estimate)), "up" if self.lower is None else "down"
-        estimate = rounded(self.estimate, decimals, sign=self.improves)
-        return estimate, rounded(self.bound, decimals, towards=towards, sign=self.improves)
-
     def sentence(self) -> str:
         if not self.improves:
-            side = "at most" if self.lower is None else "at least"
-            return f"The learned policy is worth {side} {self._rounded()[1]} per round."
+            _, low, high = interval_cells(self.figure().rows[0], sign=False)
+            worth = f"at most {high}" if self.lower is None else f"at least {low}"
+            return f"The learned policy is worth {worth} per round."
         if self.certified:
             return "Certified: sampling its actions, the learned policy is better than production."
         return "Not certified: these rounds do not show that the learned policy is better than production. Keep production."
 
     def text(self) -> str:
         quantity = "Improvement over production" if self.improves else "Value"
-        side = "upper" if self.lower is None else "lower"
-        estimate, bound = self._rounded()
+        estimate, *ends = interval_cells(self.figure().rows[0], sign=self.improves)
+        side, bound = ("upper", ends[1]) if self.lower is None else ("lower", ends[0])
         return lines(
             f"{quantity} of the learned policy, {self.rounds:,} rounds",
             f"  estimate      {estimate}   from the rounds it was trained on",
@@ -91,10 +87,11 @@ class Guarantee(Result):
         )
 
     def figure(self) -> Intervals:
-        verdict = ("certified" if self.certified else "not certified") if self.improves else ""
-        row = Interval(self.policy, self.estimate, self.lower, self.upper, verdict, self.certified)
-        label = "improvement over production" if self.improves else "value per round"
-        return Intervals(label, (row,), 0.0 if self.improves else None, signed=self.improves)
+        row = Interval(self.policy, self.estimate, self.lower, self.upper, certified=self.certified)
+        if not self.improves:
+            return Intervals("value per round", (row,))
+        verdict = "certified" if self.certified else "not certified"
+        return Intervals("improvement over production", (replace(row, verdict=verdict),), 0.0, signed=True)
 
 
 @dataclass(frozen=True, slots=True)

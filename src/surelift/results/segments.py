@@ -49,10 +49,6 @@ class Segments(ByName[R], Generic[R]):
         return (self.by,) if isinstance(self.by, str) else self.by
 
     @property
-    def _of_columns(self) -> str:
-        return ", ".join(map(quoted, self._columns))
-
-    @property
     def certified(self) -> tuple[str, ...]:
         """The segments whose improvement is certified."""
         return tuple(name for name, result in self.results.items() if getattr(result, "certified", False))
@@ -69,7 +65,7 @@ class Segments(ByName[R], Generic[R]):
         return {f"{segment}, {name}" if several else segment: answer for segment, name, answer in answers}
 
     def sentence(self) -> str:
-        segments = f"{len(self)} segments of {self._of_columns}"
+        segments = f"{len(self)} segments of {', '.join(map(quoted, self._columns))}"
         if not self.answers() or not hasattr(self.first, "certified"):
             return f"{'Values' if self.answers() else 'Answers'} for {segments}."
         return f"Certified in {len(self.certified)} of {segments}: {', '.join(map(quoted, self.certified)) or 'none'}."
@@ -90,8 +86,8 @@ class Segments(ByName[R], Generic[R]):
             verdict = (row.verdict,) if improves else ()
             rows.append((visible(segment), quoted(name), f"{answer.rounds:,}", *cells, *verdict))
         return lines(
-            f"By {self._of_columns}: {len(self)} segments, {self.rounds:,} {first.counted}, delta {self.delta:g} split "
-            f"evenly{asked}",
+            f"By {', '.join(map(quoted, self._columns))}: {len(self)} segments, {self.rounds:,} {first.counted}, delta "
+            f"{self.delta:g} split evenly{asked}",
             aligned(rows),
             self.together(),
             doubt_lines(doubt for _, _, answer in answers for doubt in answer.doubts),

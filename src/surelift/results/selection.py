@@ -111,11 +111,8 @@ class Selection(Several[Improvement]):
 
     def records(self) -> list[dict[str, Any]]:
         found = set(self.discoveries)
-        return [
-            {**record, "discovered": name in found, "chosen": name == self.chosen}
-            for name, improvement in self.improvements.items()
-            for record in improvement.records()
-        ]
+        records = zip(self.improvements, Several.records(self), strict=True)
+        return [{**record, "discovered": name in found, "chosen": name == self.chosen} for name, record in records]
 
 
 @dataclass(frozen=True, slots=True, repr=False)

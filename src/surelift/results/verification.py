@@ -36,13 +36,9 @@ class Verification(Result):
         return f"Verified: {'the same' if compared else 'these'} {self.rounds:,} {self.counted} give the same answer."
 
     def text(self) -> str:
-        if self.same:
-            return lines(self.sentence(), self._not_compared, self.answer.text())
-        return lines(self.sentence(), [f"- {difference}" for difference in self.differences])
-
-    @property
-    def _not_compared(self) -> list[str]:
-        return [f"Not compared: {reason}." for reason in self.not_compared]
+        if not self.same:
+            return lines(self.sentence(), [f"- {difference}" for difference in self.differences])
+        return lines(self.sentence(), [f"Not compared: {reason}." for reason in self.not_compared], self.answer.text())
 
     def figure(self) -> Figure:
         return self.answer.figure()
@@ -53,5 +49,5 @@ class Verification(Result):
     def page(self) -> Page:
         page = self.answer.page()
         differences = () if self.same else (Section("What differs", (Paragraph(items=self.differences),)),)
-        lead = (page.verdict, *self._not_compared)
+        lead = (page.verdict, *(f"Not compared: {reason}." for reason in self.not_compared))
         return Page(self.title, self.tone(), self.sentence(), lead, (*differences, *page.sections))

@@ -79,9 +79,9 @@ def panels(figure: Figure) -> tuple[Panel, ...]:
         reach = settled_range(figure)
         return tuple(Panel(replace(figure, lines=(line,), reach=reach), line.name) for line in figure.lines)
     if isinstance(figure, WeightHistogram) and len(figure.policies) > MOST_GROUPS:
-        top = max(max(bar.rounds, bar.weight) for bar in figure.bars)
+        top = max(share for bars in figure.bars.values() for bar in bars for share in (bar.rounds, bar.weight))
         axes = replace(figure, sizes=figure.all_sizes, top=top)
-        return tuple(Panel(replace(axes, bars=figure.bars_of([name])), name) for name in figure.policies)
+        return tuple(Panel(replace(axes, bars={name: bars}), name) for name, bars in figure.bars.items())
     return (Panel(figure),)
 
 

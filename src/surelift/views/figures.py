@@ -1,7 +1,8 @@
 """What a result looks like, as plain numbers: drawn by matplotlib and by Vega-Lite, and written as a table."""
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Self
 
 # Of thousands of policies, as many as one can still read.
@@ -106,18 +107,19 @@ class Growing(Figure):
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
-    """The importance weights of one policy between ``below / 2`` and ``below``, as shares of all rounds and weights."""
+class WeightSize:
+    """The rounds whose weight is below a power of two, but not below half of it."""
 
-    name: str
     below: float
     rounds: float
+    """As a share of all rounds; the next as a share of the total weight."""
     weight: float
 
 
 @dataclass(frozen=True, slots=True)
 class WeightHistogram(Figure):
-    bars: tuple[Bar, ...]
+    bars: Mapping[str, tuple[WeightSize, ...]]
+    """By policy."""
     note: str = ""
     sizes: tuple[float, ...] = ()
     """The weights below which bars stand, and the largest share, where the axes are shared with other figures."""
@@ -125,18 +127,15 @@ class WeightHistogram(Figure):
 
     @property
     def policies(self) -> list[str]:
-        return list(dict.fromkeys(bar.name for bar in self.bars))
+        return list(self.bars)
 
     @property
     def all_sizes(self) -> tuple[float, ...]:
-        return self.sizes or tuple(sorted({bar.below for bar in self.bars}))
-
-    def bars_of(self, policies: Collection[str]) -> tuple[Bar, ...]:
-        return tuple(bar for bar in self.bars if bar.name in policies)
+        return self.sizes or tuple(sorted({bar.below for bars in self.bars.values() for bar in bars}))
 
     def brief(self) -> Self:
-        names = self.policies
-        return replace(self, bars=self.bars_of(set(names[:MOST_SHOWN])), note=left_out(len(names)) or self.note)
+        shown = dict(islice(self.bars.items(), MOST_SHOWN))
+        return replace(self, bars=shown, note=left_out(len(self.bars)) or self.note)
 
 
 @dataclass(frozen=True, slots=True)

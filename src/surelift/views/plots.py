@@ -104,11 +104,10 @@ def _growing(figure: Growing, ax: Any) -> None:
 
 
 def _weights(figure: WeightHistogram, ax: Any) -> None:
-    sizes, names, identities = figure.all_sizes, figure.policies, Identities.in_figure(figure)
-    width = 0.8 / len(names)
-    for index, name in enumerate(names):
-        bars, colour = figure.bars_of([name]), identities.colours[name]
-        left = [sizes.index(bar.below) + (index - (len(names) - 1) / 2) * width for bar in bars]
+    sizes, identities, width = figure.all_sizes, Identities.in_figure(figure), 0.8 / len(figure.bars)
+    for index, (name, bars) in enumerate(figure.bars.items()):
+        colour = identities.colours[name]
+        left = [sizes.index(bar.below) + (index - (len(figure.bars) - 1) / 2) * width for bar in bars]
         ax.bar(left, [100 * bar.rounds for bar in bars], 0.9 * width, color=colour, alpha=0.35)
         ax.plot(left, [100 * bar.weight for bar in bars], "D", color=colour, markersize=4, label=short(name))
     ax.set_xticks(range(len(sizes)), [weight_range(size) for size in sizes], rotation=40, ha="right", fontsize="small")

@@ -78,8 +78,9 @@ def _(figure: Growing) -> Table:
 @table.register
 def _(figure: WeightHistogram) -> Table:
     rows = tuple(
-        (bar.name, weight_range(bar.below), f"{100.0 * bar.rounds:.3g}%", f"{100.0 * bar.weight:.3g}%")
-        for bar in figure.bars
+        (name, weight_range(bar.below), f"{100.0 * bar.rounds:.3g}%", f"{100.0 * bar.weight:.3g}%")
+        for name, bars in figure.bars.items()
+        for bar in bars
     )
     return Table(("policy", "weight", "share of rounds", "share of weight"), rows, figure.note)
 

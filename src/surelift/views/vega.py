@@ -145,16 +145,15 @@ def _names_at_the_end(figure: Growing, names: list[str], base: Any, alt: Any) ->
 
 def _weights(figure: WeightHistogram, alt: Any, identities: Identities) -> Any:
     ranges = [weight_range(below) for below in figure.all_sizes]
-    names, rows = figure.policies, list[dict[str, Any]]()
-    labels, colours = identities.labels(names), [identities.colours[name] for name in names]
-    label_of = dict(zip(names, labels, strict=True))
+    labels, colours = identities.labels(figure.policies), [identities.colours[name] for name in figure.policies]
     # One policy has room for both shares; several show the share of the weight only.
-    alone, small = len(names) == 1, figure.top is not None
+    alone, small, rows = len(labels) == 1, figure.top is not None, list[dict[str, Any]]()
+    for label, bars in zip(labels, figure.bars.values(), strict=True):
+        for bar in bars:
+            shares = {"share of rounds": bar.rounds, "share of weight": bar.weight} if alone else {label: bar.weight}
+            rows += [{"weight": weight_range(bar.below), "share": share, "of": of} for of, share in shares.items()]
     if alone:
         labels, colours = ["share of rounds", "share of weight"], [UNCERTAIN, *colours]
-    for bar in figure.bars:
-        shares = zip(labels, (bar.rounds, bar.weight), strict=True) if alone else [(label_of[bar.name], bar.weight)]
-        rows += [{"weight": weight_range(bar.below), "share": share, "of": label} for label, share in shares]
     titles = (None, None) if small else ("importance weight", "share" if alone else "share of weight")
     axis = alt.Axis(labelAngle=-40, labelFontSize=9 if small else 12)
     bars = alt.Chart(alt.Data(values=rows)).mark_bar().properties(height=SMALL_HEIGHT if small else 220)
